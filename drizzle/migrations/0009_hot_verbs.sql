@@ -25,7 +25,7 @@ create function app.take_dedupe_keys(p_tenant uuid, p_keys text[], p_jobs uuid[]
              order by u.k collate "C", u.n loop
       insert into app.dedupe_keys as d (tenant_id, key, job_id, live, held_until)
         values (p_tenant, r.k, r.j, true, r.t)
-        on conflict (tenant_id, key) do update set job_id = excluded.job_id, live = true, held_until = excluded.held_until
+        on conflict on constraint dedupe_keys_pkey do update set job_id = excluded.job_id, live = true, held_until = excluded.held_until
           where not d.live and (d.held_until is null or d.held_until <= app.now())
         returning d.job_id into holder;
       if not found then
