@@ -1,0 +1,213 @@
+import * as z from "zod";
+import {
+  definitionKey,
+  id,
+  instant,
+  instantIn,
+  json,
+  jsonObject,
+  listOf,
+  pageQuery,
+  queryInteger,
+  queueName,
+} from "./common";
+import { LIMITS } from "./limits";
+
+export const LIVE_STATUSES = ["queued", "blocked", "paused", "running"] as const;
+export const TERMINAL_STATUSES = ["succeeded", "failed", "dead_letter", "canceled", "expired"] as const;
+export const JOB_STATUSES = [...LIVE_STATUSES, ...TERMINAL_STATUSES] as const;
+export const jobStatus = z.enum(JOB_STATUSES);
+export type JobStatus = z.infer<typeof jobStatus>;
+
+export const JOB_SOURCES = ["manual", "event", "schedule", "system"] as const;
+export const jobSource = z.enum(JOB_SOURCES);
+export type JobSource = z.infer<typeof jobSource>;
+
+export const waitReason = z.object({
+  code: z.enum(["scheduled", "retry_backoff", "no_worker", "position", "paused", "blocked"]),
+  detail: z.string(),
+  until: instant.optional(),
+});
+export type WaitReason = z.infer<typeof waitReason>;
+
+export const jobProgress = z.object({ percent: z.number(), message: z.string().nullable() });
+
+/** A row of the job list: everything but what may be large. */
+export const jobRow = z.object({
+  id,
+  tenant_id: id,
+  definition_id: id,
+  definition_key: z.string(),
+  definition_version: z.int(),
+  queue: z.string(),
+  status: jobStatus,
+  source: jobSource,
+  source_ref: z.string().nullable(),
+  priority: z.int(),
+  tags: z.array(z.string()),
+  dedupe_key: z.string().nullable(),
+  correlation_id: z.string().nullable(),
+  parent_job_id: id.nullable(),
+  retried_from_id: id.nullable(),
+  scheduled_for: instant,
+  queued_at: instant,
+  started_at: instant.nullable(),
+  finished_at: instant.nullable(),
+  expires_at: instant.nullable(),
+  attempt_count: z.int(),
+  max_attempts: z.int(),
+  run_no: z.int(),
+  timeout_seconds: z.int(),
+  lease_expires_at: instant.nullable(),
+  claimed_by_worker: z.string().nullable(),
+  cancel_requested_at: instant.nullable(),
+  progress: jobProgress.nullable(),
+  last_error: z.string().nullable(),
+  error_type: z.string().nullable(),
+  created_by: id.nullable(),
+  wait_reason: waitReason.nullable(),
+});
+export type JobRow = z.infer<typeof jobRow>;
+
+export const job = jobRow.extend({
+  payload: json,
+  metadata: json,
+  result: json,
+  deduplicated: z.boolean().optional(),
+});
+export type Job = z.infer<typeof job>;
+
+const tag = z.string().min(1).max(LIMITS.tagLength);
+const dedupe = z.strictObject({
+  mode: z.enum(["live", "window", "retained"]).default("live"),
+  window_seconds: z.int().min(1).max(LIMITS.dedupeWindowSecondsMax).optional(),
+});
+
+/** Body of POST /api/v1/jobs. */
+export const createJob = z.strictObject({
+  definition_key: definitionKey,
+  payload: json.default({}),
+  queue: queueName.optional(),
+  priority: z.int().min(1).max(LIMITS.priorityMax).optional(),
+  scheduled_for: instantIn.optional(),
+  expires_at: instantIn.optional(),
+  tags: z.array(tag).max(LIMITS.tagsMax).optional(),
+  metadata: jsonObject.optional(),
+  correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
+  parent_job_id: id.optional(),
+  max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).optional(),
+  timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).optional(),
+  retry_delay_seconds: z.number().min(0).max(LIMITS.retryDelaySecondsMax).optional(),
+  retry_multiplier: z.number().min(1).max(LIMITS.retryMultiplierMax).optional(),
+  dedupe_key: z.string().min(1).max(LIMITS.dedupeKeyLength).optional(),
+  dedupe: dedupe.optional(),
+});
+export type CreateJob = z.input<typeof createJob>;
+
+/** Body of POST /api/v1/jobs/{id}/retry: with a payload the answer is a new job. */
+export const retryJob = z.strictObject({ payload: json.optional() });
+export type RetryJob = z.infer<typeof retryJob>;
+
+/** Body of POST /api/v1/jobs/{id}/cancel. */
+export const cancelJob = z.strictObject({});
+
+export const jobParams = z.strictObject({ jobId: id });
+
+const commaSeparated = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) => [value].flat().flatMap((text) => text.split(",")));
+
+/** Query of GET /api/v1/jobs; `status` may be repeated or comma separated. */
+export const jobListQuery = z.strictObject({
+  ...pageQuery,
+  status: commaSeparated.pipe(z.array(jobStatus).min(1).max(JOB_STATUSES.length)).optional(),
+  source: jobSource.optional(),
+  queue: queueName.optional(),
+  definition_key: definitionKey.optional(),
+  tag: tag.optional(),
+  correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
+  created_after: instantIn.optional(),
+  created_before: instantIn.optional(),
+  q: z.string().min(1).max(LIMITS.searchLength).optional(),
+});
+export type JobListQuery = z.infer<typeof jobListQuery>;
+
+export const jobList = listOf(jobRow);
+export type JobList = z.infer<typeof jobList>;
+
+export const jobSummary = z.object({
+  counts: z.record(jobStatus, z.int()),
+  oldest_queued_age_seconds: z.number().nullable(),
+  running_count: z.int(),
+  as_of: instant,
+});
+export type JobSummary = z.infer<typeof jobSummary>;
+
+export const ATTEMPT_STATUSES = [
+  "running",
+  "succeeded",
+  "failed",
+  "timeout",
+  "canceled",
+  "worker_lost",
+  "released",
+  "snoozed",
+  "expired",
+] as const;
+export const attemptStatus = z.enum(ATTEMPT_STATUSES);
+export type AttemptStatus = z.infer<typeof attemptStatus>;
+
+export const attempt = z.object({
+  id: z.string(),
+  job_id: id,
+  attempt_no: z.int(),
+  run_no: z.int(),
+  worker_id: z.string().nullable(),
+  status: attemptStatus,
+  claimed_at: instant.nullable(),
+  started_at: instant.nullable(),
+  finished_at: instant.nullable(),
+  duration_ms: z.number().nullable(),
+  pid: z.int().nullable(),
+  exit_code: z.int().nullable(),
+  signal: z.string().nullable(),
+  error_type: z.string().nullable(),
+  error_text: z.string().nullable(),
+  stdout_tail: z.string().nullable(),
+  stderr_tail: z.string().nullable(),
+  stdout_bytes: z.number().nullable(),
+  stderr_bytes: z.number().nullable(),
+  dropped_bytes: z.number().nullable(),
+  retry_at: instant.nullable(),
+});
+export type Attempt = z.infer<typeof attempt>;
+export const attemptList = z.object({ data: z.array(attempt) });
+
+export const LOG_STREAMS = ["stdout", "stderr", "log"] as const;
+export const logStream = z.enum(LOG_STREAMS);
+export const logEntry = z.object({
+  attempt_no: z.int(),
+  seq: z.int(),
+  stream: logStream,
+  level: z.enum(["debug", "info", "warn", "error"]).nullable(),
+  at: instant,
+  body: z.string(),
+  context: json,
+});
+export type LogEntry = z.infer<typeof logEntry>;
+
+/** `next_after` is the position to go on from; `running` says whether more may come. */
+export const logPage = z.object({ data: z.array(logEntry), next_after: z.string().nullable(), running: z.boolean() });
+export type LogPage = z.infer<typeof logPage>;
+
+/** Query of GET /api/v1/jobs/{id}/logs; `after` is `<attempt>:<seq>` as `next_after` gave it. */
+export const logQuery = z.strictObject({
+  attempt: queryInteger(1, 2_147_483_647).optional(),
+  after: z
+    .string()
+    .regex(/^[1-9][0-9]{0,9}:[0-9]{1,9}$/, "must be <attempt>:<seq>")
+    .optional(),
+  limit: queryInteger(1, LIMITS.logPageMax).optional(),
+  stream: logStream.optional(),
+});
+export type LogQuery = z.infer<typeof logQuery>;

@@ -1,0 +1,38 @@
+import * as z from "zod";
+
+/** What a request may do inside one tenant. */
+export const TENANT_PERMISSIONS = [
+  "jobs:read",
+  "jobs:create",
+  "jobs:cancel",
+  "jobs:retry",
+  "definitions:read",
+  "assets:read",
+] as const;
+
+/** What a request may do to the installation itself; super admins only. */
+export const PLATFORM_PERMISSIONS = [
+  "platform:workers:read",
+  "platform:providers:read",
+  "platform:providers:write",
+  "platform:definitions:read",
+  "platform:definitions:write",
+] as const;
+
+export const tenantPermission = z.enum(TENANT_PERMISSIONS);
+export const platformPermission = z.enum(PLATFORM_PERMISSIONS);
+export type TenantPermission = z.infer<typeof tenantPermission>;
+export type PlatformPermission = z.infer<typeof platformPermission>;
+export type Permission = TenantPermission | PlatformPermission;
+
+export const TENANT_ROLES = ["admin", "member", "viewer"] as const;
+export const tenantRole = z.enum(TENANT_ROLES);
+export type TenantRole = z.infer<typeof tenantRole>;
+/** How a principal acts in a tenant: by a membership, or as super admin. */
+export const effectiveRole = z.enum(["super_admin", ...TENANT_ROLES]);
+export type EffectiveRole = z.infer<typeof effectiveRole>;
+
+/** What an API key was made for; a key never does more than its creator may do now. */
+export const API_KEY_SCOPES = ["jobs:read", "jobs:write", "assets:read", "platform:read", "platform:write"] as const;
+export const apiKeyScope = z.enum(API_KEY_SCOPES);
+export type ApiKeyScope = z.infer<typeof apiKeyScope>;

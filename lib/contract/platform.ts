@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { id, instant, listOf, pageQuery, slug } from "./common";
+import { LIMITS } from "./limits";
+
+export const WORKER_STATUSES = ["live", "late", "stale", "dead", "draining", "stopped"] as const;
+export const workerStatus = z.enum(WORKER_STATUSES);
+export type WorkerStatus = z.infer<typeof workerStatus>;
+
+export const worker = z.object({
+  worker_id: z.string(),
+  hostname: z.string(),
+  pid: z.int(),
+  version: z.string(),
+  label: z.string(),
+  queues: z.array(z.string()),
+  definitions: z.array(z.string()),
+  capacity: z.int(),
+  running_count: z.int(),
+  status: workerStatus,
+  last_seen_at: instant,
+  age_seconds: z.number(),
+  started_at: instant,
+  health_port: z.int().nullable(),
+  isolation: z.string(),
+  cpu_percent: z.number().nullable(),
+  rss_bytes: z.number().nullable(),
+  event_loop_lag_ms: z.number().nullable(),
+});
+export type Worker = z.infer<typeof worker>;
+
+export const WORKER_THRESHOLDS = { late_seconds: 15, stale_seconds: 30, dead_seconds: 60 } as const;
+export const workerList = z.object({
+  data: z.array(worker),
+  thresholds: z.object({ late_seconds: z.number(), stale_seconds: z.number(), dead_seconds: z.number() }),
+  as_of: instant,
+});
+export type WorkerList = z.infer<typeof workerList>;
+
+export const provider = z.object({
+  id,
+  tenant_id: id,
+  tenant_slug: z.string(),
+  name: z.string(),
+  kind: z.literal("folder"),
+  path: z.string(),
+  created_at: instant,
+});
+export type Provider = z.infer<typeof provider>;
+export const providerList = z.object({ data: z.array(provider) });
+export const providerListQuery = z.strictObject({ tenant: z.union([id, slug]).optional() });
+
+/** Body of POST /api/v1/admin/providers; `tenant` is an id or a slug, `path` a folder under one of PROVIDER_ROOTS. */
+export const createProvider = z.strictObject({
+  tenant: z.union([id, slug]),
+  name: z.string().min(1).max(LIMITS.nameLength),
+  kind: z.literal("folder").default("folder"),
+  path: z.string().max(LIMITS.providerPathLength).regex(/^\//, "must be an absolute path"),
+});
+export type CreateProvider = z.input<typeof createProvider>;
+
+export const asset = z.object({
+  id,
+  provider_id: id,
+  path: z.string(),
+  size: z.number(),
+  sha256: z.string(),
+  media_type: z.string(),
+  modified_at: instant,
+  created_at: instant,
+  updated_at: instant,
+});
+export type Asset = z.infer<typeof asset>;
+export const assetList = listOf(asset);
+export type AssetList = z.infer<typeof assetList>;
+export const assetListQuery = z.strictObject({ ...pageQuery, provider_id: id.optional() });

@@ -1,0 +1,62 @@
+import * as z from "zod";
+
+/** Every `code` that an error answer can carry, with its HTTP status and title. The code is stable, the text is not. */
+export const PROBLEMS = {
+  "bad-request": [400, "The request cannot be understood"],
+  "malformed-json": [400, "The body is not valid JSON"],
+  "invalid-path": [400, "The path is not valid"],
+  "invalid-query": [400, "A query parameter is not valid"],
+  "invalid-cursor": [400, "The cursor does not belong to this list"],
+  "invalid-idempotency-key": [400, "The Idempotency-Key header is not valid"],
+  "tenant-required": [400, "The request names no tenant"],
+  "ambiguous-credentials": [400, "Send a session cookie or an API key, not both"],
+  "credentials-in-url": [400, "API keys are accepted in the Authorization header only"],
+  unauthenticated: [401, "Sign in or send an API key"],
+  forbidden: [403, "Your role does not allow this"],
+  "insufficient-scope": [403, "The API key's scopes do not allow this"],
+  "cross-site-request": [403, "Requests from other sites are refused"],
+  "tenant-suspended": [403, "The tenant is suspended"],
+  "not-found": [404, "Not found"],
+  "method-not-allowed": [405, "The method is not allowed here"],
+  conflict: [409, "The request conflicts with the current state"],
+  "state-conflict": [409, "The job's state does not allow this"],
+  "dedupe-taken": [409, "Another job holds the dedupe key"],
+  "definition-exists": [409, "A definition with this key exists"],
+  "provider-exists": [409, "A provider with this name exists"],
+  "idempotency-in-flight": [409, "A request with this Idempotency-Key is running"],
+  "payload-too-large": [413, "The payload is too large"],
+  "body-too-large": [413, "The body is too large"],
+  "unsupported-media-type": [415, "The body must be application/json"],
+  "validation-failed": [422, "The request is not valid"],
+  "payload-invalid": [422, "The payload does not fit the definition"],
+  "definition-unknown": [422, "There is no such definition"],
+  "definition-inactive": [422, "The definition is not active"],
+  "queue-unknown": [422, "There is no such queue"],
+  "arg-schema-invalid": [422, "The argument schema is not valid"],
+  "provider-path-invalid": [422, "The folder cannot be registered"],
+  "idempotency-mismatch": [422, "The Idempotency-Key was used for another request"],
+  "too-many-requests": [429, "Too many requests"],
+  "too-many-streams": [429, "Too many open streams"],
+  "internal-error": [500, "Something went wrong"],
+  unavailable: [503, "The service is not available"],
+} as const satisfies Record<string, readonly [number, string]>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+export const problemCode = z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]);
+
+/** One fault of the request; `pointer` is a JSON pointer into the body (RFC 6901). */
+export const problemError = z.object({ pointer: z.string(), code: z.string(), detail: z.string() });
+export type ProblemError = z.infer<typeof problemError>;
+
+/** An error answer (RFC 9457, application/problem+json). */
+export const problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string(),
+  code: problemCode,
+  request_id: z.string(),
+  errors: z.array(problemError).optional(),
+});
+export type Problem = z.infer<typeof problem>;

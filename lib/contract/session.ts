@@ -1,0 +1,30 @@
+import * as z from "zod";
+import { id, slug } from "./common";
+import { LIMITS } from "./limits";
+import { apiKeyScope, effectiveRole, platformPermission, tenantPermission } from "./permissions";
+
+export const tenantAccess = z.object({
+  id,
+  slug,
+  name: z.string(),
+  role: effectiveRole,
+  permissions: z.array(tenantPermission),
+});
+export type TenantAccess = z.infer<typeof tenantAccess>;
+
+/** Answer of GET /api/v1/me. `tenants` is what this principal may name; a super admin gets all of them. */
+export const me = z.object({
+  kind: z.enum(["user", "api_key"]),
+  user: z.object({ id, email: z.string(), display_name: z.string(), is_super_admin: z.boolean() }),
+  api_key: z.object({ id, name: z.string(), scopes: z.array(apiKeyScope) }).nullable(),
+  tenants: z.array(tenantAccess),
+  platform_permissions: z.array(platformPermission),
+});
+export type Me = z.infer<typeof me>;
+
+/** Fields of the login form. */
+export const credentials = z.object({
+  email: z.string().trim().toLowerCase().min(3).max(LIMITS.emailLength),
+  password: z.string().min(1).max(1024),
+});
+export type Credentials = z.infer<typeof credentials>;

@@ -1,0 +1,28 @@
+import * as z from "zod";
+import { id, slug } from "./common";
+import { jobRow } from "./jobs";
+
+/**
+ * Query of GET /api/v1/jobs/stream. An EventSource cannot send headers, so this one route also takes the tenant
+ * (id or slug) here.
+ */
+export const streamQuery = z.strictObject({ tenant: z.union([id, slug]).optional() });
+
+/** Names of the server-sent events: `job.changed` carries a JobChange, `summary` a JobSummary, `bye` ends a stream on purpose. */
+export const STREAM_EVENTS = { jobChanged: "job.changed", summary: "summary", bye: "bye" } as const;
+
+/** What a `job.changed` event says; fetch the job for the rest. */
+export const jobChange = jobRow.pick({
+  id: true,
+  status: true,
+  definition_key: true,
+  progress: true,
+  attempt_count: true,
+  max_attempts: true,
+  run_no: true,
+  started_at: true,
+  finished_at: true,
+  claimed_by_worker: true,
+  cancel_requested_at: true,
+});
+export type JobChange = z.infer<typeof jobChange>;
