@@ -1,0 +1,43 @@
+import { PROBLEMS, type Problem, type ProblemCode, type ProblemError } from "@/lib/contract";
+
+interface ProblemOptions {
+  detail?: string;
+  errors?: ProblemError[];
+  headers?: Record<string, string>;
+}
+
+/** An answer that is an error on purpose: thrown anywhere below a route, turned into problem+json at its edge. */
+export class HttpProblem extends Error {
+  readonly status: number;
+  readonly errors: ProblemError[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    readonly code: ProblemCode,
+    options: ProblemOptions = {},
+  ) {
+    super(options.detail ?? PROBLEMS[code][1]);
+    this.status = PROBLEMS[code][0];
+    this.errors = options.errors;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** The body of a problem as it is sent. */
+export function problemBody(problem: HttpProblem, instance: string, requestId: string): Problem {
+  return {
+    type: `/docs/errors/${problem.code}`,
+    title: PROBLEMS[problem.code][1],
+    status: problem.status,
+    detail: problem.message,
+    instance,
+    code: problem.code,
+    request_id: requestId,
+    ...(problem.errors ? { errors: problem.errors } : {}),
+  };
+}
+
+/** The one answer for what does not exist and for what belongs to someone else. */
+export function notFound(): HttpProblem {
+  return new HttpProblem("not-found", { detail: "There is nothing here, or it is not yours to see." });
+}

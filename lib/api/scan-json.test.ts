@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { MalformedJson, scanJson } from "./scan-json";
+
+const codes = (text: string) => scanJson(text).map((problem) => `${problem.pointer} ${problem.code}`);
+
+test("PAYLOAD-11 duplicate keys are found, however they are spelt", () => {
+  expect(codes('{"cmd":"safe","cmd":"rm"}')).toEqual(["/cmd duplicate-key"]);
+  expect(codes('{"p":{"a":1,"\\u0061":2}}')).toEqual(["/p/a duplicate-key"]);
+  expect(codes('[{"a":1},{"a":2}]')).toEqual([]);
+});
+
+test("PAYLOAD-05 numbers that a double cannot hold are found", () => {
+  const text =
+    '{"id":2481930577102938465,"n":9007199254740993,"e":1e400,"d":0.1,"z":-0,"t":1e-400,"ok":9007199254740991}';
+  expect(codes(text)).toEqual(["id", "n", "e", "t"].map((key) => `/${key} number-out-of-range`));
+});
+
+test("PAYLOAD-01 PAYLOAD-03 NUL and lone surrogates are found in values and keys", () => {
+  expect(codes('{"a":["x\\u0000y"]}')).toEqual(["/a/0 nul-character"]);
+  expect(codes('{"a\\u0000":1}')).toEqual(["/a\ufffd nul-character"]);
+  expect(codes('{"s":"\\ud800","ok":"\\ud83c\\udf89"}')).toEqual(["/s lone-surrogate"]);
+});
+
+test.each([10_000, 100_000])("PAYLOAD-08 %i nested arrays are refused without recursion", (depth) => {
+  expect(scanJson("[".repeat(depth) + "]".repeat(depth)).map((problem) => problem.code)).toEqual(["too-deep"]);
+});
+
+test("more values than allowed are refused", () => {
+  expect(scanJson(`[${"1,".repeat(30_000)}1]`).map((problem) => problem.code)).toEqual(["too-many-nodes"]);
+});
+
+test.each([
+  "",
+  "{",
+  '{"a"}',
+  "[1,]",
+  '{"a":1,}',
+  "01",
+  "+1",
+  "nul",
+  '"\n"',
+  '"\\x"',
+  "1 2",
+  "[1}",
+  "'a'",
+  "{a:1}",
+  '"a',
+  "-",
+  "1.",
+])("%j is malformed", (text) => {
+  expect(() => scanJson(text)).toThrow(MalformedJson);
+});
+
+test("agrees with JSON.parse on what is JSON", () => {
+  fc.assert(
+    fc.property(
+      fc.json({ maxDepth: 5 }),
+      fc.nat(),
+      fc.constantFrom("", "{", "]", ",", '"', "1", "\\", "e"),
+      (json, at, noise) => {
+        const cut = at % (json.length + 1);
+        const text = json.slice(0, cut) + noise + json.slice(cut);
+        let valid = true;
+        try {
+          JSON.parse(text);
+        } catch {
+          valid = false;
+        }
+        let accepted = true;
+        try {
+          scanJson(text);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedJson);
+          accepted = false;
+        }
+        expect(accepted).toBe(valid);
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});

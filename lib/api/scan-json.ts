@@ -1,0 +1,198 @@
+import type { ProblemError } from "@/lib/contract";
+
+/** What a JSON text may hold before anything parses it; nothing below this scan ever recurses deeper. */
+export const SCAN_LIMITS = { depth: 64, nodes: 20_000, problems: 10 } as const;
+
+/** The text is not JSON; the position is a character offset. */
+export class MalformedJson extends Error {
+  constructor(readonly position: number) {
+    super(`not valid JSON at character ${position}`);
+  }
+}
+
+interface Frame {
+  readonly keys: Set<string> | null;
+  index: number;
+  key: string;
+}
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const LITERAL = /true|false|null/y;
+const HEX4 = /^[0-9a-fA-F]{4}$/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/**
+ * Finds what JSON.parse would pass over in silence: duplicate keys, numbers that a double cannot hold, NUL, lone
+ * surrogates, depth and size. Looks at the text only, in one pass without recursion. Returns at most ten problems
+ * with JSON pointers, none when JSON.parse will give exactly what was sent; throws MalformedJson.
+ */
+export function scanJson(text: string): ProblemError[] {
+  return new Scanner(text).scan();
+}
+
+class Scanner {
+  private at = 0;
+  private nodes = 0;
+  private gaveUp = false;
+  private readonly frames: Frame[] = [];
+  private readonly problems: ProblemError[] = [];
+
+  constructor(private readonly text: string) {}
+
+  scan(): ProblemError[] {
+    this.skipBlank();
+    let open = this.value();
+    while (this.frames.length > 0 && !this.stopped()) open = open ? this.first() : this.next();
+    if (this.stopped()) return this.problems;
+    if (this.at !== this.text.length) throw new MalformedJson(this.at);
+    return this.problems;
+  }
+
+  private stopped(): boolean {
+    return this.gaveUp || this.problems.length >= SCAN_LIMITS.problems;
+  }
+
+  /** Reads a value; true when it opened an object or array whose first element comes next. */
+  private value(): boolean {
+    this.nodes += 1;
+    if (this.nodes > SCAN_LIMITS.nodes) return this.giveUp("too-many-nodes", `more than ${SCAN_LIMITS.nodes} values`);
+    const char = this.text[this.at];
+    if (char === "{" || char === "[") return this.open(char);
+    if (char === '"') this.checkText(this.string(), "");
+    else if (!this.literal()) this.number();
+    this.skipBlank();
+    return false;
+  }
+
+  private open(char: "{" | "["): boolean {
+    if (this.frames.length >= SCAN_LIMITS.depth)
+      return this.giveUp("too-deep", `nested deeper than ${SCAN_LIMITS.depth}`);
+    this.at += 1;
+    this.frames.push({ keys: char === "{" ? new Set() : null, index: 0, key: "" });
+    this.skipBlank();
+    return true;
+  }
+
+  private first(): boolean {
+    const frame = this.top();
+    if (this.text[this.at] === (frame.keys ? "}" : "]")) return this.close();
+    if (frame.keys) this.key(frame, frame.keys);
+    return this.value();
+  }
+
+  private next(): boolean {
+    const frame = this.top();
+    const char = this.text[this.at];
+    if (char === (frame.keys ? "}" : "]")) return this.close();
+    if (char !== ",") throw new MalformedJson(this.at);
+    this.at += 1;
+    this.skipBlank();
+    frame.index += 1;
+    if (frame.keys) this.key(frame, frame.keys);
+    return this.value();
+  }
+
+  private close(): boolean {
+    this.at += 1;
+    this.frames.pop();
+    this.skipBlank();
+    return false;
+  }
+
+  private key(frame: Frame, keys: Set<string>): void {
+    const name = this.string();
+    frame.key = name;
+    this.checkText(name, " in a key");
+    if (keys.has(name)) this.report("duplicate-key", "the key appears twice");
+    keys.add(name);
+    this.skipBlank();
+    if (this.text[this.at] !== ":") throw new MalformedJson(this.at);
+    this.at += 1;
+    this.skipBlank();
+  }
+
+  private string(): string {
+    const start = this.at;
+    if (this.text[start] !== '"') throw new MalformedJson(start);
+    let escaped = false;
+    for (let i = start + 1; i < this.text.length; i += 1) {
+      const code = this.text.charCodeAt(i);
+      if (code === 0x22) {
+        this.at = i + 1;
+        const raw = this.text.slice(start, this.at);
+        return escaped ? JSON.parse(raw) : raw.slice(1, -1);
+      }
+      if (code < 0x20) throw new MalformedJson(i);
+      if (code === 0x5c) {
+        escaped = true;
+        i += this.escapeLength(i + 1);
+      }
+    }
+    throw new MalformedJson(this.text.length);
+  }
+
+  private escapeLength(at: number): number {
+    const char = this.text[at] ?? "";
+    if (char === "u" && HEX4.test(this.text.slice(at + 1, at + 5))) return 5;
+    if (char !== "" && '"\\/bfnrt'.includes(char)) return 1;
+    throw new MalformedJson(at);
+  }
+
+  private literal(): boolean {
+    LITERAL.lastIndex = this.at;
+    const found = LITERAL.exec(this.text);
+    if (found) this.at += found[0].length;
+    return found !== null;
+  }
+
+  private number(): void {
+    NUMBER.lastIndex = this.at;
+    const found = NUMBER.exec(this.text);
+    if (!found) throw new MalformedJson(this.at);
+    this.at += found[0].length;
+    const value = Number(found[0]);
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+      this.report("number-out-of-range", "numbers beyond ±(2^53-1) are refused; send them as strings");
+    } else if (value === 0 && /[1-9]/.test(found[0].split(/[eE]/)[0] ?? "")) {
+      this.report("number-out-of-range", "the number is too small to be kept; send it as a string");
+    }
+  }
+
+  private checkText(value: string, where: string): void {
+    if (value.includes("\u0000")) this.report("nul-character", `U+0000${where} cannot be stored`);
+    if (LONE_SURROGATE.test(value)) this.report("lone-surrogate", `half of a surrogate pair${where} cannot be stored`);
+  }
+
+  private report(code: string, detail: string): void {
+    if (!this.stopped()) this.problems.push({ pointer: this.pointer(), code, detail });
+  }
+
+  private giveUp(code: string, detail: string): false {
+    this.report(code, detail);
+    this.gaveUp = true;
+    return false;
+  }
+
+  private pointer(): string {
+    return this.frames.map((frame) => `/${frame.keys ? escapeToken(frame.key) : frame.index}`).join("");
+  }
+
+  private top(): Frame {
+    const frame = this.frames.at(-1);
+    if (!frame) throw new MalformedJson(this.at);
+    return frame;
+  }
+
+  private skipBlank(): void {
+    while (this.at < this.text.length && " \t\n\r".includes(this.text[this.at] ?? "x")) this.at += 1;
+  }
+}
+
+/** One step of a JSON pointer (RFC 6901); well formed whatever the key holds. */
+export function escapeToken(key: string | number): string {
+  return String(key)
+    .replaceAll("\u0000", "\ufffd")
+    .replace(/\p{Surrogate}/gu, "\ufffd")
+    .replaceAll("~", "~0")
+    .replaceAll("/", "~1");
+}

@@ -1,0 +1,72 @@
+import { createHash, randomBytes } from "node:crypto";
+import { type Runner, statement } from "@/lib/db";
+
+export const SESSION_IDLE_SECONDS = 30 * 60;
+export const SESSION_ABSOLUTE_SECONDS = 12 * 3600;
+export const SESSIONS_PER_USER = 10;
+
+/** The form of a session id: 256 random bits in base64url. */
+export const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
+
+export interface ClientInfo {
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+}
+
+/** What is stored of a session id. */
+export function sessionHash(sessionId: string): Buffer {
+  return createHash("sha256").update(sessionId).digest();
+}
+
+const insertSession = statement(
+  "auth_insert_session",
+  `insert into app.sessions (id_hash, user_id, idle_expires_at, absolute_expires_at, ip, user_agent)
+   values ($1, $2, app.now() + make_interval(secs => $3), app.now() + make_interval(secs => $4), $5, $6)`,
+);
+
+// The oldest go first, so that a person who signs in on an eleventh device is not locked out.
+const dropOldestSessions = statement(
+  "auth_drop_oldest_sessions",
+  `delete from app.sessions where user_id = $1 and id_hash in (
+     select id_hash from app.sessions where user_id = $1 order by created_at desc, id_hash offset $2)`,
+);
+
+/** Opens a session and returns its id, which exists nowhere else. Keeps at most ten sessions of a user. */
+export async function openSession(db: Runner, userId: string, client: ClientInfo): Promise<string> {
+  const sessionId = randomBytes(32).toString("base64url");
+  const userAgent = client.userAgent?.slice(0, 500) ?? null;
+  await db.run(insertSession, [
+    sessionHash(sessionId),
+    userId,
+    SESSION_IDLE_SECONDS,
+    SESSION_ABSOLUTE_SECONDS,
+    client.ip,
+    userAgent,
+  ]);
+  await db.run(dropOldestSessions, [userId, SESSIONS_PER_USER]);
+  return sessionId;
+}
+
+const revokeOne = statement(
+  "auth_revoke_session",
+  "update app.sessions set revoked_at = app.now() where id_hash = $1 and revoked_at is null returning user_id",
+);
+
+/** Ends a session at once, on every server; answers whose it was, null when it was not open. */
+export async function revokeSession(db: Runner, sessionId: string): Promise<string | null> {
+  if (!SESSION_ID.test(sessionId)) return null;
+  const [row] = await db.run<{ user_id: string }>(revokeOne, [sessionHash(sessionId)]);
+  return row?.user_id ?? null;
+}
+
+const liveSession = statement(
+  "auth_live_session",
+  `select 1 from app.sessions s join app.users u on u.id = s.user_id
+   where s.id_hash = $1 and s.revoked_at is null and s.idle_expires_at > app.now()
+     and s.absolute_expires_at > app.now() and u.disabled_at is null`,
+);
+
+/** Whether a session id is good right now. */
+export async function isSessionLive(db: Runner, sessionId: string): Promise<boolean> {
+  return SESSION_ID.test(sessionId) && (await db.run(liveSession, [sessionHash(sessionId)])).length === 1;
+}
