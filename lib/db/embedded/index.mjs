@@ -1,0 +1,4 @@
+// The embedded PostgreSQL: packaged programs, one server, one owner. Built-ins only.
+export { commandLine } from "./cluster.mjs";
+export { dataDir, makeFolder } from "./placement.mjs";
+export { crashServer, freePort, startEmbedded } from "./server.mjs";

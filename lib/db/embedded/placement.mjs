@@ -1,0 +1,144 @@
+// Which operating system user runs PostgreSQL, and where its files can lie so that this user reaches them.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import path from "node:path";
+import { majorVersion } from "./binaries.mjs";
+
+const FALLBACK_ROOT = "/var/lib/leasehold";
+const ROOT_STAND_INS = ["postgres", "nobody"];
+
+/**
+ * @typedef {object} RunAs
+ * @property {number} [uid]
+ * @property {number} [gid]
+ */
+/**
+ * @typedef {object} Placement
+ * @property {string} dir folder for the cluster and for files which other local users must reach
+ * @property {string} binDir
+ * @property {number} major
+ * @property {RunAs} runAs empty unless we are root
+ */
+
+/**
+ * Decides where the data of `home` lies. Everything stays in `home`, except under root when the stand-in user cannot
+ * reach it (a clone in /root): then data and a copy of the programs go to /var/lib/leasehold/<hash of home>.
+ * @param {{ home: string, binaries: import("./binaries.mjs").Binaries }} options
+ * @returns {Placement}
+ */
+export function place({ home, binaries }) {
+  makeFolder(home);
+  const runAs = standIn();
+  const { dir, moved } = reachableDir(home, runAs);
+  const direct = moved && binaries.root ? null : versionOrNull(binaries.binDir, runAs);
+  if (direct) return { dir, binDir: binaries.binDir, major: direct, runAs };
+  if (!binaries.root || runAs.uid === undefined) {
+    // Not a question of reach: run it again for the real reason.
+    return { dir, binDir: binaries.binDir, major: majorVersion(binaries.binDir, runAs), runAs };
+  }
+  const copyHome = moved ? dir : fallbackDir(home);
+  const binDir = path.join(copyPrograms(binaries.root, copyHome), "bin");
+  return { dir, binDir, major: majorVersion(binDir, runAs), runAs };
+}
+
+/**
+ * The folder which `place` would choose, without the programs: for callers that only lay out files.
+ * @param {string} home
+ */
+export function dataDir(home) {
+  makeFolder(home);
+  return reachableDir(home, standIn()).dir;
+}
+
+/** @param {string} dir */
+export function makeFolder(dir) {
+  if (existsSync(dir)) return;
+  mkdirSync(path.dirname(dir), { recursive: true });
+  mkdirSync(dir, { recursive: true });
+  chmodSync(dir, 0o755);
+}
+
+/** @returns {RunAs} */
+export function standIn() {
+  if (process.getuid?.() !== 0) return {};
+  const lines = readFileSync("/etc/passwd", "utf8").split("\n");
+  for (const name of ROOT_STAND_INS) {
+    const fields = lines.find((line) => line.startsWith(`${name}:`))?.split(":");
+    if (fields) return { uid: Number(fields[2]), gid: Number(fields[3]) };
+  }
+  throw new Error(
+    "PostgreSQL refuses to run as root, and this machine has neither a user postgres nor nobody. Start as an ordinary user, or set DATABASE_URL.",
+  );
+}
+
+/**
+ * @param {string} home
+ * @param {RunAs} runAs
+ */
+function reachableDir(home, runAs) {
+  if (runAs.uid === undefined || canEnter(home, runAs)) return { dir: home, moved: false };
+  const dir = fallbackDir(home);
+  makeFolder(dir);
+  return { dir, moved: true };
+}
+
+/** @param {string} home */
+function fallbackDir(home) {
+  makeFolder(FALLBACK_ROOT);
+  return path.join(FALLBACK_ROOT, createHash("sha256").update(path.resolve(home)).digest("hex").slice(0, 12));
+}
+
+/**
+ * @param {string} dir
+ * @param {RunAs} runAs
+ */
+function canEnter(dir, runAs) {
+  try {
+    execFileSync("/bin/sh", ["-c", 'cd "$1" && test -x .', "sh", dir], {
+      ...runAs,
+      cwd: "/",
+      env: {},
+      stdio: "ignore",
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {string} binDir
+ * @param {RunAs} runAs
+ */
+function versionOrNull(binDir, runAs) {
+  try {
+    return majorVersion(binDir, runAs);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Copies the packaged programs once per package version; half a copy is never used.
+ * @param {string} root
+ * @param {string} dir
+ */
+function copyPrograms(root, dir) {
+  makeFolder(dir);
+  const version = JSON.parse(readFileSync(path.join(root, "..", "package.json"), "utf8")).version;
+  const target = path.join(dir, `postgres-${version}`);
+  if (existsSync(target)) return target;
+  const half = `${target}.${process.pid}`;
+  rmSync(half, { recursive: true, force: true });
+  cpSync(root, half, { recursive: true, verbatimSymlinks: true });
+  // A strict umask at install time would leave files that only root can read.
+  execFileSync("chmod", ["-R", "a+rX", half]);
+  try {
+    renameSync(half, target);
+  } catch (error) {
+    rmSync(half, { recursive: true, force: true });
+    if (!existsSync(target)) throw error;
+  }
+  return target;
+}
