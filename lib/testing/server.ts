@@ -1,0 +1,64 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import pg from "pg";
+import type { TestProject } from "vitest/node";
+import { migrate } from "@/lib/db";
+import { startEmbedded } from "@/lib/db/embedded/index.mjs";
+
+export interface TestServer {
+  readonly adminUrl: string;
+  readonly secret: string;
+  /** A migrated database to clone. */
+  readonly template: string;
+}
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    testServer: TestServer;
+  }
+}
+
+const TEMPLATE = "leasehold_test_template";
+
+/** Boots a throw-away PostgreSQL for this run of the tests; its data folder goes with it. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const home = mkdtempSync(path.join(tmpdir(), "leasehold-test-"));
+  const server = await startEmbedded({
+    home,
+    password: randomBytes(16).toString("hex"),
+    durable: false,
+    pgBin: process.env.PG_BIN,
+    settings: { max_connections: "400" },
+  });
+  const stop = async () => {
+    await server.stop();
+    rmSync(home, { recursive: true, force: true });
+  };
+  try {
+    project.provide("testServer", await prepareTemplate(server.adminUrl));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return stop;
+}
+
+async function prepareTemplate(urlOf: (database: string) => string): Promise<TestServer> {
+  const secret = randomBytes(32).toString("base64url");
+  await asAdmin(urlOf("postgres"), `create database ${TEMPLATE}`);
+  await migrate({ adminUrl: urlOf(TEMPLATE), secret, log: () => {} });
+  await asAdmin(urlOf("postgres"), `alter database ${TEMPLATE} is_template true allow_connections false`);
+  return { adminUrl: urlOf("postgres"), secret, template: TEMPLATE };
+}
+
+async function asAdmin(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
