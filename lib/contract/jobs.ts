@@ -78,30 +78,40 @@ export const job = jobRow.extend({
 export type Job = z.infer<typeof job>;
 
 const tag = z.string().min(1).max(LIMITS.tagLength);
-const dedupe = z.strictObject({
-  mode: z.enum(["live", "window", "retained"]).default("live"),
-  window_seconds: z.int().min(1).max(LIMITS.dedupeWindowSecondsMax).optional(),
-});
+const dedupe = z
+  .strictObject({
+    mode: z.enum(["live", "window", "retained"]).default("live"),
+    window_seconds: z.int().min(1).max(LIMITS.dedupeWindowSecondsMax).optional(),
+  })
+  .refine((value) => (value.mode === "window") === (value.window_seconds !== undefined), {
+    path: ["window_seconds"],
+    error: "belongs to the mode window, and only to it",
+  });
 
 /** Body of POST /api/v1/jobs. */
-export const createJob = z.strictObject({
-  definition_key: definitionKey,
-  payload: json.default({}),
-  queue: queueName.optional(),
-  priority: z.int().min(1).max(LIMITS.priorityMax).optional(),
-  scheduled_for: instantIn.optional(),
-  expires_at: instantIn.optional(),
-  tags: z.array(tag).max(LIMITS.tagsMax).optional(),
-  metadata: jsonObject.optional(),
-  correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
-  parent_job_id: id.optional(),
-  max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).optional(),
-  timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).optional(),
-  retry_delay_seconds: z.number().min(0).max(LIMITS.retryDelaySecondsMax).optional(),
-  retry_multiplier: z.number().min(1).max(LIMITS.retryMultiplierMax).optional(),
-  dedupe_key: z.string().min(1).max(LIMITS.dedupeKeyLength).optional(),
-  dedupe: dedupe.optional(),
-});
+export const createJob = z
+  .strictObject({
+    definition_key: definitionKey,
+    payload: json.default({}),
+    queue: queueName.optional(),
+    priority: z.int().min(1).max(LIMITS.priorityMax).optional(),
+    scheduled_for: instantIn.optional(),
+    expires_at: instantIn.optional(),
+    tags: z.array(tag).max(LIMITS.tagsMax).optional(),
+    metadata: jsonObject.optional(),
+    correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
+    parent_job_id: id.optional(),
+    max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).optional(),
+    timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).optional(),
+    retry_delay_seconds: z.number().min(0).max(LIMITS.retryDelaySecondsMax).optional(),
+    retry_multiplier: z.number().min(1).max(LIMITS.retryMultiplierMax).optional(),
+    dedupe_key: z.string().min(1).max(LIMITS.dedupeKeyLength).optional(),
+    dedupe: dedupe.optional(),
+  })
+  .refine((value) => value.dedupe === undefined || value.dedupe_key !== undefined, {
+    path: ["dedupe"],
+    error: "needs a dedupe_key",
+  });
 export type CreateJob = z.input<typeof createJob>;
 
 /** Body of POST /api/v1/jobs/{id}/retry: with a payload the answer is a new job. */

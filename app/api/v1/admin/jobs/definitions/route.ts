@@ -1,0 +1,28 @@
+import { definitionInput } from "@/lib/api/filters";
+import { Reply } from "@/lib/api/respond";
+import { platformRoute } from "@/lib/api/route";
+import { serializeDefinition } from "@/lib/api/serialize";
+import { createDefinition as createBody, definition, definitionList } from "@/lib/contract";
+import { createDefinition, listDefinitions } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = platformRoute({
+  permission: "platform:definitions:read",
+  summary: "List all definitions",
+  response: definitionList,
+  handler: async ({ db }) => ({ data: (await listDefinitions(db)).map(serializeDefinition) }),
+});
+
+export const POST = platformRoute({
+  permission: "platform:definitions:write",
+  summary: "Create a definition",
+  body: createBody,
+  response: definition,
+  status: 201,
+  handler: async ({ db, actor, body }) => {
+    const created = await createDefinition(db, actor, { key: body.key, ...definitionInput(body) });
+    const headers = { location: `/api/v1/admin/jobs/definitions/${created.id}` };
+    return new Reply(serializeDefinition(created), { status: 201, headers });
+  },
+});

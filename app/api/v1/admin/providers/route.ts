@@ -1,0 +1,24 @@
+import { registerProvider } from "@/lib/api/register-provider";
+import { Reply } from "@/lib/api/respond";
+import { platformRoute } from "@/lib/api/route";
+import { createProvider, provider, providerList, providerListQuery } from "@/lib/contract";
+import { listProviders } from "@/lib/tenancy/providers";
+
+export const dynamic = "force-dynamic";
+
+export const GET = platformRoute({
+  permission: "platform:providers:read",
+  summary: "List the registered folders",
+  query: providerListQuery,
+  response: providerList,
+  handler: async ({ db, query }) => ({ data: await listProviders(db, query.tenant ?? null) }),
+});
+
+export const POST = platformRoute({
+  permission: "platform:providers:write",
+  summary: "Register a folder for a tenant",
+  body: createProvider,
+  response: provider,
+  status: 201,
+  handler: async (context) => new Reply(await registerProvider(context), { status: 201 }),
+});

@@ -1,0 +1,15 @@
+import { tenantRoute } from "@/lib/api/route";
+import { serializeJob } from "@/lib/api/serialize";
+import { cancelJob as cancelBody, job, jobParams } from "@/lib/contract";
+import { cancelJob } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "jobs:cancel",
+  summary: "Cancel a job; a running one is asked to stop",
+  params: jobParams,
+  body: cancelBody,
+  response: job,
+  handler: async ({ db, scope, params }) => serializeJob(await cancelJob(db, scope, params.jobId)),
+});

@@ -1,0 +1,22 @@
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeJob } from "@/lib/api/serialize";
+import { job, jobParams, retryJob as retryBody } from "@/lib/contract";
+import { retryJob } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "jobs:retry",
+  summary: "Run a finished job again, or a new one with another payload",
+  params: jobParams,
+  body: retryBody,
+  response: job,
+  handler: async ({ db, scope, params, body }) => {
+    const change = "payload" in body ? { payload: body.payload } : {};
+    const retried = await retryJob(db, scope, params.jobId, change);
+    if (!retried.created) return serializeJob(retried.job);
+    const headers = { location: `/api/v1/jobs/${retried.job.id}` };
+    return new Reply(serializeJob(retried.job), { status: 201, headers });
+  },
+});

@@ -1,0 +1,16 @@
+import { tenantRoute } from "@/lib/api/route";
+import { serializeDefinition } from "@/lib/api/serialize";
+import { definitionList } from "@/lib/contract";
+import { listDefinitions } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "definitions:read",
+  summary: "List what may be enqueued",
+  response: definitionList,
+  handler: async ({ db }) => {
+    const definitions = await listDefinitions(db);
+    return { data: definitions.filter((definition) => definition.isActive).map(serializeDefinition) };
+  },
+});

@@ -1,0 +1,41 @@
+import { jobFilter, newJob } from "@/lib/api/filters";
+import { listPosition, listReply } from "@/lib/api/list";
+import { notFound } from "@/lib/api/problem";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeJob, serializeJobRow } from "@/lib/api/serialize";
+import { createJob, job, jobList, jobListQuery } from "@/lib/contract";
+import { enqueueJob, getJob, listJobs } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "jobs:read",
+  summary: "List jobs, newest first",
+  query: jobListQuery,
+  response: jobList,
+  handler: async ({ db, scope, query, runtime, info }) => {
+    const { limit, offset, cursor, ...filter } = query;
+    const list = { secret: runtime.config.cursorSecret, list: "jobs", tenantId: scope.tenantId, filter };
+    const position = listPosition({ limit, offset, cursor }, list);
+    const page = await listJobs(db, scope, jobFilter(query), position);
+    const url = new URL(info.path + info.search, runtime.config.origin);
+    return listReply({ ...page, rows: page.jobs.map(serializeJobRow) }, position, { scope: list, url });
+  },
+});
+
+export const POST = tenantRoute({
+  permission: "jobs:create",
+  summary: "Enqueue a job",
+  body: createJob,
+  response: job,
+  status: 201,
+  handler: async ({ db, scope, body }) => {
+    const enqueued = await enqueueJob(db, scope, newJob(body));
+    const view = await getJob(db, scope, enqueued.jobId);
+    if (!view) throw notFound();
+    const answer = { ...serializeJob(view), ...(enqueued.deduplicated ? { deduplicated: true } : {}) };
+    const headers = { location: `/api/v1/jobs/${enqueued.jobId}` };
+    return new Reply(answer, { status: enqueued.deduplicated ? 200 : 201, headers });
+  },
+});

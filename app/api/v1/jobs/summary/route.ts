@@ -1,0 +1,13 @@
+import { tenantRoute } from "@/lib/api/route";
+import { serializeSummary } from "@/lib/api/serialize";
+import { jobSummary } from "@/lib/contract";
+import { summarizeJobs } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "jobs:read",
+  summary: "Counts by status; terminal ones of the last 24 hours",
+  response: jobSummary,
+  handler: async ({ db, scope }) => serializeSummary(await summarizeJobs(db, scope)),
+});

@@ -1,0 +1,23 @@
+import { signedInRoute } from "@/lib/api/route";
+import { me } from "@/lib/contract";
+import { platformPermissions } from "@/lib/tenancy/permissions";
+import { enterableTenants } from "@/lib/tenancy/resolve";
+
+export const dynamic = "force-dynamic";
+
+export const GET = signedInRoute({
+  summary: "Who you are and what you may do",
+  response: me,
+  handler: async ({ principal, runtime }) => {
+    const { id, email, displayName, isSuperAdmin } = principal.user;
+    const places = await enterableTenants(runtime.auth, principal);
+    const key = principal.kind === "api_key" ? principal.key : null;
+    return {
+      kind: principal.kind,
+      user: { id, email, display_name: displayName, is_super_admin: isSuperAdmin },
+      api_key: key && { id: key.id, name: key.name, scopes: key.scopes },
+      tenants: places.map(({ tenant, role, permissions }) => ({ ...tenant, role, permissions: [...permissions] })),
+      platform_permissions: platformPermissions(principal),
+    };
+  },
+});

@@ -1,0 +1,125 @@
+import { NextRequest } from "next/server";
+import NextAuth from "next-auth";
+import { cookieNames, cookieValues } from "@/lib/auth/cookies";
+import { takeLoginTokens } from "@/lib/auth/login";
+import { authOptions, type Trouble } from "@/lib/auth/next-auth";
+import { isSafePath, pathOnly } from "@/lib/auth/safe-path";
+import { isSameOrigin } from "@/lib/auth/same-origin";
+import { parseJson } from "./input";
+import { HttpProblem, notFound } from "./problem";
+import { type RequestInfo, requestInfo } from "./request-info";
+import { type ApiRuntime, getRuntime } from "./runtime";
+import { guarded, type NextContext, type RouteHandler } from "./serve";
+
+const MAX_BODY_BYTES = 16 * 1024;
+
+const ACTIONS: Readonly<Record<string, readonly string[]>> = {
+  GET: ["csrf", "session", "signin"],
+  POST: ["callback/credentials", "signout", "session"],
+};
+
+/**
+ * next-auth behind a fence: only the actions in use, only our own pages may post, small bodies of plain strings, and
+ * redirects that are paths. Everything else about a session is read by getPrincipal, never from next-auth.
+ */
+export const authRoute: RouteHandler = guarded(serve, { access: "open", summary: "Sign in and out (next-auth)" });
+
+async function serve(request: Request, context: NextContext): Promise<Response> {
+  const runtime = getRuntime();
+  const info = requestInfo(request);
+  const action = await allowedAction(request, context);
+  refuseBadCallbackCookie(request.headers, runtime);
+  const body = request.method === "POST" ? await readFields(request, runtime) : null;
+  if (action === "callback/credentials") await throttle(runtime, info, body?.email ?? "");
+  const trouble: Trouble = { error: undefined };
+  const client = { ip: info.ip, userAgent: info.userAgent, requestId: info.id };
+  const settings = {
+    db: runtime.auth,
+    origin: runtime.config.origin,
+    secret: runtime.config.authSecret,
+    log: runtime.log,
+  };
+  const response: Response = await NextAuth(
+    rebuild(request, runtime, body),
+    { params: Promise.resolve({ nextauth: action.split("/") }) },
+    authOptions(settings, client, trouble),
+  );
+  if (trouble.error !== undefined) throw trouble.error;
+  return finish(response, info);
+}
+
+async function allowedAction(request: Request, context: NextContext): Promise<string> {
+  const { nextauth } = (await context.params) as { nextauth?: string[] };
+  const action = (nextauth ?? []).join("/");
+  if (!ACTIONS[request.method]?.includes(action)) throw notFound();
+  return action;
+}
+
+// next-auth answers 500 to every request that carries such a cookie, so it has to go.
+function refuseBadCallbackCookie(headers: Headers, runtime: ApiRuntime): void {
+  const { callback, secure } = cookieNames(runtime.config.origin);
+  const values = cookieValues(headers.get("cookie"), callback);
+  if (values.every((value) => isSafePath(decoded(value)))) return;
+  const gone = `${callback}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
+  throw new HttpProblem("bad-request", {
+    detail: "A sign-in cookie was malformed; try again.",
+    headers: { "set-cookie": gone },
+  });
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return "";
+  }
+}
+
+async function readFields(request: Request, runtime: ApiRuntime): Promise<Record<string, string>> {
+  if (!isSameOrigin(request.headers, runtime.config.origin)) throw new HttpProblem("cross-site-request");
+  const text = await request.text();
+  if (text.length > MAX_BODY_BYTES) throw new HttpProblem("body-too-large");
+  const isForm = (request.headers.get("content-type") ?? "").startsWith("application/x-www-form-urlencoded");
+  const sent = isForm ? Object.fromEntries(new URLSearchParams(text)) : parseJson(text || "{}");
+  if (typeof sent !== "object" || sent === null || Array.isArray(sent)) throw new HttpProblem("bad-request");
+  const fields = Object.entries(sent);
+  if (fields.some(([, value]) => typeof value !== "string"))
+    throw new HttpProblem("bad-request", { detail: "Every field must be a string." });
+  return Object.fromEntries(fields);
+}
+
+async function throttle(runtime: ApiRuntime, info: RequestInfo, email: string): Promise<void> {
+  const wait = await takeLoginTokens(runtime.auth, email.trim().toLowerCase(), info.ip);
+  if (wait === 0) return;
+  throw new HttpProblem("too-many-requests", {
+    detail: "Too many failed sign-ins. Wait a little and try again.",
+    headers: { "retry-after": String(Math.ceil(wait)) },
+  });
+}
+
+function rebuild(request: Request, runtime: ApiRuntime, body: Record<string, string> | null): NextRequest {
+  const { origin } = runtime.config;
+  const sent = new URL(request.url);
+  const url = new URL(sent.pathname, origin);
+  url.searchParams.set("callbackUrl", pathOnly(sent.searchParams.get("callbackUrl") ?? "/", origin));
+  if (!body) return new NextRequest(url, { method: "GET" });
+  const callbackUrl = pathOnly(body.callbackUrl ?? "/", origin);
+  return new NextRequest(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ...body, callbackUrl, json: "true" }),
+  });
+}
+
+async function finish(response: Response, info: RequestInfo): Promise<Response> {
+  const headers = new Headers(response.headers);
+  headers.set("cache-control", "private, no-store");
+  headers.set("x-request-id", info.id);
+  const text = await response.text();
+  if (text.includes("/signin?csrf=true")) {
+    throw new HttpProblem("cross-site-request", {
+      detail: "The sign-in token is missing or old; load the page again.",
+    });
+  }
+  return new Response(text, { status: response.status, headers });
+}

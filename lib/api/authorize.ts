@@ -1,0 +1,149 @@
+import { writeAudit } from "@/lib/auth/audit";
+import { getPrincipal, type Principal } from "@/lib/auth/principal";
+import { isSameOrigin } from "@/lib/auth/same-origin";
+import type { PlatformPermission, TenantPermission } from "@/lib/contract";
+import { platformPermissions, roleAllows } from "@/lib/tenancy/permissions";
+import { resolveTenant, type TenantMembership } from "@/lib/tenancy/resolve";
+import { HttpProblem, notFound } from "./problem";
+import type { RequestInfo } from "./request-info";
+import type { ApiRuntime } from "./runtime";
+
+const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
+const KEY_IN_URL = /lhk_(?:live|test)_/i;
+const KEY_PARAMETERS = ["api_key", "apikey", "api-key", "access_token"];
+const SUPER_ADMIN_READ_AUDIT_MS = 10 * 60_000;
+
+/** Refuses API keys in the query string, where logs and histories would keep them. */
+export async function refuseKeyInUrl(runtime: ApiRuntime, info: RequestInfo): Promise<void> {
+  const names = [...new URLSearchParams(info.search).keys()].map((name) => name.toLowerCase());
+  if (!KEY_IN_URL.test(safeDecode(info.search)) && !names.some((name) => KEY_PARAMETERS.includes(name))) return;
+  await audit(runtime, info, { action: "api_key.in_url", severity: "high", actorKind: "anonymous" });
+  throw new HttpProblem("credentials-in-url");
+}
+
+function safeDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Authenticates; 401 without a valid principal, 403 for a cookie-bearing change that did not come from our pages. */
+export async function requirePrincipal(runtime: ApiRuntime, request: Request, info: RequestInfo): Promise<Principal> {
+  const principal = await getPrincipal(request.headers, { db: runtime.auth, origin: runtime.config.origin }, info.ip);
+  if (!principal) throw new HttpProblem("unauthenticated");
+  if (principal.kind === "user" && !SAFE_METHODS.has(request.method)) {
+    if (!isSameOrigin(request.headers, runtime.config.origin)) {
+      await auditDenial(runtime, info, principal, "cross-site-request");
+      throw new HttpProblem("cross-site-request");
+    }
+  }
+  return principal;
+}
+
+/** Finds the tenant that the request is for and checks the permission in it. */
+export async function requireTenant(
+  runtime: ApiRuntime,
+  caller: { principal: Principal; info: RequestInfo; named: string | null },
+  permission: TenantPermission,
+): Promise<TenantMembership> {
+  const { principal, info, named } = caller;
+  const place = await resolveTenant(runtime.auth, principal, named);
+  if (!place.found && place.reason === "not-named") {
+    throw new HttpProblem("tenant-required", { detail: "Name the tenant (id or slug) in the X-Tenant-Id header." });
+  }
+  if (!place.found) throw notFound();
+  if (!place.permissions.includes(permission)) {
+    await auditDenial(runtime, info, principal, permission, place.tenant.id);
+    throw new HttpProblem(roleAllows(place.role, permission) ? "insufficient-scope" : "forbidden");
+  }
+  if (place.role === "super_admin") await auditSuperAdmin(runtime, caller, place.tenant.id);
+  return place;
+}
+
+/** Checks a permission on the installation itself. */
+export async function requirePlatform(
+  runtime: ApiRuntime,
+  caller: { principal: Principal; info: RequestInfo },
+  permission: PlatformPermission,
+): Promise<void> {
+  if (platformPermissions(caller.principal).includes(permission)) return;
+  await auditDenial(runtime, caller.info, caller.principal, permission);
+  const { principal } = caller;
+  const onlyScope = principal.kind === "api_key" && principal.key.kind === "super_admin" && principal.user.isSuperAdmin;
+  throw new HttpProblem(onlyScope ? "insufficient-scope" : "forbidden");
+}
+
+/** Who acted, as the queue and the audit record it. */
+export function actorOf(principal: Principal, info: RequestInfo) {
+  return principal.kind === "user"
+    ? { kind: "user" as const, id: principal.user.id, userId: principal.user.id, requestId: info.id }
+    : { kind: "api_key" as const, id: principal.key.id, userId: principal.user.id, requestId: info.id };
+}
+
+const superAdminReads = new Map<string, number>();
+
+// Every change is recorded; of reads, which pages repeat every few seconds, the first of ten minutes.
+async function auditSuperAdmin(
+  runtime: ApiRuntime,
+  caller: { principal: Principal; info: RequestInfo },
+  tenantId: string,
+): Promise<void> {
+  const { principal, info } = caller;
+  const key = `${principal.user.id}:${tenantId}`;
+  const isRead = SAFE_METHODS.has(info.method);
+  const now = performance.now();
+  if (isRead && now - (superAdminReads.get(key) ?? Number.NEGATIVE_INFINITY) < SUPER_ADMIN_READ_AUDIT_MS) return;
+  const { kind, id } = actorOf(principal, info);
+  const entry = {
+    action: "super_admin.enter_tenant",
+    severity: "medium" as const,
+    actorKind: kind,
+    actorId: id,
+    tenantId,
+  };
+  await writeAudit(runtime.auth, { ...entry, success: true, ...requestFields(info) });
+  if (superAdminReads.size > 10_000) superAdminReads.clear();
+  if (isRead) superAdminReads.set(key, now);
+}
+
+async function auditDenial(
+  runtime: ApiRuntime,
+  info: RequestInfo,
+  principal: Principal,
+  reason: string,
+  tenantId?: string,
+): Promise<void> {
+  const { kind, id } = actorOf(principal, info);
+  await audit(runtime, info, {
+    action: "access.denied",
+    severity: "medium",
+    actorKind: kind,
+    actorId: id,
+    tenantId,
+    reason,
+  });
+}
+
+// A denial stands whether or not it could be recorded.
+async function audit(
+  runtime: ApiRuntime,
+  info: RequestInfo,
+  entry: Omit<Parameters<typeof writeAudit>[1], "success">,
+): Promise<void> {
+  try {
+    await writeAudit(runtime.auth, { ...entry, success: false, ...requestFields(info) });
+  } catch (error) {
+    runtime.log.warn({ request_id: info.id, action: entry.action, error: String(error) }, "audit line not written");
+  }
+}
+
+function requestFields(info: RequestInfo) {
+  return {
+    requestId: info.id,
+    ip: info.ip,
+    userAgent: info.userAgent,
+    detail: { method: info.method, path: info.path },
+  };
+}

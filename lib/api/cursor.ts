@@ -1,0 +1,38 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { canonicalJson } from "./canonical-json";
+import { HttpProblem } from "./problem";
+
+const MAC_BYTES = 16;
+const ID_BYTES = 16;
+
+/** What a cursor belongs to: it is refused for another tenant, list or filter. */
+export interface CursorScope {
+  readonly secret: string;
+  readonly list: string;
+  readonly tenantId: string;
+  readonly filter: unknown;
+}
+
+/** An opaque position after the row with this id. */
+export function encodeCursor(scope: CursorScope, id: string): string {
+  const bytes = Buffer.from(id.replaceAll("-", ""), "hex");
+  return Buffer.concat([bytes, mac(scope, bytes)]).toString("base64url");
+}
+
+/** The id that a cursor stands for. Throws 400 `invalid-cursor` when it was not made for this list and filter. */
+export function decodeCursor(scope: CursorScope, cursor: string): string {
+  const bytes = Buffer.from(cursor, "base64url");
+  const id = bytes.subarray(0, ID_BYTES);
+  const isOurs =
+    bytes.length === ID_BYTES + MAC_BYTES &&
+    bytes.toString("base64url") === cursor &&
+    timingSafeEqual(bytes.subarray(ID_BYTES), mac(scope, id));
+  if (!isOurs) throw new HttpProblem("invalid-cursor");
+  return id.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function mac(scope: CursorScope, id: Buffer): Buffer {
+  const filter = createHash("sha256").update(canonicalJson(scope.filter)).digest("hex");
+  const text = `cursor.v1|${scope.list}|${scope.tenantId}|${filter}|${id.toString("hex")}`;
+  return createHmac("sha256", scope.secret).update(text).digest().subarray(0, MAC_BYTES);
+}

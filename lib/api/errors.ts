@@ -1,0 +1,68 @@
+import { AmbiguousCredentials } from "@/lib/auth/principal";
+import type { ProblemCode, ProblemError } from "@/lib/contract";
+import type { DatabaseError } from "@/lib/db";
+import type { QueueError } from "@/lib/queue";
+import { HttpProblem, notFound } from "./problem";
+
+const RETRY_SOON = { "retry-after": "2" };
+
+/** Finds the answer to whatever a route threw; null when it is a fault of ours (500). */
+export function toHttpProblem(error: unknown): HttpProblem | null {
+  if (error instanceof HttpProblem) return error;
+  if (error instanceof AmbiguousCredentials) return new HttpProblem("ambiguous-credentials");
+  if (isNamed<QueueError>(error, "QueueError")) return fromQueue(error);
+  if (isNamed<DatabaseError>(error, "DatabaseError")) return fromDatabase(error);
+  return null;
+}
+
+/** Whether the database could not answer, as opposed to having refused. */
+export function isUnavailable(error: unknown): boolean {
+  return isNamed<DatabaseError>(error, "DatabaseError") && ["unavailable", "timeout", "retryable"].includes(error.kind);
+}
+
+// By name and not by class: front and pages are bundled apart and reload apart, so one class may exist twice.
+function isNamed<T extends Error>(error: unknown, name: string): error is T {
+  return error instanceof Error && error.name === name;
+}
+
+const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
+  "definition-unknown": "definition-unknown",
+  "definition-inactive": "definition-inactive",
+  "payload-invalid": "payload-invalid",
+  "payload-too-large": "payload-too-large",
+  "tenant-suspended": "tenant-suspended",
+  "not-found": "not-found",
+  "state-conflict": "state-conflict",
+  "dedupe-taken": "dedupe-taken",
+  "queue-unknown": "queue-unknown",
+  "invalid-value": "validation-failed",
+};
+
+function fromQueue(error: QueueError): HttpProblem {
+  if (error.code === "not-found") return notFound();
+  const errors = error.problems?.map((problem): ProblemError => ({ ...problem }));
+  return new HttpProblem(QUEUE_PROBLEMS[error.code] ?? "bad-request", {
+    detail: error.message,
+    ...(errors && errors.length > 0 ? { errors } : {}),
+  });
+}
+
+function fromDatabase(error: DatabaseError): HttpProblem | null {
+  switch (error.kind) {
+    case "unavailable":
+    case "timeout":
+    case "retryable":
+      return new HttpProblem("unavailable", {
+        detail: "The database does not answer. Try again; a POST with the same Idempotency-Key is safe to repeat.",
+        headers: RETRY_SOON,
+      });
+    case "conflict":
+      return new HttpProblem("conflict");
+    case "invalid":
+      return new HttpProblem("bad-request", { detail: "A value is out of the range that can be stored." });
+    case "forbidden":
+      return new HttpProblem("forbidden");
+    default:
+      return null;
+  }
+}

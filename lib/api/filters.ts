@@ -1,0 +1,100 @@
+import type * as z from "zod";
+import { type createJob, type JobListQuery, LIMITS, type LogQuery, type UpdateDefinition } from "@/lib/contract";
+import type { DefinitionPatch, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
+
+/** The query of a job list in the queue's words. */
+export function jobFilter(query: JobListQuery): JobFilter {
+  return defined({
+    status: query.status,
+    source: query.source === undefined ? undefined : [query.source],
+    queue: query.queue,
+    definitionKey: query.definition_key,
+    tag: query.tag,
+    correlationId: query.correlation_id,
+    createdAfter: dateOf(query.created_after),
+    createdBefore: dateOf(query.created_before),
+    q: query.q,
+  });
+}
+
+/** The body of an enqueue request in the queue's words. */
+export function newJob(body: z.output<typeof createJob>): NewJob {
+  return {
+    definitionKey: body.definition_key,
+    payload: body.payload,
+    source: "manual",
+    ...defined({
+      queue: body.queue,
+      priority: body.priority,
+      scheduledFor: dateOf(body.scheduled_for),
+      expiresAt: dateOf(body.expires_at),
+      tags: body.tags,
+      metadata: body.metadata,
+      correlationId: body.correlation_id,
+      parentJobId: body.parent_job_id,
+      maxAttempts: body.max_attempts,
+      timeoutSeconds: body.timeout_seconds,
+      retryDelaySeconds: body.retry_delay_seconds,
+      retryMultiplier: body.retry_multiplier,
+      dedupeKey: body.dedupe_key,
+      dedupe: body.dedupe && defined({ mode: body.dedupe.mode, windowSeconds: body.dedupe.window_seconds }),
+    }),
+  };
+}
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+// What was not sent must be absent, not undefined: the queue fills in defaults for what is absent.
+function defined<T extends object>(value: T): Partial<Defined<T>> & Pick<Defined<T>, RequiredKeys<T>> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<Defined<T>> &
+    Pick<Defined<T>, RequiredKeys<T>>;
+}
+type RequiredKeys<T> = { [K in keyof T]: undefined extends T[K] ? never : K }[keyof T];
+
+function dateOf(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text);
+}
+
+/** The body of a definition request in the queue's words. */
+export function definitionInput(body: UpdateDefinition): DefinitionPatch {
+  const { retry } = body;
+  return defined({
+    description: body.description,
+    executor: body.executor,
+    commandKey: body.command_key,
+    queue: body.queue,
+    argSchema: body.arg_schema,
+    timeoutSeconds: body.timeout_seconds,
+    maxAttempts: body.max_attempts,
+    leaseSeconds: body.lease_seconds,
+    killGraceSeconds: body.kill_grace_seconds,
+    deadLetter: body.dead_letter,
+    isActive: body.is_active,
+    retry:
+      retry &&
+      defined({
+        strategy: retry.strategy,
+        delaySeconds: retry.delay_seconds,
+        multiplier: retry.multiplier,
+        maxDelaySeconds: retry.max_delay_seconds,
+        jitter: retry.jitter,
+      }),
+  });
+}
+
+/** Where a reader of logs goes on; `after` is `<attempt>:<seq>`. */
+export function logPosition(query: LogQuery): LogPosition {
+  const [attemptNo, seq] = (query.after ?? "").split(":").map(Number);
+  const after = attemptNo !== undefined && seq !== undefined ? { attemptNo, seq } : undefined;
+  return {
+    limit: query.limit ?? LIMITS.logPageDefault,
+    ...defined({ attempt: query.attempt, stream: query.stream, after }),
+  };
+}
+
+interface LogPosition {
+  readonly limit: number;
+  readonly attempt?: number;
+  readonly stream?: LogStream;
+  readonly after?: { readonly attemptNo: number; readonly seq: number };
+}

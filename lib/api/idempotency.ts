@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { LIMITS } from "@/lib/contract";
+import { type Runner, statement } from "@/lib/db";
+import { canonicalJson } from "./canonical-json";
+import { HttpProblem } from "./problem";
+
+const KEPT_SECONDS = 24 * 3600;
+
+/** An answer as it is stored and sent again. */
+export interface StoredAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What an Idempotency-Key stands for; keys are per tenant and route, never shared between them. */
+export interface IdempotentRequest {
+  readonly key: string;
+  readonly tenantId: string | null;
+  readonly route: string;
+  readonly hash: Buffer;
+}
+
+/** Reads the header in its bare or its quoted form; null when it was not sent, 400 when it is not usable. */
+export function idempotencyKey(headers: Headers): string | null {
+  const sent = headers.get("idempotency-key");
+  if (sent === null) return null;
+  const [, quoted] = /^"((?:[^"\\]|\\["\\])*)"$/.exec(sent) ?? [];
+  const key = quoted === undefined ? sent : quoted.replace(/\\(["\\])/g, "$1");
+  if (key.length < 1 || key.length > LIMITS.idempotencyKeyLength || !/^[\x20-\x7e]+$/.test(key)) {
+    throw new HttpProblem("invalid-idempotency-key", {
+      detail: `Send 1 to ${LIMITS.idempotencyKeyLength} printable ASCII characters.`,
+    });
+  }
+  return key;
+}
+
+/** Hash of what makes two requests the same: method, path and the body's value. */
+export function requestHash(method: string, path: string, body: unknown): Buffer {
+  return createHash("sha256")
+    .update(`${method} ${path}\n${canonicalJson(body)}`)
+    .digest();
+}
+
+// Two statements, since what must be exact is locked first and read by a statement that starts after the lock.
+const tryLock = statement(
+  "api_idempotency_lock",
+  "select pg_try_advisory_xact_lock(hashtextextended($1, 7)) as locked",
+);
+const findAnswer = statement(
+  "api_idempotency_find",
+  `select request_hash, response_status, response_headers, response_body from app.idempotency_keys
+   where tenant_id is not distinct from $1::uuid and route = $2 and key = $3 and expires_at > app.now()`,
+);
+const dropExpired = statement(
+  "api_idempotency_drop_expired",
+  `delete from app.idempotency_keys
+   where tenant_id is not distinct from $1::uuid and route = $2 and key = $3 and expires_at <= app.now()`,
+);
+const storeAnswer = statement(
+  "api_idempotency_store",
+  `insert into app.idempotency_keys
+     (tenant_id, route, key, request_hash, response_status, response_headers, response_body, expires_at)
+   values ($1::uuid, $2, $3, $4, $5, $6::jsonb, $7, app.now() + make_interval(secs => $8))`,
+);
+
+interface AnswerRow extends Record<string, unknown> {
+  request_hash: Buffer;
+  response_status: number;
+  response_headers: Record<string, string>;
+  response_body: string;
+}
+
+/**
+ * Does the work of a request once: `tx` is the transaction that the work itself uses, so key and effect commit or
+ * vanish together. A repeat gets the stored answer; another body under the same key 422; a repeat while the first is
+ * running 409. Failures are not stored: the same key may try again.
+ */
+export async function answerOnce(
+  tx: Runner,
+  request: IdempotentRequest,
+  work: () => Promise<StoredAnswer>,
+): Promise<{ answer: StoredAnswer; replayed: boolean }> {
+  const place = [request.tenantId, request.route, request.key];
+  const [lock] = await tx.run<{ locked: boolean }>(tryLock, [place.join("|")]);
+  if (!lock?.locked) throw new HttpProblem("idempotency-in-flight", { headers: { "retry-after": "1" } });
+  const [stored] = await tx.run<AnswerRow>(findAnswer, place);
+  if (stored) {
+    if (!stored.request_hash.equals(request.hash)) throw new HttpProblem("idempotency-mismatch");
+    const answer = { status: stored.response_status, headers: stored.response_headers, body: stored.response_body };
+    return { answer, replayed: true };
+  }
+  const answer = await work();
+  await tx.run(dropExpired, place);
+  await tx.run(storeAnswer, [
+    ...place,
+    request.hash,
+    answer.status,
+    JSON.stringify(answer.headers),
+    answer.body,
+    KEPT_SECONDS,
+  ]);
+  return { answer, replayed: false };
+}

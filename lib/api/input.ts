@@ -1,0 +1,112 @@
+import type * as z from "zod";
+import { LIMITS, type ProblemError } from "@/lib/contract";
+import { HttpProblem } from "./problem";
+import { escapeToken, MalformedJson, scanJson } from "./scan-json";
+
+const MAX_ERRORS = 20;
+const MAX_KEY_IN_TEXT = 100;
+
+/** Turns zod's issues into pointers and texts; never quotes a value that was sent. */
+export function toProblemErrors(error: z.ZodError): ProblemError[] {
+  return error.issues
+    .flatMap((issue) => {
+      const pointer = issue.path.map((step) => `/${escapeToken(String(step).slice(0, MAX_KEY_IN_TEXT))}`).join("");
+      if (issue.code !== "unrecognized_keys")
+        return [{ pointer, code: issue.code.replaceAll("_", "-"), detail: issue.message }];
+      return issue.keys.map((key) => ({
+        pointer: `${pointer}/${escapeToken(key.slice(0, MAX_KEY_IN_TEXT))}`,
+        code: "unknown-field",
+        detail: "there is no such field",
+      }));
+    })
+    .slice(0, MAX_ERRORS);
+}
+
+/** Checks path parameters; what is malformed answers 400, before any lookup. */
+export function parseParams<T>(schema: z.ZodType<T>, raw: unknown): T {
+  const result = schema.safeParse(raw);
+  if (result.success) return result.data;
+  throw new HttpProblem("invalid-path", { errors: toProblemErrors(result.error) });
+}
+
+/** Checks the query string; unknown, repeated and malformed parameters answer 400. */
+export function parseQuery<T>(schema: z.ZodType<T>, search: string): T {
+  const raw = Object.create(null) as Record<string, string | string[]>;
+  for (const [name, value] of decodeQuery(search)) {
+    const known = raw[name];
+    raw[name] = known === undefined ? value : [known, value].flat();
+  }
+  const result = schema.safeParse({ ...raw });
+  if (result.success) return result.data;
+  throw new HttpProblem("invalid-query", { errors: toProblemErrors(result.error) });
+}
+
+function decodeQuery(search: string): URLSearchParams {
+  try {
+    const text = decodeURIComponent(search);
+    if (text.includes("\u0000")) throw new URIError("NUL");
+  } catch {
+    throw new HttpProblem("invalid-query", { detail: "The query string is not valid percent-encoded UTF-8." });
+  }
+  return new URLSearchParams(search);
+}
+
+/** Reads a JSON body with a cap on its size. An empty body counts as `{}`. */
+export async function readJson(request: Request, maxBytes: number = LIMITS.bodyBytes): Promise<unknown> {
+  const bytes = await readCapped(request, maxBytes);
+  if (bytes.length === 0) return {};
+  requireJsonType(request.headers);
+  return parseJson(decodeUtf8(bytes));
+}
+
+function requireJsonType(headers: Headers): void {
+  const type = (headers.get("content-type") ?? "").toLowerCase();
+  if (!/^application\/json *(?:; *charset="?utf-8"?)?$/.test(type)) {
+    throw new HttpProblem("unsupported-media-type", { headers: { accept: "application/json" } });
+  }
+  const encoding = headers.get("content-encoding");
+  if (encoding !== null && encoding !== "identity") {
+    throw new HttpProblem("unsupported-media-type", { detail: "Compressed bodies are not accepted." });
+  }
+}
+
+async function readCapped(request: Request, maxBytes: number): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array();
+  const tooLarge = new HttpProblem("body-too-large", { detail: `The body may have at most ${maxBytes} bytes.` });
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new HttpProblem("malformed-json", { detail: "The body is not valid UTF-8." });
+  }
+}
+
+/** Parses JSON strictly: 400 when it is none, 422 with pointers when parsing would lose or change something. */
+export function parseJson(text: string): unknown {
+  try {
+    const errors = scanJson(text);
+    if (errors.length > 0) throw new HttpProblem("validation-failed", { errors });
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof MalformedJson)) throw error;
+    throw new HttpProblem("malformed-json", { detail: `The body is not valid JSON (at character ${error.position}).` });
+  }
+}
+
+/** Checks a parsed body; faults answer 422 with pointers. */
+export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new HttpProblem("validation-failed", { errors: toProblemErrors(result.error) });
+}

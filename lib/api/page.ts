@@ -1,0 +1,102 @@
+import { headers } from "next/headers";
+import { notFound, redirect } from "next/navigation";
+import { getPrincipal, type Principal } from "@/lib/auth/principal";
+import type { PlatformPermission, TenantPermission } from "@/lib/contract";
+import type { Database } from "@/lib/db";
+import type { TenantScope } from "@/lib/queue/types";
+import { platformPermissions } from "@/lib/tenancy/permissions";
+import { enterableTenants, type TenantMembership } from "@/lib/tenancy/resolve";
+import { actorOf, requireTenant } from "./authorize";
+import { toHttpProblem } from "./errors";
+import { CLIENT_IP_HEADER, type RequestInfo, usableRequestId } from "./request-info";
+import { type ApiRuntime, getRuntime } from "./runtime";
+
+/** What a page may show of who looks at it. */
+export interface Viewer {
+  readonly principal: Principal;
+  readonly tenants: readonly TenantMembership[];
+  readonly platformPermissions: readonly PlatformPermission[];
+}
+
+/** What a tenant page gets; hand `db` and `scope` to the reading functions of lib/queue. */
+export interface TenantPage extends Viewer {
+  readonly place: TenantMembership;
+  readonly tenant: TenantMembership["tenant"];
+  readonly permissions: readonly TenantPermission[];
+  readonly db: Database;
+  readonly scope: TenantScope;
+}
+
+/** What a platform page gets; `db` is the platform pool. */
+export interface PlatformPage extends Viewer {
+  readonly db: Database;
+}
+
+/**
+ * Guards a tenant page: call it first in every page and layout, since a layout does not protect its pages. Redirects to
+ * the login without a session; a tenant that is foreign, absent or closed to this role is "not found".
+ */
+export async function requirePage(wanted: { tenantSlug: string; permission: TenantPermission }): Promise<TenantPage> {
+  const runtime = getRuntime();
+  const info = await pageInfo(`/t/${wanted.tenantSlug}`);
+  const viewer = await requireViewer();
+  const caller = { principal: viewer.principal, info, named: wanted.tenantSlug };
+  const place = await placeOrNotFound(runtime, caller, wanted.permission);
+  const scope = { tenantId: place.tenant.id, actor: actorOf(viewer.principal, info) };
+  return { ...viewer, place, tenant: place.tenant, permissions: place.permissions, db: runtime.web, scope };
+}
+
+/** Guards a platform page; for anyone but a super admin it does not exist. */
+export async function requirePlatformPage(permission: PlatformPermission): Promise<PlatformPage> {
+  const viewer = await requireViewer();
+  if (!viewer.platformPermissions.includes(permission)) notFound();
+  return { ...viewer, db: getRuntime().platform };
+}
+
+/** Whoever is signed in, or a redirect to the login. */
+export async function requireViewer(): Promise<Viewer> {
+  const viewer = await currentViewer();
+  if (!viewer) redirect("/login");
+  return viewer;
+}
+
+/** Whoever is signed in by cookie, or null. Pages know no API keys. */
+export async function currentViewer(): Promise<Viewer | null> {
+  const runtime = getRuntime();
+  const cookieOnly = new Headers({ cookie: (await headers()).get("cookie") ?? "" });
+  const principal = await getPrincipal(cookieOnly, { db: runtime.auth, origin: runtime.config.origin });
+  if (!principal) return null;
+  const tenants = await enterableTenants(runtime.auth, principal);
+  return { principal, tenants, platformPermissions: platformPermissions(principal) };
+}
+
+/** The nonce that inline scripts of this page must carry (Content-Security-Policy). */
+export async function requestNonce(): Promise<string | undefined> {
+  return (await headers()).get("x-nonce") ?? undefined;
+}
+
+async function placeOrNotFound(
+  runtime: ApiRuntime,
+  caller: Parameters<typeof requireTenant>[1],
+  permission: TenantPermission,
+): Promise<TenantMembership> {
+  try {
+    return await requireTenant(runtime, caller, permission);
+  } catch (error) {
+    const problem = toHttpProblem(error);
+    if (problem && problem.status >= 400 && problem.status < 500) notFound();
+    throw error;
+  }
+}
+
+async function pageInfo(path: string): Promise<RequestInfo> {
+  const sent = await headers();
+  return {
+    id: usableRequestId(sent.get("x-request-id")) ?? crypto.randomUUID(),
+    method: "GET",
+    path,
+    search: "",
+    ip: sent.get(CLIENT_IP_HEADER),
+    userAgent: sent.get("user-agent"),
+  };
+}

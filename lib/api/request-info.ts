@@ -1,0 +1,34 @@
+import { randomUUID } from "node:crypto";
+
+/** Set by the front, which removes whatever a client sent under these names. */
+export const REQUEST_ID_HEADER = "x-request-id";
+export const CLIENT_IP_HEADER = "x-leasehold-client-ip";
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
+
+/** What every part of a request's handling may need to know about it. */
+export interface RequestInfo {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+}
+
+export function requestInfo(request: Request): RequestInfo {
+  const url = new URL(request.url);
+  return {
+    id: usableRequestId(request.headers.get(REQUEST_ID_HEADER)) ?? randomUUID(),
+    method: request.method,
+    path: url.pathname,
+    search: url.search,
+    ip: request.headers.get(CLIENT_IP_HEADER),
+    userAgent: request.headers.get("user-agent"),
+  };
+}
+
+/** A client's request id is kept when it can be logged safely. */
+export function usableRequestId(sent: string | null | undefined): string | null {
+  return sent && REQUEST_ID.test(sent) ? sent : null;
+}

@@ -1,0 +1,49 @@
+import type * as z from "zod";
+import { HttpProblem, problemBody } from "./problem";
+
+/** Replaced by the bundlers: true only in a build made for tests. */
+declare const __LEASEHOLD_TEST_BUILD__: boolean | undefined;
+const isTestBuild = typeof __LEASEHOLD_TEST_BUILD__ !== "undefined" && __LEASEHOLD_TEST_BUILD__;
+
+const NEVER_STORED = { "cache-control": "private, no-store" };
+
+/** What a handler answers when the body alone does not say it all. */
+export class Reply<T> {
+  constructor(
+    readonly body: T,
+    readonly options: { status?: number; headers?: Record<string, string> } = {},
+  ) {}
+}
+
+/** The text of an answer; a test build refuses to send what its schema does not describe. */
+export function answerText(schema: z.ZodType, body: unknown): string {
+  if (isTestBuild) {
+    const checked = schema.safeParse(body);
+    if (!checked.success) throw new Error(`the answer does not fit its schema: ${checked.error.message}`);
+  }
+  return JSON.stringify(body);
+}
+
+export function jsonResponse(text: string, status: number, headers: Record<string, string>): Response {
+  return new Response(text, { status, headers: { "content-type": "application/json", ...NEVER_STORED, ...headers } });
+}
+
+/** An error answer; never more than the problem itself says. */
+export function problemResponse(problem: HttpProblem, instance: string, requestId: string): Response {
+  const challenge: Record<string, string> =
+    problem.status === 401 ? { "www-authenticate": 'Bearer realm="leasehold"' } : {};
+  return new Response(JSON.stringify(problemBody(problem, instance, requestId)), {
+    status: problem.status,
+    headers: {
+      "content-type": "application/problem+json",
+      ...NEVER_STORED,
+      "x-request-id": requestId,
+      ...challenge,
+      ...problem.headers,
+    },
+  });
+}
+
+export function internalError(): HttpProblem {
+  return new HttpProblem("internal-error", { detail: "Quote the request id when you report this." });
+}

@@ -1,0 +1,151 @@
+import * as z from "zod";
+import type { Principal } from "@/lib/auth/principal";
+import type { PlatformPermission, TenantPermission } from "@/lib/contract";
+import { type Database, type TenantTransaction, type Transaction, withTenant } from "@/lib/db";
+import type { Actor, TenantScope } from "@/lib/queue/types";
+import type { TenantMembership } from "@/lib/tenancy/resolve";
+import { actorOf, refuseKeyInUrl, requirePlatform, requirePrincipal, requireTenant } from "./authorize";
+import { answerOnce, idempotencyKey, requestHash, type StoredAnswer } from "./idempotency";
+import { parseBody, parseParams, parseQuery, readJson } from "./input";
+import { type RequestInfo, requestInfo } from "./request-info";
+import { answerText, jsonResponse, Reply } from "./respond";
+import { type ApiRuntime, getRuntime } from "./runtime";
+import { guarded, type NextContext, type RouteHandler } from "./serve";
+
+const NOTHING = z.strictObject({});
+
+/** What every route says about itself; checks, documentation and tests all read it from here. */
+export interface RouteSpec<P, Q, B, R> {
+  readonly summary: string;
+  readonly params?: z.ZodType<P>;
+  readonly query?: z.ZodType<Q>;
+  readonly body?: z.ZodType<B>;
+  readonly response: z.ZodType<R>;
+  /** Status of the usual answer; 200 unless it says otherwise. */
+  readonly status?: number;
+}
+
+interface Input<P, Q, B> {
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+}
+
+interface Common {
+  readonly principal: Principal;
+  readonly actor: Actor;
+  readonly info: RequestInfo;
+  readonly runtime: ApiRuntime;
+}
+
+/** What the handler of a tenant route gets. `db` is confined to the tenant; with an Idempotency-Key it is the key's transaction. */
+export interface TenantContext<P, Q, B> extends Input<P, Q, B>, Common {
+  readonly db: Database | TenantTransaction;
+  readonly scope: TenantScope;
+  readonly place: TenantMembership;
+}
+
+/** What the handler of a platform route gets. */
+export interface PlatformContext<P, Q, B> extends Input<P, Q, B>, Common {
+  readonly db: Database | Transaction;
+}
+
+type Answer<R> = Promise<R | Reply<R>>;
+
+interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
+  readonly permission: TenantPermission;
+  handler(context: TenantContext<P, Q, B>): Answer<R>;
+}
+
+interface PlatformSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
+  readonly permission: PlatformPermission;
+  handler(context: PlatformContext<P, Q, B>): Answer<R>;
+}
+
+interface SignedInSpec<R> extends RouteSpec<unknown, unknown, unknown, R> {
+  handler(context: Common): Answer<R>;
+}
+
+/** A route inside one tenant: authenticated, permitted, parsed, confined to the tenant, answered once per key. */
+export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHandler {
+  const serve = async (request: Request, context: NextContext): Promise<Response> => {
+    const common = await identify(request);
+    const { runtime, principal, info, actor } = common;
+    const named = request.headers.get("x-tenant-id");
+    const place = await requireTenant(runtime, { principal, info, named }, spec.permission);
+    const input = await readInput(spec, request, { info, context });
+    const scope = { tenantId: place.tenant.id, actor };
+    const run = async (db: Database | TenantTransaction) =>
+      toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, place }));
+    const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
+    if (key === null) return send(await run(runtime.web), info);
+    const repeat = { key, tenantId: place.tenant.id, ...identityOf(request, info, input.body) };
+    const done = await withTenant(runtime.web, place.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
+    return send(done.answer, info, done.replayed);
+  };
+  return guarded(serve, { ...spec, access: spec.permission });
+}
+
+/** A route of the installation itself, for super admins. */
+export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): RouteHandler {
+  const serve = async (request: Request, context: NextContext): Promise<Response> => {
+    const common = await identify(request);
+    const { runtime, info } = common;
+    await requirePlatform(runtime, common, spec.permission);
+    const input = await readInput(spec, request, { info, context });
+    const run = async (db: Database | Transaction) => toAnswer(spec, await spec.handler({ ...common, ...input, db }));
+    const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
+    if (key === null) return send(await run(runtime.platform), info);
+    const repeat = { key, tenantId: null, ...identityOf(request, info, input.body) };
+    const done = await runtime.platform.transaction((tx) => answerOnce(tx, repeat, () => run(tx)));
+    return send(done.answer, info, done.replayed);
+  };
+  return guarded(serve, { ...spec, access: spec.permission });
+}
+
+/** A route for anyone who is signed in, whatever the tenant. */
+export function signedInRoute<R>(spec: SignedInSpec<R>): RouteHandler {
+  const serve = async (request: Request, context: NextContext): Promise<Response> => {
+    const common = await identify(request);
+    await readInput(spec, request, { info: common.info, context });
+    return send(toAnswer(spec, await spec.handler(common)), common.info);
+  };
+  return guarded(serve, { ...spec, access: "signed-in" });
+}
+
+/** Authenticates a request; the first step of every route that is not open. */
+export async function identify(request: Request): Promise<Common> {
+  const runtime = getRuntime();
+  const info = requestInfo(request);
+  await refuseKeyInUrl(runtime, info);
+  const principal = await requirePrincipal(runtime, request, info);
+  return { runtime, info, principal, actor: actorOf(principal, info) };
+}
+
+async function readInput<P, Q, B, R>(
+  spec: RouteSpec<P, Q, B, R>,
+  request: Request,
+  { info, context }: { info: RequestInfo; context: NextContext },
+): Promise<Input<P, Q, B>> {
+  const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, await context.params);
+  const query = parseQuery((spec.query ?? NOTHING) as z.ZodType<Q>, info.search);
+  const sent = spec.body || request.body ? await readJson(request) : {};
+  const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, sent);
+  return { params, query, body };
+}
+
+function toAnswer<P, Q, B, R>(spec: RouteSpec<P, Q, B, R>, result: R | Reply<R>): StoredAnswer {
+  const reply = result instanceof Reply ? result : new Reply(result);
+  const { status = spec.status ?? 200, headers = {} } = reply.options;
+  return { status, headers, body: answerText(spec.response, reply.body) };
+}
+
+function identityOf(request: Request, info: RequestInfo, body: unknown): { route: string; hash: Buffer } {
+  const route = `${request.method} ${info.path.replace(/[0-9a-f-]{36}/gi, "{id}")}`;
+  return { route, hash: requestHash(request.method, info.path, body) };
+}
+
+function send(answer: StoredAnswer, info: RequestInfo, replayed = false): Response {
+  const replay: Record<string, string> = replayed ? { "idempotency-replayed": "true" } : {};
+  return jsonResponse(answer.body, answer.status, { ...answer.headers, ...replay, "x-request-id": info.id });
+}

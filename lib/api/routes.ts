@@ -1,0 +1,59 @@
+import type { Permission } from "@/lib/contract";
+
+export type RouteAccess = Permission | "open" | "signed-in";
+export type RouteMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+/**
+ * Every route on disk, every method, and what it takes to use it. "open" needs no principal, "signed-in" any.
+ * A test fails when a route file is missing here or the other way round; the front answers 404, 405 and OPTIONS from it.
+ */
+export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteAccess>>>>> = {
+  "/livez": { GET: "open" },
+  "/readyz": { GET: "open" },
+  "/api/auth/[...nextauth]": { GET: "open", POST: "open" },
+  "/api/v1/openapi.json": { GET: "open" },
+  "/api/v1/me": { GET: "signed-in" },
+  "/api/v1/jobs": { GET: "jobs:read", POST: "jobs:create" },
+  "/api/v1/jobs/summary": { GET: "jobs:read" },
+  "/api/v1/jobs/stream": { GET: "jobs:read" },
+  "/api/v1/jobs/definitions": { GET: "definitions:read" },
+  "/api/v1/jobs/[jobId]": { GET: "jobs:read" },
+  "/api/v1/jobs/[jobId]/cancel": { POST: "jobs:cancel" },
+  "/api/v1/jobs/[jobId]/retry": { POST: "jobs:retry" },
+  "/api/v1/jobs/[jobId]/attempts": { GET: "jobs:read" },
+  "/api/v1/jobs/[jobId]/logs": { GET: "jobs:read" },
+  "/api/v1/assets": { GET: "assets:read" },
+  "/api/v1/admin/workers": { GET: "platform:workers:read" },
+  "/api/v1/admin/providers": { GET: "platform:providers:read", POST: "platform:providers:write" },
+  "/api/v1/admin/jobs/definitions": { GET: "platform:definitions:read", POST: "platform:definitions:write" },
+  "/api/v1/admin/jobs/definitions/[definitionId]": { PATCH: "platform:definitions:write" },
+};
+
+interface CompiledRoute {
+  readonly pattern: RegExp;
+  readonly methods: readonly string[];
+}
+
+const COMPILED: readonly CompiledRoute[] = Object.entries(ROUTES)
+  .sort(([left], [right]) => dynamicParts(left) - dynamicParts(right))
+  .map(([path, methods]) => ({ pattern: compile(path), methods: Object.keys(methods) }));
+
+/** The methods that a path takes (HEAD and OPTIONS with them); null when no route has this path. */
+export function allowedMethods(pathname: string): string[] | null {
+  const route = COMPILED.find((candidate) => candidate.pattern.test(pathname));
+  if (!route) return null;
+  const heads = route.methods.includes("GET") ? ["HEAD"] : [];
+  return [...route.methods, ...heads, "OPTIONS"];
+}
+
+function compile(path: string): RegExp {
+  const source = path
+    .split("/")
+    .map((part) => (part.startsWith("[...") ? ".+" : part.startsWith("[") ? "[^/]+" : part.replaceAll(".", "\\.")))
+    .join("/");
+  return new RegExp(`^${source}$`);
+}
+
+function dynamicParts(path: string): number {
+  return path.split("[").length;
+}

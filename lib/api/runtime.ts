@@ -1,0 +1,96 @@
+import { createHmac } from "node:crypto";
+import { type Database, openDatabase } from "@/lib/db";
+import { loadWebEnv } from "@/lib/env/web";
+import { createLogger } from "@/lib/observability/log";
+
+/** Settings of the web process, as far as requests need them. */
+export interface RuntimeConfig {
+  /** Our public origin, without a slash at the end. */
+  readonly origin: string;
+  readonly authSecret: string;
+  readonly cursorSecret: string;
+  readonly providerRoots: readonly string[];
+  /** A direct connection (no pooler): what listens for changes needs a session. */
+  readonly listenUrl: string;
+}
+
+interface RuntimeLog {
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}
+
+/** What lives as long as the process: one pool per role. */
+export interface ApiRuntime {
+  readonly config: RuntimeConfig;
+  readonly log: RuntimeLog;
+  readonly web: Database;
+  readonly auth: Database;
+  readonly platform: Database;
+  close(): Promise<void>;
+}
+
+// On globalThis, since routes, pages and the front are bundled apart but share one process.
+const slots = globalThis as unknown as Record<symbol, unknown>;
+const RUNTIME = Symbol.for("leasehold.runtime");
+const SHUTDOWN = Symbol.for("leasehold.shutdown");
+
+const WEB_CONNECTIONS = 10;
+const AUTH_CONNECTIONS = 5;
+const PLATFORM_CONNECTIONS = 3;
+// A server that takes a query and falls silent must not keep a request longer than its client waits.
+const QUERY_TIMEOUT_MS = 10_000;
+const AUTH_QUERY_TIMEOUT_MS = 4000;
+
+/** The process's pools and settings; opened by the first request. */
+export function getRuntime(): ApiRuntime {
+  slots[RUNTIME] ??= openRuntime();
+  return slots[RUNTIME] as ApiRuntime;
+}
+
+/** Closes the pools, if any were opened. */
+export async function closeRuntime(): Promise<void> {
+  await (slots[RUNTIME] as ApiRuntime | undefined)?.close();
+}
+
+/** Aborted when the process begins to stop; long answers end on it. */
+export function shutdownSignal(): AbortSignal {
+  return shutdownController().signal;
+}
+
+/** Tells every long answer to end. */
+export function beginShutdown(): void {
+  shutdownController().abort();
+}
+
+function shutdownController(): AbortController {
+  slots[SHUTDOWN] ??= new AbortController();
+  return slots[SHUTDOWN] as AbortController;
+}
+
+function openRuntime(): ApiRuntime {
+  const env = loadWebEnv();
+  const log = createLogger({ process: "web", level: env.logLevel, format: env.logFormat });
+  const open = (role: "web" | "auth" | "platform", max: number, queryTimeoutMs: number) =>
+    openDatabase({
+      url: env.databaseUrls[role],
+      role,
+      max,
+      queryTimeoutMs,
+      applicationName: "leasehold-web",
+      onError: (error) => log.warn({ role, error: error.message }, "idle database connection lost"),
+    });
+  const pools = {
+    web: open("web", WEB_CONNECTIONS, QUERY_TIMEOUT_MS),
+    auth: open("auth", AUTH_CONNECTIONS, AUTH_QUERY_TIMEOUT_MS),
+    platform: open("platform", PLATFORM_CONNECTIONS, QUERY_TIMEOUT_MS),
+  };
+  const config = {
+    origin: env.origin,
+    authSecret: env.authSecret,
+    cursorSecret: createHmac("sha256", env.authSecret).update("leasehold cursor").digest("hex"),
+    providerRoots: env.providerRoots,
+    listenUrl: env.databaseUrls.listen,
+  };
+  const close = async () => void (await Promise.all(Object.values(pools).map((pool) => pool.close())));
+  return { config, log, ...pools, close };
+}

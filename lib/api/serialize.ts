@@ -1,0 +1,166 @@
+import type { Attempt, Definition, Job, JobRow, JobSummary, LogEntry, LogPage, Worker } from "@/lib/contract";
+import type {
+  AttemptView,
+  DefinitionView,
+  JobSummary as JobSummaryView,
+  JobView,
+  LogLine,
+  LogPage as LogPageView,
+  WorkerView,
+} from "@/lib/queue/types";
+
+const iso = (at: Date): string => at.toISOString();
+const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
+
+/** A job as lists show it. */
+export function serializeJobRow(job: JobView): JobRow {
+  return {
+    id: job.id,
+    tenant_id: job.tenantId,
+    definition_id: job.definitionId,
+    definition_key: job.definitionKey,
+    definition_version: job.definitionVersion,
+    queue: job.queue,
+    status: job.status,
+    source: job.source,
+    source_ref: job.sourceRef,
+    priority: job.priority,
+    tags: [...job.tags],
+    dedupe_key: job.dedupeKey,
+    correlation_id: job.correlationId,
+    parent_job_id: job.parentJobId,
+    retried_from_id: job.retriedFromId,
+    scheduled_for: iso(job.scheduledFor),
+    queued_at: iso(job.queuedAt),
+    started_at: isoOrNull(job.startedAt),
+    finished_at: isoOrNull(job.finishedAt),
+    expires_at: isoOrNull(job.expiresAt),
+    attempt_count: job.attemptCount,
+    max_attempts: job.maxAttempts,
+    run_no: job.runNo,
+    timeout_seconds: job.timeoutSeconds,
+    lease_expires_at: isoOrNull(job.leaseExpiresAt),
+    claimed_by_worker: job.claimedByWorker,
+    cancel_requested_at: isoOrNull(job.cancelRequestedAt),
+    progress: job.progress,
+    last_error: job.lastError,
+    error_type: job.errorType,
+    created_by: job.createdBy,
+    wait_reason: job.waitReason && waitReason(job.waitReason),
+  };
+}
+
+function waitReason({ code, detail, until }: NonNullable<JobView["waitReason"]>) {
+  return { code, detail, ...(until ? { until: iso(until) } : {}) };
+}
+
+/** A job with everything that belongs to it. */
+export function serializeJob(job: JobView): Job {
+  return {
+    ...serializeJobRow(job),
+    payload: job.payload ?? null,
+    metadata: job.metadata ?? {},
+    result: job.result ?? null,
+  };
+}
+
+export function serializeAttempt(attempt: AttemptView): Attempt {
+  return {
+    id: `${attempt.jobId}:${attempt.attemptNo}`,
+    job_id: attempt.jobId,
+    attempt_no: attempt.attemptNo,
+    run_no: attempt.runNo,
+    worker_id: attempt.workerId,
+    status: attempt.status,
+    claimed_at: isoOrNull(attempt.claimedAt),
+    started_at: isoOrNull(attempt.startedAt),
+    finished_at: isoOrNull(attempt.finishedAt),
+    duration_ms: attempt.durationMs,
+    pid: attempt.pid,
+    exit_code: attempt.exitCode,
+    signal: attempt.signal,
+    error_type: attempt.errorType,
+    error_text: attempt.errorText,
+    stdout_tail: attempt.stdoutTail,
+    stderr_tail: attempt.stderrTail,
+    stdout_bytes: attempt.stdoutBytes,
+    stderr_bytes: attempt.stderrBytes,
+    dropped_bytes: attempt.droppedBytes,
+    retry_at: isoOrNull(attempt.retryAt),
+  };
+}
+
+function serializeLogLine(line: LogLine): LogEntry {
+  const { seq, stream, level, body } = line;
+  return { attempt_no: line.attemptNo, seq, stream, level, at: iso(line.at), body, context: line.context ?? null };
+}
+
+/** A page of output; `after` is where the reader already is, so that an empty page keeps its place. */
+export function serializeLogPage(page: LogPageView, after: string | undefined): LogPage {
+  const last = page.lines.at(-1);
+  return {
+    data: page.lines.map(serializeLogLine),
+    next_after: last ? `${last.attemptNo}:${last.seq}` : (after ?? null),
+    running: page.running || page.hasMore,
+  };
+}
+
+export function serializeSummary(summary: JobSummaryView): JobSummary {
+  return {
+    counts: { ...summary.counts },
+    oldest_queued_age_seconds: summary.oldestQueuedAgeSeconds,
+    running_count: summary.runningCount,
+    as_of: iso(summary.asOf),
+  };
+}
+
+export function serializeDefinition(definition: DefinitionView): Definition {
+  return {
+    id: definition.id,
+    key: definition.key,
+    description: definition.description,
+    executor: definition.executor,
+    command_key: definition.commandKey,
+    queue: definition.queue,
+    arg_schema: { ...definition.argSchema },
+    timeout_seconds: definition.timeoutSeconds,
+    max_attempts: definition.maxAttempts,
+    lease_seconds: definition.leaseSeconds,
+    kill_grace_seconds: definition.killGraceSeconds,
+    retry: {
+      strategy: definition.retry.strategy,
+      delay_seconds: definition.retry.delaySeconds,
+      multiplier: definition.retry.multiplier,
+      max_delay_seconds: definition.retry.maxDelaySeconds,
+      jitter: definition.retry.jitter,
+    },
+    dead_letter: definition.deadLetter,
+    is_active: definition.isActive,
+    version: definition.version,
+    created_at: iso(definition.createdAt),
+    updated_at: iso(definition.updatedAt),
+  };
+}
+
+export function serializeWorker(worker: WorkerView): Worker {
+  return {
+    worker_id: worker.workerId,
+    hostname: worker.hostname,
+    pid: worker.pid,
+    version: worker.version,
+    label: worker.label,
+    queues: [...worker.queues],
+    definitions: [...worker.definitions],
+    capacity: worker.capacity,
+    running_count: worker.runningCount,
+    status: worker.status,
+    last_seen_at: iso(worker.lastSeenAt),
+    age_seconds: worker.ageSeconds,
+    started_at: iso(worker.startedAt),
+    health_port: worker.healthPort,
+    isolation: worker.isolation,
+    cpu_percent: worker.cpuPercent,
+    rss_bytes: worker.rssBytes,
+    event_loop_lag_ms: worker.eventLoopLagMs,
+  };
+}

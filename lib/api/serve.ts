@@ -1,0 +1,78 @@
+import type * as z from "zod";
+import { isUnavailable, toHttpProblem } from "./errors";
+import { HttpProblem } from "./problem";
+import { requestInfo } from "./request-info";
+import { internalError, problemResponse } from "./respond";
+import type { RouteAccess } from "./routes";
+import { getRuntime } from "./runtime";
+
+/** What Next hands to a route beside the request. */
+export interface NextContext {
+  readonly params: Promise<unknown>;
+}
+
+/** A declaration as documentation and tests read it. */
+export interface RouteDeclaration {
+  readonly access: RouteAccess;
+  readonly summary: string;
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  readonly response?: z.ZodType;
+  readonly status?: number;
+  /** Media type of the answer where it is not JSON. */
+  readonly mediaType?: string;
+}
+
+export interface RouteHandler {
+  (request: Request, context: NextContext): Promise<Response>;
+  readonly declaration: RouteDeclaration;
+}
+
+// The pools give up on connecting sooner; this is for a server that took a connection and then says nothing.
+const ANSWER_WITHIN_MS = 4500;
+
+/** Gives a route its one edge: whatever it throws becomes problem+json, and no database makes a client wait for ever. */
+export function guarded(
+  serve: (request: Request, context: NextContext) => Promise<Response>,
+  declaration: RouteDeclaration,
+): RouteHandler {
+  const handler = async (request: Request, context: NextContext): Promise<Response> => {
+    try {
+      return await withDeadline(serve(request, context));
+    } catch (error) {
+      return failure(error, request);
+    }
+  };
+  return Object.assign(handler, { declaration });
+}
+
+async function withDeadline(work: Promise<Response>): Promise<Response> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const problem = new HttpProblem("unavailable", {
+      detail: "The answer took too long.",
+      headers: { "retry-after": "2" },
+    });
+    timer = setTimeout(() => reject(problem), ANSWER_WITHIN_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function failure(error: unknown, request: Request): Response {
+  const info = requestInfo(request);
+  const problem = toHttpProblem(error) ?? internalError();
+  const fields = { request_id: info.id, method: info.method, path: info.path };
+  if (problem.code === "internal-error")
+    getRuntime().log.error({ ...fields, error: describe(error) }, "request failed");
+  else if (isUnavailable(error)) getRuntime().log.warn(fields, "database not available");
+  return problemResponse(problem, info.path, info.id);
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,102 @@
+import type { NextAuthOptions } from "next-auth";
+import Credentials from "next-auth/providers/credentials";
+import type { Runner } from "@/lib/db";
+import { writeAudit } from "./audit";
+import { cookieNames } from "./cookies";
+import { type LoginClient, login } from "./login";
+import { pathOnly } from "./safe-path";
+import { isSessionLive, revokeSession, SESSION_ABSOLUTE_SECONDS, SESSION_ID } from "./session";
+
+/** What went wrong inside a callback: next-auth would put an error's text into a redirect. */
+export interface Trouble {
+  error: unknown;
+}
+
+export interface AuthSettings {
+  readonly db: Runner;
+  readonly origin: string;
+  readonly secret: string;
+  readonly log: { warn(fields: object, text: string): void };
+}
+
+/**
+ * next-auth, fenced in: its cookie is our opaque session id and nothing else. There are no claims, so none can be
+ * forged or changed, and every decode looks at the session's row.
+ */
+export function authOptions(settings: AuthSettings, client: LoginClient, trouble: Trouble): NextAuthOptions {
+  const { db, origin, secret } = settings;
+  const orTrouble = async <T>(work: () => Promise<T | null>): Promise<T | null> => {
+    try {
+      return await work();
+    } catch (error) {
+      trouble.error = error;
+      return null;
+    }
+  };
+  const names = cookieNames(origin);
+  const cookie = { httpOnly: true, sameSite: "lax" as const, path: "/", secure: names.secure };
+  return {
+    secret,
+    useSecureCookies: names.secure,
+    session: { strategy: "jwt", maxAge: SESSION_ABSOLUTE_SECONDS },
+    pages: { signIn: "/login", error: "/login" },
+    providers: [
+      Credentials({
+        credentials: { email: {}, password: {} },
+        authorize: (sent) =>
+          orTrouble(async () => {
+            const opened = await login(db, sent, client);
+            return opened && { id: opened.userId, sid: opened.sessionId };
+          }),
+      }),
+    ],
+    jwt: {
+      maxAge: SESSION_ABSOLUTE_SECONDS,
+      encode: async ({ token }) => sessionIdOf(token),
+      decode: ({ token }) =>
+        orTrouble(async () =>
+          token && SESSION_ID.test(token) && (await isSessionLive(db, token)) ? { sid: token } : null,
+        ),
+    },
+    callbacks: {
+      jwt: ({ token, user }) => ({ sid: user ? sessionIdOf(user) : sessionIdOf(token) }),
+      session: ({ session }) => ({ expires: session.expires }),
+      redirect: ({ url, baseUrl }) => pathOnly(url, baseUrl),
+    },
+    events: {
+      signOut: async ({ token }) => {
+        await orTrouble(async () => signOut(db, sessionIdOf(token), client));
+      },
+    },
+    cookies: {
+      sessionToken: { name: names.session, options: cookie },
+      csrfToken: { name: names.csrf, options: cookie },
+      callbackUrl: { name: names.callback, options: cookie },
+    },
+    logger: {
+      error: (code) => settings.log.warn({ code }, "next-auth refused a request"),
+      warn: () => undefined,
+      debug: () => undefined,
+    },
+  };
+}
+
+function sessionIdOf(carrier: object | null | undefined): string {
+  const sid = carrier && "sid" in carrier ? carrier.sid : undefined;
+  return typeof sid === "string" ? sid : "";
+}
+
+async function signOut(db: Runner, sessionId: string, client: LoginClient): Promise<null> {
+  const userId = await revokeSession(db, sessionId);
+  if (!userId) return null;
+  await writeAudit(db, {
+    actorKind: "user",
+    actorId: userId,
+    action: "logout",
+    success: true,
+    requestId: client.requestId,
+    ip: client.ip,
+    userAgent: client.userAgent,
+  });
+  return null;
+}

@@ -1,0 +1,112 @@
+import * as z from "zod";
+import { API_KEY_SCOPES, type ApiKeyScope, id, tenantRole } from "@/lib/contract";
+import type { Runner } from "@/lib/db";
+import { parseApiKey, secretMatches } from "./api-key";
+import { cookieNames, cookieValues } from "./cookies";
+import { findApiKey, findSession, markKeyUsed } from "./principal-sql";
+import { SESSION_ID, SESSION_IDLE_SECONDS, sessionHash } from "./session";
+
+const tenantName = z.object({ id, slug: z.string(), name: z.string() });
+const membership = tenantName.extend({ role: tenantRole });
+const user = z.object({ id, email: z.string(), displayName: z.string(), isSuperAdmin: z.boolean() });
+
+const principal = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("user"), user, memberships: z.array(membership) }),
+  z.object({
+    kind: z.literal("api_key"),
+    /** Who made the key: a key never does more than this person may do now. */
+    user,
+    memberships: z.array(membership),
+    key: z.object({
+      id,
+      name: z.string(),
+      kind: z.enum(["tenant", "super_admin", "worker"]),
+      scopes: z.array(z.enum(API_KEY_SCOPES)),
+      tenant: tenantName.nullable(),
+    }),
+  }),
+]);
+
+/** Who a request comes from, with the rights of this moment. */
+export type Principal = z.infer<typeof principal>;
+export type TenantName = z.infer<typeof tenantName>;
+export type Membership = z.infer<typeof membership>;
+
+/** Why a request has no principal although it brought something. */
+export class AmbiguousCredentials extends Error {}
+
+interface AuthDependencies {
+  /** The pool of the auth role. */
+  readonly db: Runner;
+  /** Our public origin; it decides the names of the cookies. */
+  readonly origin: string;
+}
+
+/**
+ * The one place that authenticates. Takes exactly one of session cookie and `Authorization: Bearer <key>`; both
+ * together throw AmbiguousCredentials. Null means unauthenticated: nothing sent, or what was sent is not valid now.
+ * One statement, read anew for each request, so that a revoke holds from the next request on.
+ */
+export async function getPrincipal(
+  headers: Headers,
+  dependencies: AuthDependencies,
+  ip: string | null = null,
+): Promise<Principal | null> {
+  const cookies = cookieValues(headers.get("cookie"), cookieNames(dependencies.origin).session);
+  const authorization = headers.get("authorization");
+  if (authorization !== null && cookies.length > 0) throw new AmbiguousCredentials();
+  if (authorization !== null) return fromApiKey(authorization, dependencies.db, ip);
+  const [sessionId] = cookies;
+  return cookies.length === 1 && sessionId && SESSION_ID.test(sessionId)
+    ? fromSession(sessionId, dependencies.db)
+    : null;
+}
+
+interface UserRow extends Record<string, unknown> {
+  user_id: string;
+  email: string;
+  display_name: string;
+  is_super_admin: boolean;
+  memberships: unknown;
+}
+
+interface KeyRow extends UserRow {
+  key_uuid: string;
+  secret_hash: Buffer;
+  name: string;
+  kind: string;
+  scopes: string[];
+  key_tenant: unknown;
+  use_is_old: boolean;
+}
+
+async function fromSession(sessionId: string, db: Runner): Promise<Principal | null> {
+  const [row] = await db.run<UserRow>(findSession, [sessionHash(sessionId), SESSION_IDLE_SECONDS]);
+  return row ? principal.parse({ kind: "user", user: userOf(row), memberships: row.memberships }) : null;
+}
+
+async function fromApiKey(authorization: string, db: Runner, ip: string | null): Promise<Principal | null> {
+  const [, text = ""] = /^bearer +(\S+)$/i.exec(authorization) ?? [];
+  const given = parseApiKey(text);
+  if (!given) return null;
+  const [row] = await db.run<KeyRow>(findApiKey, [given.keyId]);
+  if (!secretMatches(given.secretHash, row?.secret_hash ?? null) || !row) return null;
+  if (row.use_is_old) void db.run(markKeyUsed, [row.key_uuid, ip]).catch(() => undefined);
+  const key = {
+    id: row.key_uuid,
+    name: row.name,
+    kind: row.kind,
+    scopes: knownScopes(row.scopes),
+    tenant: row.key_tenant,
+  };
+  return principal.parse({ kind: "api_key", user: userOf(row), memberships: row.memberships, key });
+}
+
+function userOf(row: UserRow) {
+  return { id: row.user_id, email: row.email, displayName: row.display_name, isSuperAdmin: row.is_super_admin };
+}
+
+// A scope of a later version grants nothing here.
+function knownScopes(scopes: string[]): ApiKeyScope[] {
+  return API_KEY_SCOPES.filter((scope) => scopes.includes(scope));
+}

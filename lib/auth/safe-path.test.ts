@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { isSafePath, pathOnly } from "./safe-path";
+
+const ORIGIN = "http://127.0.0.1:3000";
+
+test.each([
+  "//evil",
+  "/\\evil",
+  "\\\\evil",
+  "https:evil",
+  "https://evil",
+  "@evil.com",
+  ".evil.com",
+  "/\t/evil",
+  "/\n/evil",
+  "javascript:alert(1)",
+  "data:text/html,x",
+  "http://[::1",
+  "http://127.0.0.1:3000@evil",
+  "http://127.0.0.1:3000.evil/",
+  "http://127.0.0.1:3000//evil",
+  "http://127.0.0.1:3000/\\evil",
+  "",
+  " /x",
+  `/${"a".repeat(3000)}`,
+  "/é",
+])("TENANT-03 %j does not leave our origin", (target) => {
+  expect(pathOnly(target, ORIGIN)).toBe("/");
+});
+
+test("TENANT-03 our own pages are kept, as a path", () => {
+  expect(pathOnly(`${ORIGIN}/t/acme/jobs?status=failed`, ORIGIN)).toBe("/t/acme/jobs?status=failed");
+  expect(pathOnly("/t/acme/jobs", ORIGIN)).toBe("/t/acme/jobs");
+  expect(isSafePath("/%09/evil")).toBe(true);
+});

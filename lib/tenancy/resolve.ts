@@ -1,0 +1,58 @@
+import type { Principal, TenantName } from "@/lib/auth/principal";
+import type { EffectiveRole, TenantPermission } from "@/lib/contract";
+import { type Runner, statement } from "@/lib/db";
+import { tenantPermissions } from "./permissions";
+
+/** A principal's place in the tenant that a request named. */
+export interface TenantMembership {
+  readonly tenant: TenantName;
+  readonly role: EffectiveRole;
+  readonly permissions: readonly TenantPermission[];
+}
+
+export type TenantResolution =
+  | ({ readonly found: true } & TenantMembership)
+  | { readonly found: false; readonly reason: "not-named" | "not-found" };
+
+const findTenant = statement(
+  "auth_find_tenant",
+  "select id, slug, name from app.tenants where slug = $1 or id::text = $1",
+);
+const allTenants = statement("auth_all_tenants", "select id, slug, name from app.tenants order by name, id limit 500");
+
+/**
+ * Finds the tenant of a request: the key's own, or the one that `named` (id or slug) names and the principal may enter.
+ * A foreign tenant is "not-found" exactly like an absent one. A super admin enters any tenant, but has to name it.
+ */
+export async function resolveTenant(db: Runner, principal: Principal, named: string | null): Promise<TenantResolution> {
+  const wanted = named === null ? null : named.toLowerCase();
+  const own = principal.kind === "api_key" ? principal.key.tenant : null;
+  if (own && (wanted === null || isNamed(own, wanted))) return enter(principal, own);
+  if (own) return { found: false, reason: "not-found" };
+  if (wanted === null) return { found: false, reason: "not-named" };
+  const member = principal.memberships.find((tenant) => isNamed(tenant, wanted));
+  if (member) return enter(principal, member);
+  if (!principal.user.isSuperAdmin) return { found: false, reason: "not-found" };
+  const [tenant] = await db.run<TenantName>(findTenant, [wanted]);
+  return tenant ? enter(principal, tenant) : { found: false, reason: "not-found" };
+}
+
+/** The tenants that a principal may name; for a super admin all of them (500 at most). */
+export async function enterableTenants(db: Runner, principal: Principal): Promise<TenantMembership[]> {
+  const own = principal.kind === "api_key" ? principal.key.tenant : null;
+  const everyone = !own && principal.user.isSuperAdmin;
+  const candidates = own ? [own] : everyone ? await db.run<TenantName>(allTenants) : principal.memberships;
+  return candidates.map((tenant) => enter(principal, tenant)).filter((place) => place.found);
+}
+
+function enter(principal: Principal, tenant: TenantName): TenantResolution {
+  const membership = principal.memberships.find((candidate) => candidate.id === tenant.id);
+  const role = principal.user.isSuperAdmin ? "super_admin" : membership?.role;
+  if (!role) return { found: false, reason: "not-found" };
+  const { id, slug, name } = tenant;
+  return { found: true, tenant: { id, slug, name }, role, permissions: tenantPermissions(principal, role) };
+}
+
+function isNamed(tenant: TenantName, wanted: string): boolean {
+  return tenant.id === wanted || tenant.slug === wanted;
+}
