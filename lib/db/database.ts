@@ -1,0 +1,96 @@
+import { DatabaseError } from "./errors";
+import { ormOver } from "./orm";
+import { beforeCommit, type Connection, ConnectionPool } from "./pool";
+import { repeatWhile } from "./retry";
+import type { Database, OpenOptions, Row, Statement, Transaction, TransactionOptions } from "./types";
+
+const STATEMENT_RETRIES = 3;
+
+/**
+ * Opens a pool for one role. Connects on first use and never rejects here. A single statement is sent again only when
+ * the server surely undid it, or when it is `repeatable` and its connection broke.
+ */
+export function openDatabase(options: OpenOptions): Database {
+  const pool = new ConnectionPool(options);
+  const onConnection = async <T>(use: (connection: Connection) => Promise<T>): Promise<T> => {
+    const connection = await pool.acquire();
+    try {
+      return await use(connection);
+    } finally {
+      connection.release();
+    }
+  };
+  return {
+    role: options.role,
+    run: <R extends object = Row>(statement: Statement, values?: readonly unknown[]) =>
+      repeatWhile(
+        (error) => (error.undone && error.kind === "retryable") || (statement.repeatable && error.connectionLost),
+        STATEMENT_RETRIES,
+        () => onConnection((connection) => connection.run<R>(statement, values)),
+      ),
+    orm: ormOver((config, values) => onConnection((connection) => connection.orm(config, values))),
+    transaction: <T>(fn: (tx: Transaction) => Promise<T>, { retries = 0 }: TransactionOptions = {}) =>
+      repeatWhile(
+        (error) => error.undone,
+        retries,
+        () => onConnection((connection) => inTransaction(connection, fn)),
+      ),
+    close: () => pool.close(),
+    stats: () => pool.stats(),
+  };
+}
+
+async function inTransaction<T>(connection: Connection, fn: (tx: Transaction) => Promise<T>): Promise<T> {
+  const scope = new TransactionScope(connection);
+  let result: T;
+  try {
+    await connection.command("begin");
+    result = await fn(scope.transaction);
+  } catch (error) {
+    scope.end();
+    await rollBack(connection);
+    throw beforeCommit(error);
+  }
+  scope.end();
+  await commit(connection);
+  return result;
+}
+
+async function commit(connection: Connection): Promise<void> {
+  // A swallowed error leaves the transaction aborted; COMMIT then answers ROLLBACK without any error of its own.
+  const outcome = await connection.command("commit");
+  if (outcome === "ROLLBACK") {
+    throw new DatabaseError({ kind: "other", sqlState: "25P02", undone: true, serverMessage: "rolled back at commit" });
+  }
+}
+
+/** Never throws: the error that led here is the one the caller needs. */
+async function rollBack(connection: Connection): Promise<void> {
+  if (connection.isBroken) return;
+  try {
+    await connection.command("rollback");
+  } catch {
+    connection.destroyOnRelease();
+  }
+}
+
+/** Hands out a transaction that is dead once it ended, so that a forgotten await cannot reach the next borrower. */
+class TransactionScope {
+  readonly transaction: Transaction;
+  #ended = false;
+
+  constructor(connection: Connection) {
+    const guarded = <T>(send: () => Promise<T>): Promise<T> =>
+      this.#ended ? Promise.reject(new DatabaseError({ kind: "other", serverMessage: "transaction is over" })) : send();
+    this.transaction = {
+      inTransaction: true,
+      run: <R extends object = Row>(statement: Statement, values?: readonly unknown[]) =>
+        guarded(() => connection.run<R>(statement, values)),
+      orm: ormOver((config, values) => guarded(() => connection.orm(config, values))),
+    };
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+}

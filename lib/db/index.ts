@@ -1,0 +1,24 @@
+export { openDatabase } from "./database";
+export { DatabaseError, type DatabaseErrorKind } from "./errors";
+export { type Listener, type ListenOptions, listen } from "./listen";
+export { type MigrateOptions, MigrationError, migrate } from "./migrate";
+export { rolePassword, roleUrl } from "./migrate/credentials";
+export { type SchemaStatus, schemaStatus } from "./migrate/status";
+export { retryUndone } from "./retry";
+export { statement } from "./statement";
+export { withTenant } from "./tenant";
+export { tenantIs } from "./tenant-filter";
+export {
+  APPLICATION_ROLES,
+  type ApplicationRole,
+  type Database,
+  type DatabaseRole,
+  type OpenOptions,
+  type PoolStats,
+  type Row,
+  type Runner,
+  type Statement,
+  type TenantTransaction,
+  type Transaction,
+  type TransactionOptions,
+} from "./types";

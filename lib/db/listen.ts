@@ -1,0 +1,118 @@
+import pg from "pg";
+import { DatabaseError, toDatabaseError } from "./errors";
+import { jitter } from "./pause";
+
+const FIRST_RETRY_MS = 200;
+const MAX_RETRY_MS = 10_000;
+const KEEPALIVE_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5000;
+
+export interface ListenOptions {
+  /** A direct connection: a pooler in transaction mode drops LISTEN. */
+  readonly url: string;
+  readonly channels: readonly string[];
+  readonly applicationName?: string;
+  readonly onNotify: (channel: string, payload: string) => void;
+  /** After each connect. What was sent meanwhile is lost, so poll everything. */
+  readonly onReady: () => void;
+  readonly onError?: (error: DatabaseError) => void;
+}
+
+export interface Listener {
+  /** Stops for good; resolves when the connection is closed. */
+  close(): Promise<void>;
+}
+
+/** Listens on a connection of its own and connects again, with jittered growing pauses, whenever it breaks. */
+export function listen(options: ListenOptions): Listener {
+  const session = new ListenSession(options);
+  session.start();
+  return { close: () => session.close() };
+}
+
+class ListenSession {
+  readonly #options: ListenOptions;
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #closed = false;
+
+  constructor(options: ListenOptions) {
+    for (const channel of options.channels) {
+      if (!/^[a-z_]+$/.test(channel)) throw new DatabaseError({ kind: "invalid", serverMessage: "channel name" });
+    }
+    this.#options = options;
+  }
+
+  start(): void {
+    const client = new pg.Client({
+      connectionString: this.#options.url,
+      application_name: this.#options.applicationName ?? "leasehold listener",
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: ANSWER_TIMEOUT_MS,
+      keepAlive: true,
+    });
+    this.#client = client;
+    client.on("error", (error) => this.#broke(client, error));
+    client.on("end", () => this.#broke(client, new Error("connection closed")));
+    client.on("notification", ({ channel, payload }) =>
+      this.#tell(() => this.#options.onNotify(channel, payload ?? "")),
+    );
+    this.#open(client).catch((error: unknown) => this.#broke(client, error));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    const client = this.#client;
+    this.#client = undefined;
+    if (client) await endWithin(client, 2000);
+  }
+
+  async #open(client: pg.Client): Promise<void> {
+    await client.connect();
+    await client.query(this.#options.channels.map((channel) => `listen ${channel}`).join(";"));
+    if (this.#client !== client) return;
+    this.#failures = 0;
+    this.#keepAlive(client);
+    this.#tell(this.#options.onReady);
+  }
+
+  // A peer that vanished without a word is noticed only by asking.
+  #keepAlive(client: pg.Client): void {
+    this.#timer = setTimeout(() => {
+      client.query("select 1").then(
+        () => this.#client === client && this.#keepAlive(client),
+        (error: unknown) => this.#broke(client, error),
+      );
+    }, KEEPALIVE_MS);
+  }
+
+  #broke(client: pg.Client, error: unknown): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    clearTimeout(this.#timer);
+    void endWithin(client, 1000);
+    if (this.#closed) return;
+    this.#tell(() => this.#options.onError?.(toDatabaseError(error)));
+    this.#timer = setTimeout(() => this.start(), jitter(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures)));
+    this.#failures += 1;
+  }
+
+  // A listener that throws must not take the connection, or the process, with it.
+  #tell(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#options.onError?.(new DatabaseError({ kind: "other", serverMessage: String(error) }));
+    }
+  }
+}
+
+async function endWithin(client: pg.Client, ms: number): Promise<void> {
+  const stream = (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
+  const cut = setTimeout(() => stream?.destroy(), ms);
+  await client.end().catch(() => {});
+  clearTimeout(cut);
+}

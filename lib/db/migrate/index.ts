@@ -1,0 +1,121 @@
+import pg from "pg";
+import { type Migration, readMigrations } from "./files";
+import { type Applied, applyFailure, pendingMigrations } from "./ledger";
+import { MigrationError } from "./migration-error";
+import { ensureRoles } from "./roles";
+
+export { MigrationError, type MigrationFailure } from "./migration-error";
+
+export interface MigrateOptions {
+  /** A login that may create roles and owns the database; a direct connection or a pooler, both will do. */
+  readonly adminUrl: string;
+  readonly secret: string;
+  readonly log: (line: string) => void;
+  /** The folder of numbered SQL files; default `drizzle/migrations` under the working directory. */
+  readonly folder?: string;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+// Held until the end of a transaction and never longer, so a process that dies leaves no lock, and a pooler that
+// hands every transaction to another session does no harm.
+const LOCK = "select pg_advisory_xact_lock(hashtextextended('leasehold.migrate', 0))";
+
+/**
+ * Creates roles and schema, or brings them up to date. Safe from any number of processes at once: each file is applied
+ * by exactly one, in one transaction with its ledger row. Throws {@link MigrationError} and then has changed nothing
+ * of the file that failed.
+ */
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+  const files = readMigrations(options.folder);
+  const client = await connect(options.adminUrl);
+  try {
+    await ensureRoles(client, options.secret);
+    return { applied: await applyAll(client, files, options.log) };
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: "leasehold migrate",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    throw new MigrationError(
+      "unreachable",
+      `The database cannot be reached: ${(error as Error).message || String(error)}`,
+      error,
+    );
+  }
+  return client;
+}
+
+async function applyAll(
+  client: pg.Client,
+  files: readonly Migration[],
+  log: (line: string) => void,
+): Promise<string[]> {
+  const applied: string[] = [];
+  for (;;) {
+    const done = await applyNext(client, files);
+    if (!done) return applied;
+    log(`applied ${done}`);
+    applied.push(done);
+  }
+}
+
+/** Applies the first file that is missing, if any. Another process may have applied some since the last look. */
+async function applyNext(client: pg.Client, files: readonly Migration[]): Promise<string | null> {
+  await client.query("begin");
+  try {
+    await client.query(LOCK);
+    await client.query("set local role leasehold_owner");
+    const [next] = pendingMigrations(files, await readLedger(client));
+    if (next) await apply(client, next);
+    await client.query("commit");
+    return next?.name ?? null;
+  } catch (error) {
+    await client.query("rollback").catch(() => {});
+    throw error instanceof MigrationError
+      ? error
+      : new MigrationError("failed", `Migration failed: ${(error as Error).message}`, error);
+  }
+}
+
+async function readLedger(client: pg.Client): Promise<Applied[]> {
+  const { rows } = await client.query<{ exists: boolean }>(
+    "select to_regclass('app.schema_migrations') is not null as exists",
+  );
+  if (!rows[0]?.exists) return [];
+  return (await client.query<Applied>("select name, sha256 from app.schema_migrations order by name")).rows;
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  try {
+    await client.query(migration.sql);
+    // The first file makes the schema that the ledger lies in.
+    await client.query(LEDGER);
+  } catch (error) {
+    throw applyFailure(migration, error);
+  }
+  await client.query("insert into app.schema_migrations (name, sha256) values ($1, $2)", [
+    migration.name,
+    migration.sha256,
+  ]);
+}
+
+const LEDGER = `
+  create table if not exists app.schema_migrations (
+    name text primary key,
+    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    applied_at timestamptz not null default clock_timestamp()
+  );
+  grant select on app.schema_migrations
+    to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth`;

@@ -1,0 +1,153 @@
+import pg from "pg";
+import { jitter, pause } from "../pause";
+import { APPLICATION_ROLES } from "../types";
+import { type LoginRole, roleName, rolePassword, scramVerifier } from "./credentials";
+import { MigrationError } from "./migration-error";
+
+const RACES = 20;
+const LOGIN_ROLES: readonly LoginRole[] = [...APPLICATION_ROLES, "migrator"];
+const OWNER = roleName("owner");
+
+const PEOPLE_WAIT = { statement_timeout: "10s", lock_timeout: "3s", idle_in_transaction_session_timeout: "15s" };
+const BACKGROUND = { statement_timeout: "60s", lock_timeout: "5s", idle_in_transaction_session_timeout: "30s" };
+
+// A claim planned while the tables were empty and run at a million rows took 16 s; with these it keeps the index
+// scans it was written for, whatever the statistics say. On the role, because pooled sessions take no SET.
+const PINNED_PLANS = {
+  enable_seqscan: "off",
+  enable_bitmapscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  jit: "off",
+  plan_cache_mode: "force_generic_plan",
+};
+
+const SETTINGS: Readonly<Record<LoginRole, Readonly<Record<string, string>>>> = {
+  web: PEOPLE_WAIT,
+  auth: PEOPLE_WAIT,
+  platform: PEOPLE_WAIT,
+  worker: { ...BACKGROUND, ...PINNED_PLANS },
+  scheduler: BACKGROUND,
+  migrator: {},
+};
+
+/**
+ * Makes the roles, their passwords, settings and right to connect. May run at any time and from several processes;
+ * roles belong to the whole server, so databases of one server share them and must share the secret.
+ * A login that may not create roles is accepted when somebody else has made them.
+ */
+export async function ensureRoles(client: pg.Client, secret: string): Promise<void> {
+  if (await mayCreateRoles(client)) {
+    await againWhileRacing(() => inTransaction(client, () => createRoles(client, secret)));
+  } else {
+    await requireRoles(client);
+  }
+  await againWhileRacing(() => inTransaction(client, () => openDatabaseToRoles(client)));
+}
+
+async function createRoles(client: pg.Client, secret: string): Promise<void> {
+  const { rows } = await client.query<{ rolname: string }>(
+    "select rolname from pg_roles where rolname like 'leasehold%'",
+  );
+  const present = new Set(rows.map(({ rolname }) => rolname));
+  if (!present.has(OWNER)) await client.query(`create role ${OWNER} nologin`);
+  for (const role of LOGIN_ROLES) {
+    const name = roleName(role);
+    if (!present.has(name)) await client.query(`create role ${name} login`);
+    const verifier = pg.escapeLiteral(scramVerifier(rolePassword(secret, role)));
+    await client.query(`alter role ${name} login password ${verifier}`);
+    for (const [setting, value] of Object.entries({ ...SETTINGS[role], timezone: "UTC" })) {
+      await client.query(`alter role ${name} set ${setting} = ${pg.escapeLiteral(value)}`);
+    }
+  }
+  await client.query(`grant ${OWNER} to ${roleName("migrator")}`);
+  await becomeMemberOfOwner(client);
+}
+
+// A superuser may act as any role without being a member; from PostgreSQL 16 on, one that created the role may not.
+async function becomeMemberOfOwner(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ needed: boolean }>(
+    `select not rolsuper and not pg_has_role(current_user, '${OWNER}',
+       case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end) as needed
+     from pg_roles where rolname = current_user`,
+  );
+  if (rows[0]?.needed) await client.query(`grant ${OWNER} to current_user`);
+}
+
+async function openDatabaseToRoles(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string; owns: boolean; open: boolean; public_create: boolean }>(
+    `select d.datname as name, pg_has_role(current_user, d.datdba, 'USAGE') as owns,
+            has_database_privilege('${OWNER}', d.oid, 'CREATE') and not exists (
+              select 1 from aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a where a.grantee = 0) as open,
+            to_regnamespace('public') is not null and exists (
+              select 1 from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+              where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE') as public_create
+     from pg_database d where d.datname = current_database()`,
+  );
+  const database = rows[0];
+  if (!database || (database.open && !database.public_create)) return;
+  if (!database.owns) {
+    throw new MigrationError(
+      "not-allowed",
+      `The login of DATABASE_URL must own database ${database.name} (or be a superuser) to grant the right to connect.`,
+    );
+  }
+  const name = pg.escapeIdentifier(database.name);
+  await client.query(`revoke all on database ${name} from public`);
+  await client.query(`grant connect on database ${name} to ${LOGIN_ROLES.map(roleName).join(", ")}`);
+  await client.query(`grant create on database ${name} to ${OWNER}`);
+  if (database.public_create) await client.query("revoke create on schema public from public");
+}
+
+async function mayCreateRoles(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>(
+    "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user",
+  );
+  return rows[0]?.may ?? false;
+}
+
+async function requireRoles(client: pg.Client): Promise<void> {
+  const wanted = [OWNER, ...LOGIN_ROLES.map(roleName)];
+  const { rows } = await client.query<{ rolname: string }>("select rolname from pg_roles where rolname = any($1)", [
+    wanted,
+  ]);
+  const missing = wanted.filter((name) => !rows.some(({ rolname }) => rolname === name));
+  if (missing.length > 0) {
+    throw new MigrationError(
+      "not-allowed",
+      `The login of DATABASE_URL may not create roles, and these are missing: ${missing.join(", ")}. Give it CREATEROLE, or create them by hand.`,
+    );
+  }
+}
+
+async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
+  await client.query("begin");
+  try {
+    await work();
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => {});
+    throw error;
+  }
+}
+
+// Roles and database rights live in shared catalogs that no lock of one database guards.
+async function againWhileRacing(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const { code, message = "" } = error as { code?: string; message?: string };
+      const raced = code === "42710" || code === "23505" || code === "40P01" || /tuple concurrently/.test(message);
+      if (code === "42501" && !(error instanceof MigrationError)) {
+        throw new MigrationError(
+          "not-allowed",
+          `The login of DATABASE_URL may not set up the roles: ${message}.`,
+          error,
+        );
+      }
+      if (!raced || attempt === RACES) throw error;
+    }
+    await pause(jitter(30 * attempt));
+  }
+}

@@ -1,0 +1,28 @@
+import { type NodePgClient, NodePgDatabase, NodePgSession } from "drizzle-orm/node-postgres";
+import { PgDialect } from "drizzle-orm/pg-core";
+import type { QueryResult } from "pg";
+import { DatabaseError } from "./errors";
+
+/** Sends one query that drizzle built; throws DatabaseError. */
+export type OrmQuery = (config: { text: string }, values: unknown[]) => Promise<QueryResult>;
+
+/**
+ * Builds drizzle over a function that sends queries; failures are DatabaseErrors. Left alone, drizzle wraps each one in
+ * an error whose message holds the SQL and its values, and opens transactions that skip our begin, rollback and release.
+ */
+export function ormOver(query: OrmQuery): NodePgDatabase {
+  const dialect = new PgDialect();
+  const session = new NodePgSession<Record<string, never>, Record<string, never>>(
+    { query } as unknown as NodePgClient,
+    dialect,
+    undefined,
+  );
+  const prepare = session.prepareQuery.bind(session);
+  session.prepareQuery = ((...args: Parameters<typeof prepare>) =>
+    Object.assign(prepare(...args), { queryWithCache: sendOnly })) as typeof session.prepareQuery;
+  session.transaction = () =>
+    Promise.reject(new DatabaseError({ kind: "other", serverMessage: "use Database.transaction" }));
+  return new NodePgDatabase(dialect, session as never, undefined);
+}
+
+const sendOnly = (_text: string, _values: unknown[], send: () => Promise<unknown>) => send();

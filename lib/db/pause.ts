@@ -1,0 +1,10 @@
+import { randomInt } from "node:crypto";
+
+/** Between half and one and a half times `ms`, so that many callers do not come back together. */
+export function jitter(ms: number): number {
+  return ms / 2 + randomInt(Math.max(1, Math.round(ms)));
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

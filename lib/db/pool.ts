@@ -1,0 +1,140 @@
+import pg from "pg";
+import { asUndone, DatabaseError, toAcquireError, toDatabaseError } from "./errors";
+import { jitter, pause } from "./pause";
+import type { OpenOptions, PoolStats, Statement } from "./types";
+import { valueTypes } from "./value-types";
+
+const ACQUIRE_TIMEOUT_MS = 2500;
+const QUERY_TIMEOUT_MS = 20_000;
+const IDLE_TIMEOUT_MS = 30_000;
+// A restart or a full server refuses at once; trying on for this long rides over it, and acquire timeout plus this
+// still leaves an HTTP answer its five seconds.
+const ACQUIRE_PATIENCE_MS = 1500;
+const CLOSE_GRACE_MS = 3000;
+
+/** The pg pool with what it leaves open: broken connections are destroyed, and nothing it emits goes unheard. */
+export class ConnectionPool {
+  readonly #pool: pg.Pool;
+  readonly #clients = new Set<pg.PoolClient>();
+  readonly #max: number;
+  readonly #prepare: boolean;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: OpenOptions) {
+    this.#max = options.max;
+    this.#prepare = options.prepare ?? true;
+    this.#pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.max,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
+      keepAlive: true,
+      types: valueTypes,
+    });
+    this.#pool.on("error", (error) => options.onError?.(toDatabaseError(error)));
+    this.#pool.on("connect", (client) => {
+      this.#clients.add(client);
+      // A borrowed connection that breaks between two queries emits an error that nobody else listens for.
+      client.on("error", () => {});
+    });
+    this.#pool.on("remove", (client) => this.#clients.delete(client));
+  }
+
+  /** A connection of one's own until `release`. Failures say that nothing was sent. */
+  async acquire(): Promise<Connection> {
+    const giveUpAt = Date.now() + ACQUIRE_PATIENCE_MS;
+    for (;;) {
+      try {
+        return new Connection(await this.#pool.connect(), this.#prepare);
+      } catch (error) {
+        if (this.#closing || !isWorthRetrying(error) || Date.now() >= giveUpAt) throw toAcquireError(error);
+      }
+      await pause(jitter(150));
+    }
+  }
+
+  stats(): PoolStats {
+    const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.#pool;
+    return { total, idle, waiting, max: this.#max };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    const cut = setTimeout(() => this.#clients.forEach(destroySocket), CLOSE_GRACE_MS);
+    await this.#pool.end().catch(() => {});
+    clearTimeout(cut);
+  }
+}
+
+/** One borrowed connection. It notes when it broke, so that release destroys it instead of lending it on. */
+export class Connection {
+  readonly #client: pg.PoolClient;
+  readonly #prepare: boolean;
+  #broken = false;
+
+  constructor(client: pg.PoolClient, prepare: boolean) {
+    this.#client = client;
+    this.#prepare = prepare;
+  }
+
+  get isBroken(): boolean {
+    return this.#broken;
+  }
+
+  run<R extends object>({ name, text }: Statement, values: readonly unknown[] = []): Promise<R[]> {
+    const config = this.#prepare ? { name, text, values: [...values] } : { text, values: [...values] };
+    return this.send(() => this.#client.query<R & pg.QueryResultRow>(config)).then((result) => result.rows);
+  }
+
+  orm(config: { text: string }, values: unknown[]): Promise<pg.QueryResult> {
+    return this.send(() => this.#client.query(config, values));
+  }
+
+  async send<T>(query: () => Promise<T>): Promise<T> {
+    if (this.#broken) throw new DatabaseError({ kind: "unavailable", connectionLost: true });
+    try {
+      return await query();
+    } catch (error) {
+      const failure = toDatabaseError(error);
+      if (failure.connectionLost) this.#broken = true;
+      throw failure;
+    }
+  }
+
+  /** BEGIN, COMMIT, ROLLBACK. */
+  async command(text: "begin" | "commit" | "rollback"): Promise<string> {
+    const result = await this.send(() => this.#client.query(text));
+    return result.command;
+  }
+
+  destroyOnRelease(): void {
+    this.#broken = true;
+  }
+
+  release(): void {
+    this.#client.release(this.#broken);
+  }
+}
+
+/** Marks a failure before COMMIT: the server drops what a lost connection had not committed. */
+export function beforeCommit(error: unknown): unknown {
+  return error instanceof DatabaseError && error.connectionLost && !error.undone ? asUndone(error) : error;
+}
+
+function isWorthRetrying(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return (
+    typeof code === "string" &&
+    ["ECONNREFUSED", "ECONNRESET", "EPIPE", "ENOENT", "57P03", "57P01", "53300"].includes(code)
+  );
+}
+
+function destroySocket(client: pg.PoolClient): void {
+  (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream?.destroy();
+}
