@@ -7,7 +7,6 @@ export { type SchemaStatus, schemaStatus } from "./migrate/status";
 export { retryUndone } from "./retry";
 export { statement } from "./statement";
 export { withTenant } from "./tenant";
-export { tenantIs } from "./tenant-filter";
 export {
   APPLICATION_ROLES,
   type ApplicationRole,

@@ -1,0 +1,29 @@
+import { sql } from "drizzle-orm";
+import { bigint, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { app, bytea } from "./app";
+
+// Registered folders and the inventory of their files.
+export const providers = app.table("providers", {
+  id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
+  tenantId: uuid("tenant_id").notNull(),
+  name: text("name").notNull(),
+  kind: text("kind").notNull().default("folder"),
+  path: text("path").notNull(),
+  createdBy: uuid("created_by"),
+  createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+});
+
+export const assets = app.table("assets", {
+  id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
+  tenantId: uuid("tenant_id").notNull(),
+  providerId: uuid("provider_id").notNull(),
+  path: text("path").notNull(),
+  pathHash: bytea("path_hash").notNull(),
+  size: bigint("size", { mode: "number" }).notNull(),
+  sha256: text("sha256").notNull(),
+  mediaType: text("media_type").notNull(),
+  modifiedAt: timestamp("modified_at", { withTimezone: true }).notNull(),
+  seenIn: uuid("seen_in").notNull(),
+  createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+});
