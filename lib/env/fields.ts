@@ -1,0 +1,80 @@
+import { z } from "zod";
+
+const SECRET_MIN = 32;
+
+/** A whole number within bounds, written in decimal digits. */
+export function wholeNumber(least: number, most: number, fallback: number) {
+  return z
+    .string()
+    .default(String(fallback))
+    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most, {
+      message: `must be a whole number from ${least} to ${most}`,
+    })
+    .transform(Number);
+}
+
+/** true, false, 1 or 0; nothing else, since the text "no" would otherwise count as yes. */
+export function flag(fallback: boolean) {
+  return z
+    .enum(["true", "false", "1", "0"], { error: "must be true, false, 1 or 0" })
+    .default(fallback ? "true" : "false")
+    .transform((text) => text === "true" || text === "1");
+}
+
+/** A list separated by commas; undefined when the variable is not set. */
+export const commaList = z
+  .string()
+  .transform((text) => text.split(",").map((part) => part.trim()))
+  .refine((parts) => parts.every((part) => part !== ""), { message: "must be a list separated by commas" })
+  .optional();
+
+/** Absolute folders separated by colons; none when the variable is not set. */
+export const folderList = z
+  .string()
+  .default("/")
+  .transform((text) => (text === "/" ? [] : text.split(":")))
+  .refine((parts) => parts.every((part) => part.startsWith("/") && part !== "/"), {
+    message: "must be absolute folders separated by colons, and not / itself",
+  });
+
+export const secretText = z.string({ error: "is required" }).min(SECRET_MIN, {
+  error: `must have at least ${SECRET_MIN} characters`,
+});
+
+export const databaseUrl = z.string({ error: "is required" }).refine(isPostgresUrl, {
+  message: "must be a postgres:// URL (special characters of the password percent-encoded)",
+});
+
+export const httpOrigin = z
+  .string()
+  .refine((text) => /^https?:$/.test(parseUrl(text)?.protocol ?? "") && parseUrl(text)?.pathname === "/", {
+    message: "must be an origin such as https://leasehold.example.com",
+  })
+  .transform((text) => new URL(text).origin);
+
+export const logFields = {
+  LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
+      error: "must be trace, debug, info, warn, error, fatal or silent",
+    })
+    .default("info"),
+  LOG_FORMAT: z.enum(["pretty", "json"], { error: "must be pretty or json" }).default("json"),
+};
+
+function isPostgresUrl(text: string): boolean {
+  const url = parseUrl(text);
+  return url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.pathname.length > 1 && decodes(url.password);
+}
+
+function parseUrl(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null;
+}
+
+function decodes(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

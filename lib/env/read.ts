@@ -1,0 +1,49 @@
+import type { z } from "zod";
+
+export type Source = Readonly<Record<string, string | undefined>>;
+
+/** Every variable that is missing or wrong, by name and rule. Values never appear: they may be secrets. */
+export class EnvironmentError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The environment is not usable:\n${problems.map((line) => `  - ${line}`).join("\n")}`);
+    this.name = "EnvironmentError";
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads a process's variables. Surrounding white space (the newline of a secret file) is dropped, and a variable that
+ * is set but empty is an error, since neither "unset" nor "" is what its author meant. Throws {@link EnvironmentError}.
+ */
+export function readEnv<S extends z.ZodObject>(schema: S, source: Source = process.env): z.output<S> {
+  const names = Object.keys(schema.shape);
+  const given: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const name of names) {
+    const value = source[name]?.trim();
+    if (value === "") problems.push(`${name} is set but empty`);
+    else if (value !== undefined) given[name] = value;
+  }
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      const name = String(issue.path[0] ?? "");
+      if (!problems.some((line) => line.startsWith(`${name} `))) problems.push(`${name} ${issue.message}`);
+    }
+  }
+  if (problems.length > 0 || !parsed.success) throw new EnvironmentError(problems);
+  return parsed.data;
+}
+
+/** Prints what is wrong and ends the process with code 1, or returns what `load` returns. */
+export function orExit<T>(load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}

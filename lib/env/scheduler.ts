@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { databaseFields, databaseUrls } from "./database-urls";
+import { logFields, wholeNumber } from "./fields";
+import { readEnv, type Source } from "./read";
+
+const schema = z.object({
+  ...databaseFields,
+  ...logFields,
+  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
+  HEALTH_PORT: wholeNumber(0, 65_535, 0),
+  HOST: z.string().default("127.0.0.1"),
+});
+
+export type SchedulerEnv = ReturnType<typeof loadSchedulerEnv>;
+
+/** Settings of a scheduler process. Throws EnvironmentError with every problem. */
+export function loadSchedulerEnv(source?: Source) {
+  const env = readEnv(schema, source);
+  const urls = databaseUrls(env, ["scheduler"]);
+  return {
+    databaseUrls: { scheduler: urls.scheduler, listen: urls.direct },
+    shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
+    healthPort: env.HEALTH_PORT,
+    healthHost: env.HOST,
+    logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
+  };
+}

@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { databaseFields, databaseUrls } from "./database-urls";
+import { folderList, httpOrigin, logFields, secretText, wholeNumber } from "./fields";
+import { readEnv, type Source } from "./read";
+import { derivedSecret } from "./secrets";
+
+const schema = z.object({
+  ...databaseFields,
+  ...logFields,
+  AUTH_SECRET: secretText.optional(),
+  DATA_KEY: secretText.optional(),
+  AUTH_URL: httpOrigin.optional(),
+  PORT: wholeNumber(0, 65_535, 3000),
+  HOST: z.string().default("127.0.0.1"),
+  PROVIDER_ROOTS: folderList,
+  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
+});
+
+export type WebEnv = ReturnType<typeof loadWebEnv>;
+
+/** Settings of the web process. Throws EnvironmentError with every problem. */
+export function loadWebEnv(source?: Source) {
+  const env = readEnv(schema, source);
+  const urls = databaseUrls(env, ["web", "auth", "platform"]);
+  return {
+    databaseUrls: { web: urls.web, auth: urls.auth, platform: urls.platform, listen: urls.direct },
+    authSecret: derivedSecret("AUTH_SECRET", env.AUTH_SECRET, env.LEASEHOLD_SECRET),
+    dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
+    origin: env.AUTH_URL ?? `http://127.0.0.1:${env.PORT}`,
+    port: env.PORT,
+    host: env.HOST,
+    providerRoots: env.PROVIDER_ROOTS,
+    shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
+    logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
+  };
+}

@@ -1,0 +1,51 @@
+import { hostname } from "node:os";
+import path from "node:path";
+import { z } from "zod";
+import { databaseFields, databaseUrls } from "./database-urls";
+import { commaList, folderList, logFields, secretText, wholeNumber } from "./fields";
+import { readEnv, type Source } from "./read";
+import { derivedSecret } from "./secrets";
+
+const schema = z.object({
+  ...databaseFields,
+  ...logFields,
+  DATA_KEY: secretText.optional(),
+  LEASEHOLD_HOME: z.string().default(".leasehold"),
+  PROVIDER_ROOTS: folderList,
+  COMMANDS_FILE: z.string().default("jobs/commands.json"),
+  WORKER_CONCURRENCY: wholeNumber(1, 1000, 5),
+  WORKER_QUEUES: commaList,
+  WORKER_DEFINITIONS: commaList,
+  WORKER_BANDS: commaList,
+  WORKER_LABEL: z.string().max(100, { error: "must have at most 100 characters" }).optional(),
+  MAX_TIMEOUT_SECONDS: wholeNumber(1, 604_800, 86_400),
+  SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
+  HEALTH_PORT: wholeNumber(0, 65_535, 0),
+  HOST: z.string().default("127.0.0.1"),
+});
+
+export type WorkerEnv = ReturnType<typeof loadWorkerEnv>;
+
+/** Settings of a worker process. Throws EnvironmentError with every problem. */
+export function loadWorkerEnv(source?: Source) {
+  const env = readEnv(schema, source);
+  const urls = databaseUrls(env, ["worker", "web"]);
+  return {
+    databaseUrls: { worker: urls.worker, web: urls.web, listen: urls.direct },
+    dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
+    home: path.resolve(env.LEASEHOLD_HOME),
+    providerRoots: env.PROVIDER_ROOTS,
+    commandsFile: path.resolve(env.COMMANDS_FILE),
+    concurrency: env.WORKER_CONCURRENCY,
+    queues: env.WORKER_QUEUES,
+    definitions: env.WORKER_DEFINITIONS,
+    bands: env.WORKER_BANDS,
+    label: env.WORKER_LABEL ?? hostname(),
+    maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
+    shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
+    healthPort: env.HEALTH_PORT,
+    healthHost: env.HOST,
+    logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
+  };
+}

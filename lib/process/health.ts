@@ -1,0 +1,61 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+const ANSWER_WITHIN_MS = 3000;
+
+export interface HealthOptions {
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly host: string;
+  /** Whether work can be done now; false, a rejection or three seconds of silence answer 503. */
+  readonly ready: () => Promise<boolean> | boolean;
+}
+
+export interface HealthServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Serves /livez (the process turns) and /readyz (it can work). Liveness asks nothing of the database. */
+export async function startHealthServer({ port, host, ready }: HealthOptions): Promise<HealthServer> {
+  const server = createServer((request, response) => {
+    const path = request.url?.split("?")[0];
+    if (request.method !== "GET" && request.method !== "HEAD") return answer(response, 405, "method not allowed");
+    if (path === "/livez") return answer(response, 200, "live");
+    if (path !== "/readyz") return answer(response, 404, "not found");
+    void isReady(ready).then((yes) => answer(response, yes ? 200 : 503, yes ? "ready" : "not ready"));
+  });
+  await listen(server, port, host);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function isReady(ready: HealthOptions["ready"]): Promise<boolean> {
+  const late = new Promise<false>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref());
+  try {
+    return await Promise.race([ready(), late]);
+  } catch {
+    return false;
+  }
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
+  response.end(JSON.stringify({ status: text }));
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

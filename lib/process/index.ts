@@ -1,0 +1,4 @@
+export { type HealthOptions, type HealthServer, startHealthServer } from "./health";
+export { announceReady, type Ready } from "./ready";
+export { installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";
+export { VERSION } from "./version";

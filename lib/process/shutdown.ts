@@ -1,0 +1,92 @@
+import { constants } from "node:os";
+import type { Logger } from "@/lib/observability/log";
+
+// npm and a terminal may deliver one wish twice, through the group and through npm.
+const SAME_WISH_MS = 150;
+const EXTRA_MS = 5000;
+/** After the supervisor was killed, its database is going too: no long drain then. */
+const ORPHAN_GRACE_MS = 5000;
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+export interface ShutdownOptions {
+  readonly log: Logger;
+  /** How long the drain may take, in milliseconds; a little later the process leaves by force, with code 1. */
+  readonly graceMs: number;
+}
+
+export interface Shutdown {
+  /** Aborted when the drain begins. */
+  readonly signal: AbortSignal;
+  /** Runs when the process drains, last registered first; registered after the drain began, it runs at once. */
+  onDrain(hook: () => Promise<void> | void): void;
+  /** Runs just before a forced exit: kill children here, synchronously. */
+  onForce(hook: () => void): void;
+  /** Begins the drain for a reason of our own. Exit code 0 unless given. */
+  begin(reason: string, exitCode?: number): void;
+}
+
+/**
+ * Takes over the signals of this process. The first one drains and exits 0; equal wishes within 150 ms count once; a
+ * later one leaves at once with 128 + its number. An error nobody caught leaves at once with 1.
+ */
+export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {
+  const controller = new AbortController();
+  const drains: (() => Promise<void> | void)[] = [];
+  const forces: (() => void)[] = [];
+  let begunAt = 0;
+
+  const force = (code: number): never => {
+    for (const hook of forces) attempt(hook, log);
+    process.exit(code);
+  };
+  const drainAll = async (exitCode: number) => {
+    await new Promise(setImmediate);
+    let code = exitCode;
+    for (let hook = drains.pop(); hook; hook = drains.pop()) {
+      try {
+        await hook();
+      } catch (error) {
+        log.error({ err: error }, "a step of the shutdown failed");
+        code = code || 1;
+      }
+    }
+    log.info("stopped");
+    process.exit(code);
+  };
+  const begin = (reason: string, exitCode = 0, limitMs = graceMs + EXTRA_MS) => {
+    if (begunAt > 0) return;
+    begunAt = performance.now();
+    log.info({ reason }, "draining");
+    controller.abort(new Error("shutdown"));
+    setTimeout(() => force(exitCode || 1), limitMs).unref();
+    void drainAll(exitCode);
+  };
+  const onSignal = (name: (typeof SIGNALS)[number]) => {
+    if (begunAt === 0) return begin(name);
+    if (performance.now() - begunAt > SAME_WISH_MS) force(128 + constants.signals[name]);
+  };
+
+  for (const name of SIGNALS) process.on(name, () => onSignal(name));
+  process.on("disconnect", () => begin("the supervisor is gone", 1, Math.min(graceMs, ORPHAN_GRACE_MS)));
+  const onError = (error: unknown) => {
+    log.fatal({ err: error }, "an error nobody caught");
+    force(1);
+  };
+  process.on("uncaughtException", onError);
+  process.on("unhandledRejection", onError);
+
+  return {
+    signal: controller.signal,
+    onDrain: (hook) => void drains.push(hook),
+    onForce: (hook) => void forces.push(hook),
+    begin: (reason, exitCode) => begin(reason, exitCode),
+  };
+}
+
+function attempt(hook: () => void, log: Logger): void {
+  try {
+    hook();
+  } catch (error) {
+    log.error({ err: error }, "a step of the forced exit failed");
+  }
+}

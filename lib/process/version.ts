@@ -1,0 +1,4 @@
+import { version } from "../../package.json";
+
+/** Version of this installation, as its package.json names it. */
+export const VERSION: string = version;
