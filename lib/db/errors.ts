@@ -89,7 +89,7 @@ export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code, constraint, message } = fieldsOf(error);
   const serverMessage = message;
-  if (code && /^[0-9A-Z]{5}$/.test(code)) {
+  if (code && /^[0-9A-Z]{5}$/.test(code) && !isSocketError(code)) {
     const kind = KIND_BY_STATE[code] ?? KIND_BY_CLASS[code.slice(0, 2)] ?? "other";
     const connectionLost = ENDS_CONNECTION.has(code) || code.startsWith("08");
     return new DatabaseError({
@@ -129,6 +129,7 @@ function isStalePlan(code: string, message: string): boolean {
   return code === "0A000" && message.includes("cached plan");
 }
 
+// EPIPE has the length of a SQLSTATE; no class of those begins with E.
 function isSocketError(code: string | undefined): boolean {
   return code !== undefined && /^E[A-Z_]+$/.test(code);
 }

@@ -7,6 +7,7 @@ export { type SchemaStatus, schemaStatus } from "./migrate/status";
 export { retryUndone } from "./retry";
 export { statement } from "./statement";
 export { withTenant } from "./tenant";
+export { tenantIs } from "./tenant-filter";
 export {
   APPLICATION_ROLES,
   type ApplicationRole,
