@@ -1,0 +1,50 @@
+import type { DocumentedRoute } from "@/lib/api/openapi";
+import type { RouteHandler } from "@/lib/api/serve";
+import * as livez from "../../../livez/route";
+import * as readyz from "../../../readyz/route";
+import * as adminDefinition from "../admin/jobs/definitions/[definitionId]/route";
+import * as adminDefinitions from "../admin/jobs/definitions/route";
+import * as providers from "../admin/providers/route";
+import * as workers from "../admin/workers/route";
+import * as assets from "../assets/route";
+import * as attempts from "../jobs/[jobId]/attempts/route";
+import * as cancel from "../jobs/[jobId]/cancel/route";
+import * as logs from "../jobs/[jobId]/logs/route";
+import * as retry from "../jobs/[jobId]/retry/route";
+import * as job from "../jobs/[jobId]/route";
+import * as definitions from "../jobs/definitions/route";
+import * as jobs from "../jobs/route";
+import * as stream from "../jobs/stream/route";
+import * as summary from "../jobs/summary/route";
+import * as me from "../me/route";
+
+const MODULES: Readonly<Record<string, object>> = {
+  "/livez": livez,
+  "/readyz": readyz,
+  "/api/v1/me": me,
+  "/api/v1/jobs": jobs,
+  "/api/v1/jobs/summary": summary,
+  "/api/v1/jobs/stream": stream,
+  "/api/v1/jobs/definitions": definitions,
+  "/api/v1/jobs/[jobId]": job,
+  "/api/v1/jobs/[jobId]/cancel": cancel,
+  "/api/v1/jobs/[jobId]/retry": retry,
+  "/api/v1/jobs/[jobId]/attempts": attempts,
+  "/api/v1/jobs/[jobId]/logs": logs,
+  "/api/v1/assets": assets,
+  "/api/v1/admin/workers": workers,
+  "/api/v1/admin/providers": providers,
+  "/api/v1/admin/jobs/definitions": adminDefinitions,
+  "/api/v1/admin/jobs/definitions/[definitionId]": adminDefinition,
+};
+
+/** Every route that the reference describes, with its declaration; a test compares it with what is on disk. */
+export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = Object.entries(MODULES).flatMap(([path, module]) =>
+  Object.entries(module)
+    .filter((entry): entry is [string, RouteHandler] => isRoute(entry[1]))
+    .map(([method, handler]) => ({ path, method, declaration: handler.declaration })),
+);
+
+function isRoute(member: unknown): member is RouteHandler {
+  return typeof member === "function" && "declaration" in member;
+}

@@ -1,0 +1,130 @@
+import * as z from "zod";
+import { problem } from "@/lib/contract";
+import type { RouteAccess } from "./routes";
+import type { RouteDeclaration } from "./serve";
+
+/** One method of one path with its declaration. */
+export interface DocumentedRoute {
+  /** As on disk: `/api/v1/jobs/[jobId]`. */
+  readonly path: string;
+  readonly method: string;
+  readonly declaration: RouteDeclaration;
+}
+
+type Json = Record<string, unknown>;
+
+/** The OpenAPI 3.1 document of the routes, made from the schemas that check requests and answers. */
+export function openApiDocument(routes: readonly DocumentedRoute[], version: string): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/\[(?:\.\.\.)?(\w+)\]/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Leasehold API", version, description: DESCRIPTION },
+    servers: [{ url: "/" }],
+    security: [{ apiKey: [] }, { session: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: "http", scheme: "bearer", description: "An API key: lhk_live_…" },
+        session: { type: "apiKey", in: "cookie", name: "leasehold.session" },
+      },
+      schemas: { Problem: jsonSchema(problem, "output") },
+      headers: { "X-Request-Id": { schema: { type: "string" }, description: "Quote it when you report a fault." } },
+    },
+  };
+}
+
+const DESCRIPTION =
+  "Times are RFC 3339 in UTC, ids are UUIDs. Clients must ignore fields they do not know. The tenant is the API key's " +
+  "own, or the one that X-Tenant-Id names (id or slug).";
+
+function operation({ path, method, declaration }: DocumentedRoute): Json {
+  const hasTenant = /^(?:jobs|definitions|assets):/.test(declaration.access);
+  const parameters = [
+    ...parametersOf(declaration.params, "path"),
+    ...parametersOf(declaration.query, "query"),
+    ...(hasTenant ? [TENANT_HEADER] : []),
+    ...(method === "POST" && declaration.access !== "open" ? [IDEMPOTENCY_HEADER] : []),
+  ];
+  return {
+    operationId: operationId(method, path),
+    summary: declaration.summary,
+    ...(declaration.access === "open" ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(declaration.body ? { requestBody: requestBody(declaration.body) } : {}),
+    responses: responses(declaration),
+    "x-permission": declaration.access,
+  };
+}
+
+const TENANT_HEADER = {
+  name: "X-Tenant-Id",
+  in: "header",
+  schema: { type: "string" },
+  description: "Tenant id or slug. Needed with a session or a super admin's key.",
+};
+const IDEMPOTENCY_HEADER = {
+  name: "Idempotency-Key",
+  in: "header",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+  description: "The same key with the same body gets the same answer, for 24 hours.",
+};
+
+function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): Json[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = jsonSchema(schema, "input") as { properties?: Json; required?: string[] };
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: place === "path" || required.includes(name),
+    schema: property,
+  }));
+}
+
+function requestBody(schema: z.ZodType): Json {
+  return { required: true, content: { "application/json": { schema: jsonSchema(schema, "input") } } };
+}
+
+function responses(declaration: RouteDeclaration): Json {
+  const { response, status = 200, mediaType = "application/json", access } = declaration;
+  const schema = response ? jsonSchema(response, "output") : {};
+  const success = { description: "Done", headers: REQUEST_ID, content: { [mediaType]: { schema } } };
+  const answers: Json = { [status]: success };
+  if (status === 201) answers[200] = { ...success, description: "It exists already" };
+  for (const [code, description] of Object.entries(problemsOf(access))) {
+    answers[code] = {
+      description,
+      headers: REQUEST_ID,
+      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+    };
+  }
+  return answers;
+}
+
+const REQUEST_ID = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
+
+function problemsOf(access: RouteAccess): Record<string, string> {
+  const always = { 400: "Cannot be understood", 503: "The database does not answer; see Retry-After" };
+  if (access === "open") return always;
+  const signedIn = { ...always, 401: "No valid session or key", 403: "Not allowed", 404: "Not there, or not yours" };
+  if (access.endsWith(":read") || access === "signed-in") return signedIn;
+  return { ...signedIn, 409: "Conflicts with the current state", 413: "Too large", 415: "Not JSON", 422: "Not valid" };
+}
+
+function operationId(method: string, path: string): string {
+  const words = path
+    .replace("/api/v1", "")
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean);
+  return [method.toLowerCase(), ...words]
+    .map((word, i) => (i === 0 ? word : word[0]?.toUpperCase() + word.slice(1)))
+    .join("");
+}
+
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any", target: "draft-2020-12" });
+  return rest;
+}

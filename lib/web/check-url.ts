@@ -1,0 +1,29 @@
+const LONGEST = 8 * 1024;
+
+/**
+ * The path of a request target, or null for one that no page or route may see: absolute and asterisk forms, double
+ * slashes, backslashes, bad percent-encoding, encoded slashes, dot segments, control characters.
+ */
+export function checkedPath(target: string | undefined): string | null {
+  if (!target?.startsWith("/") || target.length > LONGEST || !/^[\x21-\x7e]+$/.test(target)) return null;
+  const [path = "", query = ""] = splitOnce(target, "?");
+  if (path.includes("//") || path.includes("\\") || /%(?:2f|5c)/i.test(path)) return null;
+  const decoded = decode(path);
+  if (decoded === null || decode(query) === null) return null;
+  return decoded.split("/").some((part) => part === "." || part === "..") ? null : path;
+}
+
+function splitOnce(text: string, mark: string): [string, string] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function decode(text: string): string | null {
+  try {
+    const decoded = decodeURIComponent(text);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    return /[\u0000-\u001f\u007f]/.test(decoded) ? null : decoded;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,109 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { allowedMethods } from "@/lib/api/routes";
+import { LIMITS } from "@/lib/contract";
+import { capBody } from "./cap-body";
+import { checkedPath } from "./check-url";
+import { cleanRequestHeaders, neverCachePages, setSecurityHeaders } from "./headers";
+import { refuse } from "./refuse";
+
+export type NextHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+export interface FrontOptions {
+  readonly dev: boolean;
+  readonly isHttps: () => boolean;
+  /** The framework, once it is ready; until then every request is answered 503. */
+  readonly next: () => NextHandler | undefined;
+  readonly log: { error(fields: object, text: string): void };
+}
+
+export interface Front {
+  readonly server: Server;
+  /** From now on each answer closes its connection. */
+  beginClosing(): void;
+}
+
+const PAGE_METHODS = ["GET", "HEAD"];
+
+/**
+ * What stands before the framework: refuses bad targets, methods, headers and bodies with a 4xx, where the framework
+ * alone would answer 500, run page code on a POST, or read without end.
+ */
+export function createFront(options: FrontOptions): Front {
+  const state = { closing: false };
+  const server = createServer((req, res) => serve(req, res, options, state));
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 60_000;
+  server.keepAliveTimeout = 65_000;
+  server.on("clientError", refuseBrokenRequest);
+  return {
+    server,
+    beginClosing: () => {
+      state.closing = true;
+    },
+  };
+}
+
+function serve(req: IncomingMessage, res: ServerResponse, options: FrontOptions, state: { closing: boolean }): void {
+  const requestId = cleanRequestHeaders(req);
+  const path = checkedPath(req.url);
+  const isApi = path === null || isApiPath(path);
+  if (state.closing) res.setHeader("connection", "close");
+  setSecurityHeaders(req, res, { isApi, isHttps: options.isHttps(), dev: options.dev });
+  res.setHeader("x-request-id", requestId);
+  const answer = { instance: path ?? "/", requestId };
+  const next = options.next();
+  if (path === null) {
+    refuse(res, { ...answer, code: "invalid-path" });
+    return;
+  }
+  if (refusedByMethod(req, res, path, answer)) return;
+  if (!next) {
+    refuse(res, { ...answer, code: "unavailable", headers: { "retry-after": "1" } });
+    return;
+  }
+  const tooLarge = () => {
+    refuse(res, { ...answer, code: "body-too-large", headers: { connection: "close" } });
+    res.once("finish", () => req.destroy());
+  };
+  if (capBody(req, LIMITS.bodyBytes, tooLarge).refused) return;
+  if (!isApi) neverCachePages(res);
+  next(req, res).catch((error: unknown) => {
+    options.log.error({ request_id: requestId, path, error: String(error) }, "request failed in the framework");
+    if (res.headersSent) res.destroy();
+    else refuse(res, { ...answer, code: "internal-error" });
+  });
+}
+
+function refusedByMethod(
+  req: IncomingMessage,
+  res: ServerResponse,
+  path: string,
+  answer: { instance: string; requestId: string },
+): boolean {
+  const allowed = isApiPath(path) ? allowedMethods(path) : PAGE_METHODS;
+  if (allowed === null) {
+    refuse(res, { ...answer, code: "not-found" });
+  } else if (!allowed.includes(req.method ?? "")) {
+    refuse(res, { ...answer, code: "method-not-allowed", headers: { allow: allowed.join(", ") } });
+  } else if (req.method === "OPTIONS") {
+    res.writeHead(204, { allow: allowed.join(", "), "cache-control": "private, no-store" }).end();
+  } else {
+    return false;
+  }
+  req.resume();
+  return true;
+}
+
+function isApiPath(path: string): boolean {
+  return path === "/api" || path.startsWith("/api/") || path === "/livez" || path === "/readyz";
+}
+
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
