@@ -26,8 +26,6 @@ export function loadWebEnv(source?: Source) {
     databaseUrls: { web: urls.web, auth: urls.auth, platform: urls.platform, listen: urls.direct },
     authSecret: derivedSecret("AUTH_SECRET", env.AUTH_SECRET, env.LEASEHOLD_SECRET),
     dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
-    /** The origin as configured; undefined leaves it to the port that is really taken. */
-    authUrl: env.AUTH_URL,
     origin: env.AUTH_URL ?? `http://127.0.0.1:${env.PORT}`,
     port: env.PORT,
     host: env.HOST,
