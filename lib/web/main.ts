@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import next from "next";
 import { beginShutdown, closeRuntime } from "@/lib/api/runtime";
 import { publishOrigin } from "@/lib/env/publish-origin";
-import { orExit, orExit } from "@/lib/env/read";
+import { orExit } from "@/lib/env/read";
 import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
 import { announceReady, installShutdown, VERSION } from "@/lib/process";
@@ -17,8 +17,6 @@ const EXIT_PORT_TAKEN = 98;
 const env = orExit(loadWebEnv);
 const log = createLogger({ process: "web", level: env.logLevel, format: env.logFormat });
 const dev = process.argv.includes("--dev");
-
-const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
 
 async function main(): Promise<void> {
   const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
