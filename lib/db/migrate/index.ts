@@ -21,6 +21,11 @@ const CONNECT_TIMEOUT_MS = 10_000;
 // hands every transaction to another session does no harm.
 const LOCK = "select pg_advisory_xact_lock(hashtextextended('leasehold.migrate', 0))";
 
+// A server busy with one long statement learns only by looking that its client was killed, and would keep the lock
+// until that statement ends. Windows servers cannot look.
+const NOTICE_DEATH = `select set_config('client_connection_check_interval', '1000', true)
+  where version() !~* 'windows|mingw|visual c'`;
+
 /**
  * Creates roles and schema, or brings them up to date. Safe from any number of processes at once: each file is applied
  * by exactly one, in one transaction with its ledger row. Throws {@link MigrationError} and then has changed nothing
@@ -75,6 +80,7 @@ async function applyAll(
 async function applyNext(client: pg.Client, files: readonly Migration[]): Promise<string | null> {
   await client.query("begin");
   try {
+    await client.query(NOTICE_DEATH);
     await client.query(LOCK);
     await client.query("set local role leasehold_owner");
     const [next] = pendingMigrations(files, await readLedger(client));

@@ -1,0 +1,165 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
+import { migrate, openDatabase, roleUrl, schemaStatus } from "@/lib/db";
+import { createTestDatabase, type TestDatabase } from "@/lib/testing/database";
+import { defaultMigrationsFolder, readMigrations } from "./files";
+
+const fixture = fileURLToPath(new URL("./migrate-process.fixture.ts", import.meta.url));
+const ALL = readMigrations().map(({ name }) => name);
+
+let database: TestDatabase;
+const options = (folder?: string) => ({
+  adminUrl: database.adminUrl,
+  secret: database.secret,
+  log: () => {},
+  ...(folder && { folder }),
+});
+const ledger = async () =>
+  (await database.query<{ name: string }>("select name from app.schema_migrations order by name")).map(
+    ({ name }) => name,
+  );
+const heldLocks = async () => (await database.query("select 1 from pg_locks where locktype = 'advisory'")).length;
+
+beforeEach(async () => {
+  database = await createTestDatabase(inject("testServer"));
+  onTestFinished(() => database.drop());
+  await database.query("drop schema app cascade");
+});
+
+/** A copy of the migrations that a test may add to, cut short after `count` files. */
+function migrationsFolder(count = ALL.length, extra: Record<string, string> = {}): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "leasehold-migrations-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const source = defaultMigrationsFolder();
+  for (const name of readdirSync(source).sort().slice(0, count))
+    copyFileSync(path.join(source, name), path.join(folder, name));
+  for (const [name, sql] of Object.entries(extra)) writeFileSync(path.join(folder, name), sql);
+  return folder;
+}
+
+const next = (title: string) => `${String(ALL.length + 1).padStart(4, "0")}_${title}.sql`;
+
+function startProcess(folder?: string): ChildProcess {
+  const args = ["--import", "tsx", fixture, database.adminUrl, database.secret, ...(folder ? [folder] : [])];
+  return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+}
+
+async function endOf(child: ChildProcess): Promise<{ code: number | null; out: string; err: string }> {
+  const text = { out: "", err: "" };
+  child.stdout?.on("data", (chunk) => (text.out += chunk));
+  child.stderr?.on("data", (chunk) => (text.err += chunk));
+  const [code] = await once(child, "close");
+  return { code, ...text };
+}
+
+describe("OPS-05 six processes migrate at once", () => {
+  test.each([
+    ["an empty database", 0],
+    ["a database one version behind", ALL.length - 1],
+  ])(
+    "%s: each file is applied once, all end well, no lock stays",
+    async (_what, count) => {
+      if (count > 0) await migrate(options(migrationsFolder(count)));
+      const ends = await Promise.all(Array.from({ length: 6 }, () => endOf(startProcess())));
+      expect(ends.map(({ code, err }) => [code, err])).toEqual(Array(6).fill([0, ""]));
+      const applied = ends.flatMap(({ out }) => JSON.parse(out) as string[]).sort();
+      expect(applied).toEqual(ALL.slice(count));
+      expect(await ledger()).toEqual(ALL);
+      expect(await heldLocks()).toBe(0);
+    },
+    60_000,
+  );
+
+  test("a process killed with -9 in the middle leaves no lock and no half of a file; the next one goes on", async () => {
+    const folder = migrationsFolder(ALL.length, {
+      [next("slow")]: "create table app.half (id integer); select pg_sleep(60);",
+    });
+    const child = startProcess(folder);
+    const sleeping = () =>
+      database.query("select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'");
+    await expect.poll(async () => (await sleeping()).length, { timeout: 20_000 }).toBe(1);
+    child.kill("SIGKILL");
+    await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0);
+    expect(await ledger()).toEqual(ALL);
+    expect(await database.query("select to_regclass('app.half') as half")).toEqual([{ half: null }]);
+    writeFileSync(path.join(folder, next("slow")), "create table app.half (id integer);");
+    expect((await migrate(options(folder))).applied).toEqual([next("slow").replace(".sql", "")]);
+  }, 60_000);
+});
+
+describe("OPS-06 ledger and schema disagree", () => {
+  test("the schema is there and the ledger is not: says what to do and changes nothing", async () => {
+    await migrate(options());
+    await database.query("drop table app.schema_migrations");
+    await expect(migrate(options())).rejects.toMatchObject({
+      reason: "unrecorded",
+      message: expect.stringContaining("insert into app.schema_migrations"),
+    });
+    expect(await database.query("select to_regclass('app.schema_migrations') as ledger")).toEqual([{ ledger: null }]);
+  });
+
+  test("one ledger row is lost: the message names the file, and following it repairs the database", async () => {
+    await migrate(options());
+    const last = readMigrations().at(-1);
+    await database.query("delete from app.schema_migrations where name = $1", [last?.name]);
+    await expect(migrate(options())).rejects.toMatchObject({
+      reason: "unrecorded",
+      message: expect.stringContaining(`${last?.name}`),
+    });
+    await database.query("insert into app.schema_migrations (name, sha256) values ($1, $2)", [
+      last?.name,
+      last?.sha256,
+    ]);
+    expect((await migrate(options())).applied).toEqual([]);
+  });
+
+  test("a file that was changed after it was applied is refused", async () => {
+    await migrate(options(migrationsFolder(ALL.length, { [next("x")]: "select 1;" })));
+    const folder = migrationsFolder(ALL.length, { [next("x")]: "select 2;" });
+    await expect(migrate(options(folder))).rejects.toMatchObject({ reason: "changed" });
+  });
+
+  test("a database newer than this build is refused, and a file that fails leaves the earlier ones applied", async () => {
+    const bad = migrationsFolder(ALL.length, { [next("bad")]: "create table app.half (id integer); select 1/0;" });
+    await expect(migrate(options(bad))).rejects.toMatchObject({
+      reason: "failed",
+      message: expect.stringContaining("division by zero"),
+    });
+    expect(await ledger()).toEqual(ALL);
+    await migrate(options(migrationsFolder(ALL.length, { [next("x")]: "select 1;" })));
+    await expect(migrate(options())).rejects.toMatchObject({ reason: "newer" });
+  });
+});
+
+test("readiness tells a database that is behind, current or newer", async () => {
+  const db = openDatabase({
+    url: roleUrl(database.adminUrl, database.secret, "web"),
+    role: "web",
+    max: 1,
+    applicationName: "t",
+  });
+  onTestFinished(() => db.close());
+  expect(await schemaStatus(db)).toBe("behind");
+  await migrate(options(migrationsFolder(3)));
+  expect(await schemaStatus(db)).toBe("behind");
+  await migrate(options());
+  expect(await schemaStatus(db)).toBe("current");
+  await migrate(options(migrationsFolder(ALL.length, { [next("x")]: "select 1;" })));
+  expect(await schemaStatus(db)).toBe("newer");
+});
+
+test("a server that is not there is said to be unreachable, without the password", async () => {
+  const url = new URL(database.adminUrl);
+  url.port = "1";
+  const error: Error = await migrate({ ...options(), adminUrl: url.href }).then(
+    () => new Error("it should have failed"),
+    (failure: Error) => failure,
+  );
+  expect(error).toMatchObject({ reason: "unreachable" });
+  expect(error.message).not.toContain(url.password);
+});
