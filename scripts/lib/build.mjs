@@ -1,0 +1,108 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { runQuietly } from "./child.mjs";
+import { hashSources, readText, writeWhole } from "./files.mjs";
+import { inRoot, ROOT } from "./paths.mjs";
+import { step } from "./progress.mjs";
+
+const SHARED = ["lib", "package-lock.json", "package.json", "tsconfig.json"];
+const PROCESS_SOURCES = [...SHARED, "worker", "scheduler", "jobs", "drizzle/schema", "scripts/lib/build.mjs"];
+const WEB_SOURCES = [
+  ...SHARED,
+  "app",
+  "components",
+  "public",
+  "drizzle/schema",
+  "next.config.ts",
+  "postcss.config.mjs",
+];
+
+// Native add-ons and Next cannot be bundled; the others find their files relative to their own folder.
+const EXTERNAL = ["pg-native", "@node-rs/argon2", "next"];
+const BANNER = `import { createRequire as __createRequire } from "node:module";
+import { fileURLToPath as __toPath } from "node:url";
+const require = __createRequire(import.meta.url);
+const __filename = __toPath(import.meta.url);
+const __dirname = __toPath(new URL(".", import.meta.url));`;
+
+/** @typedef {{ testBuild?: boolean }} BuildOptions */
+
+/** @param {BuildOptions} options */
+export function distFolder({ testBuild = false } = {}) {
+  return testBuild ? inRoot("dist", "test") : inRoot("dist");
+}
+
+/**
+ * Builds what is older than its sources: the processes with esbuild, the pages with Next.
+ * @param {BuildOptions & { pages?: boolean }} options
+ */
+export async function build({ testBuild = false, pages = true } = {}) {
+  await buildProcesses({ testBuild });
+  if (pages) await buildPages({ testBuild });
+}
+
+/** @param {BuildOptions} options */
+export async function buildProcesses({ testBuild = false } = {}) {
+  const out = distFolder({ testBuild });
+  const stamp = path.join(out, "stamp");
+  const wanted = hashSources(PROCESS_SOURCES, [String(testBuild)]);
+  if (readText(stamp) === wanted) return false;
+  const { build: esbuild } = await import("esbuild");
+  const common = {
+    absWorkingDir: ROOT,
+    outdir: out,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    write: false,
+    platform: "node",
+    target: "node20",
+    format: "esm",
+    sourcemap: true,
+    logLevel: "error",
+    define: { __LEASEHOLD_TEST_BUILD__: String(testBuild) },
+  };
+  const results = await Promise.all([
+    esbuild({ ...common, entryPoints: bundledEntries(), external: EXTERNAL, banner: { js: BANNER } }),
+    esbuild({ ...common, entryPoints: { web: "lib/web/main.ts" }, packages: "external" }),
+  ]);
+  for (const file of results.flatMap((result) => result.outputFiles)) writeWhole(file.path, file.contents);
+  writeWhole(stamp, wanted);
+  return true;
+}
+
+/** Programs that run without node_modules beside them, and the threads and helpers they start (`*.entry.ts`). */
+function bundledEntries() {
+  const entries = { worker: "worker/main.ts", scheduler: "scheduler/main.ts", admin: "lib/admin/main.ts" };
+  const helpers = ["lib", "worker", "scheduler"].flatMap((folder) =>
+    readdirSync(inRoot(folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".entry.ts"))
+      .map((name) => [path.basename(name, ".entry.ts"), path.join(folder, name)]),
+  );
+  return { ...entries, ...Object.fromEntries(helpers) };
+}
+
+/** @param {BuildOptions} options */
+export async function buildPages({ testBuild = false } = {}) {
+  const folder = inRoot(testBuild ? ".next-test" : ".next");
+  const stamp = path.join(folder, "leasehold-stamp");
+  const wanted = hashSources(WEB_SOURCES, [String(testBuild)]);
+  if (readText(stamp) === wanted && existsSync(path.join(folder, "BUILD_ID"))) return false;
+  rmSync(stamp, { force: true });
+  const tracked = ["tsconfig.json", "next-env.d.ts"].map((name) => [inRoot(name), readText(inRoot(name))]);
+  await step(testBuild ? "building the pages for tests" : "building the pages (about half a minute)", () =>
+    runQuietly("next build", [inRoot("node_modules/next/dist/bin/next"), "build"], {
+      env: {
+        ...process.env,
+        NODE_ENV: "production",
+        NEXT_TELEMETRY_DISABLED: "1",
+        LEASEHOLD_TEST_BUILD: testBuild ? "1" : "",
+      },
+    }),
+  );
+  // Next adds its own folders to tsconfig.json; the tree must stay as it was checked out.
+  for (const [file, before] of tracked) {
+    if (before !== null && readFileSync(file, "utf8") !== before) writeWhole(file, before);
+  }
+  writeWhole(stamp, wanted);
+  return true;
+}

@@ -1,0 +1,48 @@
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { Unusable } from "./fail.mjs";
+import { ROOT } from "./paths.mjs";
+
+/** Children of this script that are alive; a signal to the script ends them. */
+const alive = new Set();
+
+/**
+ * Runs a Node script to its end, showing nothing unless it fails.
+ * @param {string} label
+ * @param {string[]} args
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} [options]
+ */
+export async function runQuietly(label, args, options = {}) {
+  const { code, output } = await capture(args, options);
+  if (code !== 0) throw new Unusable(`${label} failed (exit ${code}):\n${output.slice(-8000)}`);
+  return output;
+}
+
+/**
+ * @param {string[]} args
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, onText?: (text: string) => void }} [options]
+ * @returns {Promise<{ code: number, output: string }>}
+ */
+export function capture(args, { env = process.env, cwd = ROOT, onText } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    alive.add(child);
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => {
+        output += text;
+        onText?.(text);
+      });
+    }
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      alive.delete(child);
+      resolve({ code: code ?? 128 + (signal ? constants.signals[signal] : 0), output });
+    });
+  });
+}
+
+/** Ends whatever `capture` has running. */
+export function killChildren() {
+  for (const child of alive) child.kill("SIGTERM");
+}

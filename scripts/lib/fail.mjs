@@ -1,0 +1,21 @@
+/** A problem its reader can act on: shown as its message alone, without a stack. */
+export class Unusable extends Error {}
+
+/**
+ * Runs a script's main function; problems end it with code 1.
+ * @param {() => Promise<unknown>} main
+ */
+export async function runMain(main) {
+  try {
+    await main();
+  } catch (error) {
+    process.stderr.write(`${error instanceof Unusable ? error.message : (error?.stack ?? error)}\n`);
+    process.exit(1);
+  }
+}
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 20 || (major === 20 && minor < 9)) {
+  process.stderr.write(`Node 20.9 or newer is needed; this is ${process.version}.\n`);
+  process.exit(1);
+}

@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { inRoot } from "./paths.mjs";
+
+/**
+ * Writes a file whole or not at all; readers never see half of it.
+ * @param {string} file
+ * @param {string | Uint8Array} content
+ * @param {number} [mode]
+ */
+export function writeWhole(file, content, mode = 0o644) {
+  mkdirSync(path.dirname(file), { recursive: true });
+  const half = `${file}.${process.pid}.tmp`;
+  writeFileSync(half, content, { mode });
+  renameSync(half, file);
+}
+
+/** @param {string} file */
+export function readText(file) {
+  return existsSync(file) ? readFileSync(file, "utf8") : null;
+}
+
+/**
+ * Hash of the named files and folders of this installation, tests left out.
+ * @param {string[]} names
+ * @param {string[]} [extra] further texts that the result depends on
+ */
+export function hashSources(names, extra = []) {
+  const hash = createHash("sha256");
+  for (const text of [process.version, ...extra]) hash.update(`${text}\0`);
+  for (const name of names) {
+    for (const file of sourceFiles(inRoot(name))) hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * @param {string} entry
+ * @returns {string[]}
+ */
+function sourceFiles(entry) {
+  const stat = lstatSync(entry, { throwIfNoEntry: false });
+  if (!stat) return [];
+  if (stat.isFile()) return [entry];
+  if (!stat.isDirectory()) return [];
+  return readdirSync(entry)
+    .sort()
+    .filter((name) => !/\.test\.tsx?$/.test(name))
+    .flatMap((name) => sourceFiles(path.join(entry, name)));
+}

@@ -1,0 +1,27 @@
+const SHOW_LIFE_MS = 10_000;
+
+/** @param {string} text */
+export function say(text) {
+  process.stdout.write(`${text}\n`);
+}
+
+/**
+ * Runs a step that may take long: says that it begins, that it still runs, and how long it took.
+ * @template T
+ * @param {string} label
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function step(label, work) {
+  const start = Date.now();
+  const seconds = () => `${((Date.now() - start) / 1000).toFixed(1)} s`;
+  say(`  ${label} …`);
+  const life = setInterval(() => say(`  ${label}: still at it, ${seconds()}`), SHOW_LIFE_MS);
+  try {
+    const result = await work();
+    say(`  ${label}: done, ${seconds()}`);
+    return result;
+  } finally {
+    clearInterval(life);
+  }
+}

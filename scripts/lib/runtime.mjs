@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { commandLine } from "../../lib/db/embedded/index.mjs";
+import { Unusable } from "./fail.mjs";
+import { writeWhole } from "./files.mjs";
+import { homeFolder } from "./paths.mjs";
+
+/**
+ * @typedef {object} Runtime what the processes of one installation share
+ * @property {string} [secret]
+ * @property {number} [pg_port]
+ * @property {string} [pg_password]
+ * @property {string} [admin_url]
+ * @property {number} [web_port]
+ * @property {string} [web_url]
+ * @property {string} [provider_roots]
+ * @property {number} [supervisor_pid]
+ */
+
+const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
+const runtimeFile = () => path.join(homeFolder(), "runtime.json");
+
+/** @returns {Runtime} */
+export function readRuntime() {
+  try {
+    return JSON.parse(readFileSync(runtimeFile(), "utf8"));
+  } catch (error) {
+    if (error.code === "ENOENT") return {};
+    throw new Unusable(`${runtimeFile()} is not readable: ${error.code ?? "it is not JSON"}`);
+  }
+}
+
+/** @param {Runtime} changes */
+export function updateRuntime(changes) {
+  writeWhole(runtimeFile(), `${JSON.stringify({ ...readRuntime(), ...changes }, null, 2)}\n`, 0o600);
+}
+
+/**
+ * Whether the supervisor that a runtime file names is still at work.
+ * @param {Runtime} runtime
+ */
+export function supervisorAlive({ supervisor_pid: pid }) {
+  return pid !== undefined && pid !== process.pid && /scripts\/start\.mjs/.test(commandLine(pid));
+}
+
+/** @param {string} url */
+export function isLoopback(url) {
+  return URL.canParse(url) && LOOPBACK.has(new URL(url).hostname);
+}
+
+/**
+ * Variables by which a process started by hand reaches the database: the given DATABASE_URL, else the server that
+ * `npm start` runs in this folder.
+ * @returns {Record<string, string>}
+ */
+export function databaseEnvironment() {
+  const runtime = readRuntime();
+  if (process.env.DATABASE_URL?.trim()) {
+    const own = process.env.LEASEHOLD_SECRET?.trim();
+    if (own || !runtime.secret || !isLoopback(process.env.DATABASE_URL.trim())) return {};
+    return { LEASEHOLD_SECRET: runtime.secret };
+  }
+  if (ownLoginsGiven()) return {};
+  if (!runtime.admin_url || !runtime.secret || !supervisorAlive(runtime)) {
+    throw new Unusable("DATABASE_URL is not set, and no `npm start` is running in this folder to join.");
+  }
+  const home = { DATABASE_URL: runtime.admin_url, LEASEHOLD_SECRET: runtime.secret };
+  const roots = process.env.PROVIDER_ROOTS?.trim() || runtime.provider_roots;
+  return roots ? { ...home, PROVIDER_ROOTS: roots } : home;
+}
+
+function ownLoginsGiven() {
+  return Object.keys(process.env).some((name) => /^DATABASE_(WEB|WORKER|SCHEDULER|PLATFORM|AUTH)_URL$/.test(name));
+}
