@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import type { Logger } from "@/lib/observability/log";
 
 // npm and a terminal may deliver one wish twice, through the group and through npm.
-const SAME_WISH_MS = 150;
+const SAME_WISH_MS = 180;
 const EXTRA_MS = 5000;
 /** After the supervisor was killed, its database is going too: no long drain then. */
 const ORPHAN_GRACE_MS = 5000;
@@ -26,7 +26,7 @@ export interface Shutdown {
 }
 
 /**
- * Takes over the signals of this process. The first one drains and exits 0; equal wishes within 150 ms count once; a
+ * Takes over the signals of this process. The first one drains and exits 0; wishes within 180 ms count once; a
  * later one leaves at once with 128 + its number. An error nobody caught leaves at once with 1.
  */
 export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {

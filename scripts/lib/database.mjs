@@ -1,0 +1,73 @@
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+import { dataDir, startEmbedded } from "../../lib/db/embedded/index.mjs";
+import { Unusable } from "./fail.mjs";
+import { homeFolder } from "./paths.mjs";
+import { step } from "./progress.mjs";
+import { isLoopback, readRuntime, updateRuntime } from "./runtime.mjs";
+
+const NAME = "leasehold";
+const newSecret = () => randomBytes(32).toString("base64url");
+
+/**
+ * @typedef {object} Ground what the processes stand on
+ * @property {import("../../lib/db/embedded/index.mjs").EmbeddedServer | null} server null when DATABASE_URL names one
+ * @property {boolean} demo
+ * @property {Record<string, string>} env
+ */
+
+/**
+ * The database of this start: the one DATABASE_URL names, or our own server.
+ * @returns {Promise<Ground>}
+ */
+export async function prepareDatabase() {
+  const given = process.env.DATABASE_URL?.trim();
+  return given ? foreignDatabase(given) : embeddedDatabase();
+}
+
+/** @param {string} url */
+function foreignDatabase(url) {
+  const demo = /^(1|true)$/.test(process.env.LEASEHOLD_DEMO?.trim() ?? "");
+  const secret = process.env.LEASEHOLD_SECRET?.trim() || localSecret(url);
+  const env = { DATABASE_URL: url, LEASEHOLD_SECRET: secret, LEASEHOLD_DEMO: demo ? "1" : "0" };
+  return { server: null, demo, env: demo ? { ...env, ...providerRoots() } : env };
+}
+
+/** @param {string} url */
+function localSecret(url) {
+  if (!isLoopback(url)) {
+    throw new Unusable(
+      "LEASEHOLD_SECRET is required with a DATABASE_URL that is not on this machine: sessions, logins of the database and the data key derive from it. Make one with `openssl rand -base64 32` and keep it.",
+    );
+  }
+  const secret = readRuntime().secret ?? newSecret();
+  updateRuntime({ secret });
+  return secret;
+}
+
+async function embeddedDatabase() {
+  const runtime = readRuntime();
+  const secret = process.env.LEASEHOLD_SECRET?.trim() || runtime.secret || newSecret();
+  const password = runtime.pg_password ?? newSecret();
+  // Before the cluster exists: a start that dies half-way must not leave one whose password nobody knows.
+  updateRuntime({ secret, pg_password: password });
+  const server = await step("starting PostgreSQL", () =>
+    startEmbedded({
+      home: homeFolder(),
+      password,
+      port: runtime.pg_port,
+      pgBin: process.env.PG_BIN?.trim() || undefined,
+    }),
+  );
+  const url = server.adminUrl(NAME);
+  const roots = providerRoots();
+  updateRuntime({ pg_port: server.port, admin_url: url, provider_roots: roots.PROVIDER_ROOTS });
+  return { server, demo: true, env: { DATABASE_URL: url, LEASEHOLD_SECRET: secret, LEASEHOLD_DEMO: "1", ...roots } };
+}
+
+/** The given provider roots, and the one in which the sample folders lie. */
+function providerRoots() {
+  const samples = path.join(dataDir(homeFolder()), "providers");
+  const given = process.env.PROVIDER_ROOTS?.trim();
+  return { PROVIDER_ROOTS: given ? `${given}:${samples}` : samples };
+}

@@ -1,0 +1,185 @@
+// Everything in one command: packages, database, build, processes. `--dev` rebuilds on change.
+import { constants } from "node:os";
+import path from "node:path";
+import { killChildren, runQuietly } from "./lib/child.mjs";
+import { runMain, Unusable } from "./lib/fail.mjs";
+import { ensureInstalled } from "./lib/install.mjs";
+import { homeFolder, inRoot } from "./lib/paths.mjs";
+import { say, step } from "./lib/progress.mjs";
+import { StartFailure, Supervisor } from "./lib/supervisor.mjs";
+
+const SAME_WISH_MS = 180;
+const PORT_TAKEN_EXIT = 98;
+const PORT_TRIES = 3;
+const DEFAULT_GRACE_SECONDS = 30;
+
+const dev = process.argv.includes("--dev");
+const began = Date.now();
+const graceMs = Number(process.env.SHUTDOWN_GRACE_SECONDS?.trim() || DEFAULT_GRACE_SECONDS) * 1000;
+const supervisor = new Supervisor({ graceMs, onFatal: (reason) => void stopAll(1, `${reason} Stopping everything.`) });
+/** @type {import("../lib/db/embedded/index.mjs").EmbeddedServer | null} */
+let server = null;
+let stopBegan = 0;
+
+process.stdout.on("error", () => {}); // whoever read our output may leave before we do
+for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(name, () => onSignal(name));
+
+await runMain(async () => {
+  try {
+    await start();
+  } catch (error) {
+    if (stopBegan) return; // what failed was interrupted
+    process.stderr.write(`${error instanceof Unusable ? error.message : error.stack}\n`);
+    await stopAll(1, "The start failed; stopping what was started.");
+  }
+});
+
+async function start() {
+  say("Leasehold");
+  const { takeLock } = await import("./lib/lock.mjs");
+  if (takeLock(homeFolder()) !== null) return await alreadyRunning();
+  await ensureInstalled();
+  const { build, buildPages, buildProcesses, distFolder } = await import("./lib/build.mjs");
+  const { prepareDatabase } = await import("./lib/database.mjs");
+  const ground = await prepareDatabase();
+  server = ground.server;
+  server?.exited.then(() => stopBegan || stopAll(1, "PostgreSQL ended unexpectedly. Stopping everything."));
+  await buildProcesses({});
+  const env = {
+    ...process.env,
+    ...ground.env,
+    LEASEHOLD_HOME: homeFolder(),
+    LOG_FORMAT: process.env.LOG_FORMAT || "pretty",
+  };
+  await migrateAndSeed(path.join(distFolder({}), "admin.mjs"), env, ground.demo);
+  if (!dev) await buildPages({});
+  if (stopBegan) return;
+  const url = await startMembers(distFolder({}), env);
+  await report(url, ground.demo);
+  if (dev)
+    await watch(
+      () => build({ pages: false }),
+      (member) => supervisor.restart(member),
+      members(distFolder({}), env),
+    );
+}
+
+/**
+ * @param {string} admin
+ * @param {NodeJS.ProcessEnv} env
+ * @param {boolean} demo
+ */
+async function migrateAndSeed(admin, env, demo) {
+  await step("migrating the database", () =>
+    runQuietly("the migration", [admin, "migrate", "--create-database"], { env }),
+  );
+  if (demo) await step("looking after the demo data", () => runQuietly("the seed", [admin, "seed", "--demo"], { env }));
+}
+
+/**
+ * @param {string} dist
+ * @param {NodeJS.ProcessEnv} env
+ */
+function members(dist, env) {
+  const node = (name, ...more) => ["--enable-source-maps", path.join(dist, `${name}.mjs`), ...more];
+  const background = { ...env, HEALTH_PORT: "0", NODE_ENV: env.NODE_ENV ?? "production" };
+  return [
+    { name: "worker", vital: false, env: background, args: node("worker") },
+    { name: "scheduler", vital: false, env: background, args: node("scheduler") },
+  ];
+}
+
+/**
+ * @param {string} dist
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<string>} where the pages are
+ */
+async function startMembers(dist, env) {
+  const [port] = await step("starting web, worker and scheduler", () =>
+    Promise.all([startWeb(dist, env), ...members(dist, env).map((member) => supervisor.start(member))]),
+  );
+  return process.env.AUTH_URL?.trim() || `http://127.0.0.1:${port}`;
+}
+
+/**
+ * @param {string} dist
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function startWeb(dist, env) {
+  const { choosePort } = await import("./lib/port.mjs");
+  const args = ["--enable-source-maps", path.join(dist, "web.mjs"), ...(dev ? ["--dev"] : [])];
+  for (let tries = 1; ; tries++) {
+    const port = await choosePort(env.HOST?.trim() || "127.0.0.1");
+    const webEnv = { ...env, PORT: String(port), NODE_ENV: dev ? "development" : "production" };
+    try {
+      return (await supervisor.start({ name: "web", vital: true, env: webEnv, args })).port ?? port;
+    } catch (error) {
+      // Somebody took the port between the look and the start.
+      if (!(error instanceof StartFailure && error.how === PORT_TAKEN_EXIT) || tries === PORT_TRIES) throw error;
+    }
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {boolean} demo
+ */
+async function report(url, demo) {
+  const { updateRuntime } = await import("./lib/runtime.mjs");
+  updateRuntime({ web_port: Number(new URL(url).port) || undefined, web_url: url, supervisor_pid: process.pid });
+  say(`\nLeasehold is ready after ${((Date.now() - began) / 1000).toFixed(1)} s:  ${url}\n`);
+  if (demo) {
+    const { publishDemo } = await import("./lib/demo.mjs");
+    publishDemo(url);
+  } else {
+    say("The first super admin is made by: npm run db:seed -- --admin you@example.com");
+  }
+  say("Ctrl-C stops everything.\n");
+}
+
+/**
+ * @param {() => Promise<unknown>} rebuild
+ * @param {(member: import("./lib/supervisor.mjs").Member) => Promise<unknown>} restart
+ * @param {import("./lib/supervisor.mjs").Member[]} background
+ */
+async function watch(rebuild, restart, background) {
+  const { watchSources } = await import("./lib/watch.mjs");
+  watchSources(
+    ["lib", "worker", "scheduler", "jobs"].map((name) => inRoot(name)),
+    async () => {
+      await rebuild();
+      say("  sources changed: starting worker and scheduler again");
+      await Promise.all(background.map(restart));
+    },
+  );
+}
+
+async function alreadyRunning() {
+  const { readRuntime } = await import("./lib/runtime.mjs");
+  say(`Leasehold is already running at ${readRuntime().web_url ?? "(still starting)"}`);
+  process.exit(0);
+}
+
+/** @param {"SIGTERM" | "SIGINT" | "SIGHUP"} name */
+function onSignal(name) {
+  if (stopBegan === 0) return void stopAll(0, `\n${name}: stopping. Once more leaves at once.`);
+  if (Date.now() - stopBegan < SAME_WISH_MS) return;
+  supervisor.force();
+  process.exitCode = 128 + constants.signals[name];
+}
+
+/**
+ * Processes first, the database last: they need it to hand back what they hold.
+ * @param {number} exitCode
+ * @param {string} words
+ */
+async function stopAll(exitCode, words) {
+  if (stopBegan) return;
+  stopBegan = Date.now();
+  say(words);
+  killChildren();
+  await supervisor.stop();
+  await server?.stop();
+  say("Stopped.");
+  process.exit(process.exitCode || exitCode);
+}
