@@ -16,8 +16,7 @@ type Shape = Record<string, Record<string, ColumnShape>>;
 const declared = (): Shape =>
   Object.fromEntries(
     Object.values(schema)
-      .filter((value): value is PgTable => is(value, PgTable))
-      .map((table) => getTableConfig(table))
+      .flatMap((value) => (is(value, PgTable) ? [getTableConfig(value)] : []))
       .map(({ name, columns }) => [
         name,
         Object.fromEntries(

@@ -1,0 +1,86 @@
+import Ajv2020, { type ErrorObject, type ValidateFunction } from "ajv/dist/2020";
+import addFormats from "ajv-formats";
+import { RE2JS } from "re2js";
+import { QueueError } from "../errors";
+import type { Problem } from "../types";
+import { checkPayload, escapePointer } from "./payload-check";
+
+export const ARG_SCHEMA_MAX_BYTES = 64 * 1024;
+
+/** Checks a payload against one argument schema. Never changes the payload: no coercion, no defaults, nothing removed. */
+export type PayloadValidator = (payload: unknown) => Problem[];
+
+/**
+ * Compiles an argument schema (JSON Schema 2020-12) strictly: a misspelled keyword or format, a wrong type or a remote
+ * reference is an error with a pointer to it, never ignored. Patterns run on a linear-time engine, so that no pattern can
+ * block the process; look-arounds, which that engine does not have, are refused.
+ * @throws QueueError schema-invalid
+ */
+export function compileArgSchema(schema: unknown): PayloadValidator {
+  refuseUnstorable(schema);
+  const validate = compile(schema as object);
+  return (payload) => (validate(payload) ? [] : (validate.errors ?? []).map(toProblem));
+}
+
+function refuseUnstorable(schema: unknown): void {
+  const problems = checkPayload(schema, { maxBytes: ARG_SCHEMA_MAX_BYTES });
+  if (problems.length > 0) throw schemaInvalid(problems);
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+    throw schemaInvalid([{ pointer: "", code: "type", detail: "must be an object" }]);
+  }
+}
+
+function compile(schema: object): ValidateFunction {
+  const ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictTuples: false,
+    strictRequired: false,
+    $data: false,
+    allErrors: false,
+    ownProperties: true,
+    logger: false,
+    code: { regExp: linearRegExp },
+  });
+  addFormats(ajv);
+  if (!ajv.validateSchema(schema)) throw schemaInvalid((ajv.errors ?? []).slice(0, 10).map(toProblem));
+  try {
+    return ajv.compile(schema);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : "cannot be compiled";
+    throw schemaInvalid([{ pointer: keywordPointer(schema, detail), code: "schema", detail }]);
+  }
+}
+
+/** Ajv merges regular expressions whose toString() is equal, so each must answer with its own source. */
+function linearRegExp(pattern: string, _flags: string): { test(text: string): boolean; toString(): string } {
+  const compiled = RE2JS.compile(pattern);
+  return { test: (text: string) => compiled.matcher(text).find(), toString: () => `re2:${pattern}` };
+}
+linearRegExp.code = "linearRegExp";
+
+function toProblem(error: ErrorObject): Problem {
+  const named = error.params as { missingProperty?: string; additionalProperty?: string; unevaluatedProperty?: string };
+  const property = named.missingProperty ?? named.additionalProperty ?? named.unevaluatedProperty;
+  const pointer = property === undefined ? error.instancePath : `${error.instancePath}/${escapePointer(property)}`;
+  return { pointer, code: error.keyword, detail: error.message ?? "is not valid" };
+}
+
+const schemaInvalid = (problems: readonly Problem[]): QueueError =>
+  new QueueError("schema-invalid", "The argument schema is not valid.", { problems });
+
+/** Ajv names an unknown keyword or format in its message only; the pointer shows where in the schema it stands. */
+function keywordPointer(schema: object, message: string): string {
+  const name = /unknown (?:keyword|format):? "([^"]+)"/.exec(message)?.[1];
+  if (name === undefined) return "";
+  const todo: { value: unknown; pointer: string }[] = [{ value: schema, pointer: "" }];
+  for (let at = todo.pop(); at !== undefined; at = todo.pop()) {
+    if (typeof at.value !== "object" || at.value === null) continue;
+    for (const [key, value] of Object.entries(at.value)) {
+      const pointer = `${at.pointer}/${escapePointer(key)}`;
+      if (key === name || (key === "format" && value === name)) return pointer;
+      todo.push({ value, pointer });
+    }
+  }
+  return "";
+}

@@ -1,0 +1,118 @@
+import type { Problem } from "../types";
+
+/** Limits of JSON that the queue stores. One set for every door: API, triggers, enqueue from code, edited retries. */
+export const PAYLOAD_LIMITS = { maxBytes: 256 * 1024, maxDepth: 32, maxNodes: 10_000 } as const;
+
+const MAX_PROBLEMS = 10;
+const NUL = String.fromCharCode(0);
+
+interface Visit {
+  readonly value: unknown;
+  readonly pointer: string;
+  readonly depth: number;
+}
+
+interface Walk {
+  readonly problems: Problem[];
+  readonly todo: Visit[];
+  nodes: number;
+}
+
+/**
+ * Lists what keeps a value from being stored exactly: NUL, lone surrogates, numbers that are not finite or beyond
+ * ±(2^53−1), values that are no JSON (undefined in arrays, functions, bigint, Map …), cycles, depth over 32,
+ * more than 10,000 nodes, more than 256 KiB as UTF-8. An empty list means that what is stored equals what was given.
+ * Iterative, so that no nesting can exhaust the stack; looks at own enumerable properties only.
+ * A Date counts as its ISO string and a property that is undefined counts as missing, as in JSON.stringify.
+ */
+export function checkPayload(root: unknown, limits: { readonly maxBytes?: number } = {}): Problem[] {
+  const walk: Walk = { problems: [], todo: [{ value: root, pointer: "", depth: 0 }], nodes: 0 };
+  for (let visit = walk.todo.pop(); visit !== undefined; visit = walk.todo.pop()) {
+    walk.nodes += 1;
+    if (walk.nodes > PAYLOAD_LIMITS.maxNodes) {
+      // A cycle of containers also ends here or at the depth limit, so no separate bookkeeping is needed.
+      walk.problems.push(problem("", "too-many-nodes", `has more than ${PAYLOAD_LIMITS.maxNodes} values`));
+      return walk.problems;
+    }
+    checkValue(visit, walk);
+    if (walk.problems.length >= MAX_PROBLEMS) return walk.problems;
+  }
+  if (walk.problems.length === 0) checkSize(root, limits.maxBytes ?? PAYLOAD_LIMITS.maxBytes, walk);
+  return walk.problems;
+}
+
+function checkSize(root: unknown, maxBytes: number, walk: Walk): void {
+  const bytes = Buffer.byteLength(JSON.stringify(root) ?? "", "utf8");
+  if (bytes > maxBytes) walk.problems.push(problem("", "too-large", `is ${bytes} bytes, at most ${maxBytes} are allowed`));
+}
+
+function checkValue({ value, pointer, depth }: Visit, walk: Walk): void {
+  switch (typeof value) {
+    case "string":
+      walk.problems.push(...stringProblems(value, pointer));
+      return;
+    case "number":
+      walk.problems.push(...numberProblems(value, pointer));
+      return;
+    case "boolean":
+      return;
+    case "object":
+      if (value !== null) checkContainer({ value, pointer, depth }, walk);
+      return;
+    default:
+      walk.problems.push(problem(pointer, "not-json", `is a ${typeof value}, which JSON does not have`));
+  }
+}
+
+function checkContainer(visit: Visit & { readonly value: object }, walk: Walk): void {
+  const { value, pointer, depth } = visit;
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime())) walk.problems.push(problem(pointer, "not-json", "is not a valid date"));
+    return;
+  }
+  if (depth >= PAYLOAD_LIMITS.maxDepth) {
+    walk.problems.push(problem(pointer, "too-deep", `is nested deeper than ${PAYLOAD_LIMITS.maxDepth} levels`));
+    return;
+  }
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => {
+      walk.todo.push({ value: item, pointer: `${pointer}/${index}`, depth: depth + 1 });
+    });
+    return;
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    walk.problems.push(problem(pointer, "not-json", `is a ${value.constructor?.name ?? "object"}, which JSON does not have`));
+    return;
+  }
+  for (const [key, item] of Object.entries(value)) checkProperty(key, item, visit, walk);
+}
+
+function checkProperty(key: string, item: unknown, parent: Visit, walk: Walk): void {
+  const pointer = `${parent.pointer}/${escapePointer(key)}`;
+  const inKey = stringProblems(key, pointer);
+  walk.problems.push(...inKey);
+  if (inKey.length === 0 && item !== undefined) walk.todo.push({ value: item, pointer, depth: parent.depth + 1 });
+}
+
+function stringProblems(text: string, pointer: string): Problem[] {
+  if (text.includes(NUL)) return [problem(pointer, "nul", "holds a NUL character")];
+  if (!text.isWellFormed()) return [problem(pointer, "lone-surrogate", "holds half of a surrogate pair")];
+  return [];
+}
+
+function numberProblems(value: number, pointer: string): Problem[] {
+  if (!Number.isFinite(value)) return [problem(pointer, "number", "is not a finite number")];
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return [problem(pointer, "number", "is beyond ±(2^53 − 1)")];
+  return [];
+}
+
+const problem = (pointer: string, code: string, detail: string): Problem => ({ pointer: cleanPointer(pointer), code, detail });
+
+/** A pointer is shown in an answer, so what may not be stored may not be in it either. */
+const cleanPointer = (pointer: string): string => pointer.replaceAll(NUL, "\u2400").toWellFormed();
+
+/** Escapes one segment of a JSON pointer (RFC 6901 §3). */
+export function escapePointer(segment: string): string {
+  return segment.replaceAll("~", "~0").replaceAll("/", "~1");
+}

@@ -1,0 +1,77 @@
+/**
+ * The states of a job, the legal moves between them and who makes each move.
+ * Client-safe. The database repeats it: live states in the CHECK of app.live_jobs.state, terminal ones in the CHECK of
+ * app.job_attempts.outcome.
+ *
+ *   enqueue ─► blocked ─► queued ⇄ paused      (scheduled = queued, not ready yet)
+ *                            │ ▲
+ *                      claim ▼ │ retry with backoff · lease expired · given back
+ *                          running ─► succeeded | failed | dead_letter | canceled
+ *   queued, blocked, paused ─► canceled | expired
+ *   failed, dead_letter, canceled, expired ─► queued   (retry: the same job, run_no + 1)
+ */
+export const LIVE_STATES = ["queued", "blocked", "paused", "running"] as const;
+export const TERMINAL_STATES = ["succeeded", "failed", "dead_letter", "canceled", "expired"] as const;
+export const JOB_STATUSES = [...LIVE_STATES, ...TERMINAL_STATES] as const;
+
+export type LiveState = (typeof LIVE_STATES)[number];
+export type TerminalState = (typeof TERMINAL_STATES)[number];
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** How one lease ended. `attempt_no` is its lease number; `spent` says whether it counts against max_attempts. */
+export const ATTEMPT_STATUSES = [
+  "succeeded",
+  "failed",
+  "timeout",
+  "canceled",
+  "worker_lost",
+  "released",
+  "snoozed",
+  "expired",
+] as const;
+export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
+
+type Mover = "worker" | "scheduler" | "person";
+
+const MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobStatus, readonly Mover[]>>>>> = {
+  queued: {
+    running: ["worker"],
+    paused: ["person"],
+    canceled: ["person"],
+    expired: ["scheduler", "worker"],
+  },
+  blocked: { queued: ["worker"], canceled: ["person", "worker"], expired: ["scheduler", "worker"] },
+  paused: { queued: ["person"], canceled: ["person"], expired: ["scheduler", "worker"] },
+  running: {
+    queued: ["worker", "scheduler"],
+    succeeded: ["worker"],
+    failed: ["worker", "scheduler"],
+    dead_letter: ["worker", "scheduler"],
+    canceled: ["worker", "scheduler"],
+  },
+  succeeded: {},
+  failed: { queued: ["person"] },
+  dead_letter: { queued: ["person"] },
+  canceled: { queued: ["person"] },
+  expired: { queued: ["person"] },
+};
+
+/** Whether a job may go from one status to another, and, when a mover is named, whether that mover may do it. */
+export function canMove(from: JobStatus, to: JobStatus, mover?: Mover): boolean {
+  const movers = MOVES[from][to];
+  return movers !== undefined && (mover === undefined || movers.includes(mover));
+}
+
+export function isTerminal(status: JobStatus): status is TerminalState {
+  return (TERMINAL_STATES as readonly string[]).includes(status);
+}
+
+/** A person may retry a job that ended unhappily; one that succeeded is enqueued anew instead. */
+export function isRetryable(status: JobStatus): boolean {
+  return canMove(status, "queued", "person") && isTerminal(status);
+}
+
+/** A person may cancel whatever has not ended; a running job is asked to stop first. */
+export function isCancelable(status: JobStatus): boolean {
+  return !isTerminal(status);
+}

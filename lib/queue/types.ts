@@ -1,0 +1,333 @@
+/** The shapes that the queue takes and gives. Client-safe: types only. */
+import type { AttemptStatus, JobStatus, TerminalState } from "./states";
+
+export type JobSource = "manual" | "event" | "schedule" | "system";
+
+/** Who acts. `userId` is the person behind an API key, as far as there is one. */
+export interface Actor {
+  readonly kind: "user" | "api_key" | "system";
+  readonly id: string | null;
+  readonly userId: string | null;
+  readonly requestId?: string;
+}
+
+/** The tenant that an act or a read is confined to, and who does it. */
+export interface TenantScope {
+  readonly tenantId: string;
+  readonly actor: Actor;
+}
+
+/** One thing that is wrong with an input; `pointer` is a JSON pointer (RFC 6901) into it. Never holds the value. */
+export interface Problem {
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export type DedupeMode = "live" | "window" | "retained";
+
+/** A request for work. Whatever is left out comes from the definition, then from the queue's defaults. */
+export interface NewJob {
+  readonly definitionKey: string;
+  readonly payload?: unknown;
+  readonly queue?: string;
+  /** 1 (first) to 1000; default 100. */
+  readonly priority?: number;
+  readonly scheduledFor?: Date;
+  readonly expiresAt?: Date;
+  readonly tags?: readonly string[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly correlationId?: string;
+  readonly parentJobId?: string;
+  readonly retriedFromId?: string;
+  readonly source?: JobSource;
+  readonly sourceRef?: string;
+  readonly maxAttempts?: number;
+  readonly timeoutSeconds?: number;
+  readonly retryDelaySeconds?: number;
+  readonly retryMultiplier?: number;
+  readonly dedupeKey?: string;
+  readonly dedupe?: { readonly mode: DedupeMode; readonly windowSeconds?: number };
+}
+
+/** The answer to a NewJob. A duplicate names the job that holds the key, and nothing was inserted for it. */
+export interface Enqueued {
+  readonly jobId: string;
+  readonly tenantId: string;
+  readonly definitionKey: string;
+  readonly status: JobStatus;
+  readonly deduplicated: boolean;
+  readonly queuedAt: Date;
+  readonly scheduledFor: Date;
+}
+
+export type WaitCode = "scheduled" | "retry_backoff" | "blocked" | "paused" | "no_worker" | "position";
+
+/** Why a queued job is not running yet. */
+export interface WaitReason {
+  readonly code: WaitCode;
+  readonly detail: string;
+  readonly until?: Date;
+}
+
+export interface JobView {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly definitionId: string;
+  readonly definitionKey: string;
+  readonly definitionVersion: number;
+  readonly queue: string;
+  readonly status: JobStatus;
+  readonly source: JobSource;
+  readonly sourceRef: string | null;
+  readonly priority: number;
+  /** Left out (undefined) in lists. */
+  readonly payload?: unknown;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly result?: unknown;
+  readonly tags: readonly string[];
+  readonly dedupeKey: string | null;
+  readonly correlationId: string | null;
+  readonly parentJobId: string | null;
+  readonly retriedFromId: string | null;
+  readonly scheduledFor: Date;
+  readonly queuedAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly expiresAt: Date | null;
+  readonly attemptCount: number;
+  readonly maxAttempts: number;
+  readonly runNo: number;
+  readonly timeoutSeconds: number;
+  readonly leaseExpiresAt: Date | null;
+  readonly claimedByWorker: string | null;
+  readonly cancelRequestedAt: Date | null;
+  readonly progress: { readonly percent: number; readonly message: string | null } | null;
+  readonly lastError: string | null;
+  readonly errorType: string | null;
+  readonly createdBy: string | null;
+  readonly waitReason: WaitReason | null;
+}
+
+export interface JobFilter {
+  readonly status?: readonly JobStatus[];
+  readonly source?: readonly JobSource[];
+  readonly queue?: string;
+  readonly definitionKey?: string;
+  readonly tag?: string;
+  readonly correlationId?: string;
+  readonly parentJobId?: string;
+  /** Inclusive. */
+  readonly createdAfter?: Date;
+  /** Exclusive. */
+  readonly createdBefore?: Date;
+  /** A job id, or the beginning of a definition key. */
+  readonly q?: string;
+}
+
+/** Either a keyset position (the last id that was seen) or an offset, never both. */
+export interface Page {
+  readonly limit: number;
+  readonly offset?: number;
+  readonly afterId?: string;
+}
+
+export interface JobPage {
+  readonly jobs: readonly JobView[];
+  readonly hasMore: boolean;
+  /** Exact up to 10,000; beyond that `total` is 10,000 and `totalRelation` is "gte". */
+  readonly total: number;
+  readonly totalRelation: "eq" | "gte";
+}
+
+export interface JobSummary {
+  readonly counts: Readonly<Record<JobStatus, number>>;
+  readonly oldestQueuedAgeSeconds: number | null;
+  readonly runningCount: number;
+  readonly asOf: Date;
+}
+
+export interface AttemptView {
+  readonly jobId: string;
+  readonly attemptNo: number;
+  readonly runNo: number;
+  readonly status: AttemptStatus | "running";
+  readonly workerId: string;
+  readonly claimedAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly durationMs: number | null;
+  readonly pid: number | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly errorType: string | null;
+  readonly errorText: string | null;
+  readonly stdoutTail: string | null;
+  readonly stderrTail: string | null;
+  readonly stdoutBytes: number | null;
+  readonly stderrBytes: number | null;
+  readonly droppedBytes: number | null;
+  readonly retryAt: Date | null;
+}
+
+export type LogStream = "stdout" | "stderr" | "log";
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface LogLine {
+  readonly attemptNo: number;
+  readonly seq: number;
+  readonly stream: LogStream;
+  readonly level: LogLevel | null;
+  readonly at: Date;
+  readonly body: string;
+  readonly context: unknown;
+}
+
+export interface LogPage {
+  readonly lines: readonly LogLine[];
+  readonly hasMore: boolean;
+  readonly running: boolean;
+}
+
+export type RetryStrategy = "exponential" | "linear" | "fixed" | "random" | "none";
+
+export interface RetryPolicy {
+  readonly strategy: RetryStrategy;
+  readonly delaySeconds: number;
+  readonly multiplier: number;
+  readonly maxDelaySeconds: number;
+  /** Share of the delay by which it may be longer or shorter, 0 to 1. */
+  readonly jitter: number;
+}
+
+export type Executor = "command" | "handler";
+
+export interface DefinitionView {
+  readonly id: string;
+  readonly key: string;
+  readonly description: string;
+  readonly executor: Executor;
+  readonly commandKey: string | null;
+  readonly queue: string;
+  readonly argSchema: Readonly<Record<string, unknown>>;
+  readonly timeoutSeconds: number;
+  readonly maxAttempts: number;
+  readonly leaseSeconds: number;
+  readonly killGraceSeconds: number;
+  readonly retry: RetryPolicy;
+  readonly deadLetter: boolean;
+  readonly isActive: boolean;
+  readonly version: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface DefinitionInput {
+  readonly key: string;
+  readonly description?: string;
+  readonly executor?: Executor;
+  readonly commandKey?: string;
+  readonly queue?: string;
+  readonly argSchema?: Readonly<Record<string, unknown>>;
+  readonly timeoutSeconds?: number;
+  readonly maxAttempts?: number;
+  readonly leaseSeconds?: number;
+  readonly killGraceSeconds?: number;
+  readonly retry?: Partial<RetryPolicy>;
+  readonly deadLetter?: boolean;
+  readonly isActive?: boolean;
+}
+
+/** What may change; the key never does. `version` rises with every change that a job can notice. */
+export type DefinitionPatch = Omit<DefinitionInput, "key">;
+
+export type WorkerStatus = "live" | "late" | "stale" | "dead" | "draining" | "stopped";
+
+export interface WorkerView {
+  readonly workerId: string;
+  readonly hostname: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly label: string;
+  readonly queues: readonly string[];
+  readonly definitions: readonly string[];
+  readonly capacity: number;
+  readonly runningCount: number;
+  readonly status: WorkerStatus;
+  readonly startedAt: Date;
+  readonly lastSeenAt: Date;
+  readonly ageSeconds: number;
+  readonly healthPort: number | null;
+  readonly isolation: string;
+  readonly cpuPercent: number | null;
+  readonly rssBytes: number | null;
+  readonly eventLoopLagMs: number | null;
+}
+
+/** Proof of ownership: every write of a worker names both. */
+export interface Lease {
+  readonly jobId: string;
+  readonly leaseNo: number;
+}
+
+export interface LaneRequest {
+  readonly laneNo: number;
+  readonly limit: number;
+  readonly leaseSeconds: number;
+}
+
+export interface ClaimedJob extends Lease {
+  readonly tenantId: string;
+  readonly laneNo: number;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  readonly payload: unknown;
+  readonly priority: number;
+  readonly runNo: number;
+  readonly attemptsSpent: number;
+  readonly maxAttempts: number;
+  readonly timeoutSeconds: number | null;
+  readonly retryDelaySeconds: number | null;
+  readonly retryMultiplier: number | null;
+  readonly correlationId: string | null;
+  readonly claimedAt: Date;
+  readonly leaseExpiresAt: Date;
+}
+
+/** What an attempt printed, already redacted, cleaned and cut. */
+export interface AttemptOutput {
+  readonly pid?: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly stdoutTail?: string;
+  readonly stderrTail?: string;
+  readonly stdoutBytes?: number;
+  readonly stderrBytes?: number;
+  readonly droppedBytes?: number;
+}
+
+/** How an attempt ended, as the worker saw it; what follows (retry, dead letter) is decided by the policy. */
+export interface AttemptEnd extends Lease {
+  readonly tenantId: string;
+  readonly status: AttemptStatus;
+  /** Set when this ends the job's run. */
+  readonly outcome?: TerminalState;
+  /** Set when the job goes back to the queue: seconds from now, by the database's clock. */
+  readonly retryInSeconds?: number;
+  /** Whether the attempt counts against max_attempts. */
+  readonly spent: boolean;
+  readonly errorType?: string;
+  readonly errorText?: string;
+  readonly result?: unknown;
+  readonly output?: AttemptOutput;
+}
+
+export interface Settled {
+  readonly settled: readonly string[];
+  /** Leases that are not held any more: their results were dropped. */
+  readonly lost: readonly string[];
+  /** Rows that another transaction holds: settle them again. */
+  readonly locked: readonly string[];
+  /** Jobs that were to be retried but had a cancel request: they ended as canceled. */
+  readonly canceled: readonly string[];
+}
