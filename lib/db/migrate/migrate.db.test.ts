@@ -136,6 +136,20 @@ describe("OPS-06 ledger and schema disagree", () => {
   });
 });
 
+test("after a migration nobody but the roles may connect to the database, or create in it", async () => {
+  await migrate(options());
+  const rows = await database.query(
+    `select a.privilege_type as privilege, a.grantee::regrole::text as grantee
+     from pg_database d, aclexplode(d.datacl) a where d.datname = $1 and a.grantee <> d.datdba order by 1, 2`,
+    [database.name],
+  );
+  const connect = ["auth", "migrator", "platform", "scheduler", "web", "worker"];
+  expect(rows).toEqual([
+    ...connect.map((role) => ({ privilege: "CONNECT", grantee: `leasehold_${role}` })),
+    { privilege: "CREATE", grantee: "leasehold_owner" },
+  ]);
+});
+
 test("readiness tells a database that is behind, current or newer", async () => {
   const db = openDatabase({
     url: roleUrl(database.adminUrl, database.secret, "web"),

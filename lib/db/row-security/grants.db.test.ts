@@ -1,0 +1,208 @@
+import pg from "pg";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { APPLICATION_ROLES, type ApplicationRole, DatabaseError, openDatabase, statement } from "@/lib/db";
+import { testDatabase } from "@/lib/testing/database";
+import { seedTenant } from "./tenant-rows.fixture";
+
+const database = await testDatabase();
+const query = (text: string, values?: unknown[]) => database.query(text, values);
+await seedTenant(query, "grants");
+
+const handles = new Map(
+  APPLICATION_ROLES.map((role) => [
+    role,
+    openDatabase({ url: database.urlFor(role), role, max: 1, applicationName: "grants" }),
+  ]),
+);
+afterAll(() => Promise.all([...handles.values()].map((db) => db.close())));
+
+/** The SQLSTATE that refused it, or how many rows came back. */
+async function attempt(role: ApplicationRole, text: string): Promise<string | number | undefined> {
+  try {
+    return (await handles.get(role)?.run(statement("grant_probe", text)))?.length;
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return error.sqlState;
+  }
+}
+
+/** Tables that a role may do something with, at least in one column. */
+async function tablesWith(role: ApplicationRole, privilege: string): Promise<unknown[]> {
+  const check = privilege === "DELETE" ? "has_table_privilege" : "has_any_column_privilege";
+  const rows = await query(
+    `select relname from pg_class where relnamespace = 'app'::regnamespace and relkind in ('r', 'p') and not relispartition
+       and ${check}('leasehold_${role}', oid, '${privilege}') order by 1`,
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+/** Columns of a table that a role may update. */
+async function updatable(role: ApplicationRole, table: string): Promise<unknown[]> {
+  const rows = await query(
+    `select attname from pg_attribute where attrelid = 'app.${table}'::regclass and attnum > 0 and not attisdropped
+       and has_column_privilege('leasehold_${role}', attrelid, attnum, 'UPDATE')`,
+  );
+  return rows.map(({ attname }) => attname);
+}
+
+describe("RLS-7 the role that logs people in", () => {
+  test("reads people, sessions, keys and their tenants, and nothing of the work", async () => {
+    expect(await tablesWith("auth", "SELECT")).toEqual([
+      "api_keys",
+      "memberships",
+      "request_buckets",
+      "schema_migrations",
+      "sessions",
+      "tenants",
+      "users",
+    ]);
+  });
+
+  test("is the only one that reads password hashes and key hashes", async () => {
+    for (const [table, column] of [
+      ["users", "password_hash"],
+      ["api_keys", "secret_hash"],
+      ["sessions", "id_hash"],
+    ]) {
+      const readers = [];
+      for (const role of APPLICATION_ROLES) {
+        if ((await attempt(role, `select ${column} from app.${table}`)) !== "42501") readers.push(role);
+      }
+      expect(readers, column).toEqual(["auth"]);
+    }
+  });
+});
+
+describe("RLS-8 the roles that claim and keep time", () => {
+  test.each(["worker", "scheduler"] as const)(
+    "%s sees every tenant's jobs, and no people, keys or results of work",
+    async (role) => {
+      expect(await attempt(role, "select 1 from app.live_jobs")).toBe(1);
+      for (const table of [
+        "users",
+        "api_keys",
+        "memberships",
+        "assets",
+        "lists",
+        "list_rows",
+        "security_audit",
+        "job_audit",
+      ]) {
+        expect(await attempt(role, `select 1 from app.${table}`), table).toBe("42501");
+      }
+    },
+  );
+
+  test("only the worker writes lease numbers, and nobody writes whose job it is", async () => {
+    const writers = [];
+    for (const role of APPLICATION_ROLES)
+      if ((await updatable(role, "live_jobs")).includes("lease_no")) writers.push(role);
+    expect(writers).toEqual(["worker"]);
+    for (const role of APPLICATION_ROLES) {
+      const columns = await updatable(role, "live_jobs");
+      for (const column of ["job_id", "tenant_id", "lane_no", "run_no"]) expect(columns, role).not.toContain(column);
+    }
+  });
+
+  test("web changes neither a lease nor what a worker reported", async () => {
+    const columns = await updatable("web", "live_jobs");
+    for (const column of [
+      "lease_no",
+      "lease_expires_at",
+      "claimed_by_worker",
+      "claimed_at",
+      "attempts_spent",
+      "reclaims",
+      "progress",
+    ]) {
+      expect(columns).not.toContain(column);
+    }
+    expect(await updatable("web", "job_attempts")).toEqual(["superseded"]);
+  });
+
+  test("the record of what was asked for is written once", async () => {
+    for (const role of APPLICATION_ROLES) expect(await updatable(role, "jobs"), role).toEqual([]);
+    for (const role of APPLICATION_ROLES) expect(await tablesWith(role, "DELETE"), role).not.toContain("jobs");
+  });
+});
+
+describe("AU-2 audit tables are append-only", () => {
+  const AUDIT = ["security_audit", "job_audit"];
+
+  test.each(AUDIT)("%s can be updated or deleted by no role", async (table) => {
+    for (const role of APPLICATION_ROLES) {
+      expect(await updatable(role, table), role).toEqual([]);
+      expect(await tablesWith(role, "DELETE"), role).not.toContain(table);
+    }
+  });
+
+  test.each(AUDIT)("%s stops the administrator's statements too", async (table) => {
+    for (const text of [`update app.${table} set action = 'x'`, `delete from app.${table}`, `truncate app.${table}`]) {
+      await expect(query(text), text).rejects.toMatchObject({ code: "42501" });
+    }
+    expect(await query(`select action from app.${table}`)).toEqual([{ action: "canary" }]);
+  });
+
+  test("every table named audit has the trigger for update, delete and truncate, and it is on", async () => {
+    const rows = await query(`
+      select c.relname, t.tgtype & 58 as events, t.tgenabled from pg_class c
+      left join pg_trigger t on t.tgrelid = c.oid and t.tgfoid = 'app.refuse_change'::regproc
+      where c.relnamespace = 'app'::regnamespace and c.relkind = 'r' and c.relname like '%audit' order by 1`);
+    // tgtype: 2 before, 8 delete, 16 update, 32 truncate
+    expect(rows).toEqual([...AUDIT].sort().map((relname) => ({ relname, events: 58, tgenabled: "O" })));
+  });
+});
+
+describe("roles and their sessions", () => {
+  test("the owner cannot log in, and only the migrator is its member", async () => {
+    expect(await query("select rolcanlogin from pg_roles where rolname = 'leasehold_owner'")).toEqual([
+      { rolcanlogin: false },
+    ]);
+    const members = await query(
+      `select member::regrole::text as name from pg_auth_members where roleid = 'leasehold_owner'::regrole
+         and member::regrole::text like 'leasehold%'`,
+    );
+    expect(members).toEqual([{ name: "leasehold_migrator" }]);
+  });
+
+  test("TENANT-08 FORCE: the owner itself sees no row of a tenant", async () => {
+    const owner = new pg.Client({ connectionString: database.adminUrl });
+    await owner.connect();
+    onTestFinished(() => owner.end());
+    await owner.query("set role leasehold_owner");
+    for (const table of ["jobs", "live_jobs", "lists", "api_keys", "users"]) {
+      expect((await owner.query(`select 1 from app.${table}`)).rows, table).toEqual([]);
+    }
+    await owner.query("reset role");
+    expect((await owner.query("select 1 from app.jobs")).rows).toHaveLength(1);
+  });
+
+  test.each(["web", "auth", "platform"] as const)(
+    "%s gives up waiting, so that a request always ends",
+    async (role) => {
+      const settings = await handles.get(role)?.run(
+        statement(
+          "limits",
+          `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+                current_setting('idle_in_transaction_session_timeout') as idle`,
+        ),
+      );
+      expect(settings).toEqual([{ statement: "10s", lock: "3s", idle: "15s" }]);
+    },
+  );
+
+  test("the worker's plans are pinned on its role, so that no pooled session needs a SET", async () => {
+    const settings = await handles.get("worker")?.run(
+      statement(
+        "pins",
+        `select string_agg(name || '=' || setting, ' ' order by name) as pins from pg_settings where name in
+           ('enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'jit', 'plan_cache_mode')`,
+      ),
+    );
+    expect(settings).toEqual([
+      {
+        pins: "enable_bitmapscan=off enable_hashjoin=off enable_mergejoin=off enable_seqscan=off jit=off plan_cache_mode=force_generic_plan",
+      },
+    ]);
+  });
+});
