@@ -1,0 +1,15 @@
+import type { ReactNode } from "react";
+import { requireSignIn, viewerInfo } from "@/app/_lib/viewer";
+import { AppShell } from "@/components/shell/app-shell";
+import { requirePlatformPage } from "@/lib/api/page";
+
+/** The frame of the platform's pages; for anyone but a super admin there is nothing here. */
+export default async function PlatformLayout({ children }: { readonly children: ReactNode }) {
+  await requireSignIn("/platform/workers");
+  const viewer = await requirePlatformPage("platform:workers:read");
+  return (
+    <AppShell viewer={viewerInfo(viewer)} tenantSlug={null}>
+      {children}
+    </AppShell>
+  );
+}

@@ -1,0 +1,5 @@
+import { JobSkeleton } from "@/components/jobs/job-skeleton";
+
+export default function Loading() {
+  return <JobSkeleton />;
+}

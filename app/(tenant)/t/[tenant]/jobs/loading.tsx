@@ -1,0 +1,5 @@
+import { JobsSkeleton } from "@/components/jobs/jobs-skeleton";
+
+export default function Loading() {
+  return <JobsSkeleton />;
+}

@@ -1,0 +1,29 @@
+import type { ReactNode } from "react";
+import { currentTenant, requireSignIn, viewerInfo } from "@/app/_lib/viewer";
+import { AppShell } from "@/components/shell/app-shell";
+import { TenantProvider } from "@/components/shell/viewer";
+import { requirePage } from "@/lib/api/page";
+import { LiveProvider } from "@/lib/client/use-live";
+
+interface TenantLayoutProps {
+  readonly params: Promise<{ tenant: string }>;
+  readonly children: ReactNode;
+}
+
+/** The frame of a tenant's pages. It guards itself; each page does so too, since a layout does not protect them. */
+export default async function TenantLayout({ params, children }: TenantLayoutProps) {
+  const { tenant: tenantSlug } = await params;
+  await requireSignIn(`/t/${encodeURIComponent(tenantSlug)}/jobs`);
+  const page = await requirePage({ tenantSlug, permission: "jobs:read" });
+  const viewer = viewerInfo(page);
+  const tenant = currentTenant(page);
+  return (
+    <TenantProvider tenant={tenant}>
+      <LiveProvider tenant={tenant.slug} userId={viewer.userId}>
+        <AppShell viewer={viewer} tenantSlug={tenant.slug}>
+          {children}
+        </AppShell>
+      </LiveProvider>
+    </TenantProvider>
+  );
+}

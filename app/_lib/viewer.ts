@@ -1,0 +1,28 @@
+import { redirect } from "next/navigation";
+import type { CurrentTenant, ViewerInfo } from "@/components/shell/viewer";
+import { currentViewer, type TenantPage, type Viewer } from "@/lib/api/page";
+
+/** Sends whoever is not signed in to the login, which leads back to this path. */
+export async function requireSignIn(path: string): Promise<Viewer> {
+  const viewer = await currentViewer();
+  if (!viewer) redirect(`/login?callbackUrl=${encodeURIComponent(path)}`);
+  return viewer;
+}
+
+/** What the browser may know of who looks at the page: listed fields only. */
+export function viewerInfo(viewer: Viewer): ViewerInfo {
+  const { id, email, displayName, isSuperAdmin } = viewer.principal.user;
+  return {
+    userId: id,
+    email,
+    name: displayName,
+    isSuperAdmin,
+    tenants: viewer.tenants.map(({ tenant, role }) => ({ slug: tenant.slug, name: tenant.name, role })),
+  };
+}
+
+/** The tenant of a page as the browser may know it. */
+export function currentTenant(page: TenantPage): CurrentTenant {
+  const { slug, name } = page.tenant;
+  return { slug, name, role: page.place.role, permissions: [...page.permissions] };
+}

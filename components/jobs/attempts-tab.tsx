@@ -1,0 +1,111 @@
+"use client";
+
+import type { UseQueryResult } from "@tanstack/react-query";
+import { History } from "lucide-react";
+import { Plain } from "@/components/ui/plain";
+import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Elapsed, Time } from "@/components/ui/time";
+import { formatBytes, formatDuration } from "@/lib/client/format";
+import type { AttemptList } from "@/lib/client/jobs";
+import type { Attempt, Job } from "@/lib/contract";
+import { OutcomeBadge } from "./status";
+
+interface AttemptsTabProps {
+  readonly query: UseQueryResult<AttemptList>;
+  readonly job: Job;
+}
+
+/** Every attempt of the job over all its runs, newest first. */
+export function AttemptsTab({ query, job }: AttemptsTabProps) {
+  if (query.isPending) return <Skeleton className="h-32 w-full rounded-lg" />;
+  if (!query.data) {
+    return (
+      <div className="panel">
+        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+      </div>
+    );
+  }
+  const attempts = [...query.data.data].sort((a, b) => b.attempt_no - a.attempt_no);
+  if (attempts.length === 0) {
+    return (
+      <div className="panel">
+        <Empty icon={History} title="No attempt yet">
+          <p>
+            {job.status === "queued" ? "A worker has not taken the job yet." : "The job ended before a worker took it."}
+          </p>
+        </Empty>
+      </div>
+    );
+  }
+  return (
+    <ol className="flex flex-col gap-2">
+      {attempts.map((attempt) => (
+        <AttemptCard key={attempt.id} attempt={attempt} runs={job.run_no} />
+      ))}
+    </ol>
+  );
+}
+
+function AttemptCard({ attempt, runs }: { readonly attempt: Attempt; readonly runs: number }) {
+  return (
+    <li className="panel overflow-hidden">
+      <div className="flex flex-wrap items-center gap-x-5 gap-y-1.5 px-4 py-2.5 text-sm">
+        <h3 className="tabular w-8 font-semibold">#{attempt.attempt_no}</h3>
+        <OutcomeBadge outcome={attempt.status} />
+        <span>
+          {attempt.started_at ? (
+            <Elapsed from={attempt.started_at} to={attempt.finished_at} />
+          ) : (
+            <span className="text-muted">not started</span>
+          )}
+        </span>
+        {attempt.started_at ? (
+          <span className="text-muted">
+            <Time value={attempt.started_at} />
+          </span>
+        ) : null}
+        {runs > 1 ? <span className="text-muted">run {attempt.run_no}</span> : null}
+        <span className="text-muted">{exitOf(attempt)}</span>
+        <span className="ml-auto min-w-0 truncate font-mono text-muted text-xs" title="Worker">
+          <Plain text={attempt.worker_id ?? ""} />
+        </span>
+      </div>
+      {attempt.error_text ? (
+        <div className="border-line border-t bg-sunken px-4 py-2">
+          <p className="font-medium text-bad text-xs">{attempt.error_type ?? "error"}</p>
+          <p className="max-h-48 overflow-y-auto whitespace-pre-wrap break-words font-mono text-xs">
+            <Plain text={attempt.error_text} />
+          </p>
+        </div>
+      ) : null}
+      <Footnote attempt={attempt} />
+    </li>
+  );
+}
+
+function exitOf(attempt: Attempt): string {
+  if (attempt.signal) return `signal ${attempt.signal}`;
+  return attempt.exit_code === null ? "" : `exit ${attempt.exit_code}`;
+}
+
+function Footnote({ attempt }: { readonly attempt: Attempt }) {
+  const printed = (attempt.stdout_bytes ?? 0) + (attempt.stderr_bytes ?? 0);
+  const notes = [
+    printed > 0 ? `${formatBytes(printed)} printed` : "",
+    attempt.dropped_bytes ? `${formatBytes(attempt.dropped_bytes)} of it not kept` : "",
+    attempt.claimed_at && attempt.started_at
+      ? `started ${formatDuration(Date.parse(attempt.started_at) - Date.parse(attempt.claimed_at))} after its claim`
+      : "",
+  ].filter(Boolean);
+  if (notes.length === 0 && !attempt.retry_at) return null;
+  return (
+    <p className="border-line border-t px-4 py-1.5 text-muted text-xs">
+      {notes.join(" · ")}
+      {attempt.retry_at ? (
+        <>
+          {notes.length > 0 ? " · " : ""}next attempt <Time value={attempt.retry_at} />
+        </>
+      ) : null}
+    </p>
+  );
+}

@@ -1,0 +1,198 @@
+"use client";
+
+import { ChevronDown, Search, X } from "lucide-react";
+import { type RefObject, useEffect, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Menu, MenuCheck } from "@/components/ui/menu";
+import { formatUtc } from "@/lib/client/format";
+import { isFiltered, JOB_SOURCES, type JobFilters } from "@/lib/client/job-filters";
+import { JOB_STATUSES } from "@/lib/queue/states";
+import { CreatedFilter } from "./created-filter";
+import { STATUS_LOOKS } from "./status";
+
+export type SetFilters = (change: Partial<JobFilters>, options?: { history: "push" | "replace" }) => void;
+
+interface FilterBarProps {
+  readonly filters: JobFilters;
+  readonly onChange: SetFilters;
+  readonly definitions: readonly string[];
+  readonly queues: readonly string[];
+  readonly searchRef: RefObject<HTMLInputElement | null>;
+}
+
+const TYPING_PAUSE_MS = 250;
+
+/** What narrows the list; all of it lives in the address. */
+export function FilterBar({ filters, onChange, definitions, queues, searchRef }: FilterBarProps) {
+  return (
+    <search aria-label="Filter jobs" className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <TextFilter value={filters.q ?? ""} onChange={onChange} inputRef={searchRef} />
+        <StatusFilter filters={filters} onChange={onChange} />
+        <Choice
+          label="Definition"
+          value={filters.definition}
+          options={definitions}
+          onChange={(definition) => onChange({ definition })}
+        />
+        <Choice
+          label="Source"
+          value={filters.source}
+          options={JOB_SOURCES}
+          onChange={(source) => onChange({ source: JOB_SOURCES.find((known) => known === source) ?? null })}
+        />
+        <Choice label="Queue" value={filters.queue} options={queues} onChange={(queue) => onChange({ queue })} />
+        <CreatedFilter filters={filters} onChange={onChange} />
+      </div>
+      {isFiltered(filters) ? <Chips filters={filters} onChange={onChange} /> : null}
+    </search>
+  );
+}
+
+function TextFilter({
+  value,
+  onChange,
+  inputRef,
+}: {
+  readonly value: string;
+  readonly onChange: SetFilters;
+  readonly inputRef: RefObject<HTMLInputElement | null>;
+}) {
+  const [text, setText] = useState(value);
+  const [known, setKnown] = useState(value);
+  if (value !== known) {
+    setKnown(value);
+    setText(value);
+  }
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onChange({ q: text.trim() || null }, { history: "replace" }), TYPING_PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <div className="relative w-full sm:w-64">
+      <Search
+        aria-hidden
+        className="pointer-events-none absolute top-1/2 left-2.5 size-3.5 -translate-y-1/2 text-muted"
+      />
+      <input
+        ref={inputRef}
+        type="search"
+        aria-label="Job id or definition"
+        placeholder="Job id or definition"
+        maxLength={128}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+        className="field pl-8 [&::-webkit-search-cancel-button]:hidden"
+      />
+    </div>
+  );
+}
+
+function StatusFilter({ filters, onChange }: { readonly filters: JobFilters; readonly onChange: SetFilters }) {
+  const count = filters.status.length;
+  return (
+    <Menu
+      align="start"
+      label="Status"
+      trigger={
+        <Button className="font-normal">
+          Status{count > 0 ? <span className="tabular font-medium">· {count}</span> : null}
+          <ChevronDown aria-hidden className="size-3.5 text-muted" />
+        </Button>
+      }
+    >
+      {JOB_STATUSES.map((status) => {
+        const { icon: Icon, label } = STATUS_LOOKS[status];
+        const checked = filters.status.includes(status);
+        return (
+          <MenuCheck
+            key={status}
+            checked={checked}
+            onSelect={(event) => event.preventDefault()}
+            onCheckedChange={() =>
+              onChange({
+                status: JOB_STATUSES.filter((each) => (each === status ? !checked : filters.status.includes(each))),
+              })
+            }
+          >
+            <Icon aria-hidden className="size-3.5 text-muted" />
+            {label}
+          </MenuCheck>
+        );
+      })}
+    </Menu>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string | null;
+  readonly options: readonly string[];
+  readonly onChange: (value: string | null) => void;
+}
+
+function Choice({ label, value, options, onChange }: ChoiceProps) {
+  const known = value === null || options.includes(value) ? options : [value, ...options];
+  return (
+    <select
+      aria-label={label}
+      value={value ?? ""}
+      onChange={(event) => onChange(event.target.value || null)}
+      className="field w-auto max-w-44 border-line pr-1 max-sm:max-w-[calc(50vw-1.5rem)]"
+    >
+      <option value="">{label}: any</option>
+      {known.map((option) => (
+        <option key={option} value={option}>
+          {option}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Chips({ filters, onChange }: { readonly filters: JobFilters; readonly onChange: SetFilters }) {
+  const chips: [string, Partial<JobFilters>][] = [
+    ...filters.status.map((status): [string, Partial<JobFilters>] => [
+      STATUS_LOOKS[status].label,
+      { status: filters.status.filter((other) => other !== status) },
+    ]),
+    ...chip("definition", filters.definition, { definition: null }),
+    ...chip("source", filters.source, { source: null }),
+    ...chip("queue", filters.queue, { queue: null }),
+    ...chip("from", filters.after && formatUtc(filters.after), { after: null }),
+    ...chip("before", filters.before && formatUtc(filters.before), { before: null }),
+    ...chip("matching", filters.q, { q: null }),
+  ];
+  const all = { status: [], definition: null, source: null, queue: null, after: null, before: null, q: null };
+  return (
+    <ul aria-label="Active filters" className="flex flex-wrap items-center gap-1.5">
+      {chips.map(([label, change]) => (
+        <li
+          key={label}
+          className="inline-flex h-6 max-w-full items-center gap-1 rounded-full bg-accent-soft pl-2.5 text-accent text-xs"
+        >
+          <span className="truncate">{label}</span>
+          <button
+            type="button"
+            aria-label={`Remove filter ${label}`}
+            onClick={() => onChange(change)}
+            className="grid size-6 place-items-center rounded-full hover:bg-accent hover:text-panel"
+          >
+            <X aria-hidden className="size-3" />
+          </button>
+        </li>
+      ))}
+      <li>
+        <Button variant="ghost" size="sm" className="h-6" onClick={() => onChange(all)}>
+          Clear filters
+        </Button>
+      </li>
+    </ul>
+  );
+}
+
+function chip(name: string, value: string | null, change: Partial<JobFilters>): [string, Partial<JobFilters>][] {
+  return value ? [[`${name} ${value}`, change]] : [];
+}

@@ -1,0 +1,108 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { useToast } from "@/components/ui/toast";
+import { ApiError } from "@/lib/client/http";
+import { type JobAction, useJobAction } from "@/lib/client/jobs";
+import type { Job, JobRow } from "@/lib/contract";
+import { isCancelable, isRetryable } from "@/lib/queue/states";
+import { useReason, useTenant } from "../shell/viewer";
+
+export interface ActOnJob {
+  /** Why the action cannot be done, or null when it can. */
+  readonly reasonAgainst: (action: JobAction, job: JobRow) => string | null;
+  /** Does it, after asking when work would be lost. */
+  readonly act: (action: JobAction, job: JobRow) => void;
+  readonly busyId: string | null;
+  /** The question that may have to be asked; render it once. */
+  readonly question: React.ReactNode;
+}
+
+/** Cancel and retry with their permissions, the question before work is stopped, and what to say afterwards. */
+export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
+  const tenant = useTenant();
+  const mutation = useJobAction(tenant.slug);
+  const toast = useToast();
+  const [asked, setAsked] = useState<JobRow | null>(null);
+  const noCancel = useReason("jobs:cancel");
+  const noRetry = useReason("jobs:retry");
+
+  const reasonAgainst = (action: JobAction, job: JobRow) => {
+    if (action === "cancel") return noCancel ?? (isCancelable(job.status) ? alreadyAsked(job) : "The job has ended.");
+    return noRetry ?? (isRetryable(job.status) ? null : "Only a job that ended without success can be retried.");
+  };
+  const send = (action: JobAction, job: JobRow) => {
+    if (mutation.isPending) return;
+    mutation.mutate(
+      { id: job.id, action },
+      {
+        onSuccess: (after) => {
+          toast({ title: describe(action, after) });
+          onDone?.(after);
+        },
+        onError: (error) => toast({ title: `Could not ${action} the job`, detail: reasonOf(error), tone: "bad" }),
+      },
+    );
+  };
+  const act = (action: JobAction, job: JobRow) => {
+    const against = reasonAgainst(action, job);
+    if (against) toast({ title: against });
+    else if (action === "cancel" && job.status === "running") setAsked(job);
+    else send(action, job);
+  };
+  const question = (
+    <CancelQuestion
+      job={asked}
+      onClose={() => setAsked(null)}
+      onConfirm={(job) => {
+        setAsked(null);
+        send("cancel", job);
+      }}
+    />
+  );
+  return { reasonAgainst, act, busyId: mutation.isPending ? mutation.variables.id : null, question };
+}
+
+function alreadyAsked(job: JobRow): string | null {
+  return job.cancel_requested_at === null ? null : "The job was already asked to stop.";
+}
+
+function describe(action: JobAction, job: Job): string {
+  if (action === "retry") return "Queued again";
+  return job.status === "canceled"
+    ? "Canceled"
+    : job.status === "running"
+      ? "Asked to stop"
+      : `The job is ${job.status}`;
+}
+
+function reasonOf(error: unknown): string | undefined {
+  return error instanceof ApiError ? error.detail || error.title : undefined;
+}
+
+interface CancelQuestionProps {
+  readonly job: JobRow | null;
+  readonly onClose: () => void;
+  readonly onConfirm: (job: JobRow) => void;
+}
+
+function CancelQuestion({ job, onClose, onConfirm }: CancelQuestionProps) {
+  return (
+    <Dialog title="Cancel this running job?" open={job !== null} onClose={onClose}>
+      <DialogBody>
+        <p className="text-muted text-sm">
+          <strong className="font-medium text-ink">{job?.definition_key}</strong> is asked to stop, and is ended by
+          force when it does not. What it has done outside the database stays done.
+        </p>
+      </DialogBody>
+      <DialogActions>
+        <Button onClick={onClose}>Let it run</Button>
+        <Button variant="danger" onClick={() => job && onConfirm(job)}>
+          Cancel job
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

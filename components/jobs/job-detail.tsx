@@ -1,0 +1,171 @@
+"use client";
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { ArrowLeft, Ban, RotateCcw } from "lucide-react";
+import Link from "next/link";
+import { parseAsStringLiteral, useQueryState } from "nuqs";
+import { Tabs } from "radix-ui";
+import { Button } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/copy-button";
+import { JsonView } from "@/components/ui/json-view";
+import { ProblemPanel } from "@/components/ui/states";
+import { useShortcuts } from "@/components/ui/use-shortcuts";
+import { ApiError } from "@/lib/client/http";
+import { attemptsOptions, jobKeys, jobOptions } from "@/lib/client/jobs";
+import { useLive, useLiveListener, usePollInterval } from "@/lib/client/use-live";
+import type { Job } from "@/lib/contract";
+import { isCancelable, isTerminal } from "@/lib/queue/states";
+import { LiveIndicator } from "../shell/live-indicator";
+import { useTenant } from "../shell/viewer";
+import { AttemptsTab } from "./attempts-tab";
+import { DetailsTab } from "./details-tab";
+import { type ActOnJob, useActOnJob } from "./job-actions";
+import { JobHeadline } from "./job-headline";
+import { JobSkeleton } from "./job-skeleton";
+import { OutputTab } from "./output-tab";
+
+const TABS = ["attempts", "output", "data", "details"] as const;
+const TAB_NAMES = { attempts: "Attempts", output: "Output", data: "Input and result", details: "Details" } as const;
+
+/** One job: what happened, why, and what can be done. */
+export function JobDetail({ id }: { readonly id: string }) {
+  const { slug } = useTenant();
+  const client = useQueryClient();
+  const poll = usePollInterval();
+  const query = useQuery({ ...jobOptions(slug, id), refetchInterval: poll });
+  useLiveListener({
+    onChange: (change) => {
+      if (change.id === id) void client.invalidateQueries({ queryKey: jobKeys.one(slug, id) });
+    },
+    onResync: () => void client.invalidateQueries({ queryKey: jobKeys.one(slug, id) }),
+  });
+  if (query.data) return <LoadedJob job={query.data} failed={query.isError} />;
+  if (query.isPending) return <JobSkeleton />;
+  const absent = query.error instanceof ApiError && query.error.status === 404;
+  return (
+    <div className="flex flex-col gap-4">
+      <BackLink slug={slug} />
+      <div className="panel">
+        <ProblemPanel
+          error={query.error}
+          onRetry={absent ? undefined : () => query.refetch()}
+          busy={query.isFetching}
+        />
+      </div>
+    </div>
+  );
+}
+
+function BackLink({ slug }: { readonly slug: string }) {
+  return (
+    <Link
+      href={`/t/${slug}/jobs`}
+      className="inline-flex min-h-6 items-center gap-1.5 text-muted text-sm hover:text-ink"
+    >
+      <ArrowLeft aria-hidden className="size-3.5" />
+      Jobs
+    </Link>
+  );
+}
+
+function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolean }) {
+  const { slug } = useTenant();
+  const live = useLive();
+  const poll = usePollInterval();
+  const attempts = useQuery({
+    ...attemptsOptions(slug, job.id),
+    refetchInterval: isTerminal(job.status) ? false : poll,
+  });
+  const [tab, setTab] = useQueryState(
+    "tab",
+    parseAsStringLiteral(TABS).withDefault("attempts").withOptions({ history: "replace" }),
+  );
+  const actions = useActOnJob();
+  useShortcuts({
+    r: () => actions.act("retry", job),
+    c: () => actions.act("cancel", job),
+    l: () => void setTab("output"),
+    ".": () => live?.setPaused(live.state !== "paused"),
+  });
+  return (
+    <div className="flex flex-col gap-4">
+      <div className="flex items-center justify-between">
+        <BackLink slug={slug} />
+        <span className="hidden lg:block">
+          <LiveIndicator />
+        </span>
+      </div>
+      <header className="flex flex-wrap items-start gap-x-4 gap-y-3">
+        <div className="min-w-0 flex-1 basis-64">
+          <h1 className="truncate font-semibold text-xl tracking-tight">{job.definition_key}</h1>
+          <p className="flex items-center text-muted text-xs">
+            <code className="truncate font-mono">{job.id}</code>
+            <CopyButton text={job.id} label="Copy job id" />
+          </p>
+        </div>
+        <HeaderActions job={job} actions={actions} />
+      </header>
+      {failed ? <p className="text-sm text-warn">Could not refresh; what you see may be old.</p> : null}
+      <JobHeadline job={job} />
+      <Tabs.Root
+        value={tab}
+        onValueChange={(value) => void setTab(TABS.find((known) => known === value) ?? "attempts")}
+      >
+        <Tabs.List aria-label="About this job" className="flex gap-5 overflow-x-auto border-line border-b">
+          {TABS.map((name) => (
+            <Tabs.Trigger
+              key={name}
+              value={name}
+              className="-mb-px h-10 shrink-0 border-transparent border-b-2 text-muted text-sm hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
+            >
+              {TAB_NAMES[name]}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        <Tabs.Content value="attempts" className="pt-4 outline-offset-4">
+          <AttemptsTab query={attempts} job={job} />
+        </Tabs.Content>
+        <Tabs.Content value="output" className="pt-4 outline-offset-4">
+          <OutputTab job={job} attempts={attempts.data?.data ?? []} />
+        </Tabs.Content>
+        <Tabs.Content value="data" className="grid gap-4 pt-4 outline-offset-4 lg:grid-cols-2">
+          <JsonView title="Payload" value={job.payload} empty="The job has no payload." />
+          <JsonView
+            title="Result"
+            value={job.result}
+            empty={isTerminal(job.status) ? "The job left no result." : "No result yet."}
+          />
+        </Tabs.Content>
+        <Tabs.Content value="details" className="pt-4 outline-offset-4">
+          <DetailsTab job={job} />
+        </Tabs.Content>
+      </Tabs.Root>
+      {actions.question}
+    </div>
+  );
+}
+
+function HeaderActions({ job, actions }: { readonly job: Job; readonly actions: ActOnJob }) {
+  const busy = actions.busyId === job.id;
+  return (
+    <div className="flex gap-2">
+      {isTerminal(job.status) ? (
+        <Button reason={actions.reasonAgainst("retry", job)} busy={busy} onClick={() => actions.act("retry", job)}>
+          <RotateCcw aria-hidden className="size-3.5" />
+          Retry
+        </Button>
+      ) : null}
+      {isCancelable(job.status) ? (
+        <Button
+          variant="danger"
+          reason={actions.reasonAgainst("cancel", job)}
+          busy={busy}
+          onClick={() => actions.act("cancel", job)}
+        >
+          <Ban aria-hidden className="size-3.5" />
+          Cancel
+        </Button>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,156 @@
+"use client";
+
+import { Ban, Ellipsis, RotateCcw } from "lucide-react";
+import Link from "next/link";
+import { memo } from "react";
+import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
+import { Menu, MenuItem } from "@/components/ui/menu";
+import { Plain } from "@/components/ui/plain";
+import { Time } from "@/components/ui/time";
+import { useToast } from "@/components/ui/toast";
+import type { JobRow } from "@/lib/contract";
+import { isCancelable } from "@/lib/queue/states";
+import type { ActOnJob } from "./job-actions";
+import { StatusBadge } from "./status";
+import { Duration } from "./wait-line";
+
+interface JobRowProps {
+  readonly job: JobRow;
+  readonly tenant: string;
+  readonly dimmed: boolean;
+  readonly actions: ActOnJob;
+}
+
+/** One job of the list. Every row has the same height, whatever it says. */
+export const JobTableRow = memo(function JobTableRow({ job, tenant, dimmed, actions }: JobRowProps) {
+  const href = `/t/${tenant}/jobs/${job.id}`;
+  return (
+    <tr
+      data-job-id={job.id}
+      className={cn(
+        "group relative h-14 border-line border-t hover:bg-hover has-[a:focus-visible]:bg-hover",
+        dimmed && "text-muted",
+      )}
+    >
+      <td className="w-32 px-3 sm:pl-4">
+        <StatusBadge status={job.status} canceling={job.cancel_requested_at !== null} />
+        {job.status === "running" && job.progress ? (
+          <progress
+            aria-label={`Progress of ${job.definition_key}`}
+            value={job.progress.percent}
+            max={100}
+            className="meter mt-1.5 max-w-24"
+          />
+        ) : null}
+      </td>
+      <td className="max-w-0 px-3">
+        <Link
+          href={href}
+          data-job-link
+          title={dimmed ? "No longer matches the filter" : undefined}
+          className="block truncate rounded-sm font-medium text-sm hover:underline"
+        >
+          {job.definition_key}
+        </Link>
+        <p className="truncate text-muted text-xs">
+          <SecondLine job={job} />
+        </p>
+      </td>
+      <td className="hidden px-3 text-sm lg:table-cell">
+        <span className="block">{job.source}</span>
+        <span className="block truncate text-muted text-xs">{job.queue}</span>
+      </td>
+      <td className="tabular hidden px-3 text-right text-sm md:table-cell">
+        {job.attempt_count}
+        <span className="text-muted">/{job.max_attempts}</span>
+      </td>
+      <td className="hidden whitespace-nowrap px-3 text-right text-sm md:table-cell">
+        <Duration job={job} />
+      </td>
+      <td className="hidden whitespace-nowrap px-3 text-right text-muted text-sm sm:table-cell">
+        <Time value={job.queued_at} />
+      </td>
+      <td className="w-20 px-2 sm:pr-3">
+        <RowActions job={job} href={href} actions={actions} />
+      </td>
+    </tr>
+  );
+});
+
+function SecondLine({ job }: { readonly job: JobRow }) {
+  const failed = job.last_error && ["failed", "dead_letter", "queued", "expired"].includes(job.status);
+  const message = job.status === "running" ? job.progress?.message : null;
+  return (
+    <>
+      <span className="sm:hidden">
+        <Time value={job.queued_at} /> ·{" "}
+      </span>
+      {failed ? (
+        <span className="text-bad">
+          <Plain text={job.last_error ?? ""} />
+        </span>
+      ) : null}
+      {!failed && message ? <Plain text={message} /> : null}
+      {!failed && !message ? <span className="font-mono">{job.id}</span> : null}
+    </>
+  );
+}
+
+function RowActions({
+  job,
+  href,
+  actions,
+}: {
+  readonly job: JobRow;
+  readonly href: string;
+  readonly actions: ActOnJob;
+}) {
+  const toast = useToast();
+  const action = isCancelable(job.status) ? "cancel" : "retry";
+  const Icon = action === "cancel" ? Ban : RotateCcw;
+  const label = `${action === "cancel" ? "Cancel" : "Retry"} ${job.definition_key}`;
+  const copy = (text: string) =>
+    navigator.clipboard.writeText(text).then(
+      () => toast({ title: "Copied" }),
+      () => toast({ title: "The browser refused to copy", tone: "bad" }),
+    );
+  return (
+    <div className="flex items-center justify-end gap-0.5">
+      {job.status === "succeeded" ? null : (
+        <Button
+          variant="ghost"
+          size="icon"
+          aria-label={label}
+          title={label}
+          reason={actions.reasonAgainst(action, job)}
+          busy={actions.busyId === job.id}
+          onClick={() => actions.act(action, job)}
+        >
+          <Icon aria-hidden className="size-3.5" />
+        </Button>
+      )}
+      <Menu
+        label={`More for ${job.definition_key}`}
+        trigger={
+          <Button variant="ghost" size="icon" aria-label={`More for ${job.definition_key}`}>
+            <Ellipsis aria-hidden className="size-4" />
+          </Button>
+        }
+      >
+        <MenuItem asChild>
+          <Link href={href}>Attempts</Link>
+        </MenuItem>
+        <MenuItem asChild>
+          <Link href={`${href}?tab=output`}>Output</Link>
+        </MenuItem>
+        <MenuItem onSelect={() => copy(job.id)}>Copy id</MenuItem>
+        <MenuItem
+          onSelect={() => copy(`curl -H "Authorization: Bearer $KEY" ${window.location.origin}/api/v1/jobs/${job.id}`)}
+        >
+          Copy as curl
+        </MenuItem>
+      </Menu>
+    </div>
+  );
+}

@@ -1,0 +1,139 @@
+"use client";
+
+import { ArrowUp, SearchX } from "lucide-react";
+import { Button } from "@/components/ui/button";
+import { Empty, ProblemPanel } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { formatCount, plural } from "@/lib/client/format";
+import { type JobFilters, NO_FILTERS } from "@/lib/client/job-filters";
+import type { Pagination } from "@/lib/contract";
+import type { SetFilters } from "./filter-bar";
+import { FirstJob } from "./first-job";
+import type { ActOnJob } from "./job-actions";
+import { JobsTable } from "./jobs-table";
+import type { useJobList } from "./use-job-list";
+
+interface JobsListProps {
+  readonly list: ReturnType<typeof useJobList>;
+  readonly filters: JobFilters;
+  readonly filtered: boolean;
+  readonly onFilters: SetFilters;
+  readonly actions: ActOnJob;
+  readonly onCreate: () => void;
+  readonly noCreate: string | null;
+}
+
+/** The list in whichever of its states it is: loading, failed, never used, nothing matches, rows. */
+export function JobsList({ list, filters, filtered, onFilters, actions, onCreate, noCreate }: JobsListProps) {
+  const { query, shown } = list;
+  const rows = query.data ? shown.rows : undefined;
+  return (
+    <section aria-label="Jobs" className="panel overflow-hidden">
+      {query.isError && rows ? <Stale list={list} /> : null}
+      {shown.waiting.length > 0 ? <NewJobsBar count={shown.waiting.length} onShow={list.showWaiting} /> : null}
+      {query.isError && !rows ? (
+        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+      ) : rows?.length === 0 ? (
+        <Nothing
+          filtered={filtered || filters.cursor !== null}
+          onFilters={onFilters}
+          onCreate={onCreate}
+          noCreate={noCreate}
+        />
+      ) : (
+        <JobsTable
+          rows={rows}
+          gone={shown.gone}
+          filters={filters}
+          actions={actions}
+          heldRef={list.held}
+          onRelease={list.release}
+        />
+      )}
+      {query.data && rows && rows.length > 0 ? (
+        <Pager pagination={query.data.pagination} shown={rows.length} filters={filters} onFilters={onFilters} />
+      ) : null}
+    </section>
+  );
+}
+
+function NewJobsBar({ count, onShow }: { readonly count: number; readonly onShow: () => void }) {
+  return (
+    <button
+      type="button"
+      onClick={onShow}
+      className="flex h-9 w-full items-center justify-center gap-2 border-line border-b bg-accent-soft font-medium text-accent text-sm hover:underline"
+    >
+      <ArrowUp aria-hidden className="size-3.5" />
+      {plural(count, "new job")} – show
+    </button>
+  );
+}
+
+function Stale({ list }: { readonly list: ReturnType<typeof useJobList> }) {
+  const asOf = new Date(list.query.dataUpdatedAt).toISOString();
+  return (
+    <p
+      role="status"
+      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-line border-b bg-warn-soft px-4 py-1.5 text-sm text-warn"
+    >
+      <span>
+        Could not refresh; as of <Time value={asOf} kind="absolute" />.
+      </span>
+      <button type="button" className="min-h-6 font-medium underline" onClick={() => list.query.refetch()}>
+        Try again
+      </button>
+    </p>
+  );
+}
+
+type NothingProps = Pick<JobsListProps, "filtered" | "onFilters" | "onCreate" | "noCreate">;
+
+function Nothing({ filtered, onFilters, onCreate, noCreate }: NothingProps) {
+  if (!filtered) return <FirstJob onCreate={onCreate} noCreate={noCreate} />;
+  return (
+    <Empty icon={SearchX} title="No job matches">
+      <p>Remove a filter above, or all of them.</p>
+      <Button onClick={() => onFilters({ ...NO_FILTERS })}>Clear filters</Button>
+    </Empty>
+  );
+}
+
+interface PagerProps {
+  readonly pagination: Pagination;
+  readonly shown: number;
+  readonly filters: JobFilters;
+  readonly onFilters: SetFilters;
+}
+
+function Pager({ pagination, shown, filters, onFilters }: PagerProps) {
+  const { total, total_relation: relation, has_more: hasMore, next_cursor: next } = pagination;
+  const turn = (cursor: string | null) => {
+    onFilters({ cursor });
+    window.scrollTo({ top: 0 });
+    document.getElementById("main")?.focus({ preventScroll: true });
+  };
+  return (
+    <nav aria-label="Pages" className="flex flex-wrap items-center gap-2 border-line border-t px-4 py-2">
+      <p className="tabular flex-1 text-muted text-xs">
+        {relation === "gte" ? "more than " : ""}
+        {formatCount(Math.max(total, shown))} {total === 1 ? "job" : "jobs"}
+      </p>
+      {filters.cursor !== null ? (
+        <>
+          <Button size="sm" onClick={() => turn(null)}>
+            Newest
+          </Button>
+          <Button size="sm" onClick={() => window.history.back()}>
+            Back
+          </Button>
+        </>
+      ) : null}
+      {hasMore && next !== null ? (
+        <Button size="sm" onClick={() => turn(next)}>
+          Older
+        </Button>
+      ) : null}
+    </nav>
+  );
+}

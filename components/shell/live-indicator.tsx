@@ -1,0 +1,54 @@
+"use client";
+
+import { Pause, Play, RefreshCw } from "lucide-react";
+import { cn } from "@/components/ui/cn";
+import type { LiveState } from "@/lib/client/live-feed";
+import { useLive } from "@/lib/client/use-live";
+
+const LOOKS: Readonly<Record<LiveState, { label: string; hint: string; className: string }>> = {
+  connecting: { label: "Connecting", hint: "Waiting for the live stream", className: "text-muted" },
+  live: { label: "Live", hint: "Changes appear as they happen. Press to pause.", className: "text-ok" },
+  reconnecting: {
+    label: "Reconnecting",
+    hint: "The live stream is away; asking every few seconds.",
+    className: "text-warn",
+  },
+  paused: { label: "Paused", hint: "The page stands still. Press to go on.", className: "text-muted" },
+};
+
+/** Says whether the page is live; pressing it pauses and goes on. */
+export function LiveIndicator() {
+  const live = useLive();
+  if (!live) return null;
+  const look = LOOKS[live.state];
+  const paused = live.state === "paused";
+  return (
+    <button
+      type="button"
+      aria-pressed={paused}
+      aria-label={`${look.label}. ${paused ? "Go on" : "Pause"} live updates`}
+      title={look.hint}
+      onClick={() => live.setPaused(!paused)}
+      className={cn(
+        "group inline-flex h-7 w-32 items-center justify-center gap-2 rounded-full border border-line bg-panel font-medium text-xs hover:bg-hover max-sm:h-9",
+        look.className,
+      )}
+    >
+      <StateMark state={live.state} />
+      {look.label}
+    </button>
+  );
+}
+
+function StateMark({ state }: { readonly state: LiveState }) {
+  if (state === "reconnecting" || state === "connecting") {
+    return <RefreshCw aria-hidden className="size-3 animate-spin-slow" />;
+  }
+  if (state === "paused") return <Play aria-hidden className="size-3" />;
+  return (
+    <>
+      <span aria-hidden className="size-2 rounded-full bg-ok group-hover:hidden" />
+      <Pause aria-hidden className="hidden size-2 group-hover:block" />
+    </>
+  );
+}

@@ -1,0 +1,44 @@
+"use client";
+
+import { createContext, type ReactNode, useContext } from "react";
+import type { EffectiveRole, TenantPermission } from "@/lib/contract";
+import { ROLE_NAMES } from "./role-names";
+
+export interface TenantLink {
+  readonly slug: string;
+  readonly name: string;
+  readonly role: EffectiveRole;
+}
+
+/** Who looks at the page and what of it is theirs; only what the page shows. */
+export interface ViewerInfo {
+  readonly userId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly isSuperAdmin: boolean;
+  readonly tenants: readonly TenantLink[];
+}
+
+export interface CurrentTenant extends TenantLink {
+  readonly permissions: readonly TenantPermission[];
+}
+
+const TenantContext = createContext<CurrentTenant | null>(null);
+
+export function TenantProvider({ tenant, children }: { readonly tenant: CurrentTenant; readonly children: ReactNode }) {
+  return <TenantContext value={tenant}>{children}</TenantContext>;
+}
+
+/** The tenant whose page this is: the one in the path. */
+export function useTenant(): CurrentTenant {
+  const tenant = useContext(TenantContext);
+  if (!tenant) throw new Error("useTenant outside a tenant page");
+  return tenant;
+}
+
+/** Why the viewer cannot do something here, or null when they can. */
+export function useReason(permission: TenantPermission): string | null {
+  const tenant = useTenant();
+  if (tenant.permissions.includes(permission)) return null;
+  return `Your role in ${tenant.name} is ${ROLE_NAMES[tenant.role].toLowerCase()}. A member or an admin can do this.`;
+}

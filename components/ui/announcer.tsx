@@ -1,0 +1,42 @@
+"use client";
+
+import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from "react";
+
+/** A reader is told at most this often what changed by itself. */
+const EVERY_MS = 10_000;
+
+const AnnouncerContext = createContext<(key: string, say: (count: number) => string) => void>(() => {});
+
+/** Counts a happening of a kind; the counts are read out together, politely and seldom. */
+export function useAnnounce(): (key: string, say: (count: number) => string) => void {
+  return useContext(AnnouncerContext);
+}
+
+export function AnnouncerProvider({ children }: { readonly children: ReactNode }) {
+  const [message, setMessage] = useState("");
+  const waiting = useRef(new Map<string, { count: number; say: (count: number) => string }>());
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const lastSaid = useRef(0);
+  const flush = useCallback(() => {
+    timer.current = undefined;
+    lastSaid.current = Date.now();
+    setMessage([...waiting.current.values()].map(({ count, say }) => say(count)).join(", "));
+    waiting.current.clear();
+  }, []);
+  const announce = useCallback(
+    (key: string, say: (count: number) => string) => {
+      const count = (waiting.current.get(key)?.count ?? 0) + 1;
+      waiting.current.set(key, { count, say });
+      timer.current ??= setTimeout(flush, Math.max(300, EVERY_MS - (Date.now() - lastSaid.current)));
+    },
+    [flush],
+  );
+  return (
+    <AnnouncerContext value={announce}>
+      {children}
+      <div role="status" aria-live="polite" className="sr-only">
+        {message}
+      </div>
+    </AnnouncerContext>
+  );
+}

@@ -1,0 +1,86 @@
+"use client";
+
+import { X } from "lucide-react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { Button } from "./button";
+import { cn } from "./cn";
+
+export interface DialogProps {
+  readonly title: string;
+  readonly description?: string;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  readonly wide?: boolean;
+  /** Slides in from the left edge instead of standing in the middle. */
+  readonly drawer?: boolean;
+}
+
+const PLACES = {
+  middle: "m-auto w-[min(28rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] rounded-lg border border-line",
+  wide: "m-auto w-[min(42rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] rounded-lg border border-line",
+  drawer: "m-0 h-dvh max-h-dvh w-[min(18rem,85vw)] border-r border-line",
+} as const;
+
+/** A modal dialog on the browser's own: focus is kept inside, Escape closes it, focus returns to where it was. */
+export function Dialog({ title, description, open, onClose, children, wide, drawer }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  const descriptionId = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    if (!open || !dialog || dialog.open) return;
+    const before = document.activeElement;
+    dialog.showModal();
+    return () => {
+      dialog.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, [open]);
+  if (!open) return null;
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape is the keyboard's way to close a dialog
+    <dialog
+      ref={ref}
+      aria-labelledby={titleId}
+      aria-describedby={description ? descriptionId : undefined}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => event.target === event.currentTarget && onClose()}
+      className={cn("overflow-hidden bg-panel p-0 shadow-pop", PLACES[drawer ? "drawer" : wide ? "wide" : "middle"])}
+    >
+      <div className="flex max-h-[inherit] flex-col">
+        <header className="flex items-start gap-3 px-5 pt-4 pb-3">
+          <div className="min-w-0 flex-1">
+            <h2 id={titleId} className="font-semibold text-lg">
+              {title}
+            </h2>
+            {description ? (
+              <p id={descriptionId} className="mt-0.5 text-muted text-sm">
+                {description}
+              </p>
+            ) : null}
+          </div>
+          <Button variant="ghost" size="icon" aria-label="Close" onClick={onClose}>
+            <X aria-hidden className="size-4" />
+          </Button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+/** The scrolling middle of a dialog. */
+export function DialogBody({ children, className }: { readonly children: ReactNode; readonly className?: string }) {
+  return <div className={cn("min-h-0 flex-1 overflow-y-auto px-5 pb-4", className)}>{children}</div>;
+}
+
+/** The row of buttons at the end of a dialog. */
+export function DialogActions({ children }: { readonly children: ReactNode }) {
+  return (
+    <footer className="flex flex-wrap justify-end gap-2 border-line border-t bg-sunken px-5 py-3">{children}</footer>
+  );
+}

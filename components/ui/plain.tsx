@@ -1,0 +1,22 @@
+import { Fragment } from "react";
+import { splitHidden } from "@/lib/client/hidden-characters";
+
+/** Text from outside: what would be invisible or turn the reading direction is shown as a mark instead. */
+export function Plain({ text }: { readonly text: string }) {
+  const parts = splitHidden(text);
+  return (
+    <bdi>
+      {parts.map((part, index) =>
+        part.hidden ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text never change places
+          <span key={index} className="hidden-mark" title={`Invisible character ${part.text}`}>
+            {part.text}
+          </span>
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text never change places
+          <Fragment key={index}>{part.text}</Fragment>
+        ),
+      )}
+    </bdi>
+  );
+}

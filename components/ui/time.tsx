@@ -1,0 +1,37 @@
+"use client";
+
+import { useNow } from "@/lib/client/clock";
+import { formatDuration, formatLocal, formatRelative, formatUtc, type TimeZoneChoice } from "@/lib/client/format";
+import { usePreference } from "@/lib/client/preferences";
+
+export const TIME_ZONES = ["local", "utc"] as const satisfies readonly TimeZoneChoice[];
+
+interface TimeProps {
+  readonly value: string;
+  /** `absolute` prints date, time and zone; `relative` prints `4 s ago` and keeps the rest in the title. */
+  readonly kind?: "relative" | "absolute";
+}
+
+/** An instant. The server and the first render print UTC, the browser then prints what the reader chose. */
+export function Time({ value, kind = "relative" }: TimeProps) {
+  const now = useNow();
+  const [zone] = usePreference<TimeZoneChoice>("zone", TIME_ZONES);
+  const utc = formatUtc(value);
+  if (now === null) return <time dateTime={value}>{utc}</time>;
+  const absolute = zone === "utc" ? utc : formatLocal(value);
+  const both = zone === "utc" || absolute === utc ? absolute : `${absolute}\n${utc}`;
+  return (
+    <time dateTime={value} title={both} className="whitespace-nowrap">
+      {kind === "absolute" ? absolute : formatRelative(Date.parse(value), now)}
+    </time>
+  );
+}
+
+/** The time between two instants; without an end it ticks. */
+export function Elapsed({ from, to }: { readonly from: string; readonly to: string | null }) {
+  const now = useNow();
+  const end = to === null ? now : Date.parse(to);
+  return (
+    <span className="tabular whitespace-nowrap">{end === null ? "…" : formatDuration(end - Date.parse(from))}</span>
+  );
+}

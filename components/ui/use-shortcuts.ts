@@ -1,0 +1,39 @@
+"use client";
+
+import { useEffect, useRef } from "react";
+import { usePreference } from "@/lib/client/preferences";
+
+export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => void>>;
+
+/** Whether single-key shortcuts are on: they can be turned off, since speech input may type them by accident. */
+export function useShortcutsChoice() {
+  return usePreference("shortcuts", ["on", "off"]);
+}
+
+/** Reacts to single keys while nothing is being typed and no dialog or menu is open. */
+export function useShortcuts(shortcuts: Shortcuts): void {
+  const [choice] = useShortcutsChoice();
+  const latest = useRef(shortcuts);
+  useEffect(() => {
+    latest.current = shortcuts;
+  });
+  useEffect(() => {
+    if (choice === "off") return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (document.querySelector('dialog[open], [role="menu"]')) return;
+      const run = Object.hasOwn(latest.current, event.key) ? latest.current[event.key] : undefined;
+      if (!run) return;
+      event.preventDefault();
+      run(event);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [choice]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}

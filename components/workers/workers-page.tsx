@@ -1,0 +1,83 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { Server } from "lucide-react";
+import { CopyButton } from "@/components/ui/copy-button";
+import { Empty, ProblemPanel } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { plural } from "@/lib/client/format";
+import { workersOptions } from "@/lib/client/platform";
+import type { WorkerList } from "@/lib/contract";
+import { WorkerTable } from "./worker-table";
+
+const POLL_MS = 3000;
+
+/** The fleet: which process is sick? */
+export function WorkersPage({ initial }: { readonly initial?: WorkerList }) {
+  const query = useQuery({ ...workersOptions(), initialData: initial, refetchInterval: POLL_MS });
+  const list = query.data;
+  return (
+    <div className="flex flex-col gap-4">
+      <header className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+        <h1 className="font-semibold text-xl tracking-tight">Workers</h1>
+        {list ? <FleetLine list={list} /> : null}
+      </header>
+      <section aria-label="Workers" className="panel overflow-hidden">
+        {query.isError && list ? (
+          <p role="status" className="border-line border-b bg-warn-soft px-4 py-1.5 text-sm text-warn">
+            Could not refresh; as of <Time value={list.as_of} kind="absolute" />.
+          </p>
+        ) : null}
+        {query.isError && !list ? (
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        ) : list?.data.length === 0 ? (
+          <NoWorkers />
+        ) : (
+          <WorkerTable list={list} />
+        )}
+      </section>
+    </div>
+  );
+}
+
+function FleetLine({ list }: { readonly list: WorkerList }) {
+  const up = list.data.filter(
+    (worker) => worker.status === "live" || worker.status === "late" || worker.status === "draining",
+  );
+  const sick = list.data.filter((worker) => worker.status === "stale" || worker.status === "dead");
+  const running = up.reduce((sum, worker) => sum + worker.running_count, 0);
+  const capacity = up.reduce((sum, worker) => sum + worker.capacity, 0);
+  const versions = new Set(up.map((worker) => worker.version));
+  return (
+    <p className="tabular text-muted text-sm">
+      {plural(up.length, "worker")} up · {running} of {capacity} places busy
+      {sick.length > 0 ? <span className="font-medium text-bad"> · {sick.length} stale or dead</span> : null}
+      {versions.size > 1 ? (
+        <span className="font-medium text-warn"> · {versions.size} versions side by side</span>
+      ) : null}
+      <span>
+        {" "}
+        · late from {list.thresholds.late_seconds} s, stale from {list.thresholds.stale_seconds} s, dead from{" "}
+        {list.thresholds.dead_seconds} s
+      </span>
+    </p>
+  );
+}
+
+function NoWorkers() {
+  const command = "npm run worker";
+  return (
+    <Empty icon={Server} title="No workers">
+      <p>Jobs wait until one runs. Start one in this folder, or on any machine that reaches the database:</p>
+      <p className="flex items-center gap-1 rounded-md border border-line bg-sunken py-1 pr-1 pl-3 font-mono text-ink text-xs">
+        {command}
+        <CopyButton text={command} label="Copy the command" />
+      </p>
+      <p>
+        Elsewhere set <code className="font-mono">DATABASE_URL</code> and{" "}
+        <code className="font-mono">LEASEHOLD_SECRET</code> as on this machine. This page shows the worker as soon as it
+        is there.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,28 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { AssetList } from "@/lib/contract";
+import { api, queryString } from "./http";
+
+export interface TenantProvider {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The folders that are registered for the tenant. */
+export function providersOptions(tenant: string) {
+  return queryOptions({
+    queryKey: ["tenant", tenant, "providers"],
+    queryFn: ({ signal }) => api<{ data: TenantProvider[] }>("/providers", { tenant, signal }),
+    staleTime: 30_000,
+  });
+}
+
+export function assetsOptions(tenant: string, filters: { provider: string | null; cursor: string | null }) {
+  return queryOptions({
+    queryKey: ["tenant", tenant, "assets", filters],
+    queryFn: ({ signal }) =>
+      api<AssetList>(`/assets${queryString({ limit: 50, provider_id: filters.provider, cursor: filters.cursor })}`, {
+        tenant,
+        signal,
+      }),
+  });
+}

@@ -1,0 +1,104 @@
+import type { Problem, ProblemError } from "@/lib/contract";
+import { noteServerDate } from "./clock";
+
+/** An answer of the API that is not a success, or no answer at all (`status` 0). */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    readonly title: string,
+    readonly detail: string,
+    readonly requestId: string | null,
+    readonly errors: readonly ProblemError[],
+    readonly retryAfterSeconds: number | null,
+  ) {
+    super(detail || title);
+    this.name = "ApiError";
+  }
+}
+
+export interface ApiRequest {
+  /** Slug of the tenant that the request is about: always the one in the page's own path. */
+  readonly tenant?: string;
+  readonly method?: "GET" | "POST" | "PATCH";
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface ApiAnswer<T> {
+  readonly status: number;
+  readonly data: T;
+}
+
+type SessionListener = () => void;
+const sessionListeners = new Set<SessionListener>();
+
+/** Calls back whenever an answer says that the session is over. */
+export function onSessionEnd(listener: SessionListener): () => void {
+  sessionListeners.add(listener);
+  return () => sessionListeners.delete(listener);
+}
+
+/** Sends one request to /api/v1 with the session cookie. Every failure is an ApiError, aborts excepted. */
+export async function apiRequest<T>(path: string, request: ApiRequest = {}): Promise<ApiAnswer<T>> {
+  const response = await send(path, request);
+  noteServerDate(response.headers.get("date"));
+  if (!response.ok) throw await failure(response);
+  return { status: response.status, data: (await response.json()) as T };
+}
+
+/** The same, for callers that want the body alone. */
+export async function api<T>(path: string, request?: ApiRequest): Promise<T> {
+  return (await apiRequest<T>(path, request)).data;
+}
+
+async function send(path: string, { tenant, method = "GET", body, idempotencyKey, signal }: ApiRequest) {
+  const headers: Record<string, string> = { accept: "application/json" };
+  if (tenant !== undefined) headers["x-tenant-id"] = tenant;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  try {
+    return await fetch(`/api/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, "unreachable", "The server cannot be reached", "Check the connection.", null, [], null);
+  }
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const problem = await readProblem(response);
+  if (response.status === 401) for (const listener of sessionListeners) listener();
+  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return new ApiError(
+    response.status,
+    problem.code ?? "error",
+    problem.title ?? `The server answered ${response.status}`,
+    problem.detail ?? "",
+    problem.request_id ?? response.headers.get("x-request-id"),
+    problem.errors ?? [],
+    Number.isFinite(retryAfter) ? retryAfter : null,
+  );
+}
+
+async function readProblem(response: Response): Promise<Partial<Problem>> {
+  try {
+    const body: unknown = await response.json();
+    return typeof body === "object" && body !== null ? (body as Partial<Problem>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A query string of the parameters that have a value; lists become comma separated. */
+export function queryString(params: Record<string, string | number | readonly string[] | null | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value === null || value === undefined || value === "") continue;
+    if (Array.isArray(value) && value.length === 0) continue;
+    query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
+}

@@ -1,0 +1,78 @@
+import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { Attempt, CreateJob, Job, JobChange, JobList, JobRow, JobSummary } from "@/lib/contract";
+import { api, apiRequest } from "./http";
+import { type JobFilters, jobListQueryString } from "./job-filters";
+import { randomKey } from "./random-key";
+
+export interface AttemptList {
+  readonly data: readonly Attempt[];
+}
+
+export const JOBS_PER_PAGE = 50;
+
+export const jobKeys = {
+  all: (tenant: string) => ["tenant", tenant, "jobs"] as const,
+  lists: (tenant: string) => ["tenant", tenant, "jobs", "list"] as const,
+  list: (tenant: string, filters: JobFilters) => ["tenant", tenant, "jobs", "list", filters] as const,
+  summary: (tenant: string) => ["tenant", tenant, "jobs", "summary"] as const,
+  one: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id] as const,
+  attempts: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "attempts"] as const,
+};
+
+export function jobListOptions(tenant: string, filters: JobFilters) {
+  return queryOptions({
+    queryKey: jobKeys.list(tenant, filters),
+    queryFn: ({ signal }) => api<JobList>(`/jobs${jobListQueryString(filters, JOBS_PER_PAGE)}`, { tenant, signal }),
+  });
+}
+
+export function jobSummaryOptions(tenant: string) {
+  return queryOptions({
+    queryKey: jobKeys.summary(tenant),
+    queryFn: ({ signal }) => api<JobSummary>("/jobs/summary", { tenant, signal }),
+  });
+}
+
+export function jobOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.one(tenant, id),
+    queryFn: ({ signal }) => api<Job>(`/jobs/${id}`, { tenant, signal }),
+  });
+}
+
+export function attemptsOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.attempts(tenant, id),
+    queryFn: ({ signal }) => api<AttemptList>(`/jobs/${id}/attempts`, { tenant, signal }),
+  });
+}
+
+/** The row after a change that was pushed; what the push does not say stays until the next fetch. */
+export function applyChange<T extends JobRow>(row: T, change: JobChange): T {
+  if (row.id !== change.id) return row;
+  const left = row.status !== change.status;
+  return { ...row, ...change, wait_reason: left ? null : row.wait_reason };
+}
+
+export type JobAction = "cancel" | "retry";
+
+/** Cancels or retries a job and refreshes what shows it. */
+export function useJobAction(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, action }: { id: string; action: JobAction }) =>
+      api<Job>(`/jobs/${id}/${action}`, { tenant, method: "POST", body: {}, idempotencyKey: randomKey() }),
+    onSuccess: (job) => client.setQueryData(jobKeys.one(tenant, job.id), job),
+    onSettled: () => client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+  });
+}
+
+/** Enqueues a job. The same key sent twice makes one job. `deduplicated` tells that another job held the dedupe key. */
+export function useCreateJob(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ body, key }: { body: CreateJob; key: string }) =>
+      (await apiRequest<Job>("/jobs", { tenant, method: "POST", body, idempotencyKey: key })).data,
+    onSuccess: () => client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+  });
+}

@@ -1,0 +1,67 @@
+import Anser from "anser";
+import { splitHidden, type TextPart } from "./hidden-characters";
+
+export interface TerminalSpan extends TextPart {
+  /** Classes of the sixteen terminal colours and of bold and the like; never a style of the job's own. */
+  readonly className: string;
+}
+
+const ESC = "\u001b";
+// Operating system commands (window titles, clipboard, hyperlinks) and the like, up to their end or the end of the line.
+const STRINGS = new RegExp(
+  `(?:${ESC}[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007${ESC}\u009c]*(?:\u0007|${ESC}\\\\|\u009c)?`,
+  "gu",
+);
+const CONTROL = new RegExp(`(?:${ESC}\\[|\u009b)([0-?]*[ -/]*)([@-~])`, "gu");
+const OTHER_ESCAPES = new RegExp(`${ESC}(?!\\[[0-9;]*m)[ -/]*[0-~]?`, "gu");
+
+const MODES: Readonly<Record<string, string>> = {
+  bold: "font-semibold",
+  dim: "opacity-80",
+  italic: "italic",
+  underline: "underline",
+  strikethrough: "line-through",
+};
+
+/**
+ * What a terminal line says, as text with colours. Sequences that would do something (move, erase, link, set a title or
+ * the clipboard) are dropped, their visible text stays. A line that was overwritten by carriage returns shows its last state.
+ */
+export function parseTerminalLine(line: string): TerminalSpan[] {
+  const settled = lastOverwrite(line);
+  if (!settled.includes(ESC) && !/[\u0080-\u009f]/u.test(settled)) {
+    return splitHidden(settled).map((part) => ({ ...part, className: "" }));
+  }
+  return Anser.ansiToJson(keepColours(settled), { use_classes: true, json: true, remove_empty: true }).flatMap(
+    (entry) => splitHidden(entry.content).map((part) => ({ ...part, className: classesOf(entry) })),
+  );
+}
+
+/** The same line as plain text. */
+export function stripTerminal(line: string): string {
+  return parseTerminalLine(line)
+    .map((span) => span.text)
+    .join("");
+}
+
+function lastOverwrite(line: string): string {
+  const trimmed = line.replace(/\r+$/u, "");
+  return trimmed.slice(trimmed.lastIndexOf("\r") + 1);
+}
+
+function keepColours(line: string): string {
+  return line
+    .replace(STRINGS, "")
+    .replace(CONTROL, (_whole, parameters: string, final: string) =>
+      final === "m" && /^[0-9;]*$/u.test(parameters) ? `${ESC}[${parameters}m` : "",
+    )
+    .replace(OTHER_ESCAPES, "");
+}
+
+function classesOf(entry: { fg: string | null; decorations: readonly string[] }): string {
+  const colour = /^ansi-(?:bright-)?(?:black|red|green|yellow|blue|magenta|cyan)$/u.test(entry.fg ?? "")
+    ? entry.fg
+    : "";
+  const modes = entry.decorations.map((decoration) => MODES[decoration] ?? "");
+  return [colour, ...modes].filter(Boolean).join(" ");
+}

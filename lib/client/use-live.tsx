@@ -1,0 +1,79 @@
+"use client";
+
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { LiveFeed, type LiveListener, type LiveState } from "./live-feed";
+import { usePreference } from "./preferences";
+
+const POLL_MS = { normal: 5000, most: 60_000 } as const;
+
+interface Live {
+  readonly feed: LiveFeed;
+  readonly state: LiveState;
+  readonly setPaused: (paused: boolean) => void;
+}
+
+const LiveContext = createContext<Live | null>(null);
+
+/** Holds the live feed of one tenant for the pages below. */
+export function LiveProvider({
+  tenant,
+  userId,
+  children,
+}: {
+  readonly tenant: string;
+  readonly userId: string;
+  readonly children: ReactNode;
+}) {
+  const feed = useMemo(() => new LiveFeed(tenant, userId), [tenant, userId]);
+  const [choice, choose] = usePreference("live", ["on", "paused"]);
+  useEffect(() => {
+    feed.start();
+    return () => feed.stop();
+  }, [feed]);
+  useEffect(() => feed.setPaused(choice === "paused"), [feed, choice]);
+  const state = useSyncExternalStore(
+    (listener) => feed.onState(listener),
+    () => feed.state,
+    () => "connecting" as const,
+  );
+  const value = useMemo(
+    () => ({ feed, state, setPaused: (paused: boolean) => choose(paused ? "paused" : "on") }),
+    [feed, state, choose],
+  );
+  return <LiveContext value={value}>{children}</LiveContext>;
+}
+
+/** The live feed; null on pages that have none. */
+export function useLive(): Live | null {
+  return useContext(LiveContext);
+}
+
+/** Calls the listener of the latest render with what the feed brings. */
+export function useLiveListener(listener: LiveListener): void {
+  const live = useLive();
+  const latest = useRef(listener);
+  useEffect(() => {
+    latest.current = listener;
+  });
+  useEffect(
+    () =>
+      live?.feed.listen({
+        onChange: (change) => latest.current.onChange?.(change),
+        onSummary: (summary) => latest.current.onSummary?.(summary),
+        onResync: () => latest.current.onResync?.(),
+      }),
+    [live?.feed],
+  );
+}
+
+/** How often to poll: not at all while pushed or paused, slower after each failure. For `refetchInterval`. */
+export function usePollInterval(): (query: {
+  state: { fetchFailureCount: number; errorUpdateCount: number; status: string };
+}) => number | false {
+  const state = useLive()?.state;
+  return (query) => {
+    if (state === "live" || state === "paused") return false;
+    const failures = query.state.status === "error" ? query.state.errorUpdateCount : 0;
+    return Math.min(POLL_MS.normal * 2 ** Math.min(failures, 4), POLL_MS.most);
+  };
+}
