@@ -28,19 +28,21 @@ function isNamed<T extends Error>(error: unknown, name: string): error is T {
 const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "definition-unknown": "definition-unknown",
   "definition-inactive": "definition-inactive",
+  "definition-exists": "definition-exists",
+  "queue-unknown": "queue-unknown",
   "payload-invalid": "payload-invalid",
   "payload-too-large": "payload-too-large",
-  "tenant-suspended": "tenant-suspended",
+  "schema-invalid": "arg-schema-invalid",
+  "value-invalid": "validation-failed",
+  "tenant-unavailable": "tenant-suspended",
   "not-found": "not-found",
   "state-conflict": "state-conflict",
   "dedupe-taken": "dedupe-taken",
-  "queue-unknown": "queue-unknown",
-  "invalid-value": "validation-failed",
 };
 
 function fromQueue(error: QueueError): HttpProblem {
   if (error.code === "not-found") return notFound();
-  const errors = error.problems?.map((problem): ProblemError => ({ ...problem }));
+  const errors = error.detail.problems?.map((problem): ProblemError => ({ ...problem }));
   return new HttpProblem(QUEUE_PROBLEMS[error.code] ?? "bad-request", {
     detail: error.message,
     ...(errors && errors.length > 0 ? { errors } : {}),

@@ -76,10 +76,15 @@ async function readCapped(request: Request, maxBytes: number): Promise<Uint8Arra
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > maxBytes) throw tooLarge;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error === tooLarge) throw error;
+    throw new HttpProblem("bad-request", { detail: "The body ended early." });
   }
   return Buffer.concat(chunks);
 }

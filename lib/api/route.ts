@@ -127,7 +127,7 @@ async function readInput<P, Q, B, R>(
   request: Request,
   { info, context }: { info: RequestInfo; context: NextContext },
 ): Promise<Input<P, Q, B>> {
-  const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, await context.params);
+  const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, (await context.params) ?? {});
   const query = parseQuery((spec.query ?? NOTHING) as z.ZodType<Q>, info.search);
   const sent = spec.body || request.body ? await readJson(request) : {};
   const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, sent);

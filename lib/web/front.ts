@@ -45,9 +45,9 @@ export function createFront(options: FrontOptions): Front {
 }
 
 function serve(req: IncomingMessage, res: ServerResponse, options: FrontOptions, state: { closing: boolean }): void {
-  const requestId = cleanRequestHeaders(req);
   const path = checkedPath(req.url);
   const isApi = path === null || isApiPath(path);
+  const requestId = cleanRequestHeaders(req, isApi);
   if (state.closing) res.setHeader("connection", "close");
   setSecurityHeaders(req, res, { isApi, isHttps: options.isHttps(), dev: options.dev });
   res.setHeader("x-request-id", requestId);

@@ -18,10 +18,14 @@ const STRIPPED = new Set([
 ]);
 const STRIPPED_PREFIXES = ["x-middleware-", "x-invoke-", "x-next-", "x-forwarded-", "x-vercel-", "x-leasehold-"];
 
+// The page router's own; on an API route they only make the framework redirect.
+const PAGE_ONLY = /^(?:rsc$|next-router-|next-url$)/;
+
 /** Removes what a client must not say, and adds who it is and the request's id, which is returned. */
-export function cleanRequestHeaders(req: IncomingMessage): string {
+export function cleanRequestHeaders(req: IncomingMessage, isApi: boolean): string {
   for (const name of Object.keys(req.headers)) {
-    if (STRIPPED.has(name) || STRIPPED_PREFIXES.some((prefix) => name.startsWith(prefix))) delete req.headers[name];
+    const isForeign = STRIPPED.has(name) || STRIPPED_PREFIXES.some((prefix) => name.startsWith(prefix));
+    if (isForeign || (isApi && PAGE_ONLY.test(name))) delete req.headers[name];
   }
   const sent = req.headers[REQUEST_ID_HEADER];
   const requestId = usableRequestId(typeof sent === "string" ? sent : null) ?? randomUUID();

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import next from "next";
 import { beginShutdown, closeRuntime } from "@/lib/api/runtime";
@@ -13,6 +14,8 @@ import { createFront, type Front, type NextHandler } from "./front";
 
 /** Exit code that tells a supervisor to choose another port. */
 const EXIT_PORT_TAKEN = 98;
+/** Requests that are on the wire when the signal comes are still read and answered. */
+const READ_ON_MS = 150;
 
 const env = orExit(loadWebEnv);
 const log = createLogger({ process: "web", level: env.logLevel, format: env.logFormat });
@@ -51,11 +54,12 @@ function listen({ server }: Front): Promise<number> {
 async function stop(front: Front): Promise<void> {
   front.beginClosing();
   beginShutdown();
+  await setTimeout(READ_ON_MS);
   const closed = new Promise<void>((resolve) => front.server.close(() => resolve()));
   front.server.closeIdleConnections();
-  const grace = setTimeout(() => front.server.closeAllConnections(), env.shutdownGraceSeconds * 1000);
+  await Promise.race([closed, setTimeout(env.shutdownGraceSeconds * 1000, undefined, { ref: false })]);
+  front.server.closeAllConnections();
   await closed;
-  clearTimeout(grace);
 }
 
 function projectFolder(): string {

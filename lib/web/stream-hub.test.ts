@@ -23,7 +23,10 @@ function setUp(lanesOf: Record<string, number[]> = { a: [1], b: [2] }) {
   const hub = new StreamHub(source, (onWake) => {
     state.opened += 1;
     state.wake = onWake;
-    return { close: async () => void (state.closed += 1) };
+    const close = async () => {
+      state.closed += 1;
+    };
+    return { close };
   });
   return { hub, reads, state };
 }
