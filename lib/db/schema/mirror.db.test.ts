@@ -1,8 +1,8 @@
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
+import * as schema from "@/drizzle/schema";
 import { testDatabase } from "@/lib/testing/database";
-import * as schema from "./index";
 
 const database = await testDatabase();
 

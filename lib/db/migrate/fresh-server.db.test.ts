@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openDatabase, statement } from "@/lib/db";
+import { startEmbedded } from "@/lib/db/embedded/index.mjs";
+import { roleUrl } from "./credentials";
+import { migrate } from "./index";
+
+// Roles belong to a whole server, so what makes them needs a server where none of them exists yet.
+const home = mkdtempSync(path.join(tmpdir(), "leasehold-fresh-"));
+const SECRET = "a secret of this test";
+let server: Awaited<ReturnType<typeof startEmbedded>>;
+
+beforeAll(async () => {
+  server = await startEmbedded({ home, password: "x", durable: false, pgBin: process.env.PG_BIN });
+}, 60_000);
+afterAll(async () => {
+  await server?.stop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+async function asSuperuser(...texts: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: server.adminUrl("postgres") });
+  await client.connect();
+  try {
+    for (const text of texts) await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+function urlOf(database: string, user: string): string {
+  const url = new URL(server.adminUrl(database));
+  url.username = user;
+  url.password = "pw";
+  return url.href;
+}
+
+const run = (adminUrl: string, secret = SECRET) => migrate({ adminUrl, secret, log: () => {} });
+
+async function canServe(adminUrl: string, secret = SECRET): Promise<boolean> {
+  const db = openDatabase({
+    url: roleUrl(adminUrl, secret, "web"),
+    role: "web",
+    max: 1,
+    applicationName: "fresh",
+    acquireTimeoutMs: 1000,
+  });
+  onTestFinished(() => db.close());
+  return db.run(statement("serves", "select 1 from app.job_queues")).then(
+    (rows) => rows.length === 1,
+    () => false,
+  );
+}
+
+describe("a server on which no role exists yet", () => {
+  test("a login that may only create roles, and owns the database, is enough", async () => {
+    await asSuperuser(
+      "create role installer login createrole createdb password 'pw'",
+      "create database limited owner installer",
+      "create role outsider login password 'pw'",
+    );
+    const adminUrl = urlOf("limited", "installer");
+    expect((await run(adminUrl)).applied).toContain("0001_schema_and_clock");
+    expect(await run(adminUrl)).toEqual({ applied: [] });
+    expect(await canServe(adminUrl)).toBe(true);
+    const outsider = new pg.Client({ connectionString: urlOf("limited", "outsider") });
+    await expect(outsider.connect()).rejects.toMatchObject({ code: "42501" });
+  });
+
+  test("six databases of one server, migrated at the same moment, do not trip over the roles they share", async () => {
+    const names = Array.from({ length: 6 }, (_, n) => `side_by_side_${n}`);
+    await asSuperuser(...names.map((name) => `create database ${name}`));
+    const results = await Promise.all(names.map((name) => run(server.adminUrl(name))));
+    for (const { applied } of results) expect(applied).toContain("0001_schema_and_clock");
+    expect(await canServe(server.adminUrl("side_by_side_5"))).toBe(true);
+  });
+
+  test("a new secret gives the roles new passwords, and the old ones stop working", async () => {
+    const adminUrl = server.adminUrl("side_by_side_0");
+    await run(adminUrl, "another secret");
+    expect(await canServe(adminUrl, "another secret")).toBe(true);
+    expect(await canServe(adminUrl)).toBe(false);
+    await run(adminUrl);
+    expect(await canServe(adminUrl)).toBe(true);
+  });
+
+  test("the migrator's own login migrates where the roles are there already", async () => {
+    await asSuperuser("create database prepared", "grant create on database prepared to leasehold_owner");
+    await asSuperuser(
+      "revoke all on database prepared from public",
+      "grant connect on database prepared to leasehold_migrator, leasehold_web",
+    );
+    const { applied } = await run(roleUrl(server.adminUrl("prepared"), SECRET, "migrator"));
+    expect(applied).toContain("0001_schema_and_clock");
+    expect(await canServe(server.adminUrl("prepared"))).toBe(true);
+  });
+
+  test("a login without the rights is told which ones it needs", async () => {
+    await asSuperuser("create database foreign_one", "create role powerless login password 'pw'");
+    await expect(run(urlOf("foreign_one", "powerless"))).rejects.toMatchObject({
+      reason: "not-allowed",
+      message: expect.stringMatching(/must own database foreign_one/),
+    });
+  });
+});
