@@ -1,0 +1,67 @@
+import { stoppedOutcome } from "./command/outcome";
+import { AttemptStoppedError, isRetryable, JobError, LeaseLostError } from "./errors";
+import { cleanMessage } from "./output/clean-result";
+import type { SecretForms } from "./output/secret-forms";
+import type { ErrorClass, Failure, Outcome } from "./types";
+
+const NETWORK = [
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ETIMEDOUT",
+  "EPIPE",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_SOCKET",
+];
+const RESOURCES = ["ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EBUSY", "EAGAIN", "EIO"];
+
+/** What an error that a handler threw means for the attempt. */
+export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
+  if (error instanceof LeaseLostError) return stoppedOutcome("lease-lost", "");
+  const known = describe(error);
+  const { stack } = error instanceof Error ? error : { stack: undefined };
+  return {
+    kind: "failed",
+    ...known,
+    message: cleanMessage(known.message, secrets),
+    // The stack repeats the message, so it is redacted too.
+    ...(stack ? { stack: cleanMessage(stack, secrets) } : {}),
+  };
+}
+
+function describe(error: unknown): Omit<Failure, "kind" | "stack"> {
+  if (error instanceof JobError) {
+    const { errorType, message, retryable, retryAfterSeconds } = error;
+    return { errorType, message, retryable, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+  }
+  const errorType = classOf(error);
+  const isPermanent = error instanceof Error && error.name === "DatabaseError" && isBadInput(error);
+  return { errorType, message: messageOf(error), retryable: isPermanent ? false : isRetryable(errorType) };
+}
+
+function classOf(error: unknown): ErrorClass {
+  if (!(error instanceof Error)) return "unknown";
+  if (error.name === "DatabaseError") return "database";
+  if (error instanceof AttemptStoppedError) return "internal";
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  if (NETWORK.includes(code)) return "transient_network";
+  if (RESOURCES.includes(code)) return "temporary_resource";
+  if (code === "ENOENT") return "not_found";
+  if (code === "EACCES" || code === "EPERM") return "permission";
+  // A mistake in the handler rather than in the world; another attempt may still meet other data.
+  if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) return "internal";
+  return "unknown";
+}
+
+// The same statement with the same values fails the same way again.
+function isBadInput(error: Error): boolean {
+  const { kind } = error as { kind?: unknown };
+  return kind === "invalid" || kind === "forbidden";
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message === "" ? error.name : error.message;
+  return typeof error === "string" && error !== "" ? error : "the handler threw something that is no error";
+}

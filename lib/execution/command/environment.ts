@@ -1,0 +1,19 @@
+import type { RunContext } from "../types";
+
+/** Everything a command finds in its environment: these, and what its entry in the registry declares. */
+export function commandEnvironment(
+  ctx: Pick<RunContext, "jobId" | "attemptNo" | "idempotencyKey">,
+  folder: string,
+  declared: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return {
+    PATH: "/usr/bin:/bin",
+    LANG: "C.UTF-8",
+    ...declared,
+    HOME: folder,
+    TMPDIR: folder,
+    JOB_ID: ctx.jobId,
+    ATTEMPT: String(ctx.attemptNo),
+    IDEMPOTENCY_KEY: ctx.idempotencyKey,
+  };
+}

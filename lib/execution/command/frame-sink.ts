@@ -1,0 +1,75 @@
+import type { Readable } from "node:stream";
+import { cleanMessage } from "../output/clean-result";
+import { type Frame, FrameReader, shortMessage } from "../output/frames";
+import type { SecretForms } from "../output/secret-forms";
+import type { RunContext } from "../types";
+import type { RowChannel } from "./row-channel";
+
+const MOST_REPORTED_PROBLEMS = 10;
+
+export interface FrameSinkOptions {
+  readonly ctx: Pick<RunContext, "onProgress" | "onLog">;
+  readonly secrets: SecretForms;
+  readonly rows: RowChannel | null;
+}
+
+/** Reads what a command says on fd 3 and passes it on. */
+export class FrameSink {
+  /** Waiting for the handler to take rows, which is no reason to lose patience. */
+  isBlocked = false;
+  lastActivity = performance.now();
+  result: unknown = null;
+  /** Set when a row was lost that somebody wanted to read. */
+  lostRow: string | null = null;
+  readonly #options: FrameSinkOptions;
+  #problems = 0;
+
+  constructor(options: FrameSinkOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves at the end of the stream; does not throw. */
+  async read(stream: Readable): Promise<void> {
+    const reader = new FrameReader();
+    try {
+      for await (const chunk of stream) await this.#takeAll(reader.push(chunk as Buffer));
+    } catch {
+      // Cut off when the command's processes were killed.
+    }
+    await this.#takeAll(reader.flush());
+  }
+
+  async #takeAll(frames: readonly Frame[]): Promise<void> {
+    for (const frame of frames) {
+      this.lastActivity = performance.now();
+      if (frame.type === "row") await this.#passRow(frame.value);
+      else this.#take(frame);
+    }
+  }
+
+  async #passRow(value: unknown): Promise<void> {
+    this.isBlocked = true;
+    await this.#options.rows?.push(value);
+    this.isBlocked = false;
+    this.lastActivity = performance.now();
+  }
+
+  #take(frame: Exclude<Frame, { type: "row" }>): void {
+    const { ctx, secrets } = this.#options;
+    if (frame.type === "progress") {
+      ctx.onProgress(frame.percent, frame.message === null ? null : shortMessage(cleanMessage(frame.message, secrets)));
+    } else if (frame.type === "log") {
+      ctx.onLog(frame.level, cleanMessage(frame.message, secrets));
+    } else if (frame.type === "result") {
+      this.result = frame.value ?? null;
+    } else {
+      this.#report(frame);
+    }
+  }
+
+  #report({ problem, isRow }: Extract<Frame, { type: "invalid" }>): void {
+    if (isRow && this.#options.rows) this.lostRow ??= problem;
+    this.#problems += 1;
+    if (this.#problems <= MOST_REPORTED_PROBLEMS) this.#options.ctx.onLog("warn", `fd 3: ${problem}`);
+  }
+}

@@ -1,0 +1,77 @@
+import { isRetryable } from "../errors";
+import { cleanMessage, cleanResult } from "../output/clean-result";
+import type { SecretForms } from "../output/secret-forms";
+import type { CommandSpec } from "../registry/schema";
+import type { ErrorClass, Failure, Outcome, StopReason } from "../types";
+import type { ProcessResult } from "./run-process";
+
+export interface Ended {
+  readonly process: ProcessResult;
+  readonly spec: CommandSpec;
+  readonly secrets: SecretForms;
+  readonly lastLine: string | null;
+}
+
+/** What the end of a command means for the attempt. */
+export function outcomeOf(ended: Ended): Outcome {
+  const { process, secrets } = ended;
+  if (process.stoppedBy) return stoppedOutcome(process.stoppedBy, howItEnded(process));
+  if (process.spawnError) return spawnFailure(process.spawnError);
+  if (process.lostRow) return failure("internal", `the command sent a row that cannot be read: ${process.lostRow}`);
+  if (process.exitCode === 0) return { kind: "succeeded", result: cleanResult(process.result, secrets) };
+  return failedExit(ended);
+}
+
+/** What an attempt ends as that was told to stop. */
+export function stoppedOutcome(reason: StopReason, detail: string): Outcome {
+  if (reason === "timeout") return { kind: "timeout", message: `stopped at its time limit; ${detail}` };
+  if (reason === "cancel") return { kind: "canceled" };
+  return reason === "lease-lost" ? { kind: "lease_lost" } : { kind: "released" };
+}
+
+export function failure(errorType: ErrorClass, message: string, retryable = isRetryable(errorType)): Failure {
+  return { kind: "failed", errorType, message, retryable };
+}
+
+function howItEnded({ exitCode, signal }: ProcessResult): string {
+  return signal ? `ended by ${signal}` : `it exited with code ${exitCode ?? "unknown"}`;
+}
+
+function spawnFailure(code: string): Failure {
+  if (code === "E2BIG") return failure("invalid_input", "the arguments are too large for this machine");
+  if (code.startsWith("ERR_INVALID_ARG")) return failure("invalid_input", "the arguments cannot be given to a program");
+  return failure("temporary_resource", `no process could be started (${code})`);
+}
+
+function failedExit({ process, spec, secrets, lastLine }: Ended): Failure {
+  const { errorType, retryable, message } = classify(process, spec);
+  const text = [message, lastLine].filter(Boolean).join(": ");
+  return { ...failure(errorType, cleanMessage(text, secrets)), ...(retryable === undefined ? {} : { retryable }) };
+}
+
+function classify({ exitCode, signal }: ProcessResult, spec: CommandSpec) {
+  if (signal)
+    return {
+      errorType: signalClass(signal),
+      message: `killed by ${signal}${signalHint(signal)}`,
+      retryable: undefined,
+    };
+  const mapped = spec.exit_codes[String(exitCode)];
+  const rule = typeof mapped === "string" ? { error: mapped, retryable: undefined, message: undefined } : mapped;
+  return {
+    errorType: rule?.error ?? "unknown",
+    message: rule?.message ?? `exit code ${exitCode}`,
+    retryable: rule?.retryable,
+  };
+}
+
+// Nobody here sent it: most often the kernel ran out of memory, or a limit was reached.
+function signalClass(signal: string): ErrorClass {
+  return ["SIGKILL", "SIGXCPU", "SIGXFSZ", "SIGTERM"].includes(signal) ? "temporary_resource" : "internal";
+}
+
+function signalHint(signal: string): string {
+  if (signal === "SIGKILL") return " (out of memory, or a limit of the machine)";
+  if (signal === "SIGXCPU") return " (limit of processor time)";
+  return signal === "SIGXFSZ" ? " (limit of file size)" : "";
+}

@@ -1,0 +1,100 @@
+import { JobError } from "../errors";
+import type { AttemptCapture } from "../output/attempt-capture";
+import { cleanMessage } from "../output/clean-result";
+import type { SecretForms } from "../output/secret-forms";
+import { makeWorkFolder, removeWorkFolder } from "../process/work-folder";
+import type { Command, CommandRegistry } from "../registry/registry";
+import { trustAgain, UntrustedFileError } from "../registry/trust";
+import type { Outcome, RunContext } from "../types";
+import { buildArguments, checkSize } from "./arguments";
+import { commandEnvironment } from "./environment";
+import { failure, outcomeOf, stoppedOutcome } from "./outcome";
+import type { RowChannel } from "./row-channel";
+import { type ProcessResult, runProcess } from "./run-process";
+import { stopReason } from "./stopper";
+
+export interface CommandRequest {
+  readonly key: string;
+  readonly args: unknown;
+  readonly ctx: RunContext;
+  readonly capture: AttemptCapture;
+  readonly secrets: SecretForms;
+  readonly rows: RowChannel | null;
+}
+
+export interface CommandEnd {
+  readonly outcome: Outcome;
+  readonly process: ProcessResult | null;
+}
+
+const NOT_STARTED = "it had not started";
+
+/** Runs an allow-listed command in a folder of its own. Never rejects: whatever goes wrong is in the outcome. */
+export async function runCommand(registry: CommandRegistry, request: CommandRequest): Promise<CommandEnd> {
+  const command = registry.commands.get(request.key);
+  if (!command) {
+    const known = "is not in this worker's command registry";
+    return {
+      outcome: failure("command_not_allowed", `command ${JSON.stringify(request.key.slice(0, 128))} ${known}`),
+      process: null,
+    };
+  }
+  let folder: string | null = null;
+  try {
+    folder = await makeWorkFolder(registry.workRoot, registry.launch.runAs);
+    const end = await runInFolder({ registry, command, request, folder });
+    if (end.process) await request.ctx.inspectFolder?.(folder);
+    return end;
+  } catch (error) {
+    return { outcome: toFailure(error, request.secrets), process: null };
+  } finally {
+    if (folder) await removeWorkFolder(folder);
+  }
+}
+
+interface Run {
+  readonly registry: CommandRegistry;
+  readonly command: Command;
+  readonly request: CommandRequest;
+  readonly folder: string;
+}
+
+async function runInFolder({ registry, command, request, folder }: Run): Promise<CommandEnd> {
+  const { ctx, capture, secrets, rows } = request;
+  const args = asObject(request.args);
+  const built = await buildArguments(command, { args, folder, resolveProviderPath: ctx.resolveProviderPath });
+  const env = commandEnvironment(ctx, folder, built.env);
+  const argv = [...command.program, ...built.argv];
+  checkSize(argv, env);
+  for (const file of command.files) await trustAgain(file);
+  // The last look before there is a process; what comes later finds one to stop.
+  if (ctx.signal.aborted) return { outcome: stoppedOutcome(stopReason(ctx.signal), NOT_STARTED), process: null };
+  const process = await runProcess({
+    command: argv,
+    env,
+    folder,
+    stdin: command.spec.stdin === "payload" ? JSON.stringify(args) : null,
+    isolation: registry.launch,
+    limits: command.spec.limits,
+    capture,
+    frames: { ctx, secrets, rows },
+    stop: { signal: ctx.signal, timeoutSeconds: ctx.timeoutSeconds, graceSeconds: ctx.killGraceSeconds },
+    onSpawn: (pid) => ctx.onSpawn?.(pid),
+  });
+  const lastLine = capture.stderr.lastLine();
+  return { outcome: outcomeOf({ process, spec: command.spec, secrets, lastLine }), process };
+}
+
+function asObject(args: unknown): Readonly<Record<string, unknown>> {
+  if (args === undefined || args === null) return {};
+  if (typeof args !== "object" || Array.isArray(args))
+    throw new JobError("arguments must be an object", { errorType: "invalid_input" });
+  return args as Readonly<Record<string, unknown>>;
+}
+
+function toFailure(error: unknown, secrets: SecretForms): Outcome {
+  if (error instanceof UntrustedFileError) return failure("command_not_allowed", error.message);
+  if (error instanceof JobError) return failure(error.errorType, cleanMessage(error.message, secrets), error.retryable);
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return failure("temporary_resource", `the command could not be prepared (${code ?? "unknown error"})`);
+}

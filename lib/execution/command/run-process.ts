@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import type { AttemptCapture } from "../output/attempt-capture";
+import { bareEnvironment } from "../process/bare-environment";
+import { ProcessGroup } from "../process/group";
+import type { Isolation } from "../process/isolation";
+import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
+import { delay } from "../timer";
+import type { StopReason } from "../types";
+import { FrameSink, type FrameSinkOptions } from "./frame-sink";
+import { type StopPlan, Stopper } from "./stopper";
+
+export interface ProcessPlan {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly stdin: string | null;
+  readonly isolation: Isolation;
+  readonly limits: ResourceLimits;
+  readonly capture: AttemptCapture;
+  readonly frames: FrameSinkOptions;
+  readonly stop: Omit<StopPlan, "onStop">;
+  readonly onSpawn?: ((pid: number) => void) | undefined;
+}
+
+export interface ProcessResult {
+  readonly pid?: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly stoppedBy: StopReason | null;
+  readonly result: unknown;
+  readonly lostRow: string | null;
+  /** Why no process was started, as an error code. */
+  readonly spawnError?: string;
+}
+
+// How long output may still come after the command ended, from processes that it left behind.
+const DRAIN_MS = 1000;
+const LAST_BYTES_MS = 500;
+const KILL_WITHIN_MS = 5000;
+const FRAMES_FD = 3;
+
+/**
+ * Runs one command to its end and leaves no process of it behind. Resolves after its output was read; never rejects.
+ */
+export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
+  const sink = new FrameSink(plan.frames);
+  const child = start(plan);
+  if (child instanceof Error) return { stoppedBy: null, result: null, lostRow: null, spawnError: codeOf(child) };
+  const { pid } = child;
+  if (pid === undefined) {
+    const [error] = await once(child, "error").catch((reason: unknown) => [reason]);
+    return { stoppedBy: null, result: null, lostRow: null, spawnError: codeOf(error) };
+  }
+  child.on("error", () => undefined);
+  plan.onSpawn?.(pid);
+  const group = new ProcessGroup(pid, { mark: plan.folder, searchesMarks: plan.isolation.namespace === null });
+  const stopper = new Stopper(group, { ...plan.stop, onStop: () => plan.frames.rows?.discard() });
+  const exit = exitOf(child);
+  const output = readOutput(child, plan, sink);
+  const { exitCode, signal } = await exit;
+  await drain(output, sink);
+  stopper.dispose();
+  await group.kill(KILL_WITHIN_MS);
+  await Promise.race([Promise.all([output.streams, output.frames]), delay(LAST_BYTES_MS)]);
+  for (const stream of child.stdio) stream?.destroy();
+  plan.capture.stdout.endOfProcess();
+  plan.capture.stderr.endOfProcess();
+  return {
+    pid,
+    ...(exitCode === null ? {} : { exitCode }),
+    ...(signal === null ? {} : { signal }),
+    stoppedBy: stopper.reason,
+    result: sink.result,
+    lostRow: sink.lostRow,
+  };
+}
+
+// Bad arguments throw at once, a program that cannot be started is an event.
+function start(plan: ProcessPlan): ChildProcess | Error {
+  const { file, args, options } = supervised({ ...plan, mark: plan.folder });
+  try {
+    const stdin = plan.stdin === null ? "ignore" : "pipe";
+    const child = spawn(file, args, {
+      ...options,
+      cwd: plan.folder,
+      env: bareEnvironment(plan.env),
+      shell: false,
+      stdio: [stdin, "pipe", "pipe", "pipe", "pipe"],
+    });
+    // A command may end without reading its input, and the watcher without anybody waiting for it.
+    for (const stream of [child.stdin, child.stdio[LIFELINE_FD] as Writable | undefined])
+      stream?.on("error", () => undefined);
+    child.stdin?.end(plan.stdin);
+    return child;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+interface OutputReading {
+  /** Standard output and error are at their end. */
+  readonly streams: Promise<unknown>;
+  readonly frames: Promise<void>;
+}
+
+function readOutput(child: ChildProcess, { capture }: ProcessPlan, sink: FrameSink): OutputReading {
+  const ended = (["stdout", "stderr"] as const).map((name) => {
+    const stream = child[name];
+    stream?.on("data", (bytes: Buffer) => capture[name].push(bytes));
+    return new Promise<void>((resolve) => stream?.on("close", resolve).on("error", () => resolve()) ?? resolve());
+  });
+  return { streams: Promise.all(ended), frames: sink.read(child.stdio[FRAMES_FD] as Readable) };
+}
+
+function exitOf(child: ChildProcess): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }> {
+  return new Promise((resolve) => child.once("exit", (exitCode, signal) => resolve({ exitCode, signal })));
+}
+
+async function drain(output: OutputReading, sink: FrameSink): Promise<void> {
+  const deadline = performance.now() + DRAIN_MS;
+  await Promise.race([output.streams, delay(DRAIN_MS)]);
+  let isRead = false;
+  void output.frames.then(() => {
+    isRead = true;
+  });
+  const isPatient = () => sink.isBlocked || performance.now() < Math.max(deadline, sink.lastActivity + DRAIN_MS);
+  while (!isRead && isPatient()) await Promise.race([output.frames, delay(DRAIN_MS / 10)]);
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return typeof code === "string" ? code : "unknown";
+}

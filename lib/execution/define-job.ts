@@ -1,0 +1,78 @@
+import { z } from "zod";
+import type { TenantTransaction } from "@/lib/db";
+import type { LogLevel } from "./types";
+
+export type LogContext = Readonly<Record<string, unknown>>;
+
+/** A command that is running; `rows` is empty unless rows were asked for. */
+export interface CommandRun {
+  /** Taken at the reader's pace: the command waits. Throws when the command fails. */
+  readonly rows: AsyncIterable<unknown>;
+  /** Rejects with a `CommandFailedError` when the command does not succeed. */
+  readonly result: Promise<unknown>;
+}
+
+/** What a handler works with. After the attempt is over, everything here throws. */
+export interface HandlerContext<P> {
+  readonly payload: P;
+  readonly tenantId: string;
+  readonly jobId: string;
+  readonly attempt: number;
+  /** The same for all attempts of a run: give it to other systems, so that they can tell a repetition. */
+  readonly idempotencyKey: string;
+  /** Aborted when the attempt has to stop; its `reason` says why. Whoever ignores it is left behind after the grace period. */
+  readonly signal: AbortSignal;
+  progress(percent: number, message?: string): void;
+  log(message: string): void;
+  log(level: LogLevel, message: string, context?: LogContext): void;
+  /** Runs an allow-listed command and answers its result. */
+  command(key: string, args: Readonly<Record<string, unknown>>): Promise<unknown>;
+  command(key: string, args: Readonly<Record<string, unknown>>, options: { readonly rows: true }): CommandRun;
+  /**
+   * Runs statements for this tenant in one transaction, which commits only while the job is still this attempt's: what
+   * a late attempt writes is rolled back.
+   */
+  transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T>;
+  /** The real path of something in a folder that is registered for the tenant. */
+  providerPath(providerId: string, relative: string): Promise<string>;
+}
+
+/** What a definition of this handler starts with; the super admin may change it later. */
+export interface DefinitionDefaults {
+  readonly description?: string;
+  readonly timeoutSeconds?: number;
+  readonly maxAttempts?: number;
+}
+
+export interface JobHandler {
+  readonly key: string;
+  readonly defaults: DefinitionDefaults;
+  /** JSON Schema of the payload. */
+  readonly argSchema: Readonly<Record<string, unknown>>;
+  readonly schema: z.ZodType;
+  run(ctx: HandlerContext<unknown>): Promise<unknown>;
+}
+
+export interface JobSpec<S extends z.ZodType> extends DefinitionDefaults {
+  readonly key: string;
+  /** Of the payload; must be expressible as JSON Schema. */
+  readonly schema: S;
+  run(ctx: HandlerContext<z.output<S>>): Promise<unknown>;
+}
+
+/** Defines a job that is a function of this codebase. The payload reaches `run` checked and parsed by the schema. */
+export function defineJob<S extends z.ZodType>({ key, schema, run, ...defaults }: JobSpec<S>): JobHandler {
+  return {
+    key,
+    defaults,
+    schema,
+    argSchema: jsonSchemaOf(schema),
+    run: (ctx) => run(ctx as HandlerContext<z.output<S>>),
+  };
+}
+
+/** The JSON Schema (2020-12) of what a payload may be. */
+export function jsonSchemaOf(schema: z.ZodType): Readonly<Record<string, unknown>> {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: "input", target: "draft-2020-12" });
+  return rest;
+}

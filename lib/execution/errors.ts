@@ -1,0 +1,89 @@
+import type { ErrorClass } from "./types";
+
+const NOT_RETRYABLE: ReadonlySet<ErrorClass> = new Set([
+  "validation",
+  "authentication",
+  "not_found",
+  "permission",
+  "invalid_input",
+  "command_not_allowed",
+]);
+
+/** Whether a failure of this class is worth another attempt when nobody says otherwise. */
+export function isRetryable(errorType: ErrorClass): boolean {
+  return !NOT_RETRYABLE.has(errorType);
+}
+
+export interface JobErrorOptions {
+  readonly errorType?: ErrorClass;
+  readonly retryable?: boolean;
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
+/** A failure that says what it is. Handlers throw it, or one of the classes below, to steer what follows. */
+export class JobError extends Error {
+  override readonly name: string = "JobError";
+  readonly errorType: ErrorClass;
+  readonly retryable: boolean;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(message: string, options: JobErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.errorType = options.errorType ?? "unknown";
+    this.retryable = options.retryable ?? isRetryable(this.errorType);
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** The attempt failed, and another one would fail as well. */
+export class NonRetryableError extends JobError {
+  override readonly name = "NonRetryableError";
+
+  constructor(message: string, options: Omit<JobErrorOptions, "retryable"> = {}) {
+    super(message, { ...options, retryable: false });
+  }
+}
+
+/** The other side asked to be left alone for a while; the next attempt waits at least `retryAfterSeconds`. */
+export class RateLimitedError extends JobError {
+  override readonly name = "RateLimitedError";
+
+  constructor(retryAfterSeconds: number, message = "rate limited") {
+    super(message, { errorType: "rate_limit", retryAfterSeconds });
+  }
+}
+
+/** Thrown by what runs under the fence (`ctx.transaction`) when the job belongs to somebody else by now. */
+export class LeaseLostError extends Error {
+  override readonly name = "LeaseLostError";
+
+  constructor(message = "the lease of this attempt was lost") {
+    super(message);
+  }
+}
+
+/** A command run from a handler ended otherwise than well. */
+export class CommandFailedError extends JobError {
+  override readonly name = "CommandFailedError";
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+
+  constructor(
+    message: string,
+    details: JobErrorOptions & { exitCode?: number | undefined; signal?: string | undefined },
+  ) {
+    super(message, details);
+    this.exitCode = details.exitCode;
+    this.signal = details.signal;
+  }
+}
+
+/** The attempt was told to stop or is over, so its context serves no more. */
+export class AttemptStoppedError extends Error {
+  override readonly name = "AttemptStoppedError";
+
+  constructor(reason: string) {
+    super(`the attempt was stopped: ${reason}`);
+  }
+}

@@ -1,0 +1,34 @@
+import { failure } from "./command/outcome";
+import { runCommand } from "./command/run-command";
+import { AttemptCapture } from "./output/attempt-capture";
+import { secretForms } from "./output/secret-forms";
+import type { CommandRegistry } from "./registry/registry";
+import type { Execution, RunContext } from "./types";
+
+/**
+ * Runs an allow-listed command as a job's attempt. No shell takes part, the environment is built from nothing, and
+ * when this resolves no process of the command is left. Never rejects.
+ */
+export async function executeCommand(
+  registry: CommandRegistry,
+  key: string,
+  args: unknown,
+  ctx: RunContext,
+): Promise<Execution> {
+  const secrets = secretForms(ctx.secrets);
+  const capture = new AttemptCapture(secrets, ctx);
+  const invalid = invalidLimits(ctx);
+  if (invalid) return { outcome: failure("invalid_input", invalid), output: capture.finish({}) };
+  const { outcome, process } = await runCommand(registry, { key, args, ctx, capture, secrets, rows: null });
+  return { outcome, output: capture.finish(process ?? {}) };
+}
+
+/** What is wrong with an attempt's time limits, or null. */
+export function invalidLimits({ timeoutSeconds, killGraceSeconds }: RunContext): string | null {
+  if (timeoutSeconds !== undefined && !(Number.isFinite(timeoutSeconds) && timeoutSeconds > 0)) {
+    return "the time limit must be a positive number of seconds";
+  }
+  return Number.isFinite(killGraceSeconds) && killGraceSeconds >= 0
+    ? null
+    : "the grace period must be a number of seconds";
+}

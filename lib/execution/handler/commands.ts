@@ -1,0 +1,74 @@
+import { RowChannel } from "../command/row-channel";
+import { type CommandEnd, runCommand } from "../command/run-command";
+import type { CommandRun } from "../define-job";
+import { AttemptStoppedError, CommandFailedError, LeaseLostError } from "../errors";
+import type { AttemptCapture } from "../output/attempt-capture";
+import type { SecretForms } from "../output/secret-forms";
+import type { CommandRegistry } from "../registry/registry";
+import type { RunContext } from "../types";
+
+export interface HandlerCommandsOptions {
+  readonly registry: CommandRegistry;
+  readonly ctx: RunContext;
+  readonly capture: AttemptCapture;
+  readonly secrets: SecretForms;
+}
+
+/** The commands that one handler runs. None of them outlives the attempt. */
+export class HandlerCommands {
+  readonly #options: HandlerCommandsOptions;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #end = new AbortController();
+  readonly #signal: AbortSignal;
+  /** Of the command that ended last. */
+  last: CommandEnd["process"] = null;
+
+  constructor(options: HandlerCommandsOptions) {
+    this.#options = options;
+    this.#signal = AbortSignal.any([options.ctx.signal, this.#end.signal]);
+  }
+
+  run(key: string, args: unknown, wantsRows: boolean): CommandRun {
+    const rows = new RowChannel();
+    const { timeoutSeconds: _ofTheAttempt, ...ctx } = this.#options.ctx;
+    const ended = runCommand(this.#options.registry, {
+      ...this.#options,
+      key,
+      args,
+      ctx: { ...ctx, signal: this.#signal },
+      rows: wantsRows ? rows : null,
+    });
+    const result = ended.then((end) => this.#resultOf(end));
+    result.then(
+      () => rows.end(null),
+      (error: Error) => rows.end(error),
+    );
+    // A handler may look at the rows only; their reader gets the error then.
+    result.catch(() => undefined);
+    this.#running.add(ended);
+    void ended.then(() => this.#running.delete(ended));
+    return { rows, result };
+  }
+
+  /** Stops what still runs and waits for it. */
+  async close(reason: "lease-lost" | "shutdown" = "shutdown"): Promise<void> {
+    if (this.#running.size === 0) return;
+    this.#end.abort(reason);
+    await Promise.all(this.#running);
+  }
+
+  #resultOf(end: CommandEnd): unknown {
+    if (end.process) this.last = end.process;
+    const { outcome, process } = end;
+    if (outcome.kind === "succeeded") return outcome.result;
+    if (outcome.kind === "lease_lost") throw new LeaseLostError();
+    if (outcome.kind !== "failed") throw new AttemptStoppedError(outcome.kind);
+    const { message, errorType, retryable } = outcome;
+    throw new CommandFailedError(message, {
+      errorType,
+      retryable,
+      exitCode: process?.exitCode,
+      signal: process?.signal,
+    });
+  }
+}

@@ -1,0 +1,68 @@
+import { isAbsolute } from "node:path";
+import type { TenantTransaction } from "@/lib/db";
+import type { HandlerContext, LogContext } from "../define-job";
+import { AttemptStoppedError } from "../errors";
+import { cleanMessage, cleanResult } from "../output/clean-result";
+import { shortMessage } from "../output/frames";
+import type { SecretForms } from "../output/secret-forms";
+import type { LogLevel, RunContext } from "../types";
+import type { HandlerCommands } from "./commands";
+
+export interface HandlerRun {
+  readonly ctx: RunContext;
+  readonly payload: unknown;
+  readonly secrets: SecretForms;
+  readonly signal: AbortSignal;
+  readonly commands: HandlerCommands;
+  readonly transaction: <T>(fn: (tx: TenantTransaction) => Promise<T>) => Promise<T>;
+  /** True once nobody listens to the handler any more. */
+  isOver(): boolean;
+}
+
+/** Builds what the handler sees. A handler that was left behind cannot act on the job through it. */
+export function handlerContext(run: HandlerRun): HandlerContext<unknown> {
+  const { ctx, secrets } = run;
+  const check = () => {
+    if (run.isOver()) throw new AttemptStoppedError("it is over");
+  };
+  return {
+    payload: run.payload,
+    tenantId: ctx.tenantId,
+    jobId: ctx.jobId,
+    attempt: ctx.attemptNo,
+    idempotencyKey: ctx.idempotencyKey,
+    signal: run.signal,
+    progress(percent, message) {
+      check();
+      const whole = Number.isFinite(percent) ? Math.max(0, Math.min(100, Math.round(percent))) : 0;
+      ctx.onProgress(whole, message === undefined ? null : shortMessage(cleanMessage(message, secrets)));
+    },
+    log(first: string, message?: string, context?: LogContext) {
+      check();
+      const level = message === undefined ? "info" : (first as LogLevel);
+      const cleaned = context === undefined ? undefined : (cleanResult(context, secrets) as LogContext);
+      ctx.onLog(level, cleanMessage(message ?? first, secrets), cleaned);
+    },
+    command: commandOf(run, check),
+    async transaction(fn) {
+      check();
+      run.signal.throwIfAborted();
+      return run.transaction(fn);
+    },
+    async providerPath(providerId, relative) {
+      check();
+      const path = await ctx.resolveProviderPath(providerId, relative);
+      if (!isAbsolute(path)) throw new TypeError("resolveProviderPath must answer an absolute path");
+      return path;
+    },
+  };
+}
+
+function commandOf(run: HandlerRun, check: () => void): HandlerContext<unknown>["command"] {
+  const command = (key: string, args: Readonly<Record<string, unknown>>, options?: { readonly rows: true }) => {
+    check();
+    const started = run.commands.run(key, args, options?.rows === true);
+    return options?.rows ? started : started.result;
+  };
+  return command as HandlerContext<unknown>["command"];
+}

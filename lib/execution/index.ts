@@ -1,0 +1,38 @@
+/** Runs what jobs ask for: allow-listed commands and handlers. Knows no database and no queue operations. */
+export {
+  type CommandRun,
+  type DefinitionDefaults,
+  defineJob,
+  type HandlerContext,
+  type JobHandler,
+  type JobSpec,
+  jsonSchemaOf,
+} from "./define-job";
+export {
+  AttemptStoppedError,
+  CommandFailedError,
+  isRetryable,
+  JobError,
+  type JobErrorOptions,
+  LeaseLostError,
+  NonRetryableError,
+  RateLimitedError,
+} from "./errors";
+export { executeCommand } from "./execute-command";
+export { executeHandler, type HandlerRunContext } from "./execute-handler";
+export { cleanMessage, cleanResult } from "./output/clean-result";
+export { type SecretForms, secretForms } from "./output/secret-forms";
+export { expectKind, normalizeRelative, type RootedPath, resolveInside } from "./paths";
+export { CommandRegistryError, loadCommandRegistry, type RegistryOptions } from "./registry/load";
+export type { Command, CommandRegistry } from "./registry/registry";
+export type {
+  AttemptOutput,
+  ErrorClass,
+  Execution,
+  Failure,
+  LogLevel,
+  Outcome,
+  OutputStream,
+  RunContext,
+  StopReason,
+} from "./types";

@@ -1,0 +1,153 @@
+import { MASK, maskPatterns, openPrivateKey, patternSpans, privateKeyEnd, type Span } from "./patterns";
+import type { SecretForms } from "./secret-forms";
+
+const HOLD_CHARS = 8192;
+const LONGEST_PRIVATE_KEY = 65_536;
+/** What may remain visible of a secret that the end of the output cut off. */
+const HARMLESS_PREFIX = 3;
+
+/** Masks the secrets in a text that is complete. */
+export function redactText(text: string, secrets: SecretForms): string {
+  return maskPatterns(maskSpans(text, literalSpans(text, secrets)));
+}
+
+/**
+ * Masks secrets in text that comes in pieces, wherever the pieces are cut. Complete lines pass at once; an unfinished
+ * line, the possible beginning of a secret and an unfinished private key are held back until more text decides.
+ */
+export class StreamRedactor {
+  #pending = "";
+  #insideKey = false;
+  readonly #secrets: SecretForms;
+  readonly #hold: number;
+
+  constructor(secrets: SecretForms) {
+    this.#secrets = secrets;
+    this.#hold = Math.max(HOLD_CHARS, secrets.longest);
+  }
+
+  /** Takes the next piece and returns what can be shown by now. */
+  push(text: string): string {
+    this.#pending += text;
+    if (this.#insideKey && !this.#leaveKey()) return "";
+    const boundary = lastBoundary(this.#pending);
+    if (boundary === 0 && this.#pending.length <= 2 * this.#hold) return "";
+    const cut = this.#safeCut(boundary);
+    const ready = this.#pending.slice(0, cut);
+    this.#pending = this.#pending.slice(cut);
+    return redactText(ready, this.#secrets) + this.#enterKey();
+  }
+
+  /** Returns the rest; a secret that the end cut short is masked as well. */
+  flush(): string {
+    const rest = this.#insideKey ? "" : this.#pending;
+    this.#pending = "";
+    this.#insideKey = false;
+    const key = openPrivateKey(rest);
+    if (key !== -1) return redactText(rest.slice(0, key), this.#secrets) + MASK;
+    const partial = partialStart(rest, this.#secrets);
+    const cutShort = rest.length - partial > HARMLESS_PREFIX;
+    return cutShort ? redactText(rest.slice(0, partial), this.#secrets) + MASK : redactText(rest, this.#secrets);
+  }
+
+  #safeCut(boundary: number): number {
+    const pending = this.#pending;
+    let cut = boundary;
+    let patterns: Span[] = [];
+    if (pending.length - boundary > 2 * this.#hold) {
+      cut = cutInLine(pending, pending.length - this.#hold, boundary);
+      patterns = patternSpans(pending);
+    }
+    const key = openPrivateKey(pending);
+    if (key !== -1) cut = Math.min(cut, key);
+    cut = Math.min(cut, partialStart(pending, this.#secrets));
+    return clearOf(cut, [...literalSpans(pending, this.#secrets), ...patterns]);
+  }
+
+  // A key that grows beyond all measure is not held any longer, but nothing of it is shown either.
+  #enterKey(): string {
+    if (this.#pending.length <= LONGEST_PRIVATE_KEY || openPrivateKey(this.#pending) !== 0) return "";
+    this.#insideKey = true;
+    this.#pending = this.#pending.slice(-HARMLESS_KEY_END);
+    return MASK;
+  }
+
+  #leaveKey(): boolean {
+    const end = privateKeyEnd(this.#pending);
+    if (end === -1) {
+      this.#pending = this.#pending.slice(-HARMLESS_KEY_END);
+      return false;
+    }
+    this.#insideKey = false;
+    this.#pending = this.#pending.slice(end);
+    return true;
+  }
+}
+
+// Longer than the closing line of a private key, so that a closing line cut in two is still found.
+const HARMLESS_KEY_END = 128;
+
+// A carriage return ends a state of a progress bar; those are shown as they come.
+function lastBoundary(text: string): number {
+  return Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
+}
+
+// Prefers a blank to cut at, and never cuts a character in two.
+function cutInLine(text: string, wanted: number, least: number): number {
+  for (let at = wanted; at > Math.max(least, wanted - HOLD_CHARS / 2); at -= 1) {
+    if (text[at - 1] === " " || text[at - 1] === "\t") return at;
+  }
+  const code = text.charCodeAt(wanted);
+  return code >= 0xdc00 && code <= 0xdfff ? wanted - 1 : wanted;
+}
+
+function clearOf(cut: number, spans: readonly Span[]): number {
+  let clear = cut;
+  for (let moved = true; moved; ) {
+    const straddling = spans.find((span) => span.start < clear && clear < span.end);
+    moved = straddling !== undefined;
+    if (straddling) clear = straddling.start;
+  }
+  return clear;
+}
+
+function literalSpans(text: string, { forms }: SecretForms): Span[] {
+  const spans: Span[] = [];
+  for (const form of forms) {
+    for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1)) {
+      spans.push({ start: at, end: at + form.length });
+    }
+  }
+  return spans.sort((a, b) => a.start - b.start);
+}
+
+function maskSpans(text: string, spans: readonly Span[]): string {
+  let masked = "";
+  let shown = 0;
+  let end = -1;
+  for (const span of spans) {
+    if (span.start > end) {
+      masked += (end === -1 ? "" : MASK) + text.slice(shown, span.start);
+    }
+    end = Math.max(end, span.end);
+    shown = end;
+  }
+  return (end === -1 ? "" : masked + MASK) + text.slice(shown);
+}
+
+/** Where the earliest suffix begins that could grow into a secret; the length of the text when there is none. */
+function partialStart(text: string, { forms }: SecretForms): number {
+  let earliest = text.length;
+  for (const form of forms) {
+    const head = form.slice(0, 4);
+    let at = text.indexOf(head, Math.max(0, text.length - form.length + 1));
+    while (at !== -1 && at < earliest) {
+      if (form.startsWith(text.slice(at))) earliest = at;
+      else at = text.indexOf(head, at + 1);
+    }
+    for (let length = Math.min(HARMLESS_PREFIX, text.length); length > 0; length -= 1) {
+      if (head.startsWith(text.slice(-length))) earliest = Math.min(earliest, text.length - length);
+    }
+  }
+  return earliest;
+}

@@ -1,0 +1,70 @@
+import { Buffer } from "node:buffer";
+
+/** Keeps the last `cap` bytes of a text that comes in pieces. */
+export class TailBuffer {
+  readonly #cap: number;
+  #ring: Buffer | null = null;
+  #written = 0;
+
+  constructor(cap: number) {
+    this.#cap = cap;
+  }
+
+  append(bytes: Buffer): void {
+    this.#ring ??= Buffer.alloc(this.#cap);
+    const kept = bytes.subarray(Math.max(0, bytes.length - this.#cap));
+    const at = (this.#written + bytes.length - kept.length) % this.#cap;
+    const first = kept.subarray(0, this.#cap - at);
+    first.copy(this.#ring, at);
+    kept.subarray(first.length).copy(this.#ring, 0);
+    this.#written += bytes.length;
+  }
+
+  /** The longest suffix of whole characters that fits. */
+  bytes(): Buffer {
+    if (!this.#ring) return Buffer.alloc(0);
+    if (this.#written <= this.#cap) return this.#ring.subarray(0, this.#written);
+    const at = this.#written % this.#cap;
+    const suffix = Buffer.concat([this.#ring.subarray(at), this.#ring.subarray(0, at)]);
+    return suffix.subarray(firstWholeCharacter(suffix));
+  }
+}
+
+/** Keeps the first `cap` bytes of a text that comes in pieces, cut before a character that would not fit. */
+export class HeadBuffer {
+  readonly #cap: number;
+  readonly #parts: Buffer[] = [];
+  #size = 0;
+  #full = false;
+
+  constructor(cap: number) {
+    this.#cap = cap;
+  }
+
+  append(bytes: Buffer): void {
+    if (this.#full) return;
+    const room = this.#cap - this.#size;
+    const part = bytes.length <= room ? bytes : bytes.subarray(0, wholeCharacters(bytes, room));
+    this.#full = part.length < bytes.length;
+    this.#parts.push(Buffer.from(part));
+    this.#size += part.length;
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+}
+
+const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
+
+function firstWholeCharacter(bytes: Buffer): number {
+  let at = 0;
+  while (at < 4 && isContinuation(bytes[at])) at += 1;
+  return at;
+}
+
+function wholeCharacters(bytes: Buffer, length: number): number {
+  let end = length;
+  while (end > 0 && isContinuation(bytes[end])) end -= 1;
+  return end;
+}

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { delay } from "../timer";
+
+/**
+ * The process group of a command. Signals go to the group's number only while it is known to exist: the watcher in it
+ * keeps the number taken until the group is killed, so it cannot be somebody else's by then.
+ */
+export class ProcessGroup {
+  readonly #pid: number;
+  readonly #mark: string;
+  readonly #searchesMarks: boolean;
+  #gone = false;
+
+  /** `searchesMarks`: also look for processes that left the group, by the working folder in their environment. */
+  constructor(pid: number, options: { mark: string; searchesMarks: boolean }) {
+    if (!Number.isSafeInteger(pid) || pid <= 1) throw new RangeError("not a process id");
+    this.#pid = pid;
+    this.#mark = `HOME=${options.mark}`;
+    this.#searchesMarks = options.searchesMarks;
+  }
+
+  /** Sends a signal to the whole group; a group that is gone is left alone. */
+  signal(signal: NodeJS.Signals | 0): boolean {
+    if (this.#gone) return false;
+    try {
+      process.kill(-this.#pid, signal);
+      return true;
+    } catch (error) {
+      // EPERM: something in it changed its user; the others were reached.
+      return (error as NodeJS.ErrnoException).code === "EPERM";
+    }
+  }
+
+  /** Kills until nothing is left, including what is forked meanwhile. False when something outlived `withinMs`. */
+  async kill(withinMs: number): Promise<boolean> {
+    const deadline = performance.now() + withinMs;
+    for (let wait = 1; ; wait = Math.min(wait * 2, 100)) {
+      // A container whose first process reaps nothing leaves dead members behind; they are no reason to wait.
+      const groupLeft = this.signal("SIGKILL") && (wait < 8 || hasLiveMember(this.#pid));
+      const strays = this.#searchesMarks ? killMarked(this.#mark) : 0;
+      if (!groupLeft && strays === 0) break;
+      if (performance.now() > deadline) return false;
+      await delay(wait);
+    }
+    this.#gone = true;
+    return true;
+  }
+}
+
+// Costs a look at every process of this user, so only where no namespace does it for us.
+function killMarked(mark: string): number {
+  let found = 0;
+  for (const pid of processIds()) {
+    if (pid === process.pid || !carries(pid, mark)) continue;
+    try {
+      process.kill(pid, "SIGKILL");
+      found += 1;
+    } catch {
+      // It ended by itself.
+    }
+  }
+  return found;
+}
+
+function processIds(): number[] {
+  try {
+    return readdirSync("/proc")
+      .map(Number)
+      .filter((pid) => Number.isSafeInteger(pid) && pid > 1);
+  } catch {
+    return [];
+  }
+}
+
+function carries(pid: number, mark: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1")
+      .split("\0")
+      .includes(Buffer.from(mark, "utf8").toString("latin1"));
+  } catch {
+    return false;
+  }
+}
+
+function hasLiveMember(group: number): boolean {
+  const ids = processIds();
+  return ids.length === 0 || ids.some((pid) => isLiveMember(pid, group));
+}
+
+function isLiveMember(pid: number, group: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const [state, , member] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(member) === group && state !== "Z" && state !== "X";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import type { ResourceLimits } from "./supervisor";
+
+const MIB = 1024 * 1024;
+const ROWS = {
+  cpu_seconds: ["Max cpu time", 1],
+  memory_mb: ["Max address space", MIB],
+  file_size_mb: ["Max file size", MIB],
+  open_files: ["Max open files", 1],
+  processes: ["Max processes", 1],
+} as const;
+
+/** Lowers wishes to what this process itself may have at most: asking for more would keep the command from starting. */
+export function withinOwnLimits(limits: ResourceLimits): ResourceLimits {
+  const own = ownHardLimits();
+  const entries = Object.entries(ROWS).map(([name, [row, unit]]) => {
+    const wish = limits[name as keyof ResourceLimits];
+    const most = own.get(row);
+    return [
+      name,
+      wish === undefined || most === undefined ? wish : Math.min(wish, Math.max(1, Math.floor(most / unit))),
+    ];
+  });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+function ownHardLimits(): Map<string, number> {
+  try {
+    const lines = readFileSync("/proc/self/limits", "utf8").split("\n");
+    return new Map(lines.flatMap(hardLimit));
+  } catch {
+    return new Map();
+  }
+}
+
+function hardLimit(line: string): [string, number][] {
+  const match = /^(Max [a-z ]+?)\s{2,}\S+\s+(\d+)\s/.exec(line);
+  return match?.[1] && match[2] ? [[match[1], Number(match[2])]] : [];
+}

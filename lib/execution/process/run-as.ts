@@ -1,0 +1,56 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { bareEnvironment } from "./bare-environment";
+
+/** The user that commands run as when the worker is root. */
+export interface RunAs {
+  readonly uid: number;
+  readonly gid: number;
+  readonly name: string;
+}
+
+const NOBODY: RunAs = { uid: 65_534, gid: 65_534, name: "nobody" };
+
+/** The user `nobody` when this process is root, else null: commands then run as the worker's own user. */
+export function commandUser(): RunAs | null {
+  if (process.getuid?.() !== 0) return null;
+  const line = readLines("/etc/passwd").find((entry) => entry.startsWith("nobody:"));
+  const [, , uid, gid] = line?.split(":") ?? [];
+  if (!uid || !gid || Number(uid) === 0) return NOBODY;
+  return { uid: Number(uid), gid: Number(gid), name: "nobody" };
+}
+
+function readLines(path: string): string[] {
+  try {
+    return readFileSync(path, "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}
+
+/** Whether the user can do with a path what `test` asks for: `-r` read, `-x` execute or enter. */
+export function canReach(runAs: RunAs | null, path: string, test: "-r" | "-x"): boolean {
+  const done = spawnSync("/bin/sh", ["-c", `test ${test} "$1"`, "sh", path], {
+    ...identity(runAs),
+    cwd: "/",
+    env: bareEnvironment(),
+    stdio: "ignore",
+  });
+  return done.status === 0;
+}
+
+/** Whether the user can really run a program: loading its libraries is part of that. */
+export function canRun(runAs: RunAs | null, program: string, args: readonly string[]): boolean {
+  const done = spawnSync(program, [...args], {
+    ...identity(runAs),
+    cwd: "/",
+    env: bareEnvironment(),
+    stdio: "ignore",
+    timeout: 20_000,
+  });
+  return done.status === 0;
+}
+
+function identity(runAs: RunAs | null): { uid?: number; gid?: number } {
+  return runAs ? { uid: runAs.uid, gid: runAs.gid } : {};
+}

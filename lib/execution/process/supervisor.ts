@@ -1,0 +1,89 @@
+import type { Isolation } from "./isolation";
+
+export interface ResourceLimits {
+  readonly cpu_seconds?: number | undefined;
+  readonly memory_mb?: number | undefined;
+  readonly file_size_mb?: number | undefined;
+  readonly open_files?: number | undefined;
+  readonly processes?: number | undefined;
+}
+
+export interface Supervised {
+  readonly file: string;
+  readonly args: string[];
+  readonly options: { readonly detached: true; readonly uid?: number; readonly gid?: number };
+}
+
+/** The file descriptor whose end of file means: the worker is gone. */
+export const LIFELINE_FD = 4;
+
+// The watcher waits for the end of the lifeline, which the kernel closes with the worker, however that dies. It then
+// kills what carries the job's mark in its environment (also outside the group), and last its own group, itself included.
+// It ignores the signals that ask the group to stop, and holds no descriptor that would keep the job's output open.
+const WATCH = [
+  'trap "" TERM INT HUP QUIT USR1 USR2 CHLD',
+  "exec <&4 4<&- 3>&- >/dev/null 2>&1",
+  "read -r _",
+  'if [ "$mark" != - ]; then',
+  "read -r self _ </proc/self/stat",
+  'for round in 1 2 3; do for file in $(grep -lsF "HOME=$mark" /proc/[0-9]*/environ); do',
+  `pid=\${file#/proc/}; pid=\${pid%/environ}; [ "$pid" = "$self" ] || kill -KILL "$pid"; done; done`,
+  "fi",
+  "kill -KILL 0",
+].join("\n");
+
+// Without a namespace the watcher must not be the command's child, which might wait for all its children to end.
+const IN_GROUP = `mark=$1; shift; ulimit -c 0\n( ( ${WATCH}\n) & )\nexec "$@" 4<&-`;
+// The first child after unshare is the namespace's init: when the watcher ends, the kernel kills all that is in it.
+const IN_NAMESPACE = `mark=-; shift; ulimit -c 0\n( ${WATCH}\n) &\nexec "$@" 4<&-`;
+
+/**
+ * The command line that runs a command as leader of its own process group, watched over from within. Exit code and
+ * signal of the command come through unchanged. `mark` is the job's working folder.
+ */
+export function supervised(run: {
+  isolation: Isolation;
+  command: readonly string[];
+  mark: string;
+  limits: ResourceLimits;
+}): Supervised {
+  const { isolation, command, mark, limits } = run;
+  const { namespace, unshare, setpriv, prlimit, runAs } = isolation;
+  const inner = [...dropPrivileges(setpriv, runAs), ...limitResources(prlimit, limits), ...command];
+  if (namespace && unshare) {
+    // A second unshare only forks: it waits for the command and dies of the same signal.
+    const fork = [unshare, "--fork", ...(namespace === "unshare-with-proc" ? ["--mount-proc"] : []), "--"];
+    const args = ["--pid", "--", "/bin/sh", "-c", IN_NAMESPACE, "leasehold-job", mark, ...fork, ...inner];
+    return { file: unshare, args, options: { detached: true } };
+  }
+  const user = runAs && !setpriv ? { uid: runAs.uid, gid: runAs.gid } : {};
+  return {
+    file: "/bin/sh",
+    args: ["-c", IN_GROUP, "leasehold-job", mark, ...inner],
+    options: { detached: true, ...user },
+  };
+}
+
+function dropPrivileges(setpriv: string | null, runAs: Isolation["runAs"]): string[] {
+  if (!setpriv) return [];
+  const user = runAs
+    ? [`--reuid=${runAs.uid}`, `--regid=${runAs.gid}`, "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
+    : [];
+  return [setpriv, "--no-new-privs", ...user, "--"];
+}
+
+const MIB = 1024 * 1024;
+
+function limitResources(prlimit: string | null, limits: ResourceLimits): string[] {
+  if (!prlimit) return [];
+  const options = ["--core=0"];
+  const add = (name: string, value: number | undefined) => {
+    if (value !== undefined) options.push(`--${name}=${value}`);
+  };
+  add("cpu", limits.cpu_seconds);
+  add("as", limits.memory_mb === undefined ? undefined : limits.memory_mb * MIB);
+  add("fsize", limits.file_size_mb === undefined ? undefined : limits.file_size_mb * MIB);
+  add("nofile", limits.open_files);
+  add("nproc", limits.processes);
+  return [prlimit, ...options, "--"];
+}

@@ -1,0 +1,164 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
+import { z } from "zod";
+import { describeIsolation, detectIsolation, type IsolationOptions } from "../process/isolation";
+import { withinOwnLimits } from "../process/limits";
+import { canReach, commandUser, type RunAs } from "../process/run-as";
+import { prepareWorkRoot } from "../process/work-folder";
+import { type Placement, placeScripts } from "./placement";
+import { refusedProgram, runsFirstArgument } from "./programs";
+import type { Command, CommandRegistry } from "./registry";
+import { type CommandSpec, commandSchema, KEY } from "./schema";
+import { parseTemplate, TemplateError } from "./template";
+import { type TrustedFile, trustFile, UntrustedFileError } from "./trust";
+
+export interface RegistryOptions {
+  /**
+   * A folder that the user which commands run as can enter (as root: `nobody`): the working folders of jobs lie in it,
+   * and copies of scripts where that user cannot reach the originals.
+   */
+  readonly sharedFolder: string;
+  /** Weaker isolation than the machine allows; for tests. */
+  readonly isolation?: IsolationOptions["mode"];
+}
+
+/** The registry cannot be used; the message names the file, and the entry as far as it is one. */
+export class CommandRegistryError extends Error {
+  override readonly name = "CommandRegistryError";
+}
+
+/** As many processes and threads as a user that runs nothing but jobs may have. */
+const PROCESSES_OF_OWN_USER = 1024;
+
+/**
+ * Reads the commands that this worker may run and checks that nobody but a trusted user could have put them there.
+ * Throws {@link CommandRegistryError} naming the entry that is wrong; one wrong entry refuses the whole file.
+ */
+export async function loadCommandRegistry(path: string, options: RegistryOptions): Promise<CommandRegistry> {
+  const file = await trusted(resolve(path), "the command registry");
+  const text = await readFile(file.path, "utf8");
+  const specs = parseSpecs(file.path, text);
+  const runAs = commandUser();
+  const sharedFolder = resolve(options.sharedFolder);
+  const workRoot = join(sharedFolder, "work");
+  await prepareWorkRoot(workRoot);
+  if (!canReach(runAs, workRoot, "-x")) {
+    throw new CommandRegistryError(
+      `the user ${runAs?.name} cannot enter ${workRoot}; commands need a folder that it can reach`,
+    );
+  }
+  const jobsFolder = dirname(file.path);
+  const scripts = specs.flatMap(([key, spec]) => (spec.script === undefined ? [] : [checkedScript(key, spec.script)]));
+  const placement = placeScripts({ jobsFolder, scripts, runAs, sharedFolder });
+  const launch = await detectIsolation({ runAs, ...(options.isolation ? { mode: options.isolation } : {}) });
+  const commands = new Map<string, Command>();
+  for (const [key, spec] of specs) commands.set(key, await toCommand({ key, spec }, { jobsFolder, placement, runAs }));
+  return {
+    path: file.path,
+    sha256: createHash("sha256").update(text).digest("hex"),
+    isolation: describeIsolation(launch),
+    keys: [...commands.keys()],
+    commands,
+    launch,
+    workRoot,
+  };
+}
+
+function parseSpecs(path: string, text: string): [string, CommandSpec][] {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new CommandRegistryError(`${path} is not JSON: ${(error as Error).message}`);
+  }
+  const file = z.record(z.string(), z.unknown()).safeParse(json);
+  if (!file.success) throw new CommandRegistryError(`${path} must hold one object of entries by command key`);
+  return Object.entries(file.data).map(([key, entry]) => {
+    if (!KEY.test(key)) throw new CommandRegistryError(`${path}: ${JSON.stringify(key)} is not a command key`);
+    const spec = commandSchema.safeParse(entry);
+    if (!spec.success) throw wrong(key, describeIssues(spec.error));
+    return [key, spec.data];
+  });
+}
+
+function describeIssues(error: z.ZodError): string {
+  return error.issues.map((issue) => [issue.path.join("."), issue.message].filter(Boolean).join(": ")).join("; ");
+}
+
+function wrong(key: string, problem: string): CommandRegistryError {
+  return new CommandRegistryError(`command ${key}: ${problem}`);
+}
+
+function checkedScript(key: string, script: string): string {
+  const path = normalize(script);
+  if (isAbsolute(script) || path.startsWith("..") || path !== script.replace(/^\.\//, "")) {
+    throw wrong(key, "script must be a plain path below the folder of the registry");
+  }
+  return path;
+}
+
+interface Place {
+  readonly jobsFolder: string;
+  readonly placement: Placement;
+  readonly runAs: RunAs | null;
+}
+
+async function toCommand({ key, spec }: { key: string; spec: CommandSpec }, place: Place): Promise<Command> {
+  const template = templateOf(key, spec);
+  const limits = withinOwnLimits({
+    ...spec.limits,
+    processes: spec.limits.processes ?? (place.runAs ? PROCESSES_OF_OWN_USER : undefined),
+  });
+  const checked = { key, spec: { ...spec, limits: { ...spec.limits, ...limits } }, template };
+  if (spec.script !== undefined) return { ...checked, ...(await scriptProgram(key, spec.script, place)) };
+  return { ...checked, ...(await binaryProgram(key, spec, place.runAs)) };
+}
+
+function templateOf(key: string, spec: CommandSpec): Command["template"] {
+  try {
+    return parseTemplate(spec);
+  } catch (error) {
+    if (error instanceof TemplateError) throw wrong(key, error.message);
+    throw error;
+  }
+}
+
+async function scriptProgram(key: string, script: string, place: Place): Promise<Pick<Command, "program" | "files">> {
+  const original = await trusted(join(place.jobsFolder, checkedScript(key, script)), `command ${key}: script`);
+  if (!original.path.startsWith(`${place.jobsFolder}/`))
+    throw wrong(key, "script leads out of the folder of the registry");
+  const copy = join(place.placement.scriptsRoot, checkedScript(key, script));
+  const file =
+    place.placement.scriptsRoot === place.jobsFolder ? original : await trusted(copy, `command ${key}: copied script`);
+  return { program: [place.placement.node, file.path], files: [file] };
+}
+
+async function binaryProgram(
+  key: string,
+  spec: CommandSpec,
+  runAs: RunAs | null,
+): Promise<Pick<Command, "program" | "files">> {
+  const binary = spec.binary ?? "";
+  if (!isAbsolute(binary) || normalize(binary) !== binary)
+    throw wrong(key, "binary must be an absolute path without detours");
+  const file = await trusted(binary, `command ${key}: binary`);
+  const first = spec.argv[0];
+  const refusal = refusedProgram([binary, file.path], first);
+  if (refusal) throw wrong(key, refusal);
+  if (!canReach(runAs, binary, "-x"))
+    throw wrong(key, `${binary} cannot be executed by the user ${runAs?.name ?? "of the worker"}`);
+  const script =
+    first && runsFirstArgument([binary, file.path]) ? [await trusted(first, `command ${key}: script`)] : [];
+  // Run under the name that was asked for: what a program does can depend on it.
+  return { program: [binary], files: [file, ...script] };
+}
+
+async function trusted(path: string, what: string): Promise<TrustedFile> {
+  try {
+    return await trustFile(path);
+  } catch (error) {
+    if (error instanceof UntrustedFileError) throw new CommandRegistryError(`${what}: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Isolation } from "../process/isolation";
+import type { CommandSpec } from "./schema";
+import type { Template } from "./template";
+import type { TrustedFile } from "./trust";
+
+/** One command that this worker may run. */
+export interface Command {
+  readonly key: string;
+  readonly spec: CommandSpec;
+  readonly template: Template;
+  /** What stands before the arguments: the binary, or Node and the script. */
+  readonly program: readonly string[];
+  /** The files that are run; checked again before each use. */
+  readonly files: readonly TrustedFile[];
+}
+
+/** What this worker may run, and how. Read once when the worker starts. */
+export interface CommandRegistry {
+  readonly path: string;
+  /** Of the registry file, in hex; for the worker's banner. */
+  readonly sha256: string;
+  /** Such as `pid-namespace, user nobody, no-new-privs, limits`. */
+  readonly isolation: string;
+  readonly keys: readonly string[];
+  readonly commands: ReadonlyMap<string, Command>;
+  readonly launch: Isolation;
+  /** Holds the jobs' working folders. */
+  readonly workRoot: string;
+}

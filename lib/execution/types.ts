@@ -1,0 +1,94 @@
+/** What the worker and an execution exchange. Types only. */
+
+/** Why an attempt failed; stored as `error_type`. */
+export type ErrorClass =
+  | "transient_network"
+  | "rate_limit"
+  | "temporary_resource"
+  | "timeout"
+  | "validation"
+  | "authentication"
+  | "not_found"
+  | "permission"
+  | "invalid_input"
+  | "internal"
+  | "database"
+  | "unknown"
+  | "command_not_allowed"
+  | "worker_lost";
+
+/** Why a running attempt is told to stop; the `reason` of its abort signal. */
+export type StopReason = "timeout" | "cancel" | "lease-lost" | "shutdown";
+
+export type Failure = {
+  readonly kind: "failed";
+  readonly errorType: ErrorClass;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly retryAfterSeconds?: number;
+  /** In-process handlers only; redacted. */
+  readonly stack?: string;
+};
+
+/** How an attempt ended. An execution always answers with one of these; it never rejects. */
+export type Outcome =
+  | { readonly kind: "succeeded"; readonly result: unknown }
+  | Failure
+  | { readonly kind: "timeout"; readonly message: string }
+  | { readonly kind: "canceled" }
+  | { readonly kind: "lease_lost" }
+  | { readonly kind: "released" };
+
+export type OutputStream = "stdout" | "stderr";
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** What is kept of an attempt's output: cleaned, redacted and bounded. All sizes are UTF-8 bytes of the cleaned text. */
+export interface AttemptOutput {
+  /** The first 64 KiB. */
+  readonly stdoutHead: string;
+  readonly stderrHead: string;
+  /** The last 192 KiB (all of it, when there was less). */
+  readonly stdoutTail: string;
+  readonly stderrTail: string;
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+  /** What stands in neither head nor tail, over both streams. */
+  readonly droppedBytes: number;
+  readonly pid?: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+}
+
+/** One attempt, as the worker hands it over. */
+export interface RunContext {
+  readonly jobId: string;
+  readonly tenantId: string;
+  readonly attemptNo: number;
+  /** The same for all attempts of a run, so that side effects elsewhere can be recognised as repeated. */
+  readonly idempotencyKey: string;
+  readonly payload: unknown;
+  /** Aborted with a {@link StopReason} as its `reason`. */
+  readonly signal: AbortSignal;
+  /** Between the request to stop and the kill. Not used for a lost lease, which kills at once. */
+  readonly killGraceSeconds: number;
+  /** When given, the execution also keeps this time limit itself, by the monotonic clock. */
+  readonly timeoutSeconds?: number;
+  /** Values that must not appear in output, results and error texts. Shorter than 6 characters: not masked. */
+  readonly secrets: readonly string[];
+  /** Hears of output as it comes; bounded (see `LiveOutput`). */
+  onOutput(stream: OutputStream, text: string): void;
+  /** `percent` is a whole number from 0 to 100, `message` at most 500 characters. */
+  onProgress(percent: number, message: string | null): void;
+  onLog(level: LogLevel, text: string, context?: Readonly<Record<string, unknown>>): void;
+  /** Turns a registered provider of the tenant and a path in it into a real path inside that provider's folder. */
+  resolveProviderPath(providerId: string, relative: string): Promise<string>;
+  /** Hears of each process that is started, before it can have done anything that matters to the caller. */
+  onSpawn?(pid: number): void;
+  /** Called after a command's processes are gone and before its working folder is removed. */
+  inspectFolder?(folder: string): Promise<void>;
+}
+
+export interface Execution {
+  readonly outcome: Outcome;
+  readonly output: AttemptOutput;
+}
