@@ -6,20 +6,22 @@ import { ensureRoles } from "./roles";
 
 export { MigrationError, type MigrationFailure } from "./migration-error";
 
+type Log = (line: string) => void;
+
 export interface MigrateOptions {
   /** A login that may create roles and owns the database; a direct connection or a pooler, both will do. */
   readonly adminUrl: string;
   readonly secret: string;
-  readonly log: (line: string) => void;
+  readonly log: Log;
   /** The folder of numbered SQL files; default `drizzle/migrations` under the working directory. */
   readonly folder?: string;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 4000;
 
 // Held until the end of a transaction and never longer, so a process that dies leaves no lock, and a pooler that
 // hands every transaction to another session does no harm.
-const LOCK = "select pg_advisory_xact_lock(hashtextextended('leasehold.migrate', 0))";
+const LOCK_KEY = "hashtextextended('leasehold.migrate', 0)";
 
 // A server busy with one long statement learns only by looking that its client was killed, and would keep the lock
 // until that statement ends. Windows servers cannot look.
@@ -69,7 +71,7 @@ async function applyAll(
 ): Promise<string[]> {
   const applied: string[] = [];
   for (;;) {
-    const done = await applyNext(client, files);
+    const done = await applyNext(client, files, log);
     if (!done) return applied;
     log(`applied ${done}`);
     applied.push(done);
@@ -77,11 +79,11 @@ async function applyAll(
 }
 
 /** Applies the first file that is missing, if any. Another process may have applied some since the last look. */
-async function applyNext(client: pg.Client, files: readonly Migration[]): Promise<string | null> {
+async function applyNext(client: pg.Client, files: readonly Migration[], log: Log): Promise<string | null> {
   await client.query("begin");
   try {
     await client.query(NOTICE_DEATH);
-    await client.query(LOCK);
+    await takeLock(client, log);
     await client.query("set local role leasehold_owner");
     const [next] = pendingMigrations(files, await readLedger(client));
     if (next) await apply(client, next);
@@ -93,6 +95,13 @@ async function applyNext(client: pg.Client, files: readonly Migration[]): Promis
       ? error
       : new MigrationError("failed", `Migration failed: ${(error as Error).message}`, error);
   }
+}
+
+async function takeLock(client: pg.Client, log: Log): Promise<void> {
+  const { rows } = await client.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${LOCK_KEY}) as free`);
+  if (rows[0]?.free) return;
+  log("waiting for another process that migrates");
+  await client.query(`select pg_advisory_xact_lock(${LOCK_KEY})`);
 }
 
 async function readLedger(client: pg.Client): Promise<Applied[]> {

@@ -75,21 +75,26 @@ describe("OPS-05 six processes migrate at once", () => {
     60_000,
   );
 
-  test("a process killed with -9 in the middle leaves no lock and no half of a file; the next one goes on", async () => {
-    const folder = migrationsFolder(ALL.length, {
-      [next("slow")]: "create table app.half (id integer); select pg_sleep(60);",
-    });
-    const child = startProcess(folder);
-    const sleeping = () =>
-      database.query("select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'");
-    await expect.poll(async () => (await sleeping()).length, { timeout: 20_000 }).toBe(1);
-    child.kill("SIGKILL");
-    await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0);
-    expect(await ledger()).toEqual(ALL);
-    expect(await database.query("select to_regclass('app.half') as half")).toEqual([{ half: null }]);
-    writeFileSync(path.join(folder, next("slow")), "create table app.half (id integer);");
-    expect((await migrate(options(folder))).applied).toEqual([next("slow").replace(".sql", "")]);
-  }, 60_000);
+  test.each(["SIGKILL", "SIGTERM"] as const)(
+    "OPS-03 a process ended by %s in the middle leaves no lock and no half of a file; the next one goes on",
+    async (signal) => {
+      const folder = migrationsFolder(ALL.length, {
+        [next("slow")]: "create table app.half (id integer); select pg_sleep(60);",
+      });
+      const child = startProcess(folder);
+      const sleeping = () =>
+        database.query("select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'");
+      await expect.poll(async () => (await sleeping()).length, { timeout: 20_000 }).toBe(1);
+      child.kill(signal);
+      await once(child, "close");
+      await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0);
+      expect(await ledger()).toEqual(ALL);
+      expect(await database.query("select to_regclass('app.half') as half")).toEqual([{ half: null }]);
+      writeFileSync(path.join(folder, next("slow")), "create table app.half (id integer);");
+      expect((await migrate(options(folder))).applied).toEqual([next("slow").replace(".sql", "")]);
+    },
+    60_000,
+  );
 });
 
 describe("OPS-06 ledger and schema disagree", () => {
