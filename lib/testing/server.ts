@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
@@ -25,6 +25,7 @@ const TEMPLATE = "leasehold_test_template";
 /** Boots a throw-away PostgreSQL for this run of the tests; its data folder goes with it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const home = mkdtempSync(path.join(tmpdir(), "leasehold-test-"));
+  chmodSync(home, 0o755); // under root, the server runs as another user
   const server = await startEmbedded({
     home,
     password: randomBytes(16).toString("hex"),
@@ -34,7 +35,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   });
   const stop = async () => {
     await server.stop();
-    rmSync(home, { recursive: true, force: true });
+    for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true });
   };
   try {
     project.provide("testServer", await prepareTemplate(server.adminUrl));

@@ -37,8 +37,7 @@ export function place({ home, binaries }) {
     // Not a question of reach: run it again for the real reason.
     return { dir, binDir: binaries.binDir, major: majorVersion(binaries.binDir, runAs), runAs };
   }
-  const copyHome = moved ? dir : fallbackDir(home);
-  const binDir = path.join(copyPrograms(binaries.root, copyHome), "bin");
+  const binDir = path.join(copyPrograms(binaries.root, dir), "bin");
   return { dir, binDir, major: majorVersion(binDir, runAs), runAs };
 }
 

@@ -1,0 +1,124 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { TenantRole } from "@/lib/contract";
+import type { Database } from "@/lib/db";
+import { dataDir } from "@/lib/db/embedded/index.mjs";
+import { insertProvider, listProviders } from "@/lib/tenancy/providers";
+import { newPassword, putApiKey, putMembership, putTenant, putUser } from "./people";
+import { writeSamples } from "./samples/folder";
+
+const TENANTS = { acme: "Acme Archive", globex: "Globex Media" } as const;
+type TenantSlug = keyof typeof TENANTS;
+const SLUGS = Object.keys(TENANTS) as TenantSlug[];
+
+interface Person {
+  readonly email: string;
+  readonly name: string;
+  readonly superAdmin?: boolean;
+  readonly roles: Partial<Record<TenantSlug, TenantRole>>;
+}
+
+// The member works in both tenants, which gives the tenant switcher something to switch.
+const PEOPLE = {
+  super_admin: { email: "root@leasehold.example", name: "Robin Root", superAdmin: true, roles: {} },
+  acme_admin: { email: "ada@acme.example", name: "Ada Admin", roles: { acme: "admin" } },
+  acme_member: { email: "max@acme.example", name: "Max Member", roles: { acme: "member", globex: "viewer" } },
+  acme_viewer: { email: "vera@acme.example", name: "Vera Viewer", roles: { acme: "viewer" } },
+  globex_admin: { email: "gil@globex.example", name: "Gil Globex", roles: { globex: "admin" } },
+} as const satisfies Record<string, Person>;
+type PersonName = keyof typeof PEOPLE;
+
+type Ids = Record<TenantSlug, string>;
+
+/** Tenants, people, keys and sample folders of the demo, and `demo.json` with what is needed to use them. */
+export async function seedDemo(
+  db: Database,
+  { home, log }: { home: string; log: (line: string) => void },
+): Promise<void> {
+  const file = path.join(home, "demo.json");
+  const tenants = await seedTenants(db);
+  if (existsSync(file) && describesThese(file, tenants)) return;
+  const users = await seedPeople(db, tenants);
+  const content = {
+    base_url: "",
+    tenants: Object.fromEntries(SLUGS.map((slug) => [slug, { id: tenants[slug], slug }])),
+    users: users.logins,
+    api_keys: await seedKeys(db, tenants, users.ids),
+    providers: await seedProviders(db, home),
+  };
+  writePrivate(file, `${JSON.stringify(content, null, 2)}\n`);
+  log(`Demo data written; logins are in ${file}`);
+}
+
+// A demo.json of another database must not survive, nor may a known one be replaced at each start.
+function describesThese(file: string, tenants: Ids): boolean {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")).tenants.acme.id === tenants.acme;
+  } catch {
+    return false;
+  }
+}
+
+async function seedTenants(db: Database): Promise<Ids> {
+  const pairs = await Promise.all(SLUGS.map(async (slug) => [slug, await putTenant(db, slug, TENANTS[slug])]));
+  return Object.fromEntries(pairs) as Ids;
+}
+
+async function seedPeople(db: Database, tenants: Ids) {
+  const seeded = await Promise.all(
+    (Object.entries(PEOPLE) as [PersonName, Person][]).map(async ([key, person]) => {
+      const password = newPassword();
+      const id = await putUser(db, { ...person, password });
+      for (const [slug, role] of Object.entries(person.roles) as [TenantSlug, TenantRole][]) {
+        await putMembership(db, { tenantId: tenants[slug], userId: id, role });
+      }
+      return { key, id, login: { email: person.email, password } };
+    }),
+  );
+  return {
+    ids: Object.fromEntries(seeded.map(({ key, id }) => [key, id])) as Record<PersonName, string>,
+    logins: Object.fromEntries(seeded.map(({ key, login }) => [key, login])),
+  };
+}
+
+async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, string>) {
+  const name = "demo";
+  const forTenant = { kind: "tenant", name, scopes: ["jobs:read", "jobs:write", "assets:read"] } as const;
+  return {
+    acme: await putApiKey(db, { ...forTenant, tenantId: tenants.acme, createdBy: users.acme_admin }),
+    globex: await putApiKey(db, { ...forTenant, tenantId: tenants.globex, createdBy: users.globex_admin }),
+    super_admin: await putApiKey(db, {
+      kind: "super_admin",
+      name,
+      tenantId: null,
+      scopes: ["jobs:read", "jobs:write", "assets:read", "platform:read", "platform:write"],
+      createdBy: users.super_admin,
+    }),
+    worker: await putApiKey(db, { kind: "worker", name, tenantId: null, scopes: [], createdBy: users.super_admin }),
+  };
+}
+
+async function seedProviders(db: Database, home: string) {
+  const root = path.join(dataDir(home), "providers");
+  const seeded = SLUGS.map(async (slug) => {
+    const folder = path.join(root, slug);
+    writeSamples(folder, slug === "acme" ? "large" : "small");
+    const wanted = { tenant: slug, name: "samples", kind: "folder", path: folder, createdBy: null } as const;
+    const made = await insertProvider(db, wanted);
+    const provider = typeof made === "string" ? await registered(db, slug) : made;
+    return [slug, { id: provider.id, path: provider.path }];
+  });
+  return Object.fromEntries(await Promise.all(seeded)) as Record<TenantSlug, { id: string; path: string }>;
+}
+
+async function registered(db: Database, slug: string) {
+  const found = (await listProviders(db, slug)).find(({ name }) => name === "samples");
+  if (!found) throw new Error(`the sample folder of ${slug} could not be registered`);
+  return found;
+}
+
+function writePrivate(file: string, text: string): void {
+  const half = `${file}.${process.pid}.tmp`;
+  writeFileSync(half, text, { mode: 0o600 });
+  renameSync(half, file);
+}
