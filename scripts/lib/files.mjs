@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { inRoot } from "./paths.mjs";
+import { inRoot, ROOT } from "./paths.mjs";
 
 /**
  * Writes a file whole or not at all; readers never see half of it.
@@ -30,7 +30,7 @@ export function hashSources(names, extra = []) {
   const hash = createHash("sha256");
   for (const text of [process.version, ...extra]) hash.update(`${text}\0`);
   for (const name of names) {
-    for (const file of sourceFiles(inRoot(name))) hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
+    for (const file of sourceFiles(inRoot(name))) hash.update(`${path.relative(ROOT, file)}\0`).update(readFileSync(file)).update("\0");
   }
   return hash.digest("hex");
 }

@@ -1,0 +1,14 @@
+# One image for all processes; the command chooses which one runs.
+FROM node:20-bookworm-slim AS build
+WORKDIR /app
+COPY . .
+RUN node scripts/build.mjs && npm prune --omit=dev --no-audit --no-fund
+
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 HEALTH_PORT=8080 LOG_FORMAT=json
+WORKDIR /app
+COPY --from=build /app ./
+USER node
+EXPOSE 3000 8080
+# Node itself receives the signals of `docker stop`: no shell, no npm in between.
+CMD ["node", "scripts/run.mjs", "web"]
