@@ -110,9 +110,16 @@ class ListenSession {
   }
 }
 
+/** Says goodbye, and cuts the connection when the server does not answer it in time. */
 async function endWithin(client: pg.Client, ms: number): Promise<void> {
   const stream = (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
-  const cut = setTimeout(() => stream?.destroy(), ms);
-  await client.end().catch(() => {});
-  clearTimeout(cut);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      stream?.destroy();
+      resolve();
+    }, ms);
+  });
+  await Promise.race([client.end().catch(() => {}), late]);
+  clearTimeout(timer);
 }
