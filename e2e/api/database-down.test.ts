@@ -12,7 +12,8 @@ import { expectProblem, startWeb } from "./web";
 
 const home = mkdtempSync(join(tmpdir(), "leasehold-down-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
-const boot = () => startEmbedded({ home, password: "a password of this test alone", durable: false });
+const boot = (port?: number) =>
+  startEmbedded({ home, password: "a password of this test alone", durable: false, ...(port ? { port } : {}) });
 let server = await boot();
 afterAll(() => server.stop());
 
@@ -67,7 +68,7 @@ test("a database that is down is a 503 with Retry-After within five seconds, nev
   }
   expect((await web.call("GET", "/livez")).status).toBe(200);
   expect(web.log()).not.toMatch(/"level":"(error|fatal)"/);
-  server = await boot();
+  server = await boot(server.port);
   expect(server.adminUrl("postgres")).toBe(adminUrl);
   await expect.poll(async () => (await web.call("GET", "/api/v1/assets", { key })).status, { timeout: 5000 }).toBe(200);
   expect((await web.call("GET", "/api/v1/me", { cookie })).status).toBe(200);
