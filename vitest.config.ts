@@ -2,12 +2,11 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
-const resolve = { alias: [{ find: /^@\//, replacement: root }] };
-const outside = ["**/node_modules/**", "dist/**", ".next/**", ".leasehold/**"];
+const exclude = ["**/node_modules/**", "dist/**", ".next/**", ".next-test/**", ".leasehold/**"];
 const globalSetup = ["lib/testing/server.ts"];
 
 export default defineConfig({
-  resolve,
+  resolve: { alias: [{ find: /^@\//, replacement: root }] },
   test: {
     pool: "forks",
     maxWorkers: 2,
@@ -15,16 +14,19 @@ export default defineConfig({
     hookTimeout: 60_000,
     projects: [
       {
-        resolve,
-        test: { name: "unit", include: ["**/*.test.{ts,tsx}"], exclude: [...outside, "**/*.db.test.ts", "e2e/**"] },
+        extends: true,
+        test: { name: "unit", include: ["**/*.test.{ts,tsx}"], exclude: [...exclude, "**/*.db.test.ts", "e2e/**"] },
       },
-      { resolve, test: { name: "db", include: ["**/*.db.test.ts"], exclude: [...outside, "e2e/**"], globalSetup } },
+      {
+        extends: true,
+        test: { name: "db", include: ["**/*.db.test.ts"], exclude: [...exclude, "e2e/**"], globalSetup },
+      },
       ...["api", "processes", "ui"].map((name) => ({
-        resolve,
+        extends: true as const,
         test: {
           name,
           include: [`e2e/${name}/**/*.test.ts`],
-          exclude: outside,
+          exclude,
           globalSetup,
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -2,3 +2,4 @@
 export { commandLine } from "./cluster.mjs";
 export { dataDir, makeFolder } from "./placement.mjs";
 export { crashServer, freePort, startEmbedded } from "./server.mjs";
+/** @typedef {import("./server.mjs").EmbeddedServer} EmbeddedServer */

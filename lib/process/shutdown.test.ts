@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+async function startFixture(...args: string[]) {
+  const child = spawn(process.execPath, ["--import", "tsx", "lib/process/shutdown.fixture.ts", ...args], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  children.push(child);
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    output += text;
+  });
+  // Not "close": that event stays away after disconnect().
+  const ended = Promise.all([once(child, "exit"), once(child.stdout, "end")]);
+  const exited = ended.then(([[code]]) => ({ code: code as number | null, ms: performance.now() - signalled, output }));
+  let signalled = performance.now();
+  await new Promise((resolve) => child.once("message", resolve));
+  const signal = (name: NodeJS.Signals) => {
+    signalled = performance.now();
+    child.kill(name);
+  };
+  const draining = async () => {
+    while (!output.includes("draining now")) await sleep(5);
+  };
+  return { child, exited, signal, draining };
+}
+
+describe("OPS-03 signals", () => {
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s drains, last registered first, and exits 0", async (name) => {
+    const { exited, signal } = await startFixture("50");
+    signal(name);
+    const { code, output } = await exited;
+    expect(code).toBe(0);
+    expect(output).toMatch(/draining now[\s\S]*first registered, last drained/);
+    expect(output).not.toContain("forced");
+  });
+
+  test("the same wish delivered twice within 100 ms counts once", async () => {
+    const { exited, signal, draining } = await startFixture("400");
+    signal("SIGINT");
+    await draining();
+    signal("SIGINT");
+    signal("SIGTERM");
+    expect((await exited).code).toBe(0);
+  });
+
+  test.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)("a second %s 200 ms later leaves at once with %i", async (name, code) => {
+    const { exited, signal, draining } = await startFixture("60000", "60000");
+    signal(name);
+    await draining();
+    await sleep(200);
+    signal(name);
+    const end = await exited;
+    expect(end.code).toBe(code);
+    expect(end.output).toContain("forced");
+    expect(end.ms).toBeLessThan(1000);
+  });
+
+  test("an error nobody caught leaves by force with 1", async () => {
+    const { exited } = await startFixture("0", "1000", "throw");
+    expect(await exited).toMatchObject({ code: 1, output: expect.stringContaining("nobody catches this") });
+  });
+
+  test("a drain for a reason of our own ends with the code given", async () => {
+    const { exited } = await startFixture("0", "1000", "begin");
+    expect((await exited).code).toBe(3);
+  });
+
+  test("a process whose supervisor is gone drains by itself", async () => {
+    const { child, exited } = await startFixture("10");
+    child.disconnect();
+    expect(await exited).toMatchObject({ code: 1, output: expect.stringContaining("draining now") });
+  });
+});
