@@ -13,12 +13,14 @@ async function startFixture(...args: string[]) {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
   children.push(child);
+  const { stdout } = child;
+  if (!stdout) throw new Error("no pipe");
   let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
+  stdout.setEncoding("utf8").on("data", (text) => {
     output += text;
   });
   // Not "close": that event stays away after disconnect().
-  const ended = Promise.all([once(child, "exit"), once(child.stdout, "end")]);
+  const ended = Promise.all([once(child, "exit"), once(stdout, "end")]);
   const exited = ended.then(([[code]]) => ({ code: code as number | null, ms: performance.now() - signalled, output }));
   let signalled = performance.now();
   await new Promise((resolve) => child.once("message", resolve));

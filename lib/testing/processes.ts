@@ -1,0 +1,137 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll } from "vitest";
+import type { TestDatabase } from "./database";
+
+const ROOT = process.cwd();
+const READY_WITHIN_MS = 60_000;
+const run = promisify(execFile);
+
+export type ProcessName = "web" | "worker" | "scheduler";
+
+export interface StartOptions {
+  readonly database: Pick<TestDatabase, "adminUrl" | "secret">;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface TestProcess {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** Port of the pages, or of /livez and /readyz for the others when they tell it. */
+  readonly port: number;
+  readonly url: string;
+  readonly workerId: string;
+  /** Everything it wrote so far. */
+  output(): string;
+  signal(name: NodeJS.Signals): void;
+  /** Settles when it is gone. */
+  readonly exited: Promise<ProcessEnd>;
+  /** SIGTERM, and the end. */
+  stop(): Promise<ProcessEnd>;
+}
+
+export interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+const started = new Set<ChildProcess>();
+let built: Promise<unknown> | undefined;
+let builtWithPages = false;
+
+/**
+ * Starts one of the processes from the test build against a test database and waits until it is ready. What still
+ * runs after the test file is killed.
+ */
+export async function startProcess(name: ProcessName, { database, env = {} }: StartOptions): Promise<TestProcess> {
+  await ensureTestBuild({ pages: name === "web" });
+  const program = path.join(ROOT, "dist/test", `${name}.mjs`);
+  const given = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: database.secret, PORT: "0", ...env };
+  return superviseChild(["--enable-source-maps", program], { ...plainEnvironment(), ...given });
+}
+
+/** Starts any Node program that says over its IPC channel when it is ready. */
+export async function superviseChild(args: readonly string[], env: NodeJS.ProcessEnv): Promise<TestProcess> {
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+  started.add(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  const exited = once(child, "exit").then(([code, signal]) => {
+    started.delete(child);
+    return { code, signal } as ProcessEnd;
+  });
+  const ready = await Promise.race([
+    readyMessage(child),
+    exited.then(({ code }) => Promise.reject(new Error(`ended with ${code} before it was ready:\n${output}`))),
+    sleep(READY_WITHIN_MS, null, { ref: false }).then(() => Promise.reject(new Error(`not ready in time:\n${output}`))),
+  ]);
+  const signal = (name: NodeJS.Signals) => void child.kill(name);
+  const stop = () => {
+    signal("SIGTERM");
+    return exited;
+  };
+  const port = ready.port ?? 0;
+  const url = `http://127.0.0.1:${port}`;
+  const pid = child.pid ?? 0;
+  return { child, pid, port, url, workerId: ready.workerId ?? "", output: () => output, signal, exited, stop };
+}
+
+/** Builds the test build when the sources changed since. */
+export function ensureTestBuild({ pages }: { pages: boolean }): Promise<unknown> {
+  if (!built || (pages && !builtWithPages)) {
+    builtWithPages = pages;
+    const args = [path.join(ROOT, "scripts/build.mjs"), "--test-build", ...(pages ? [] : ["--processes-only"])];
+    built = run(process.execPath, args, { cwd: ROOT, maxBuffer: 1e8 });
+  }
+  return built;
+}
+
+/** The environment of a test process: what the machine needs, and nothing that configures Leasehold. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR, LANG, npm_execpath } = process.env;
+  return {
+    PATH,
+    HOME,
+    TMPDIR,
+    LANG,
+    npm_execpath,
+    NODE_ENV: "production",
+    LEASEHOLD_TEST_BUILD: "1",
+    LOG_FORMAT: "json",
+  };
+}
+
+/** Waits until `condition` gives something else than false, null or undefined, and returns it; fails after `withinMs`. */
+export async function waitFor<T>(
+  condition: () => Promise<T> | T,
+  { withinMs = 10_000, what = "the condition" } = {},
+): Promise<NonNullable<T>> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const value = await condition();
+    if (value !== false && value !== null && value !== undefined) return value;
+    if (Date.now() > deadline) throw new Error(`${what} did not come true within ${withinMs} ms`);
+    await sleep(25);
+  }
+}
+
+function readyMessage(child: ChildProcess): Promise<{ port?: number; workerId?: string }> {
+  return new Promise((resolve) => {
+    child.on("message", (message: { type?: string }) => {
+      if (message.type === "ready") resolve(message);
+    });
+  });
+}
+
+afterAll(async () => {
+  const ends = [...started].map((child) => once(child, "exit"));
+  for (const child of started) child.kill("SIGKILL");
+  await Promise.all(ends);
+});
