@@ -124,7 +124,7 @@ export async function waitFor<T>(
 
 function readyMessage(child: ChildProcess): Promise<{ port?: number; workerId?: string }> {
   return new Promise((resolve) => {
-    child.on("message", (message: { type?: string }) => {
+    child.on("message", (message: { type?: string; port?: number; workerId?: string }) => {
       if (message.type === "ready") resolve(message);
     });
   });
