@@ -150,7 +150,7 @@ function AssetRow({ asset, folder }: { readonly asset: Asset; readonly folder: s
     <tr className="h-12 border-line border-t hover:bg-hover">
       <td className="max-w-0 px-3 sm:pl-4">
         <p className="truncate text-sm" title={asset.path}>
-          <Plain text={asset.path} />
+          <Plain oneLine text={asset.path} />
         </p>
         <p className="truncate text-muted text-xs">{folder ? <Plain text={folder} /> : " "}</p>
       </td>

@@ -34,7 +34,7 @@ export function CreatedFilter({ filters, onChange }: CreatedFilterProps) {
         align="start"
         label="Created"
         trigger={
-          <Button className="font-normal">
+          <Button className="font-normal max-sm:text-lg">
             <CalendarRange aria-hidden className="size-3.5 text-muted" />
             Created{active ? <span className="font-medium">· 1</span> : null}
             <ChevronDown aria-hidden className="size-3.5 text-muted" />

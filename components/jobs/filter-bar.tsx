@@ -26,23 +26,25 @@ const TYPING_PAUSE_MS = 250;
 export function FilterBar({ filters, onChange, definitions, queues, searchRef }: FilterBarProps) {
   return (
     <search aria-label="Filter jobs" className="flex flex-col gap-2">
-      <div className="flex flex-wrap items-center gap-2">
+      <div className="flex flex-wrap items-center gap-x-2 gap-y-1.5">
         <TextFilter value={filters.q ?? ""} onChange={onChange} inputRef={searchRef} />
-        <StatusFilter filters={filters} onChange={onChange} />
-        <Choice
-          label="Definition"
-          value={filters.definition}
-          options={definitions}
-          onChange={(definition) => onChange({ definition })}
-        />
-        <Choice
-          label="Source"
-          value={filters.source}
-          options={JOB_SOURCES}
-          onChange={(source) => onChange({ source: JOB_SOURCES.find((known) => known === source) ?? null })}
-        />
-        <Choice label="Queue" value={filters.queue} options={queues} onChange={(queue) => onChange({ queue })} />
-        <CreatedFilter filters={filters} onChange={onChange} />
+        <div className="flex items-center gap-2 p-0.5 max-sm:-mx-4 max-sm:w-screen max-sm:overflow-x-auto max-sm:px-4">
+          <StatusFilter filters={filters} onChange={onChange} />
+          <Choice
+            label="Definition"
+            value={filters.definition}
+            options={definitions}
+            onChange={(definition) => onChange({ definition })}
+          />
+          <Choice
+            label="Source"
+            value={filters.source}
+            options={JOB_SOURCES}
+            onChange={(source) => onChange({ source: JOB_SOURCES.find((known) => known === source) ?? null })}
+          />
+          <Choice label="Queue" value={filters.queue} options={queues} onChange={(queue) => onChange({ queue })} />
+          <CreatedFilter filters={filters} onChange={onChange} />
+        </div>
       </div>
       {isFiltered(filters) ? <Chips filters={filters} onChange={onChange} /> : null}
     </search>
@@ -97,7 +99,7 @@ function StatusFilter({ filters, onChange }: { readonly filters: JobFilters; rea
       align="start"
       label="Status"
       trigger={
-        <Button className="font-normal">
+        <Button className="font-normal max-sm:text-lg">
           Status{count > 0 ? <span className="tabular font-medium">· {count}</span> : null}
           <ChevronDown aria-hidden className="size-3.5 text-muted" />
         </Button>
@@ -140,7 +142,7 @@ function Choice({ label, value, options, onChange }: ChoiceProps) {
       aria-label={label}
       value={value ?? ""}
       onChange={(event) => onChange(event.target.value || null)}
-      className="field w-auto max-w-44 border-line pr-1 max-sm:max-w-[calc(50vw-1.5rem)]"
+      className="field w-auto max-w-44 shrink-0 border-line pr-1"
     >
       <option value="">{label}: any</option>
       {known.map((option) => (

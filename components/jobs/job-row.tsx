@@ -33,7 +33,7 @@ export const JobTableRow = memo(function JobTableRow({ job, tenant, dimmed, acti
         dimmed && "text-muted",
       )}
     >
-      <td className="w-32 px-3 sm:pl-4">
+      <td className="w-32 px-3 max-sm:w-28 max-sm:pr-0 sm:pl-4">
         <StatusBadge status={job.status} canceling={job.cancel_requested_at !== null} />
         {job.status === "running" && job.progress ? (
           <progress
@@ -71,7 +71,7 @@ export const JobTableRow = memo(function JobTableRow({ job, tenant, dimmed, acti
       <td className="hidden whitespace-nowrap px-3 text-right text-muted text-sm sm:table-cell">
         <Time value={job.queued_at} />
       </td>
-      <td className="w-20 px-2 sm:pr-3">
+      <td className="w-20 px-2 max-sm:w-12 sm:pr-3">
         <RowActions job={job} href={href} actions={actions} />
       </td>
     </tr>
@@ -88,10 +88,10 @@ function SecondLine({ job }: { readonly job: JobRow }) {
       </span>
       {failed ? (
         <span className="text-bad">
-          <Plain text={job.last_error ?? ""} />
+          <Plain oneLine text={job.last_error ?? ""} />
         </span>
       ) : null}
-      {!failed && message ? <Plain text={message} /> : null}
+      {!failed && message ? <Plain oneLine text={message} /> : null}
       {!failed && !message ? <span className="font-mono">{job.id}</span> : null}
     </>
   );
@@ -130,27 +130,31 @@ function RowActions({
           <Icon aria-hidden className="size-3.5" />
         </Button>
       )}
-      <Menu
-        label={`More for ${job.definition_key}`}
-        trigger={
-          <Button variant="ghost" size="icon" aria-label={`More for ${job.definition_key}`}>
-            <Ellipsis aria-hidden className="size-4" />
-          </Button>
-        }
-      >
-        <MenuItem asChild>
-          <Link href={href}>Attempts</Link>
-        </MenuItem>
-        <MenuItem asChild>
-          <Link href={`${href}?tab=output`}>Output</Link>
-        </MenuItem>
-        <MenuItem onSelect={() => copy(job.id)}>Copy id</MenuItem>
-        <MenuItem
-          onSelect={() => copy(`curl -H "Authorization: Bearer $KEY" ${window.location.origin}/api/v1/jobs/${job.id}`)}
+      <span className="max-sm:hidden">
+        <Menu
+          label={`More for ${job.definition_key}`}
+          trigger={
+            <Button variant="ghost" size="icon" aria-label={`More for ${job.definition_key}`}>
+              <Ellipsis aria-hidden className="size-4" />
+            </Button>
+          }
         >
-          Copy as curl
-        </MenuItem>
-      </Menu>
+          <MenuItem asChild>
+            <Link href={href}>Attempts</Link>
+          </MenuItem>
+          <MenuItem asChild>
+            <Link href={`${href}?tab=output`}>Output</Link>
+          </MenuItem>
+          <MenuItem onSelect={() => copy(job.id)}>Copy id</MenuItem>
+          <MenuItem
+            onSelect={() =>
+              copy(`curl -H "Authorization: Bearer $KEY" ${window.location.origin}/api/v1/jobs/${job.id}`)
+            }
+          >
+            Copy as curl
+          </MenuItem>
+        </Menu>
+      </span>
     </div>
   );
 }

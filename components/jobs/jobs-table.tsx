@@ -46,7 +46,7 @@ export function JobsTable({ rows, gone, filters, actions, heldRef, onRelease }: 
       <caption className="sr-only">Jobs, newest first</caption>
       <thead>
         <tr>
-          <th scope="col" className={`${HEAD} w-32 sm:pl-4`}>
+          <th scope="col" className={`${HEAD} w-32 max-sm:w-28 sm:pl-4`}>
             Status
           </th>
           <th scope="col" className={HEAD}>
@@ -64,7 +64,7 @@ export function JobsTable({ rows, gone, filters, actions, heldRef, onRelease }: 
           <th scope="col" aria-sort="descending" className={`${HEAD} hidden w-28 text-right sm:table-cell`}>
             Created
           </th>
-          <th scope="col" className={`${HEAD} w-20`}>
+          <th scope="col" className={`${HEAD} w-20 max-sm:w-12`}>
             <span className="sr-only">Actions</span>
           </th>
         </tr>

@@ -90,7 +90,7 @@ export function SummaryCards({ tenant, summary, filters }: SummaryCardsProps) {
               href={hrefOf(tenant, card, summary, active)}
               aria-current={active ? "true" : undefined}
               className={cn(
-                "flex h-full flex-col gap-0.5 border-transparent border-b-2 px-4 py-3 hover:bg-hover",
+                "flex h-full flex-col gap-0.5 border-transparent border-b-2 px-4 py-3 hover:bg-hover max-sm:py-2",
                 active && "border-accent bg-hover",
               )}
             >
@@ -117,7 +117,7 @@ function Figure({ card, summary }: { readonly card: Card; readonly summary: JobS
   const total = card.statuses.reduce((sum, status) => sum + summary.counts[status], 0);
   return (
     <>
-      <span className="tabular font-semibold text-2xl tracking-tight">{formatCount(total)}</span>
+      <span className="tabular font-semibold text-2xl tracking-tight max-sm:text-xl">{formatCount(total)}</span>
       <span className="tabular truncate text-muted text-xs">{card.note(summary)}</span>
     </>
   );
@@ -126,7 +126,7 @@ function Figure({ card, summary }: { readonly card: Card; readonly summary: JobS
 function FigureSkeleton() {
   return (
     <>
-      <span className="flex h-8 items-center">
+      <span className="flex h-8 items-center max-sm:h-7">
         <Skeleton className="h-5 w-12" />
       </span>
       <span className="flex h-4.5 items-center">

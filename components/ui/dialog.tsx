@@ -32,6 +32,7 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
     if (!open || !dialog || dialog.open) return;
     const before = document.activeElement;
     dialog.showModal();
+    firstControl(dialog)?.focus();
     return () => {
       dialog.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -70,6 +71,14 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
         {children}
       </div>
     </dialog>
+  );
+}
+
+// The first thing to fill in or to answer, rather than the cross that closes.
+function firstControl(dialog: HTMLDialogElement): HTMLElement | null {
+  return (
+    dialog.querySelector<HTMLElement>("input:not([type=checkbox]), select, textarea") ??
+    dialog.querySelector<HTMLElement>("footer button")
   );
 }
 

@@ -1,9 +1,15 @@
 import { Fragment } from "react";
 import { splitHidden } from "@/lib/client/hidden-characters";
 
+interface PlainProps {
+  readonly text: string;
+  /** The place has one line only, so newlines are shown as marks as well. */
+  readonly oneLine?: boolean;
+}
+
 /** Text from outside: what would be invisible or turn the reading direction is shown as a mark instead. */
-export function Plain({ text }: { readonly text: string }) {
-  const parts = splitHidden(text);
+export function Plain({ text, oneLine }: PlainProps) {
+  const parts = splitHidden(text, oneLine);
   return (
     <bdi>
       {parts.map((part, index) =>

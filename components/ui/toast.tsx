@@ -28,7 +28,10 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
     (toast: Toast) => {
       lastId.current += 1;
       const id = lastId.current;
-      setToasts((all) => [...all.slice(1 - MAX_SHOWN), { ...toast, id }]);
+      setToasts((all) => {
+        const others = all.filter((shown) => shown.title !== toast.title || shown.detail !== toast.detail);
+        return [...others.slice(1 - MAX_SHOWN), { ...toast, id }];
+      });
       setTimeout(() => dismiss(id), SHOWN_MS);
     },
     [dismiss],

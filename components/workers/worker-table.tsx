@@ -27,25 +27,22 @@ export function WorkerTable({ list }: { readonly list: WorkerList | undefined })
       <caption className="sr-only">Workers</caption>
       <thead>
         <tr>
-          <th scope="col" className={`${HEAD} w-28 sm:pl-4`}>
+          <th scope="col" className={`${HEAD} w-28 max-sm:w-24 sm:pl-4`}>
             Status
           </th>
           <th scope="col" className={HEAD}>
             Worker
           </th>
-          <th scope="col" className={`${HEAD} w-32`}>
+          <th scope="col" className={`${HEAD} w-32 max-sm:w-28`}>
             Heartbeat
           </th>
           <th scope="col" className={`${HEAD} hidden w-24 text-right sm:table-cell`}>
             Running
           </th>
-          <th scope="col" className={`${HEAD} hidden w-40 lg:table-cell`}>
+          <th scope="col" className={`${HEAD} hidden w-36 lg:table-cell`}>
             Queues
           </th>
-          <th scope="col" className={`${HEAD} hidden w-28 md:table-cell`}>
-            Isolation
-          </th>
-          <th scope="col" className={`${HEAD} hidden w-28 text-right md:table-cell`}>
+          <th scope="col" className={`${HEAD} hidden w-36 text-right md:table-cell`}>
             Process
           </th>
           <th scope="col" className={`${HEAD} hidden w-28 text-right lg:table-cell`}>
@@ -120,9 +117,10 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
           {worker.definitions.length > 0 ? `${worker.definitions.length} definitions` : "every definition"}
         </span>
       </td>
-      <td className="hidden px-3 text-muted text-sm md:table-cell">{worker.isolation}</td>
       <td className="tabular hidden whitespace-nowrap px-3 text-right text-sm md:table-cell">
-        {worker.rss_bytes === null ? "–" : formatBytes(worker.rss_bytes)}
+        <span title={`Commands run with isolation: ${worker.isolation}`}>
+          {worker.rss_bytes === null ? "–" : formatBytes(worker.rss_bytes)} · {worker.isolation}
+        </span>
         <span className="block text-muted text-xs">
           {worker.cpu_percent === null ? "" : `${worker.cpu_percent.toFixed(0)} % CPU`}
           {worker.event_loop_lag_ms === null ? "" : ` · ${worker.event_loop_lag_ms.toFixed(0)} ms lag`}
@@ -153,7 +151,7 @@ function nextMark(age: number, thresholds: WorkerList["thresholds"]): string {
   if (age <= thresholds.late_seconds) return `late at ${thresholds.late_seconds} s`;
   if (age <= thresholds.stale_seconds) return `stale at ${thresholds.stale_seconds} s`;
   if (age <= thresholds.dead_seconds) return `dead at ${thresholds.dead_seconds} s`;
-  return "its jobs are rescued";
+  return "jobs are rescued";
 }
 
 const ROWS = ["a", "b", "c"];
@@ -172,7 +170,6 @@ function Waiting() {
       </td>
       <td className="hidden px-3 sm:table-cell" />
       <td className="hidden px-3 lg:table-cell" />
-      <td className="hidden px-3 md:table-cell" />
       <td className="hidden px-3 md:table-cell" />
       <td className="hidden px-3 lg:table-cell" />
     </tr>

@@ -8,11 +8,16 @@ const HIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-/** Cuts a text into what can be seen and names (`U+202E`) for what cannot. Joiners inside emoji stay as they are. */
-export function splitHidden(text: string): TextPart[] {
+const HIDDEN_ON_ONE_LINE = new RegExp(`${HIDDEN.source}|[\\t\\n]`, "gu");
+
+/**
+ * Cuts a text into what can be seen and names (`U+202E`) for what cannot. Joiners inside emoji stay as they are. Where
+ * everything stands on one line, tabs and newlines are named too.
+ */
+export function splitHidden(text: string, oneLine = false): TextPart[] {
   const parts: TextPart[] = [];
   let from = 0;
-  for (const match of text.matchAll(HIDDEN)) {
+  for (const match of text.matchAll(oneLine ? HIDDEN_ON_ONE_LINE : HIDDEN)) {
     if (match.index > from) parts.push({ text: text.slice(from, match.index), hidden: false });
     parts.push({ text: codeName(match[0]), hidden: true });
     from = match.index + match[0].length;
