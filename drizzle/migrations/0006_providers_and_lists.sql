@@ -22,7 +22,10 @@ create table app.assets (
   sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
   media_type text not null,
   modified_at timestamptz not null,
+  -- The job that saw the file last, when, and what that job made of the row: an attempt that runs again counts the same.
   seen_in uuid not null,
+  seen_at timestamptz not null default app.now(),
+  change text not null default 'added' check (change in ('added', 'changed', 'unchanged')),
   created_at timestamptz not null default app.now(),
   updated_at timestamptz not null default app.now(),
   unique (tenant_id, provider_id, path_hash),

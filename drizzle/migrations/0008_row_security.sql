@@ -177,7 +177,7 @@ create policy worker_reads on app.providers for select to leasehold_worker using
 grant select on app.providers to leasehold_web, leasehold_worker;
 grant select, insert on app.providers to leasehold_platform;
 grant select, insert, delete on app.assets, app.lists, app.list_rows to leasehold_web;
-grant update (size, sha256, media_type, modified_at, seen_in, updated_at) on app.assets to leasehold_web;
+grant update (size, sha256, media_type, modified_at, seen_in, seen_at, change, updated_at) on app.assets to leasehold_web;
 grant update (columns, row_count, updated_at) on app.lists to leasehold_web;
 grant update (data) on app.list_rows to leasehold_web;
 

@@ -46,7 +46,7 @@ export function handlerContext(run: HandlerRun): HandlerContext<unknown> {
     command: commandOf(run, check),
     async transaction(fn) {
       check();
-      run.signal.throwIfAborted();
+      if (run.signal.aborted) throw new AttemptStoppedError(String(run.signal.reason));
       return run.transaction(fn);
     },
     async providerPath(providerId, relative) {

@@ -1,0 +1,65 @@
+import { constants, type FileHandle, open } from "node:fs/promises";
+import { z } from "zod";
+import { defineJob, type HandlerContext, JobError } from "@/lib/execution";
+import { type Reject, readRows } from "./csv-rows";
+import { finishList, type OpenList, openList, writeRows } from "./list-rows";
+
+const MOST_REJECTS = 1000;
+const CHUNK_BYTES = 256 * 1024;
+
+const payload = z.strictObject({
+  provider_id: z.uuid().describe("The registered folder that holds the file"),
+  path: z.string().min(1).max(4096).describe("The CSV file, below that folder"),
+  list: z.string().min(1).max(200).describe("The list to fill; it is made when there is none of this name"),
+});
+
+/**
+ * Fills a list from a CSV file: line by line, in bounded memory, one transaction for a batch. A row's place is its line
+ * in the file, so an attempt that runs again writes the same rows; what stood in the list before is replaced. Until the
+ * import has ended the list holds a mixture of both.
+ */
+export const importCsv = defineJob({
+  key: "import-csv",
+  description: "Fills a list from a CSV file (UTF-8, comma separated, first line names the columns).",
+  timeoutSeconds: 7200,
+  maxAttempts: 3,
+  schema: payload,
+  async run(ctx) {
+    const path = await ctx.providerPath(ctx.payload.provider_id, ctx.payload.path);
+    const file = await openRegularFile(path);
+    try {
+      return await importFile(ctx, file);
+    } finally {
+      await file.close();
+    }
+  },
+});
+
+async function importFile(ctx: HandlerContext<z.output<typeof payload>>, file: FileHandle) {
+  const { size } = await file.stat();
+  const rejects: Reject[] = [];
+  const total = { rows: 0, rejected: 0 };
+  let list: OpenList | null = null;
+  let lastLine = 1;
+  for await (const batch of readRows(file.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false }))) {
+    list ??= await ctx.transaction((tx) => openList(tx, ctx.payload.list, batch.columns));
+    const target = list;
+    await ctx.transaction((tx) => writeRows(tx, target, { batch, fromLine: lastLine }));
+    lastLine = batch.lastLine;
+    total.rows += batch.rows.length;
+    total.rejected += batch.rejects.length;
+    rejects.push(...batch.rejects.slice(0, MOST_REJECTS - rejects.length));
+    ctx.progress(size === 0 ? 100 : (100 * batch.bytesRead) / size, `${total.rows} rows`);
+  }
+  const written = list;
+  if (written) await ctx.transaction((tx) => finishList(tx, written, { rowCount: total.rows, lastLine }));
+  return { ...total, rejects };
+}
+
+// Neither follows a link nor waits for a pipe that took the file's place since its path was checked.
+async function openRegularFile(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new JobError("the path is not a file", { errorType: "invalid_input" });
+}

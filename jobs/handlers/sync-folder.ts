@@ -1,0 +1,70 @@
+import { defineJob, JobError, normalizeRelative } from "@/lib/execution";
+import { type Change, type FileRow, Inventory } from "./inventory";
+import { folderPayload } from "./payloads";
+
+const BATCH_ROWS = 500;
+
+/**
+ * Brings the inventory of a provider's folder up to date.
+ *
+ * Its figures describe what the whole job did, also when an attempt failed half-way: a row remembers what the job made
+ * of it, so a file that an earlier attempt added is counted as added by the one that ends, not as unchanged. Removal
+ * comes last, in one transaction; only if the worker dies between that commit and the end of the attempt does the next
+ * attempt find those rows gone already and count them no more.
+ *
+ * What exists but cannot be read is skipped and counted, and its row, if there is one, stays as it was. Rows of files
+ * that are gone, or became links or pipes, are removed.
+ */
+export const syncFolder = defineJob({
+  key: "sync-folder",
+  description: "Brings the inventory of a registered folder up to date: path, size, SHA-256, media type, time.",
+  timeoutSeconds: 3600,
+  maxAttempts: 3,
+  schema: folderPayload,
+  async run(ctx) {
+    const prefix = normalizeRelative(ctx.payload.path_prefix ?? "");
+    const inventory = new Inventory(ctx, { providerId: ctx.payload.provider_id, prefix });
+    await inventory.begin();
+    const args = { provider_id: ctx.payload.provider_id, ...(prefix === "" ? {} : { path_prefix: prefix }) };
+    const walk = ctx.command("walk-folder", args, { rows: true });
+    const counts: Record<Change, number> = { added: 0, changed: 0, unchanged: 0 };
+    for await (const batch of batches(walk.rows, BATCH_ROWS)) {
+      for (const [change, count] of await inventory.record(batch.map(parseRow))) counts[change] += count;
+    }
+    const { files, bytes, skipped } = parseFound(await walk.result);
+    const removed = await inventory.removeUnseen();
+    const { added, changed, unchanged } = counts;
+    return { scanned: files, added, changed, removed, unchanged, skipped, bytes };
+  },
+});
+
+async function* batches<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function parseRow(row: unknown): FileRow {
+  if (typeof row !== "object" || row === null) throw unexpected("row");
+  const fields = row as Record<string, unknown>;
+  if (typeof fields.kept === "string") return { kept: fields.kept, isFolder: fields.folder === true };
+  const { path, size, sha256, media_type: mediaType, modified_ms: modifiedMs } = fields;
+  if (typeof path !== "string" || typeof size !== "number" || typeof sha256 !== "string") throw unexpected("row");
+  if (typeof mediaType !== "string" || typeof modifiedMs !== "number") throw unexpected("row");
+  return { path, size, sha256, mediaType, modifiedMs };
+}
+
+function parseFound(result: unknown): { files: number; bytes: number; skipped: number } {
+  const { files, bytes, skipped } = (result ?? {}) as Record<string, unknown>;
+  if (typeof files !== "number" || typeof bytes !== "number" || typeof skipped !== "number") throw unexpected("result");
+  return { files, bytes, skipped };
+}
+
+function unexpected(what: string): JobError {
+  return new JobError(`walk-folder sent a ${what} of an unexpected form`, { errorType: "internal" });
+}

@@ -1,0 +1,64 @@
+// What a command tells the worker: one JSON object a line on descriptor 3.
+import { Buffer } from "node:buffer";
+import { writeSync } from "node:fs";
+
+const FRAMES_FD = 3;
+const FLUSH_CHARS = 48 * 1024;
+const PROGRESS_EVERY_MS = 500;
+
+let pending = "";
+let lastProgress = 0;
+
+/** @param {unknown} value */
+export function sayRow(value) {
+  say({ type: "row", value });
+}
+
+/** @param {unknown} value */
+export function sayResult(value) {
+  say({ type: "result", value });
+  flush();
+}
+
+/**
+ * At most twice a second; what comes in between is left out.
+ * @param {number} done
+ * @param {number} total
+ * @param {string} message
+ */
+export function sayProgress(done, total, message) {
+  const now = performance.now();
+  if (now - lastProgress < PROGRESS_EVERY_MS) return;
+  lastProgress = now;
+  say({ type: "progress", percent: total === 0 ? 0 : Math.min(100, Math.floor((100 * done) / total)), message });
+  flush();
+}
+
+/** @param {object} frame */
+function say(frame) {
+  pending += `${JSON.stringify(frame)}\n`;
+  if (pending.length >= FLUSH_CHARS) flush();
+}
+
+function flush() {
+  writeAll(FRAMES_FD, Buffer.from(pending));
+  pending = "";
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * Writes everything, waiting where the reader is slow.
+ * @param {number} fd
+ * @param {Buffer} bytes
+ */
+export function writeAll(fd, bytes) {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at);
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EAGAIN") throw error;
+      Atomics.wait(sleeper, 0, 0, 5);
+    }
+  }
+}
