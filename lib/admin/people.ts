@@ -8,12 +8,13 @@ import { type Database, type Runner, statement } from "@/lib/db";
 const PASSWORD_BYTES = 15;
 const KEY_DAYS = 365;
 
+// Parameters again instead of `excluded`: reading that needs SELECT on the hash, which this role does not have.
 const upsertUser = statement(
   "admin_upsert_user",
   `insert into app.users (email, display_name, password_hash, is_super_admin, must_change_password)
    values (lower($1), $2, $3, $4, $5)
-   on conflict (email) do update set password_hash = excluded.password_hash, is_super_admin = excluded.is_super_admin,
-     must_change_password = excluded.must_change_password, disabled_at = null, updated_at = app.now()
+   on conflict (email) do update set password_hash = $3, is_super_admin = $4, must_change_password = $5,
+     disabled_at = null, updated_at = app.now()
    returning id`,
 );
 
