@@ -27,12 +27,13 @@ const platformRoutes = guarded.filter(({ access }) => access.startsWith("platfor
 const isRead = (access: RouteAccess) => access.endsWith(":read");
 
 test("B1 no route but the open ones answers a stranger", async () => {
+  const strangers: Record<string, string>[] = [
+    {},
+    { authorization: `Bearer ${generateApiKey().key}` },
+    { cookie: "leasehold.session=x" },
+  ];
   for (const { method, path } of guarded) {
-    for (const headers of [
-      {},
-      { authorization: `Bearer ${generateApiKey().key}` },
-      { cookie: "leasehold.session=x" },
-    ]) {
+    for (const headers of strangers) {
       const answer = await web.call(method, path, { headers });
       expectProblem(answer, 401, "unauthenticated");
       expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
@@ -44,7 +45,7 @@ test("B1 a viewer reads and changes nothing; members of no tenant and of another
   const cookie = await web.login(viewer);
   const foreign = await web.login(stranger);
   for (const { method, path, access } of tenantRoutes) {
-    const answer = await web.call(method, path, { cookie, tenant: "acme" });
+    const answer = await web.call(path.endsWith("/stream") ? "HEAD" : method, path, { cookie, tenant: "acme" });
     if (!isRead(access)) expectProblem(answer, 403, "forbidden");
     else expect([200, 404], `${method} ${path}`).toContain(answer.status);
     expectProblem(await web.call(method, path, { cookie: foreign, tenant: "acme" }), 404, "not-found");

@@ -15,7 +15,8 @@ export async function builtWeb(): Promise<string> {
 
 async function build(): Promise<void> {
   const run = promisify(execFile);
-  const env = { ...process.env, NODE_ENV: "production", LEASEHOLD_TEST_BUILD: "1", NEXT_TELEMETRY_DISABLED: "1" };
+  const settings = { NODE_ENV: "production", LEASEHOLD_TEST_BUILD: "1", NEXT_TELEMETRY_DISABLED: "1" } as const;
+  const env = { ...process.env, ...settings };
   await run(process.execPath, ["node_modules/next/dist/bin/next", "build"], { env });
   const { build: bundle } = await import("esbuild");
   await bundle({

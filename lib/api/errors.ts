@@ -33,8 +33,8 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "payload-invalid": "payload-invalid",
   "payload-too-large": "payload-too-large",
   "schema-invalid": "arg-schema-invalid",
-  "value-invalid": "validation-failed",
-  "tenant-unavailable": "tenant-suspended",
+  "invalid-value": "validation-failed",
+  "tenant-suspended": "tenant-suspended",
   "not-found": "not-found",
   "state-conflict": "state-conflict",
   "dedupe-taken": "dedupe-taken",
@@ -42,7 +42,11 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
 
 function fromQueue(error: QueueError): HttpProblem {
   if (error.code === "not-found") return notFound();
-  const errors = error.detail.problems?.map((problem): ProblemError => ({ ...problem }));
+  // A schema is checked by itself, so its problems point into it; where it stands in the body is known here.
+  const at = error.code === "schema-invalid" ? "/arg_schema" : "";
+  const errors = error.detail.problems?.map(
+    ({ pointer, code, detail }): ProblemError => ({ pointer: at + pointer, code, detail }),
+  );
   return new HttpProblem(QUEUE_PROBLEMS[error.code] ?? "bad-request", {
     detail: error.message,
     ...(errors && errors.length > 0 ? { errors } : {}),

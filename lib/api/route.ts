@@ -1,9 +1,10 @@
 import * as z from "zod";
 import type { Principal } from "@/lib/auth/principal";
 import type { PlatformPermission, TenantPermission } from "@/lib/contract";
-import { type Database, type TenantTransaction, type Transaction, withTenant } from "@/lib/db";
+import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import type { Actor, TenantScope } from "@/lib/queue/types";
 import type { TenantMembership } from "@/lib/tenancy/resolve";
+import { within } from "./audited";
 import { actorOf, refuseKeyInUrl, requirePlatform, requirePrincipal, requireTenant } from "./authorize";
 import { answerOnce, idempotencyKey, requestHash, type StoredAnswer } from "./idempotency";
 import { parseBody, parseParams, parseQuery, readJson } from "./input";
@@ -45,9 +46,9 @@ export interface TenantContext<P, Q, B> extends Input<P, Q, B>, Common {
   readonly place: TenantMembership;
 }
 
-/** What the handler of a platform route gets. */
+/** What the handler of a platform route gets. With an Idempotency-Key, a transaction on `db` is the key's. */
 export interface PlatformContext<P, Q, B> extends Input<P, Q, B>, Common {
-  readonly db: Database | Transaction;
+  readonly db: Database;
 }
 
 type Answer<R> = Promise<R | Reply<R>>;
@@ -93,11 +94,13 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     const { runtime, info } = common;
     await requirePlatform(runtime, common, spec.permission);
     const input = await readInput(spec, request, { info, context });
-    const run = async (db: Database | Transaction) => toAnswer(spec, await spec.handler({ ...common, ...input, db }));
+    const run = async (db: Database) => toAnswer(spec, await spec.handler({ ...common, ...input, db }));
     const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
     if (key === null) return send(await run(runtime.platform), info);
     const repeat = { key, tenantId: null, ...identityOf(request, info, input.body) };
-    const done = await runtime.platform.transaction((tx) => answerOnce(tx, repeat, () => run(tx)));
+    const done = await runtime.platform.transaction((tx) =>
+      answerOnce(tx, repeat, () => run(within(runtime.platform, tx))),
+    );
     return send(done.answer, info, done.replayed);
   };
   return guarded(serve, { ...spec, access: spec.permission });

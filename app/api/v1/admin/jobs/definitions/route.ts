@@ -1,3 +1,4 @@
+import { auditedChange } from "@/lib/api/audited";
 import { definitionInput } from "@/lib/api/filters";
 import { Reply } from "@/lib/api/respond";
 import { platformRoute } from "@/lib/api/route";
@@ -20,8 +21,13 @@ export const POST = platformRoute({
   body: createBody,
   response: definition,
   status: 201,
-  handler: async ({ db, actor, body }) => {
-    const created = await createDefinition(db, actor, { key: body.key, ...definitionInput(body) });
+  handler: async (context) => {
+    const { actor, body } = context;
+    const created = await auditedChange(
+      context,
+      (db) => createDefinition(db, actor, { key: body.key, ...definitionInput(body) }),
+      ({ id, key }) => ({ action: "definition.created", objectKind: "definition", objectId: id, detail: { key } }),
+    );
     const headers = { location: `/api/v1/admin/jobs/definitions/${created.id}` };
     return new Reply(serializeDefinition(created), { status: 201, headers });
   },

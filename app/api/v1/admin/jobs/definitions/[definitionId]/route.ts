@@ -1,3 +1,4 @@
+import { auditedChange } from "@/lib/api/audited";
 import { definitionInput } from "@/lib/api/filters";
 import { platformRoute } from "@/lib/api/route";
 import { serializeDefinition } from "@/lib/api/serialize";
@@ -12,6 +13,20 @@ export const PATCH = platformRoute({
   params: definitionParams,
   body: updateBody,
   response: definition,
-  handler: async ({ db, actor, params, body }) =>
-    serializeDefinition(await updateDefinition(db, actor, params.definitionId, definitionInput(body))),
+  handler: async (context) => {
+    const { actor, params, body } = context;
+    const change = { id: params.definitionId, patch: definitionInput(body) };
+    const fields = Object.keys(body);
+    const changed = await auditedChange(
+      context,
+      (db) => updateDefinition(db, actor, change),
+      ({ id, key, version }) => ({
+        action: "definition.changed",
+        objectKind: "definition",
+        objectId: id,
+        detail: { key, version, fields },
+      }),
+    );
+    return serializeDefinition(changed);
+  },
 });
