@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import type { TestUser } from "@/lib/testing/accounts";
 import type { TestDatabase } from "@/lib/testing/database";
-import { builtWeb } from "./built-web";
+import { startProcess } from "@/lib/testing/processes";
 
 export interface Call {
   readonly key?: string | undefined;
@@ -24,7 +22,6 @@ export interface Answer {
 
 export interface Web {
   readonly url: string;
-  readonly process: ChildProcess;
   call(method: string, path: string, call?: Call): Promise<Answer>;
   /** Signs in through the login route and returns the Cookie header of the session. */
   login(user: TestUser): Promise<string>;
@@ -34,52 +31,13 @@ export interface Web {
   stop(): Promise<number | null>;
 }
 
-const READY_MS = 30_000;
-
-/** Starts the built front on a database of its own, and stops it after the test file. */
+/** Starts the built front on a test database; it ends with the test file. */
 export async function startWeb(database: TestDatabase, env: Record<string, string> = {}): Promise<Web> {
-  const entry = await builtWeb();
-  const child = spawn(process.execPath, ["--enable-source-maps", entry], {
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: {
-      PATH: process.env.PATH ?? "",
-      NODE_ENV: "production",
-      LEASEHOLD_TEST_BUILD: "1",
-      DATABASE_URL: database.adminUrl,
-      LEASEHOLD_SECRET: database.secret,
-      PORT: "0",
-      SHUTDOWN_GRACE_SECONDS: "3",
-      ...env,
-    },
-  });
-  let output = "";
-  child.stdout?.on("data", (chunk: Buffer) => (output += chunk));
-  child.stderr?.on("data", (chunk: Buffer) => (output += chunk));
-  const stop = () => stopChild(child);
-  afterAll(stop);
-  const port = await readyPort(child, () => output);
-  const url = `http://127.0.0.1:${port}`;
+  const process = await startProcess("web", { database, env: { SHUTDOWN_GRACE_SECONDS: "3", ...env } });
+  const { url } = process;
   const call = (method: string, path: string, options: Call = {}) => send(url, method, path, options);
-  return { url, process: child, call, login: (user) => logIn(call, user), log: () => output, stop };
-}
-
-async function readyPort(child: ChildProcess, output: () => string): Promise<number> {
-  const signal = AbortSignal.timeout(READY_MS);
-  const exited = once(child, "exit", { signal }).then(() => Promise.reject(new Error(`the front ended: ${output()}`)));
-  const [message] = (await Promise.race([once(child, "message", { signal }), exited])) as [
-    { type: string; port: number },
-  ];
-  exited.catch(() => {});
-  expect(message.type).toBe("ready");
-  return message.port;
-}
-
-async function stopChild(child: ChildProcess): Promise<number | null> {
-  if (child.exitCode === null && child.signalCode === null) {
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  }
-  return child.exitCode;
+  const stop = async () => (await process.stop()).code;
+  return { url, call, login: (user) => logIn(call, user), log: process.output, stop };
 }
 
 async function send(url: string, method: string, path: string, options: Call): Promise<Answer> {

@@ -44,12 +44,12 @@ function fromQueue(error: QueueError): HttpProblem {
   if (error.code === "not-found") return notFound();
   // A schema is checked by itself, so its problems point into it; where it stands in the body is known here.
   const at = error.code === "schema-invalid" ? "/arg_schema" : "";
-  const errors = error.detail.problems?.map(
+  const errors = error.problems.map(
     ({ pointer, code, detail }): ProblemError => ({ pointer: at + pointer, code, detail }),
   );
   return new HttpProblem(QUEUE_PROBLEMS[error.code] ?? "bad-request", {
     detail: error.message,
-    ...(errors && errors.length > 0 ? { errors } : {}),
+    ...(errors.length > 0 ? { errors } : {}),
   });
 }
 

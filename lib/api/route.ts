@@ -56,6 +56,8 @@ type Answer<R> = Promise<R | Reply<R>>;
 interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: TenantPermission;
   handler(context: TenantContext<P, Q, B>): Answer<R>;
+  /** Sends the wake-ups of a handler that ran in the transaction of an Idempotency-Key, and so could not send them. */
+  afterCommit?(db: Database): void;
 }
 
 interface PlatformSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
@@ -82,6 +84,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     if (key === null) return send(await run(runtime.web), info);
     const repeat = { key, tenantId: place.tenant.id, ...identityOf(request, info, input.body) };
     const done = await withTenant(runtime.web, place.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
+    if (!done.replayed) spec.afterCommit?.(runtime.web);
     return send(done.answer, info, done.replayed);
   };
   return guarded(serve, { ...spec, access: spec.permission });

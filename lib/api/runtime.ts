@@ -62,6 +62,11 @@ export function beginShutdown(): void {
   shutdownController().abort();
 }
 
+/** Runs `hook` when the process begins to stop. */
+export function onShutdown(hook: () => void): void {
+  shutdownSignal().addEventListener("abort", hook, { once: true });
+}
+
 function shutdownController(): AbortController {
   slots[SHUTDOWN] ??= new AbortController();
   return slots[SHUTDOWN] as AbortController;

@@ -4,6 +4,7 @@ import { notFound } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeJob, serializeJobRow } from "@/lib/api/serialize";
+import { wakeWorkers } from "@/lib/api/wake";
 import { createJob, job, jobList, jobListQuery } from "@/lib/contract";
 import { enqueueJob, getJob, listJobs } from "@/lib/queue";
 
@@ -30,6 +31,7 @@ export const POST = tenantRoute({
   body: createJob,
   response: job,
   status: 201,
+  afterCommit: wakeWorkers,
   handler: async ({ db, scope, body }) => {
     const enqueued = await enqueueJob(db, scope, newJob(body));
     const view = await getJob(db, scope, enqueued.jobId);

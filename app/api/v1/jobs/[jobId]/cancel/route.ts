@@ -1,5 +1,6 @@
 import { tenantRoute } from "@/lib/api/route";
 import { serializeJob } from "@/lib/api/serialize";
+import { wakeForCancel } from "@/lib/api/wake";
 import { cancelJob as cancelBody, job, jobParams } from "@/lib/contract";
 import { cancelJob } from "@/lib/queue";
 
@@ -11,5 +12,6 @@ export const POST = tenantRoute({
   params: jobParams,
   body: cancelBody,
   response: job,
+  afterCommit: wakeForCancel,
   handler: async ({ db, scope, params }) => serializeJob(await cancelJob(db, scope, params.jobId)),
 });

@@ -1,6 +1,7 @@
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeJob } from "@/lib/api/serialize";
+import { wakeWorkers } from "@/lib/api/wake";
 import { job, jobParams, retryJob as retryBody } from "@/lib/contract";
 import { retryJob } from "@/lib/queue";
 
@@ -12,9 +13,10 @@ export const POST = tenantRoute({
   params: jobParams,
   body: retryBody,
   response: job,
+  afterCommit: wakeWorkers,
   handler: async ({ db, scope, params, body }) => {
     const change = "payload" in body ? { payload: body.payload } : {};
-    const retried = await retryJob(db, scope, params.jobId, change);
+    const retried = await retryJob(db, scope, { jobId: params.jobId, ...change });
     if (!retried.created) return serializeJob(retried.job);
     const headers = { location: `/api/v1/jobs/${retried.job.id}` };
     return new Reply(serializeJob(retried.job), { status: 201, headers });
