@@ -14,6 +14,7 @@ const PORT_TRIES = 3;
 const DEFAULT_GRACE_SECONDS = 30;
 
 const dev = process.argv.includes("--dev");
+const testBuild = process.env.LEASEHOLD_TEST_BUILD === "1";
 const began = Date.now();
 const graceMs = Number(process.env.SHUTDOWN_GRACE_SECONDS?.trim() || DEFAULT_GRACE_SECONDS) * 1000;
 const supervisor = new Supervisor({ graceMs, onFatal: (reason) => void stopAll(1, `${reason} Stopping everything.`) });
@@ -38,29 +39,31 @@ async function start() {
   say("Leasehold");
   const { takeLock } = await import("./lib/lock.mjs");
   if (takeLock(homeFolder()) !== null) return await alreadyRunning();
+  const { choosePort } = await import("./lib/port.mjs");
+  await choosePort(host()); // a taken PORT is told now, not after a minute of building
   await ensureInstalled();
   const { build, buildPages, buildProcesses, distFolder } = await import("./lib/build.mjs");
   const { prepareDatabase } = await import("./lib/database.mjs");
   const ground = await prepareDatabase();
   server = ground.server;
   server?.exited.then(() => stopBegan || stopAll(1, "PostgreSQL ended unexpectedly. Stopping everything."));
-  await buildProcesses({});
+  await buildProcesses({ testBuild });
   const env = {
     ...process.env,
     ...ground.env,
     LEASEHOLD_HOME: homeFolder(),
     LOG_FORMAT: process.env.LOG_FORMAT || "pretty",
   };
-  await migrateAndSeed(path.join(distFolder({}), "admin.mjs"), env, ground.demo);
-  if (!dev) await buildPages({});
+  await migrateAndSeed(path.join(distFolder({ testBuild }), "admin.mjs"), env, ground.demo);
+  if (!dev) await buildPages({ testBuild });
   if (stopBegan) return;
-  const url = await startMembers(distFolder({}), env);
+  const url = await startMembers(distFolder({ testBuild }), env);
   await report(url, ground.demo);
   if (dev)
     await watch(
-      () => build({ pages: false }),
+      () => build({ testBuild, pages: false }),
       (member) => supervisor.restart(member),
-      members(distFolder({}), env),
+      members(distFolder({ testBuild }), env),
     );
 }
 
@@ -109,7 +112,7 @@ async function startWeb(dist, env) {
   const { choosePort } = await import("./lib/port.mjs");
   const args = ["--enable-source-maps", path.join(dist, "web.mjs"), ...(dev ? ["--dev"] : [])];
   for (let tries = 1; ; tries++) {
-    const port = await choosePort(env.HOST?.trim() || "127.0.0.1");
+    const port = await choosePort(host());
     const webEnv = { ...env, PORT: String(port), NODE_ENV: dev ? "development" : "production" };
     try {
       return (await supervisor.start({ name: "web", vital: true, env: webEnv, args })).port ?? port;
@@ -153,6 +156,8 @@ async function watch(rebuild, restart, background) {
     },
   );
 }
+
+const host = () => process.env.HOST?.trim() || "127.0.0.1";
 
 async function alreadyRunning() {
   const { readRuntime } = await import("./lib/runtime.mjs");

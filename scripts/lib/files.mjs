@@ -30,7 +30,11 @@ export function hashSources(names, extra = []) {
   const hash = createHash("sha256");
   for (const text of [process.version, ...extra]) hash.update(`${text}\0`);
   for (const name of names) {
-    for (const file of sourceFiles(inRoot(name))) hash.update(`${path.relative(ROOT, file)}\0`).update(readFileSync(file)).update("\0");
+    for (const file of sourceFiles(inRoot(name)))
+      hash
+        .update(`${path.relative(ROOT, file)}\0`)
+        .update(readFileSync(file))
+        .update("\0");
   }
   return hash.digest("hex");
 }

@@ -41,6 +41,7 @@ export class Supervisor {
    * @returns {Promise<{ port?: number, workerId?: string }>}
    */
   start(member) {
+    if (this.#stopping) return Promise.reject(new Unusable("stopping"));
     const child = spawn(process.execPath, member.args, {
       cwd: ROOT,
       env: member.env,

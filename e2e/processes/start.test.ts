@@ -1,0 +1,247 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
+import { hasProc, type NpmRun, npm, processesAbout, urlOf } from "@/lib/testing/installation";
+import { ensureTestBuild, waitFor } from "@/lib/testing/processes";
+
+const base = mkdtempSync(path.join(tmpdir(), "leasehold start "));
+const home = path.join(base, "data with spaces");
+const settings = { LEASEHOLD_HOME: home };
+
+const readJson = (name: string) => JSON.parse(readFileSync(path.join(home, name), "utf8"));
+const member = (name: string) => processesAbout(home).find(({ command }) => command.includes(`dist/test/${name}.mjs`));
+const nothingLeft = () =>
+  waitFor(() => processesAbout(home).length === 0, { withinMs: 8000, what: "the end of every process" });
+
+let run: NpmRun;
+let blocker: Server | undefined;
+
+async function start(env: Record<string, string> = {}): Promise<string> {
+  run = npm(["start"], { ...settings, ...env });
+  return urlOf(run);
+}
+
+async function ask(text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(readJson("runtime.json").admin_url);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+beforeAll(async () => {
+  chmodSync(base, 0o755);
+  await ensureTestBuild({ pages: true });
+});
+afterAll(() => {
+  for (const { pid } of processesAbout(base)) process.kill(pid, "SIGKILL");
+  blocker?.close();
+  rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+});
+
+// One installation, one story: each test goes on where the one before it stopped.
+describe.skipIf(!hasProc)("npm start", () => {
+  test("brings everything up beside a taken port, and prints the URL that is true", async () => {
+    blocker = createServer()
+      .on("error", () => {})
+      .listen(3000, "127.0.0.1");
+    const url = await start();
+    expect(url).not.toBe("http://127.0.0.1:3000");
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    for (const name of ["web", "worker", "scheduler"]) expect(member(name), name).toBeDefined();
+  });
+
+  test("writes the demo's logins for its owner alone, in the shape that was promised", () => {
+    expect(statSync(path.join(home, "demo.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(path.join(home, "runtime.json")).mode & 0o777).toBe(0o600);
+    const login = { email: expect.stringContaining("@"), password: expect.stringMatching(/.{16,}/) };
+    const users = ["super_admin", "acme_admin", "acme_member", "acme_viewer", "globex_admin"];
+    const provider = { id: expect.any(String), path: expect.stringMatching(/^\//) };
+    expect(readJson("demo.json")).toEqual({
+      base_url: readJson("runtime.json").web_url,
+      tenants: { acme: { id: expect.any(String), slug: "acme" }, globex: { id: expect.any(String), slug: "globex" } },
+      users: Object.fromEntries(users.map((name) => [name, login])),
+      api_keys: Object.fromEntries(
+        ["acme", "globex", "super_admin", "worker"].map((name) => [name, expect.stringMatching(/^lhk_/)]),
+      ),
+      providers: { acme: provider, globex: provider },
+    });
+    expect(
+      new Set(Object.values(readJson("demo.json").users).map((user) => (user as typeof login).password)).size,
+    ).toBe(5);
+  });
+
+  test("the demo's key opens its tenant and no other", async () => {
+    const { base_url, api_keys, tenants } = readJson("demo.json");
+    const status = async (tenant: string) => {
+      const headers = { authorization: `Bearer ${api_keys.acme}`, "x-tenant-id": tenant };
+      return (await fetch(`${base_url}/api/v1/jobs`, { headers })).status;
+    };
+    expect(await status(tenants.acme.id)).toBe(200);
+    expect([403, 404]).toContain(await status(tenants.globex.id));
+  });
+
+  test("a second one in the same folder says where the first one is", async () => {
+    const second = npm(["start"], settings);
+    expect(await second.exited).toBe(0);
+    expect(second.output()).toContain(`already running at ${readJson("runtime.json").web_url}`);
+  });
+
+  test.each(["worker", "scheduler"])(
+    "npm run %s joins it, and SIGTERM to npm drains it once, to exit 0",
+    async (name) => {
+      const joined = npm(["run", name], { ...settings, LOG_FORMAT: "json" });
+      await waitFor(() => /"health_?port":\d+/i.test(joined.output()), {
+        withinMs: 20_000,
+        what: `the banner of ${name}`,
+      });
+      joined.signal("SIGTERM");
+      expect(await joined.exited).toBe(0);
+      expect(joined.output().match(/"msg":"draining"/g)).toHaveLength(1);
+    },
+  );
+
+  test("Ctrl-C on npm run worker drains it once, to exit 0", async () => {
+    const joined = npm(["run", "worker"], { ...settings, LOG_FORMAT: "json" });
+    await waitFor(() => /"health_?port":\d+/i.test(joined.output()), { withinMs: 20_000, what: "the banner" });
+    joined.signalGroup("SIGINT");
+    expect(await joined.exited).toBe(0);
+    expect(joined.output().match(/"msg":"draining"/g)).toHaveLength(1);
+  });
+
+  test("a killed worker is started again", async () => {
+    const before = member("worker");
+    process.kill(before?.pid ?? 0, "SIGKILL");
+    const after = await waitFor(() => {
+      const found = member("worker");
+      return found && found.pid !== before?.pid ? found : null;
+    });
+    expect(after.parent).toBe(readJson("runtime.json").supervisor_pid);
+    expect(run.output()).toContain("starting it again");
+  });
+
+  test("SIGTERM to npm stops everything, and nothing survives", async () => {
+    await ask("create table public.kept as select 42 as n");
+    run.signal("SIGTERM");
+    await run.exited;
+    expect(run.output()).toMatch(/Stopped\.\s*$/);
+    await nothingLeft();
+  });
+
+  test("the second start takes at most ten seconds and keeps data and logins", async () => {
+    const { users } = readJson("demo.json");
+    const began = Date.now();
+    await start();
+    expect(Date.now() - began).toBeLessThan(10_000);
+    expect(await ask("select n from public.kept")).toEqual([{ n: 42 }]);
+    expect(readJson("demo.json").users).toEqual(users);
+    expect(await ask("select count(*)::int as n from app.tenants")).toEqual([{ n: 2 }]);
+  });
+
+  test("Ctrl-C in a terminal stops everything, workers before the database", async () => {
+    run.signalGroup("SIGINT");
+    await run.exited;
+    expect(run.output()).toMatch(/Stopped\.\s*$/);
+    expect(run.output()).not.toMatch(/ERROR|FATAL/);
+    await nothingLeft();
+  });
+
+  test("kill -9 of the supervisor leaves nothing, and the next start finds its way", async () => {
+    await start();
+    process.kill(readJson("runtime.json").supervisor_pid, "SIGKILL");
+    await run.exited;
+    await nothingLeft();
+    await start();
+    expect(await ask("select n from public.kept")).toEqual([{ n: 42 }]);
+  });
+
+  test("a worker that ends five times in a minute stops everything", async () => {
+    let last = 0;
+    for (let crash = 1; crash <= 5; crash++) {
+      const ready = () => {
+        const found = member("worker");
+        return found && found.pid !== last && run.output().split("worker is ready").length > crash ? found.pid : null;
+      };
+      last = await waitFor(ready, { withinMs: 15_000, what: `worker number ${crash}` });
+      process.kill(last, "SIGKILL");
+    }
+    expect(await run.exited).toBe(1);
+    expect(run.output()).toContain("fifth end within a minute");
+    await nothingLeft();
+  });
+
+  test.each(["web", "postgres"])("a crash of %s stops everything", async (name) => {
+    await start();
+    const victim =
+      name === "web" ? member("web") : processesAbout(home).find(({ command }) => /bin\/postgres -D/.test(command));
+    process.kill(victim?.pid ?? 0, "SIGKILL");
+    expect(await run.exited).toBe(1);
+    expect(run.output()).toMatch(/ended unexpectedly/);
+    await nothingLeft();
+  });
+
+  test("a taken PORT that was asked for is an error that names it", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => taken.once("listening", resolve));
+    const { port } = taken.address() as { port: number };
+    const refused = npm(["start"], { ...settings, PORT: String(port) });
+    expect(await refused.exited).toBe(1);
+    expect(refused.output()).toContain(`Port ${port} is taken`);
+    taken.close();
+    await nothingLeft();
+  });
+
+  test("npm run worker without anything to join says what is missing", async () => {
+    const lonely = npm(["run", "worker"], settings);
+    expect(await lonely.exited).toBe(1);
+    expect(lonely.output()).toContain("DATABASE_URL is not set");
+  });
+});
+
+describe.skipIf(!hasProc)("npm start with DATABASE_URL", () => {
+  const own = path.join(base, "own");
+  let server: EmbeddedServer;
+
+  beforeAll(async () => {
+    server = await startEmbedded({
+      home: path.join(base, "server"),
+      password: "pw",
+      durable: false,
+      pgBin: process.env.PG_BIN,
+    });
+  });
+  afterAll(() => server.stop());
+
+  test("on another machine needs LEASEHOLD_SECRET, and names it", async () => {
+    const refused = npm(["start"], {
+      LEASEHOLD_HOME: own,
+      DATABASE_URL: "postgresql://root:s3cret@db.invalid/leasehold",
+    });
+    expect(await refused.exited).toBe(1);
+    expect(refused.output()).toContain("LEASEHOLD_SECRET is required");
+    expect(refused.output()).not.toContain("s3cret");
+  });
+
+  test("on this machine makes a secret, starts no server, and seeds no demo", async () => {
+    const env = { LEASEHOLD_HOME: own, DATABASE_URL: server.adminUrl("leasehold") };
+    const started = npm(["start"], env);
+    const url = await urlOf(started);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(processesAbout(own).filter(({ command }) => command.includes("postgres -D"))).toEqual([]);
+    expect(JSON.parse(readFileSync(path.join(own, "runtime.json"), "utf8")).secret).toMatch(/.{32,}/);
+    expect(() => statSync(path.join(own, "demo.json"))).toThrow();
+
+    const seeded = npm(["run", "db:seed", "--", "--admin", "Me@Example.com"], env);
+    expect(await seeded.exited).toBe(0);
+    expect(seeded.output()).toMatch(/me@example\.com[\s\S]*One-time password:\s+\S{16,}/);
+    started.signal("SIGTERM");
+    await started.exited;
+    await waitFor(() => processesAbout(own).length === 0);
+  });
+});
