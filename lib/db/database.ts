@@ -20,7 +20,7 @@ export function openDatabase(options: OpenOptions): Database {
       connection.release();
     }
   };
-  return {
+  const database: Database = {
     role: options.role,
     run: <R extends object = Row>(statement: Statement, values?: readonly unknown[]) =>
       repeatWhile(
@@ -29,18 +29,27 @@ export function openDatabase(options: OpenOptions): Database {
         () => onConnection((connection) => connection.run<R>(statement, values)),
       ),
     orm: ormOver((config, values) => onConnection((connection) => connection.orm(config, values))),
-    transaction: <T>(fn: (tx: Transaction) => Promise<T>, { retries = 0 }: TransactionOptions = {}) =>
-      repeatWhile(
+    transaction: async <T>(fn: (tx: Transaction) => Promise<T>, { retries = 0 }: TransactionOptions = {}) => {
+      const { result, afterCommit } = await repeatWhile(
         (error) => error.undone,
         retries,
         () => onConnection((connection) => inTransaction(connection, fn)),
-      ),
+      );
+      for (const work of afterCommit) work(database);
+      return result;
+    },
     close: () => pool.close(),
     stats: () => pool.stats(),
   };
+  return database;
 }
 
-async function inTransaction<T>(connection: Connection, fn: (tx: Transaction) => Promise<T>): Promise<T> {
+type AfterCommit = (db: Database) => void;
+
+async function inTransaction<T>(
+  connection: Connection,
+  fn: (tx: Transaction) => Promise<T>,
+): Promise<{ result: T; afterCommit: readonly AfterCommit[] }> {
   const scope = new TransactionScope(connection);
   let result: T;
   try {
@@ -53,7 +62,7 @@ async function inTransaction<T>(connection: Connection, fn: (tx: Transaction) =>
   }
   scope.end();
   await commit(connection);
-  return result;
+  return { result, afterCommit: scope.afterCommit };
 }
 
 async function commit(connection: Connection): Promise<void> {
@@ -77,6 +86,7 @@ async function rollBack(connection: Connection): Promise<void> {
 /** Hands out a transaction that is dead once it ended, so that a forgotten await cannot reach the next borrower. */
 class TransactionScope {
   readonly transaction: Transaction;
+  readonly afterCommit: AfterCommit[] = [];
   #ended = false;
 
   constructor(connection: Connection) {
@@ -84,6 +94,7 @@ class TransactionScope {
       this.#ended ? Promise.reject(new DatabaseError({ kind: "other", serverMessage: "transaction is over" })) : send();
     this.transaction = {
       inTransaction: true,
+      afterCommit: (work) => void this.afterCommit.push(work),
       run: <R extends object = Row>(statement: Statement, values?: readonly unknown[]) =>
         guarded(() => connection.run<R>(statement, values)),
       orm: ormOver((config, values) => guarded(() => connection.orm(config, values))),

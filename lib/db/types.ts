@@ -26,6 +26,8 @@ export interface Runner {
 
 export interface Transaction extends Runner {
   readonly inTransaction: true;
+  /** Runs `work` with the pool once this transaction has committed, and never if it did not. For wake-ups. */
+  afterCommit(work: (db: Database) => void): void;
 }
 
 /** A transaction that sees and writes one tenant only; made by `withTenant` alone. */

@@ -9,26 +9,51 @@ export type QueueErrorCode =
   | "payload-invalid"
   | "payload-too-large"
   | "schema-invalid"
-  | "value-invalid"
-  | "tenant-unavailable"
+  | "invalid-value"
+  | "tenant-suspended"
   | "not-found"
   | "state-conflict"
   | "dedupe-taken";
 
+interface QueueErrorDetail {
+  readonly problems?: readonly Problem[];
+  /** Where the job stands, for a state-conflict. */
+  readonly current?: JobStatus;
+}
+
 /** A refusal by the queue that the caller can act on. Messages hold no values of payloads. */
 export class QueueError extends Error {
   override readonly name = "QueueError";
+  readonly problems: readonly Problem[];
+  readonly current: JobStatus | undefined;
 
   constructor(
     readonly code: QueueErrorCode,
     message: string,
-    readonly detail: { readonly problems?: readonly Problem[]; readonly current?: JobStatus } = {},
+    detail: QueueErrorDetail = {},
   ) {
     super(message);
+    this.problems = detail.problems ?? [];
+    this.current = detail.current;
   }
 }
 
-export const notFound = (): QueueError => new QueueError("not-found", "There is no such job.");
+/** The holder's lease is over or was taken: everything the caller was about to write must be dropped. */
+export class LeaseLostError extends Error {
+  override readonly name = "LeaseLostError";
 
-export const valueInvalid = (pointer: string, detail: string): QueueError =>
-  new QueueError("value-invalid", detail, { problems: [{ pointer, code: "invalid", detail }] });
+  constructor() {
+    super("The lease of this job is lost.");
+  }
+}
+
+/** Another scheduler leads by now: whatever the caller was about to write must be dropped. */
+export class TermLostError extends Error {
+  override readonly name = "TermLostError";
+
+  constructor() {
+    super("Another scheduler leads.");
+  }
+}
+
+export const jobNotFound = (): QueueError => new QueueError("not-found", "There is no such job.");

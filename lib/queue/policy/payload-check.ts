@@ -43,7 +43,8 @@ export function checkPayload(root: unknown, limits: { readonly maxBytes?: number
 
 function checkSize(root: unknown, maxBytes: number, walk: Walk): void {
   const bytes = Buffer.byteLength(JSON.stringify(root) ?? "", "utf8");
-  if (bytes > maxBytes) walk.problems.push(problem("", "too-large", `is ${bytes} bytes, at most ${maxBytes} are allowed`));
+  if (bytes > maxBytes)
+    walk.problems.push(problem("", "too-large", `is ${bytes} bytes, at most ${maxBytes} are allowed`));
 }
 
 function checkValue({ value, pointer, depth }: Visit, walk: Walk): void {
@@ -82,7 +83,9 @@ function checkContainer(visit: Visit & { readonly value: object }, walk: Walk): 
   }
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    walk.problems.push(problem(pointer, "not-json", `is a ${value.constructor?.name ?? "object"}, which JSON does not have`));
+    walk.problems.push(
+      problem(pointer, "not-json", `is a ${value.constructor?.name ?? "object"}, which JSON does not have`),
+    );
     return;
   }
   for (const [key, item] of Object.entries(value)) checkProperty(key, item, visit, walk);
@@ -107,7 +110,11 @@ function numberProblems(value: number, pointer: string): Problem[] {
   return [];
 }
 
-const problem = (pointer: string, code: string, detail: string): Problem => ({ pointer: cleanPointer(pointer), code, detail });
+const problem = (pointer: string, code: string, detail: string): Problem => ({
+  pointer: cleanPointer(pointer),
+  code,
+  detail,
+});
 
 /** A pointer is shown in an answer, so what may not be stored may not be in it either. */
 const cleanPointer = (pointer: string): string => pointer.replaceAll(NUL, "\u2400").toWellFormed();

@@ -1,0 +1,41 @@
+/** The queue: the only way in, besides types.ts and states.ts. Knows no HTTP, no page, no process environment. */
+export { LeaseLostError, QueueError, type QueueErrorCode, TermLostError } from "./errors";
+export { cancelJob } from "./operations/cancel-job";
+export { type ClaimRequest, claimJobs, startAttempts } from "./operations/claim-jobs";
+export {
+  createDefinition,
+  listDefinitions,
+  listServable,
+  loadDefinitionVersion,
+  updateDefinition,
+} from "./operations/definitions";
+export { enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
+export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
+export { describeLanes, type PolledWork, pollWork } from "./operations/poll-work";
+export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";
+export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
+export { type Retried, retryJob } from "./operations/retry-job";
+export { settleAttempts } from "./operations/settle-attempts";
+export {
+  beatTerm,
+  countDefaultPartitionRows,
+  deleteExpired,
+  ensurePartitions,
+  foldStatDeltas,
+  keepTerm,
+  pruneWorkers,
+  takeTerm,
+} from "./operations/upkeep";
+export { CHANNELS, notifyCancel, notifyChanges, notifyWork } from "./operations/wake";
+export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from "./operations/workers";
+export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";
+export { decideEnd, type ExecutionEnd } from "./policy/attempt-end";
+export { FairShare, type KnownLane, type LanePick } from "./policy/fairness";
+export { checkPayload, PAYLOAD_LIMITS } from "./policy/payload-check";
+export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
+export { getJob } from "./queries/get-job";
+export { COUNTED_JOBS, listJobs } from "./queries/list-jobs";
+export { type LogPosition, listAttempts, readLogs } from "./queries/read-output";
+export { summarizeJobs } from "./queries/summarize-jobs";
+export type * from "./types";
+export type * from "./types-worker";

@@ -1,0 +1,95 @@
+import type { Database } from "@/lib/db";
+import { decideAfterLostLease, type Random } from "../policy/retry";
+import { expiredLeasesSql, lockExpiredSql } from "../sql/rescue";
+import type { AttemptEnd, RetryStrategy } from "../types";
+import { leaseArrays } from "./claim-jobs";
+import { settleAttempts } from "./settle-attempts";
+
+interface ExpiredRow {
+  job_id: string;
+  lease_no: number;
+  tenant_id: string;
+  lane_no: number;
+  claimed_by_worker: string;
+  started: boolean;
+  attempts_spent: number;
+  reclaims: number;
+  cancel_requested: boolean;
+  max_attempts: number;
+  retry_delay_seconds: number;
+  retry_multiplier: number;
+  retry_strategy: RetryStrategy;
+  retry_max_delay_seconds: number;
+  retry_jitter: number;
+  dead_letter: boolean;
+}
+
+export interface Rescued {
+  readonly laneNos: readonly number[];
+  /** Put back into the queue. */
+  readonly rescued: number;
+  /** Ended: attempts or reclaims used up, or a cancel was requested. */
+  readonly ended: number;
+}
+
+/**
+ * Turns leases that ran out into lost attempts. The list is only a hint: each row is locked and looked at again, and the
+ * write is fenced, so a job that was renewed, settled or claimed again in between is left alone. Any number of rescuers
+ * may run at once.
+ */
+export async function rescueExpiredLeases(
+  db: Database,
+  { limit, random }: { readonly limit: number; readonly random: Random },
+): Promise<Rescued> {
+  const expired = await db.run<ExpiredRow>(expiredLeasesSql, [limit]);
+  if (expired.length === 0) return { laneNos: [], rescued: 0, ended: 0 };
+  const leases = expired.map((row) => ({ jobId: row.job_id, leaseNo: Number(row.lease_no) }));
+  return db.transaction(async (tx) => {
+    const locked = new Set(
+      (await tx.run<{ job_id: string }>(lockExpiredSql, leaseArrays(leases))).map((r) => r.job_id),
+    );
+    const lost = expired.filter((row) => locked.has(row.job_id));
+    const settled = await settleAttempts(
+      tx,
+      lost.map((row) => toEnd(row, random)),
+      true,
+    );
+    const done = new Set([...settled.settled, ...settled.canceled]);
+    const back = lost.filter((row) => done.has(row.job_id));
+    const ended = back.filter((row) => row.cancel_requested || settled.canceled.includes(row.job_id)).length;
+    return { laneNos: [...new Set(back.map((row) => row.lane_no))], rescued: back.length - ended, ended };
+  });
+}
+
+function toEnd(row: ExpiredRow, random: Random): AttemptEnd {
+  const lost = {
+    jobId: row.job_id,
+    leaseNo: Number(row.lease_no),
+    tenantId: row.tenant_id,
+    status: "worker_lost" as const,
+    spent: row.started,
+    errorType: "worker_lost",
+    errorText: `The lease of ${row.claimed_by_worker} ran out.`,
+  };
+  if (row.cancel_requested) return { ...lost, outcome: "canceled" };
+  const decision = decideAfterLostLease(
+    {
+      started: row.started,
+      attemptsSpent: row.attempts_spent,
+      maxAttempts: row.max_attempts,
+      reclaims: row.reclaims,
+      deadLetter: row.dead_letter,
+    },
+    {
+      strategy: row.retry_strategy,
+      delaySeconds: row.retry_delay_seconds,
+      multiplier: row.retry_multiplier,
+      maxDelaySeconds: row.retry_max_delay_seconds,
+      jitter: row.retry_jitter,
+    },
+    random,
+  );
+  return decision.outcome === "retry"
+    ? { ...lost, retryInSeconds: decision.delaySeconds }
+    : { ...lost, outcome: decision.outcome };
+}

@@ -1,0 +1,151 @@
+import { DatabaseError, type Runner } from "@/lib/db";
+import { cleanText, cutText } from "../policy/clean";
+import { checkPayload } from "../policy/payload-check";
+import { finishAttemptsSql, readLeasesSql, requeueAttemptsSql } from "../sql/settle-attempts";
+import type { AttemptEnd, Settled } from "../types";
+import { leaseArrays } from "./claim-jobs";
+
+const ERROR_TEXT_MAX = 16_384;
+const RESULT_MAX_BYTES = 256 * 1024;
+
+type Open = Map<string, AttemptEnd>;
+
+interface Progress {
+  readonly settled: string[];
+  readonly lost: string[];
+  readonly locked: string[];
+  readonly canceled: string[];
+}
+
+/**
+ * Records how a batch of attempts ended: runs that are over leave the live table, the others go back to the queue. Each
+ * statement is atomic, so an attempt is recorded wholly or not at all, and settling the same batch again after an
+ * unknown answer is safe: what was stored then counts as lost. Lost leases are reported, never written. One bad row
+ * never blocks the others. A job that was to be retried but has a cancel request ends as canceled.
+ */
+export async function settleAttempts(db: Runner, ends: readonly AttemptEnd[], reclaimed = false): Promise<Settled> {
+  const progress: Progress = { settled: [], lost: [], locked: [], canceled: [] };
+  const final = ends.filter((end) => end.outcome !== undefined);
+  const again = ends.filter((end) => end.outcome === undefined);
+  const left: Open = new Map();
+  await applyBatch(final, (batch) => finish(db, batch), { progress, left });
+  await applyBatch(again, (batch) => requeue(db, batch, reclaimed), { progress, left });
+  await tellLostFromLocked(db, left, progress);
+  return progress;
+}
+
+const finish = async (db: Runner, batch: readonly AttemptEnd[]): Promise<string[]> =>
+  (await db.run<{ job_id: string }>(finishAttemptsSql, [toJson(batch)])).map((row) => row.job_id);
+
+const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: boolean): Promise<string[]> =>
+  (await db.run<{ job_id: string }>(requeueAttemptsSql, [toJson(batch), reclaimed ? 1 : 0])).map((row) => row.job_id);
+
+/** Runs a batch; when the database refuses its content, halves it until the bad row stands alone and is stripped. */
+async function applyBatch(
+  batch: readonly AttemptEnd[],
+  apply: (batch: readonly AttemptEnd[]) => Promise<string[]>,
+  into: { readonly progress: Progress; readonly left: Open },
+): Promise<void> {
+  if (batch.length === 0) return;
+  try {
+    const done = new Set(await apply(batch));
+    for (const end of batch) {
+      if (done.has(end.jobId)) into.progress.settled.push(end.jobId);
+      else into.left.set(end.jobId, end);
+    }
+  } catch (error) {
+    if (!isContentRefused(error)) throw error;
+    const [first, ...others] = batch;
+    if (others.length === 0 && first && !isStripped(first)) return applyBatch([strip(first)], apply, into);
+    if (others.length === 0) throw error;
+    const middle = batch.length >> 1;
+    await applyBatch(batch.slice(0, middle), apply, into);
+    await applyBatch(batch.slice(middle), apply, into);
+  }
+}
+
+const isContentRefused = (error: unknown): boolean =>
+  error instanceof DatabaseError && (error.kind === "invalid" || error.kind === "other" || error.kind === "conflict");
+
+const isStripped = (end: AttemptEnd): boolean =>
+  end.output === undefined && end.result === undefined && end.errorText === undefined;
+
+/** The bare fact of the end, for a row whose details cannot be stored. */
+function strip({ jobId, leaseNo, tenantId, status, spent, outcome, retryInSeconds }: AttemptEnd): AttemptEnd {
+  return {
+    jobId,
+    leaseNo,
+    tenantId,
+    status,
+    spent,
+    errorType: "internal",
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(retryInSeconds === undefined ? {} : { retryInSeconds }),
+  };
+}
+
+/** What neither statement took: lost, locked by an enqueuing caller, or kept back by a cancel request. */
+async function tellLostFromLocked(db: Runner, left: Open, progress: Progress): Promise<void> {
+  if (left.size === 0) return;
+  const ends = [...left.values()];
+  const held = await db.run<{ job_id: string; cancel_requested: boolean }>(readLeasesSql, leaseArrays(ends));
+  const cancel = held.filter((row) => row.cancel_requested && left.get(row.job_id)?.outcome === undefined);
+  const canceled = new Set(
+    await finishAsCanceled(
+      db,
+      cancel.flatMap((row) => left.get(row.job_id) ?? []),
+    ),
+  );
+  const stillHeld = new Set(held.map((row) => row.job_id));
+  for (const { jobId } of ends) {
+    if (canceled.has(jobId)) progress.canceled.push(jobId);
+    else (stillHeld.has(jobId) ? progress.locked : progress.lost).push(jobId);
+  }
+}
+
+async function finishAsCanceled(db: Runner, ends: readonly AttemptEnd[]): Promise<string[]> {
+  return ends.length === 0
+    ? []
+    : finish(
+        db,
+        ends.map((end) => ({ ...end, outcome: "canceled" as const })),
+      );
+}
+
+function toJson(batch: readonly AttemptEnd[]): string {
+  return JSON.stringify(
+    batch.map((end) => ({
+      job_id: end.jobId,
+      lease_no: end.leaseNo,
+      status: end.status,
+      outcome: end.outcome,
+      retry_in_seconds: end.retryInSeconds,
+      spent: end.spent,
+      error_type: end.errorType,
+      error_text: end.errorText === undefined ? undefined : cutText(cleanText(end.errorText), ERROR_TEXT_MAX),
+      ...storableResult(end.result),
+      ...outputColumns(end),
+    })),
+  );
+}
+
+/** A result that cannot be stored exactly is left out and said so; the job has still succeeded. */
+function storableResult(result: unknown): { result?: unknown } {
+  if (result === undefined) return {};
+  const problems = checkPayload(result, { maxBytes: RESULT_MAX_BYTES });
+  return { result: problems.length === 0 ? result : { $not_stored: problems[0]?.detail ?? "is not JSON" } };
+}
+
+function outputColumns({ output }: AttemptEnd): Record<string, unknown> {
+  if (output === undefined) return {};
+  return {
+    pid: output.pid,
+    exit_code: output.exitCode,
+    signal: output.signal,
+    stdout_tail: output.stdoutTail === undefined ? undefined : cleanText(output.stdoutTail),
+    stderr_tail: output.stderrTail === undefined ? undefined : cleanText(output.stderrTail),
+    stdout_bytes: output.stdoutBytes,
+    stderr_bytes: output.stderrBytes,
+    dropped_bytes: output.droppedBytes,
+  };
+}

@@ -1,0 +1,129 @@
+import { QueueError } from "../errors";
+import type { NewJob, Problem } from "../types";
+import type { PayloadValidator } from "./arg-schema";
+import { checkPayload } from "./payload-check";
+
+const METADATA_MAX_BYTES = 16 * 1024;
+
+/** Bounds of the numbers that a job may set for itself; the same as the CHECKs of app.jobs. */
+export const JOB_BOUNDS = {
+  priority: [1, 1000],
+  maxAttempts: [1, 100],
+  timeoutSeconds: [1, 604_800],
+  retryDelaySeconds: [0, 86_400],
+  retryMultiplier: [1, 10],
+} as const;
+
+const WHOLE: ReadonlySet<string> = new Set(["priority", "maxAttempts", "timeoutSeconds"]);
+const MAX_TEXT = { correlationId: 200, sourceRef: 500, dedupeKey: 512 } as const;
+const MAX_TAGS = 20;
+const MAX_TAG_LENGTH = 100;
+const WINDOW_MAX_SECONDS = 366 * 24 * 3600;
+
+/**
+ * Refuses a job that could not be stored or run as it was asked for; every problem has a pointer with API field names.
+ * @throws QueueError payload-too-large, payload-invalid, invalid-value
+ */
+export function checkNewJob(
+  job: NewJob,
+  { at, validate }: { readonly at: string; readonly validate: PayloadValidator },
+): void {
+  const payload = job.payload ?? {};
+  const unstorable = checkPayload(payload);
+  if (unstorable.some((problem) => problem.code === "too-large"))
+    refuse("payload-too-large", unstorable, `${at}/payload`);
+  if (unstorable.length > 0) refuse("payload-invalid", unstorable, `${at}/payload`);
+  // As it will be stored: a Date is its ISO string by then.
+  const mismatches = validate(JSON.parse(JSON.stringify(payload)));
+  if (mismatches.length > 0) refuse("payload-invalid", mismatches, `${at}/payload`);
+  const problems = [
+    ...numberProblems(job),
+    ...textProblems(job),
+    ...timeProblems(job),
+    ...dedupeProblems(job),
+    ...metadataProblems(job),
+  ];
+  if (problems.length > 0) refuse("invalid-value", problems, at);
+}
+
+function refuse(
+  code: "payload-too-large" | "payload-invalid" | "invalid-value",
+  found: readonly Problem[],
+  at: string,
+): never {
+  const problems = found.map((problem) => ({ ...problem, pointer: `${at}${problem.pointer}` }));
+  throw new QueueError(code, code === "invalid-value" ? "The job is not valid." : "The payload is not valid.", {
+    problems,
+  });
+}
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const problem = (field: string, code: string, detail: string): Problem => ({
+  pointer: `/${snake(field)}`,
+  code,
+  detail,
+});
+
+function numberProblems(job: NewJob): Problem[] {
+  return Object.entries(JOB_BOUNDS).flatMap(([field, [min, max]]) => {
+    const value = job[field as keyof typeof JOB_BOUNDS];
+    if (value === undefined) return [];
+    if (!Number.isFinite(value) || value < min || value > max)
+      return [problem(field, "range", `must be from ${min} to ${max}`)];
+    return WHOLE.has(field) && !Number.isInteger(value) ? [problem(field, "type", "must be a whole number")] : [];
+  });
+}
+
+function textProblems(job: NewJob): Problem[] {
+  const texts = Object.entries(MAX_TEXT).flatMap(([field, max]) => {
+    const value = job[field as keyof typeof MAX_TEXT];
+    if (value === undefined) return [];
+    if (value.length === 0 || value.length > max) return [problem(field, "length", `must have 1 to ${max} characters`)];
+    return checkPayload(value).map((found) => ({ ...found, pointer: `/${snake(field)}` }));
+  });
+  return [...texts, ...tagProblems(job.tags ?? [])];
+}
+
+function tagProblems(tags: readonly string[]): Problem[] {
+  if (tags.length > MAX_TAGS) return [problem("tags", "length", `must have at most ${MAX_TAGS} entries`)];
+  const badLength = tags.flatMap((tag, index) =>
+    tag.length === 0 || tag.length > MAX_TAG_LENGTH
+      ? [problem(`tags/${index}`, "length", `must have 1 to ${MAX_TAG_LENGTH} characters`)]
+      : [],
+  );
+  return [...badLength, ...checkPayload(tags).map((found) => ({ ...found, pointer: `/tags${found.pointer}` }))];
+}
+
+const isStorableDate = (date: Date): boolean =>
+  !Number.isNaN(date.getTime()) && date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999;
+
+function timeProblems(job: NewJob): Problem[] {
+  const bad = (["scheduledFor", "expiresAt"] as const).filter((field) => {
+    const value = job[field];
+    return value !== undefined && !isStorableDate(value);
+  });
+  if (bad.length > 0) return bad.map((field) => problem(field, "date", "must be a time from 1970 to 9999"));
+  return job.expiresAt && job.scheduledFor && job.expiresAt <= job.scheduledFor
+    ? [problem("expiresAt", "order", "must be after scheduled_for")]
+    : [];
+}
+
+function dedupeProblems({ dedupe, dedupeKey }: NewJob): Problem[] {
+  if (dedupe === undefined) return [];
+  if (dedupeKey === undefined) return [problem("dedupeKey", "required", "is required with dedupe")];
+  const seconds = dedupe.windowSeconds;
+  if (dedupe.mode !== "window")
+    return seconds === undefined ? [] : [problem("dedupe/windowSeconds", "unexpected", "is only for mode window")];
+  const fits = seconds !== undefined && Number.isInteger(seconds) && seconds >= 1 && seconds <= WINDOW_MAX_SECONDS;
+  return fits
+    ? []
+    : [problem("dedupe/windowSeconds", "range", `must be a whole number from 1 to ${WINDOW_MAX_SECONDS}`)];
+}
+
+function metadataProblems({ metadata }: NewJob): Problem[] {
+  if (metadata === undefined) return [];
+  return checkPayload(metadata, { maxBytes: METADATA_MAX_BYTES }).map((found) => ({
+    ...found,
+    pointer: `/metadata${found.pointer}`,
+  }));
+}

@@ -1,0 +1,40 @@
+import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import { getJobSql, jobsByIdSql, placeInLaneSql } from "../sql/read-jobs";
+import type { JobView, TenantScope } from "../types";
+import { type JobRow, toJobView } from "./view";
+
+/** Gives a read its tenant's transaction, unless the caller has one already. */
+export function inTenant<T>(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  read: (tx: TenantTransaction) => Promise<T>,
+): Promise<T> {
+  return "inTransaction" in db ? read(db) : withTenant(db, scope.tenantId, read);
+}
+
+/** One job with payload and result; null when this tenant has no such job. */
+export function getJob(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  jobId: string,
+): Promise<JobView | null> {
+  return inTenant(db, scope, async (tx) => {
+    const [row] = await tx.run<JobRow>(getJobSql, [scope.tenantId, jobId]);
+    if (!row) return null;
+    const counts = row.status === "queued" && row.is_future === false && row.lane_no !== null;
+    const [place] = counts
+      ? await tx.run<{ n: number }>(placeInLaneSql, [scope.tenantId, row.lane_no, row.sort_key])
+      : [];
+    return toJobView(row, place?.n);
+  });
+}
+
+/** The given jobs as lists show them, newest first; those that are not this tenant's are left out. */
+export async function getJobRows(
+  tx: TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  ids: readonly string[],
+): Promise<JobView[]> {
+  if (ids.length === 0) return [];
+  return (await tx.run<JobRow>(jobsByIdSql, [scope.tenantId, ids])).map((row) => toJobView(row));
+}

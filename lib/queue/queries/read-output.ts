@@ -1,0 +1,109 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { listAttemptsSql, readLogsSql } from "../sql/read-jobs";
+import type { AttemptStatus } from "../states";
+import type { AttemptView, LogLevel, LogPage, LogStream, TenantScope } from "../types";
+import { getJob, inTenant } from "./get-job";
+
+interface AttemptRow {
+  job_id: string;
+  attempt_no: number;
+  run_no: number;
+  status: AttemptStatus | "running";
+  worker_id: string;
+  claimed_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  pid: number | null;
+  exit_code: number | null;
+  signal: string | null;
+  error_type: string | null;
+  error_text: string | null;
+  stdout_tail: string | null;
+  stderr_tail: string | null;
+  stdout_bytes: number | null;
+  stderr_bytes: number | null;
+  dropped_bytes: number | null;
+  retry_at: Date | null;
+}
+
+/** A job's attempts over all its runs, latest first, the running one included; null when there is no such job. */
+export function listAttempts(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  jobId: string,
+): Promise<AttemptView[] | null> {
+  return inTenant(db, scope, async (tx) => {
+    const rows = await tx.run<AttemptRow>(listAttemptsSql, [scope.tenantId, jobId]);
+    if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
+    return rows.map(toAttempt);
+  });
+}
+
+function toAttempt(row: AttemptRow): AttemptView {
+  const from = row.started_at ?? row.claimed_at;
+  return {
+    jobId: row.job_id,
+    attemptNo: row.attempt_no,
+    runNo: row.run_no,
+    status: row.status,
+    workerId: row.worker_id,
+    claimedAt: row.claimed_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    durationMs: row.finished_at === null ? null : Math.max(0, row.finished_at.getTime() - from.getTime()),
+    pid: row.pid,
+    exitCode: row.exit_code,
+    signal: row.signal,
+    errorType: row.error_type,
+    errorText: row.error_text,
+    stdoutTail: row.stdout_tail,
+    stderrTail: row.stderr_tail,
+    stdoutBytes: row.stdout_bytes,
+    stderrBytes: row.stderr_bytes,
+    droppedBytes: row.dropped_bytes,
+    retryAt: row.retry_at,
+  };
+}
+
+export interface LogPosition {
+  readonly attempt?: number;
+  /** Everything after this chunk. */
+  readonly after?: { readonly attemptNo: number; readonly seq: number };
+  readonly stream?: LogStream;
+  readonly limit?: number;
+}
+
+interface LogRow {
+  attempt_no: number;
+  seq: number;
+  stream: LogStream;
+  level: LogLevel | null;
+  at: Date;
+  body: string;
+  context: unknown;
+}
+
+/** Output of a job's attempts, oldest first; null when there is no such job. */
+export function readLogs(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  jobId: string,
+  position: LogPosition = {},
+): Promise<LogPage | null> {
+  return inTenant(db, scope, async (tx) => {
+    const job = await getJob(tx, scope, jobId);
+    if (job === null) return null;
+    const limit = position.limit ?? 500;
+    const rows = await tx.run<LogRow>(readLogsSql, [
+      scope.tenantId,
+      jobId,
+      position.attempt ?? null,
+      position.after?.attemptNo ?? 0,
+      position.after?.seq ?? -1,
+      position.stream ?? null,
+      limit + 1,
+    ]);
+    const lines = rows.slice(0, limit).map(({ attempt_no, ...row }) => ({ ...row, attemptNo: attempt_no }));
+    return { lines, hasMore: rows.length > limit, running: job.status === "running" };
+  });
+}

@@ -1,0 +1,43 @@
+import { statement } from "@/lib/db";
+
+/**
+ * Claims up to `$3` ready jobs from the lanes `$1` (at most `$2[i]` from lane `$1[i]`, first in sort_key order) for the
+ * worker `$4`, under leases of `$5[i]` seconds. Two claimers never get the same job, and none waits for another.
+ * Each claimed row has the next lease number of its job. Lanes are read through live_jobs_claim, whose order is the
+ * ORDER BY, so there is no Sort, and a lane's backlog does not matter. Rows are updated by ctid and payloads are read
+ * through OFFSET 0, so that no planner statistics can turn the join around.
+ */
+export const claimJobsSql = statement(
+  "claim_jobs",
+  `with picked as materialized (
+     select x.tid, l.lease_seconds
+     from unnest($1::int[], $2::int[], $5::int[]) with ordinality l (lane_no, n, lease_seconds, turn)
+     cross join lateral (
+       select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready
+       order by sort_key limit l.n for update skip locked) x
+     limit $3
+   ), claimed as (
+     update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $4,
+       claimed_at = app.now(), attempt_started_at = null, progress = null, progress_message = null,
+       lease_expires_at = app.now() + make_interval(secs => (
+         select u.s from unnest($1::int[], $5::int[]) u (lane, s) where u.lane = r.lane_no limit 1))
+     where r.ctid = any (array(select tid from picked))
+     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.claimed_at,
+       r.lease_expires_at
+   )
+   select c.*, j.definition_id, j.definition_version, j.payload, j.max_attempts, j.timeout_seconds,
+     j.retry_delay_seconds, j.retry_multiplier, j.correlation_id
+   from claimed c cross join lateral (
+     select definition_id, definition_version, payload, max_attempts, timeout_seconds, retry_delay_seconds,
+       retry_multiplier, correlation_id
+     from app.jobs where id = c.job_id offset 0) j`,
+);
+
+/** Marks attempts as started, under the fence, before their first side effect; answers those that are still held. */
+export const startAttemptsSql = statement(
+  "start_attempts",
+  `update app.live_jobs r set attempt_started_at = app.now(), started_at = coalesce(r.started_at, app.now())
+   from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
+   where r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
+   returning r.job_id`,
+);

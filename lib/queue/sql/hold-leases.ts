@@ -1,0 +1,55 @@
+import { statement } from "@/lib/db";
+
+/**
+ * Renews leases of the given holders and says of each whether it was renewed, is locked by another transaction just now
+ * (ask again), or is lost. Rows are taken with SKIP LOCKED, so that one long transaction cannot starve the others.
+ */
+export const extendLeasesSql = statement(
+  "extend_leases",
+  `with asked as materialized (
+     select * from unnest($1::uuid[], $2::bigint[], $3::int[]) x (job_id, lease_no, lease_seconds)
+   ), held as materialized (
+     select r.ctid as tid, a.lease_seconds
+     from asked a join app.live_jobs r on r.job_id = a.job_id and r.lease_no = a.lease_no and r.state = 'running'
+     for update of r skip locked
+   ), renewed as (
+     update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => h.lease_seconds)
+     from held h where r.ctid = h.tid
+     returning r.job_id, r.lease_expires_at, r.cancel_requested_at is not null as cancel_requested
+   )
+   select a.job_id, n.lease_expires_at, coalesce(n.cancel_requested, false) as cancel_requested,
+     n.job_id is not null as renewed, r.job_id is not null as held
+   from asked a left join renewed n on n.job_id = a.job_id
+   left join app.live_jobs r on r.job_id = a.job_id and r.lease_no = a.lease_no and r.state = 'running'`,
+);
+
+/** Locks the live row against rescue until the caller's transaction ends; no row = the lease is lost. */
+export const holdLeaseSql = statement(
+  "hold_lease",
+  `select 1 as held from app.live_jobs where job_id = $1 and lease_no = $2 and state = 'running' for share`,
+);
+
+/** Shows how far an attempt is; no row = the lease is lost. */
+export const reportProgressSql = statement(
+  "report_progress",
+  `update app.live_jobs set progress = $3, progress_message = $4
+   where job_id = $1 and lease_no = $2 and state = 'running' returning job_id`,
+);
+
+/**
+ * Appends output of an attempt while its lease is held; no row = the lease is lost. The same chunk sent twice is stored
+ * once, so a chunk may be sent again when the answer to it was lost.
+ */
+export const appendLogsSql = statement(
+  "append_logs",
+  `with holder as materialized (
+     select job_id, lease_no, tenant_id from app.live_jobs
+     where job_id = $1 and lease_no = $2 and state = 'running' for share
+   ), written as (
+     insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, level, at, body, context)
+     select h.job_id, h.lease_no, c.seq, h.tenant_id, c.stream, c.level, app.now(), c.body, c.context
+     from holder h, jsonb_to_recordset($3::jsonb) as c (seq int, stream text, level text, body text, context jsonb)
+     on conflict do nothing
+   )
+   select 1 as held from holder`,
+);

@@ -1,0 +1,102 @@
+import { statement, tenantIs } from "@/lib/db";
+
+/** What lists show of a job. `l` is its live row, `a` its latest attempt, which carries the outcome once it has one. */
+const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.definition_version, q.name as queue,
+  coalesce(l.state, a.outcome) as status, j.source, j.source_ref, coalesce(l.priority, j.priority) as priority, j.tags,
+  j.dedupe_key, j.correlation_id, j.parent_job_id, j.retried_from_id, coalesce(l.scheduled_for, j.scheduled_for) as scheduled_for,
+  j.queued_at, case when l.job_id is null then a.run_started_at else l.started_at end as started_at,
+  case when l.job_id is null then a.finished_at end as finished_at, j.expires_at,
+  coalesce(case when l.job_id is null then a.attempt_count else l.attempts_spent end, 0) as attempt_count, j.max_attempts,
+  coalesce(l.run_no, a.run_no, 1) as run_no, coalesce(j.timeout_seconds, v.timeout_seconds) as timeout_seconds,
+  l.lease_expires_at, case when l.job_id is null then a.worker_id else l.claimed_by_worker end as claimed_by_worker,
+  l.cancel_requested_at, case when l.job_id is null then a.progress else l.progress end as progress, l.progress_message,
+  a.error_text as last_error, a.error_type, j.created_by, l.ready, l.scheduled_for > app.now() as is_future, l.lane_no,
+  l.sort_key, n.queue_id, exists (
+    select 1 from app.job_workers w where w.stopped_at is null and w.draining_since is null
+      and w.last_seen_at > app.now() - interval '60 s' and d.key = any (w.definitions)
+      and (cardinality(w.queues) = 0 or q.name = any (w.queues))) as has_worker`;
+
+const DETAIL = "j.payload, j.metadata, case when l.job_id is null then a.result end as result";
+
+const JOINS = `
+  join app.lanes n on n.lane_no = j.lane_no
+  join app.job_queues q on q.id = n.queue_id
+  join app.job_definitions d on d.id = j.definition_id
+  join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
+  left join app.live_jobs l on l.job_id = j.id and ${tenantIs("l.tenant_id")}
+  left join lateral (
+    select outcome, run_started_at, finished_at, attempt_count, run_no, worker_id, progress, error_text, error_type, result
+    from app.job_attempts where job_id = j.id and ${tenantIs("tenant_id")} order by attempt_no desc limit 1) a on true`;
+
+export const getJobSql = statement(
+  "get_job",
+  `select ${ROW}, ${DETAIL} from app.jobs j ${JOINS} where ${tenantIs("j.tenant_id")} and j.id = $2`,
+  { repeatable: true },
+);
+
+export const jobsByIdSql = statement(
+  "jobs_by_id",
+  `select ${ROW} from app.jobs j ${JOINS} where ${tenantIs("j.tenant_id")} and j.id = any ($2::uuid[]) order by j.id desc`,
+  { repeatable: true },
+);
+
+/** How many ready jobs of its lane come before a job, up to 1,000. */
+export const placeInLaneSql = statement(
+  "place_in_lane",
+  `select count(*)::int as n from (select 1 from app.live_jobs
+   where ${tenantIs("tenant_id")} and lane_no = $2 and ready and sort_key < $3 limit 1000) x`,
+  { repeatable: true },
+);
+
+export const listAttemptsSql = statement(
+  "list_attempts",
+  `select a.job_id, a.attempt_no, a.run_no, a.status, a.worker_id, a.claimed_at, a.started_at, a.finished_at, a.pid,
+     a.exit_code, a.signal, a.error_type, a.error_text, a.stdout_tail, a.stderr_tail, a.stdout_bytes, a.stderr_bytes,
+     a.dropped_bytes, a.retry_at
+   from app.job_attempts a where ${tenantIs("a.tenant_id")} and a.job_id = $2 and a.worker_id is not null
+   union all
+   select l.job_id, l.lease_no, l.run_no, 'running', l.claimed_by_worker, l.claimed_at, l.attempt_started_at, null, null,
+     null, null, null, null, null, null, null, null, null, null
+   from app.live_jobs l where ${tenantIs("l.tenant_id")} and l.job_id = $2 and l.state = 'running'
+   order by 2 desc limit 500`,
+  { repeatable: true },
+);
+
+/** Output after a position, oldest first. `$3` attempt (null = all), `$4`/`$5` position, `$6` stream, `$7` limit. */
+export const readLogsSql = statement(
+  "read_logs",
+  `select attempt_no, seq, stream, level, at, body, context from app.job_logs
+   where ${tenantIs("tenant_id")} and job_id = $2 and ($3::bigint is null or attempt_no = $3)
+     and (attempt_no, seq) > ($4::bigint, $5::int) and ($6::text is null or stream = $6)
+   order by attempt_no, seq limit $7`,
+  { repeatable: true },
+);
+
+/** Live figures from running totals and the small partial indexes; ended ones of the last 24 hours by minute. */
+export const summarySql = statement(
+  "summarize_jobs",
+  `with ended as (
+     select kind, sum(n)::float8 as n from (
+       select kind, n from app.job_stats where ${tenantIs("tenant_id")} and bucket >= app.now() - interval '24 hours'
+       union all
+       select kind, n from app.job_stat_deltas where ${tenantIs("tenant_id")} and at >= app.now() - interval '24 hours') x
+     where kind in ('succeeded', 'failed', 'dead_letter', 'canceled', 'expired') group by kind
+   ), live as (
+     select coalesce((select sum(n) from app.live_totals where ${tenantIs("tenant_id")}), 0)
+       + coalesce((select sum(case when kind in ('queued', 'retried') then n when kind = 'attempt_failed' then 0 else -n end)
+                   from app.job_stat_deltas where ${tenantIs("tenant_id")}), 0) as n
+   ), running as (
+     select count(*) as n from app.live_jobs where ${tenantIs("tenant_id")} and state = 'running'
+   ), held as (
+     select count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'paused') as paused
+     from app.live_jobs where ${tenantIs("tenant_id")} and state in ('blocked', 'paused')
+   )
+   select coalesce((select jsonb_object_agg(kind, n) from ended), '{}') as ended,
+     greatest(live.n - running.n - held.blocked - held.paused, 0)::float8 as queued, running.n::float8 as running,
+     held.blocked::float8 as blocked, held.paused::float8 as paused, app.now() as as_of,
+     (select extract(epoch from app.now() - least(j.queued_at, app.now()))::float8 from (
+        select job_id from app.live_jobs where ${tenantIs("tenant_id")} and state <> 'running' and state = 'queued'
+        order by job_id limit 1) o join app.jobs j on j.id = o.job_id) as oldest_queued_age_seconds
+   from live, running, held`,
+  { repeatable: true },
+);

@@ -1,0 +1,71 @@
+import { statement } from "@/lib/db";
+
+/**
+ * Lists running jobs whose lease is over, with what the decision needs. The decision is written by the fenced statements
+ * of settle-attempts, so a job that was renewed, settled or claimed again since is not touched.
+ */
+export const expiredLeasesSql = statement(
+  "expired_leases",
+  `select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.claimed_by_worker, r.attempt_started_at is not null as started,
+     r.attempts_spent, r.reclaims, r.cancel_requested_at is not null as cancel_requested, j.max_attempts,
+     coalesce(j.retry_delay_seconds, v.retry_delay_seconds) as retry_delay_seconds,
+     coalesce(j.retry_multiplier, v.retry_multiplier) as retry_multiplier, v.retry_strategy, v.retry_max_delay_seconds,
+     v.retry_jitter, v.dead_letter
+   from app.live_jobs r
+   cross join lateral (select definition_id, definition_version, max_attempts, retry_delay_seconds, retry_multiplier
+     from app.jobs where id = r.job_id offset 0) j
+   join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
+   where r.state = 'running' and r.lease_expires_at < app.now()
+   limit $1`,
+);
+
+/**
+ * Locks those of the given leases that are still over, so that a holder that renewed in between keeps its job: a late
+ * renewal is as good as one in time as long as nobody reclaimed.
+ */
+export const lockExpiredSql = statement(
+  "lock_expired",
+  `select r.job_id from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
+   join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
+   where r.lease_expires_at < app.now() for update of r skip locked`,
+);
+
+/** Makes due jobs claimable, oldest first; answers the lanes that have new work. */
+export const promoteDueSql = statement(
+  "promote_due",
+  `with due as materialized (
+     select ctid as tid from app.live_jobs where state = 'queued' and not ready and scheduled_for <= app.now()
+     order by scheduled_for limit $1 for update skip locked
+   ), promoted as (
+     update app.live_jobs r set ready = true from due where r.ctid = due.tid returning r.lane_no
+   )
+   select lane_no, count(*)::int as n from promoted group by lane_no`,
+);
+
+/** Ends jobs that waited past their expires_at: no attempt runs for them any more. */
+export const expireWaitingSql = statement(
+  "expire_waiting",
+  `with due as materialized (
+     select ctid as tid from app.live_jobs where expires_at <= app.now() and expires_at is not null and state <> 'running'
+     order by expires_at limit $1 for update skip locked
+   ), ended as (
+     delete from app.live_jobs r using due where r.ctid = due.tid
+     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.started_at, r.attempts_spent, r.has_dedupe_key
+   ), attempt as (
+     insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at,
+       attempt_count, error_type, error_text)
+     select job_id, lease_no + 1, tenant_id, run_no, 'expired', app.now(), 'expired', started_at, attempts_spent,
+       'expired', 'It had not started when its expires_at passed.' from ended
+   ), freed as (
+     delete from app.dedupe_keys k using ended e where e.has_dedupe_key and k.tenant_id = e.tenant_id
+       and k.job_id = e.job_id and (k.held_until is null or k.held_until <= app.now())
+   ), kept as (
+     update app.dedupe_keys k set live = false from ended e where e.has_dedupe_key and k.tenant_id = e.tenant_id
+       and k.job_id = e.job_id and k.held_until > app.now()
+   ), counted as (
+     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
+     select e.tenant_id, l.definition_id, app.now(), 'expired', count(*)
+     from ended e join app.lanes l on l.lane_no = e.lane_no group by 1, 2
+   )
+   select lane_no, count(*)::int as n from ended group by lane_no`,
+);

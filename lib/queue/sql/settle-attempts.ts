@@ -1,0 +1,108 @@
+import { statement } from "@/lib/db";
+
+/** The columns of one attempt's end, as the statements below read them from their JSON argument. */
+const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
+  error_type text, error_text text, result jsonb, pid int, exit_code int, signal text, stdout_tail text, stderr_tail text,
+  stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint)`;
+
+const ATTEMPT_COLUMNS = `job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at, finished_at,
+  pid, exit_code, signal, error_type, error_text, stdout_tail, stderr_tail, stdout_bytes, stderr_bytes, dropped_bytes`;
+
+const attemptValues = (
+  at: string,
+): string => `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status,
+  ${at}.claimed_by_worker, ${at}.claimed_at, ${at}.attempt_started_at, app.now(), ${at}.pid, ${at}.exit_code,
+  ${at}.signal, ${at}.error_type, ${at}.error_text, ${at}.stdout_tail, ${at}.stderr_tail, ${at}.stdout_bytes,
+  ${at}.stderr_bytes, ${at}.dropped_bytes`;
+
+const OUTPUT = `x.pid, x.exit_code, x.signal, x.error_type, x.error_text, x.stdout_tail, x.stderr_tail, x.stdout_bytes,
+  x.stderr_bytes, x.dropped_bytes`;
+
+/** Ends a taken dedupe key with its job, unless its window goes on. */
+const RELEASE_KEYS = `freed as (
+     delete from app.dedupe_keys k using ended e
+     where e.has_dedupe_key and k.tenant_id = e.tenant_id and k.job_id = e.job_id
+       and (k.held_until is null or k.held_until <= app.now())
+   ), kept as (
+     update app.dedupe_keys k set live = false from ended e
+     where e.has_dedupe_key and k.tenant_id = e.tenant_id and k.job_id = e.job_id and k.held_until > app.now()
+   )`;
+
+const COUNT_ENDED = `counted as (
+     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n, wait_ms, run_ms)
+     select e.tenant_id, l.definition_id, app.now(), e.outcome, count(*),
+       coalesce(sum(extract(epoch from e.claimed_at - e.scheduled_for) * 1000)::bigint, 0),
+       coalesce(sum(extract(epoch from app.now() - coalesce(e.attempt_started_at, e.claimed_at)) * 1000)::bigint, 0)
+     from ended e join app.lanes l on l.lane_no = e.lane_no
+     group by e.tenant_id, l.definition_id, e.outcome
+   )`;
+
+/**
+ * Ends the runs of the jobs whose leases are held: the live row goes, the attempt row carries the outcome, the dedupe
+ * key is freed, the figure counted, all in this statement. A lease that is missing from the answer is lost or locked:
+ * nothing was written for it. Rows another transaction holds are skipped, so an enqueuing caller never blocks a batch.
+ */
+export const finishAttemptsSql = statement(
+  "finish_attempts",
+  `with asked as materialized (
+     select x.* from jsonb_to_recordset($1::jsonb) as x ${END}
+   ), held as materialized (
+     select r.ctid as tid, ${OUTPUT}, x.status, x.outcome, x.result, x.spent
+     from asked x join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
+     for update of r skip locked
+   ), ended as (
+     delete from app.live_jobs r using held x where r.ctid = x.tid
+     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
+       r.scheduled_for, r.attempt_started_at, r.started_at as run_started_at, r.has_dedupe_key, r.has_dependents,
+       r.progress, r.attempts_spent + x.spent::int as attempt_count, x.status, x.outcome, x.result, ${OUTPUT}
+   ), attempt as (
+     insert into app.job_attempts (${ATTEMPT_COLUMNS}, outcome, run_started_at, attempt_count, progress, result)
+     select ${attemptValues("e")}, e.outcome, e.run_started_at, e.attempt_count, e.progress, e.result from ended e
+   ), ${RELEASE_KEYS}, ${COUNT_ENDED}
+   select job_id from ended`,
+);
+
+/**
+ * Puts jobs back into the queue for the holders of their leases: retry, release, snooze, rescue. A job with a cancel
+ * request is left alone (it has to end instead), and so is a lease that is lost or locked. `$2` adds to reclaims.
+ */
+export const requeueAttemptsSql = statement(
+  "requeue_attempts",
+  `with asked as materialized (
+     select x.* from jsonb_to_recordset($1::jsonb) as x ${END}
+   ), held as materialized (
+     select r.ctid as tid, ${OUTPUT}, x.status, x.retry_in_seconds, x.spent, r.claimed_by_worker as worker,
+       r.claimed_at as claimed, r.attempt_started_at as attempt_started
+     from asked x join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
+     where r.cancel_requested_at is null
+     for update of r skip locked
+   ), back as (
+     update app.live_jobs r set state = 'queued', ready = x.retry_in_seconds <= 0,
+       scheduled_for = case when x.retry_in_seconds <= 0 then r.scheduled_for
+                            else app.now() + make_interval(secs => x.retry_in_seconds) end,
+       sort_key = case when x.retry_in_seconds <= 0 then r.sort_key
+                       else app.sort_key_of(app.now() + make_interval(secs => x.retry_in_seconds), r.priority) end,
+       attempts_spent = r.attempts_spent + x.spent::int, reclaims = r.reclaims + $2::int,
+       claimed_by_worker = null, claimed_at = null, attempt_started_at = null, lease_expires_at = null
+     from held x where r.ctid = x.tid
+     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, x.worker as claimed_by_worker,
+       x.claimed as claimed_at, x.attempt_started as attempt_started_at, r.ready, r.scheduled_for, x.status, x.spent, ${OUTPUT}
+   ), attempt as (
+     insert into app.job_attempts (${ATTEMPT_COLUMNS}, retry_at)
+     select ${attemptValues("b")}, b.scheduled_for from back b
+   ), counted as (
+     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
+     select b.tenant_id, l.definition_id, app.now(), 'attempt_failed', count(*)
+     from back b join app.lanes l on l.lane_no = b.lane_no where b.spent group by 1, 2
+   )
+   select job_id, lane_no, ready from back`,
+);
+
+/** Of leases that a statement above skipped: which are still held (locked by another transaction just now), and which of those are to be canceled. */
+export const readLeasesSql = statement(
+  "read_leases",
+  `select r.job_id, r.cancel_requested_at is not null as cancel_requested
+   from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
+   join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'`,
+  { repeatable: true },
+);

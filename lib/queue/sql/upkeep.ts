@@ -1,0 +1,70 @@
+import { statement } from "@/lib/db";
+
+/**
+ * Folds the deltas into minutes and running totals, in one statement: a reader that adds deltas and folded figures sees
+ * each job counted once, before and after. Only a bounded part at a time, so that it never holds many rows.
+ */
+export const foldStatDeltasSql = statement(
+  "fold_stat_deltas",
+  `with taken as (
+     delete from app.job_stat_deltas where ctid = any (array(
+       select ctid from app.job_stat_deltas limit $1))
+     returning tenant_id, definition_id, at, kind, n, wait_ms, run_ms
+   ), minutes as (
+     insert into app.job_stats as s (tenant_id, bucket, definition_id, kind, n, wait_ms, run_ms)
+     select tenant_id, date_trunc('minute', at), definition_id, kind, sum(n), sum(wait_ms), sum(run_ms)
+     from taken group by 1, 2, 3, 4 order by 1, 2, 3, 4
+     on conflict (tenant_id, bucket, definition_id, kind) do update set n = s.n + excluded.n,
+       wait_ms = s.wait_ms + excluded.wait_ms, run_ms = s.run_ms + excluded.run_ms
+   ), totals as (
+     insert into app.live_totals as t (tenant_id, definition_id, n)
+     select tenant_id, definition_id,
+       sum(case when kind in ('queued', 'retried') then n when kind = 'attempt_failed' then 0 else -n end)
+     from taken group by 1, 2 order by 1, 2
+     on conflict (tenant_id, definition_id) do update set n = t.n + excluded.n
+   )
+   select count(*)::int as n from taken`,
+);
+
+export const ensurePartitionsSql = statement("ensure_partitions", "select app.ensure_partitions() as n");
+
+export const defaultPartitionRowsSql = statement(
+  "default_partition_rows",
+  "select app.default_partition_rows()::float8 as n",
+  { repeatable: true },
+);
+
+export const deleteOldAnswersSql = statement(
+  "delete_old_answers",
+  `delete from app.idempotency_keys where id in (
+     select id from app.idempotency_keys where expires_at < app.now() limit $1) returning 1`,
+);
+
+export const deleteOldSessionsSql = statement(
+  "delete_old_sessions",
+  "delete from app.sessions where absolute_expires_at < app.now() - interval '30 days' returning 1",
+);
+
+export const pruneWorkersSql = statement(
+  "prune_workers",
+  "delete from app.job_workers where last_seen_at < app.now() - interval '1 day' returning worker_id",
+);
+
+/** Starts the next term; the caller holds the leader's lock. */
+export const takeTermSql = statement(
+  "take_term",
+  `update app.leader set term = term + 1, leader_id = $1, acquired_at = app.now(), last_seen_at = app.now()
+   returning term::float8 as term`,
+);
+
+/** The first statement of each transaction of a leader: no row = another one leads by now. */
+export const keepTermSql = statement(
+  "keep_term",
+  `select 1 as kept from app.leader where leader_id = $1 and term = $2 for share`,
+);
+
+/** The leader's sign of life, which tells the workers that they need not promote and rescue. */
+export const beatTermSql = statement(
+  "beat_term",
+  "update app.leader set last_seen_at = app.now() where leader_id = $1 and term = $2 returning 1 as kept",
+);
