@@ -113,7 +113,7 @@ async function toItem(db: Runner, scope: TenantScope, { job, at }: Placed): Prom
     source: job.source ?? "manual",
     source_ref: job.sourceRef,
     priority: job.priority ?? 100,
-    payload: job.payload ?? {},
+    payload: job.payload === undefined ? {} : job.payload,
     tags: job.tags,
     metadata: job.metadata,
     correlation_id: job.correlationId,

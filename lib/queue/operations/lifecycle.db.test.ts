@@ -360,7 +360,7 @@ test("one row that the database refuses does not keep the others of its batch fr
   const one = await make.runningJob(scope);
   const two = await make.runningJob(scope);
   const poison: AttemptEnd = { ...succeeded(one), output: { pid: 2 ** 40 } };
-  expect((await settleAttempts(make.worker, [poison, succeeded(two)])).settled.sort()).toEqual(
+  expect((await settleAttempts(make.worker, [poison, succeeded(two)])).settled.toSorted()).toEqual(
     [one.jobId, two.jobId].sort(),
   );
   expect(await statusOf(one.jobId)).toBe("succeeded");

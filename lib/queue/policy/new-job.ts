@@ -28,7 +28,7 @@ export function checkNewJob(
   job: NewJob,
   { at, validate }: { readonly at: string; readonly validate: PayloadValidator },
 ): void {
-  const payload = job.payload ?? {};
+  const payload = job.payload === undefined ? {} : job.payload;
   const unstorable = checkPayload(payload);
   if (unstorable.some((problem) => problem.code === "too-large"))
     refuse("payload-too-large", unstorable, `${at}/payload`);
