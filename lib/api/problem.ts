@@ -41,3 +41,10 @@ export function problemBody(problem: HttpProblem, instance: string, requestId: s
 export function notFound(): HttpProblem {
   return new HttpProblem("not-found", { detail: "There is nothing here, or it is not yours to see." });
 }
+
+/** Refuses a parent that is not a job of the tenant; a foreign one like an absent one. */
+export async function requireParent(id: string | undefined, find: (id: string) => Promise<unknown>): Promise<void> {
+  if (id === undefined || (await find(id))) return;
+  const errors = [{ pointer: "/parent_job_id", code: "job-unknown", detail: "there is no such job" }];
+  throw new HttpProblem("validation-failed", { errors });
+}

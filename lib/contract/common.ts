@@ -8,7 +8,11 @@ const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** An instant in a request: RFC 3339 with a zone; becomes a Date. Local times are refused, never guessed. */
 export const instantIn = z.iso
-  .datetime({ offset: true, error: "must be an RFC 3339 instant with a zone, such as 2026-02-16T10:30:00Z" })
+  .datetime({
+    offset: true,
+    abort: true,
+    error: "must be an RFC 3339 instant with a zone, such as 2026-02-16T10:30:00Z",
+  })
   .refine((text) => Date.parse(text) >= EARLIEST && Date.parse(text) <= LATEST, "must lie between 1970 and 9999");
 
 /** An instant in an answer: RFC 3339 in UTC. */

@@ -62,10 +62,29 @@ test("wake-ups of another tenant's lanes cause no reading", async () => {
   reads.length = 0;
   state.wake("2,3");
   await vi.advanceTimersByTimeAsync(1000);
+  reads.length = 0;
+  for (let i = 0; i < 20; i += 1) {
+    state.wake("2,3");
+    await vi.advanceTimersByTimeAsync(100);
+  }
   expect(reads).toEqual([]);
   state.wake("*");
   await vi.advanceTimersByTimeAsync(250);
   expect(reads).toEqual(["a"]);
+});
+
+test("a lane that is new is noticed by its first wake-up", async () => {
+  const lanesOf: Record<string, number[]> = { a: [1] };
+  const { hub, reads, state } = setUp(lanesOf);
+  hub.subscribe("a", () => {});
+  await vi.advanceTimersByTimeAsync(0);
+  reads.length = 0;
+  lanesOf.a = [1, 7];
+  state.wake("7");
+  await vi.advanceTimersByTimeAsync(250);
+  state.wake("7");
+  await vi.advanceTimersByTimeAsync(250);
+  expect(reads).toEqual(["a", "a"]);
 });
 
 test("a lost wake-up and a database that was down only delay a change", async () => {

@@ -4,14 +4,15 @@ const COALESCE_MS = 250;
 const RETRY_MS = 2000;
 // A wake-up is a hint and may be lost; this is how late a change may then be.
 const SAFETY_MS = 10_000;
-const LANES_MS = 2000;
+const FOREIGN_LANES_KEPT = 10_000;
 
 /** Reads the changes of one tenant for all who watch it: the first at once, then at most every 250 ms. */
 export class TenantFeed {
   private readonly subscribers = new Set<Subscriber>();
   private position: unknown;
-  private lanes: ReadonlySet<number> = new Set();
-  private lanesReadAt = Number.NEGATIVE_INFINITY;
+  private lanes: ReadonlySet<number> | undefined;
+  private readonly foreign = new Set<number>();
+  private readonly unknown = new Set<number>();
   private timer: NodeJS.Timeout | undefined;
   private reading = false;
   private dirty = false;
@@ -47,9 +48,11 @@ export class TenantFeed {
     if (!this.reading) this.schedule(Math.max(0, this.readAt + COALESCE_MS - performance.now()));
   }
 
-  // A lane that is new since the lanes were read may be ours, so an unknown one counts while the list is old.
+  // A lane never changes its tenant, so each lane that was not seen before is looked up once.
   private concerns(lanes: readonly number[]): boolean {
-    return lanes.some((lane) => this.lanes.has(lane)) || performance.now() - this.lanesReadAt > LANES_MS;
+    const unknown = lanes.filter((lane) => !this.lanes?.has(lane) && !this.foreign.has(lane));
+    for (const lane of unknown) this.unknown.add(lane);
+    return unknown.length > 0 || lanes.some((lane) => this.lanes?.has(lane));
   }
 
   private schedule(inMs: number): void {
@@ -65,10 +68,7 @@ export class TenantFeed {
     this.readAt = performance.now();
     let nextInMs = SAFETY_MS;
     try {
-      if (this.readAt - this.lanesReadAt > LANES_MS) {
-        this.lanes = await this.source.lanes(this.tenantId);
-        this.lanesReadAt = performance.now();
-      }
+      if (!this.lanes || this.unknown.size > 0) await this.readLanes();
       const { events, position } = await this.source.changes(this.tenantId, this.position);
       this.position = position;
       for (const event of events) this.send(event);
@@ -78,6 +78,16 @@ export class TenantFeed {
     }
     this.reading = false;
     this.schedule(this.dirty ? COALESCE_MS : nextInMs);
+  }
+
+  private async readLanes(): Promise<void> {
+    const asked = [...this.unknown];
+    this.lanes = await this.source.lanes(this.tenantId);
+    if (this.foreign.size > FOREIGN_LANES_KEPT) this.foreign.clear();
+    for (const lane of asked) {
+      this.unknown.delete(lane);
+      if (!this.lanes.has(lane)) this.foreign.add(lane);
+    }
   }
 
   private send(event: StreamEvent): void {

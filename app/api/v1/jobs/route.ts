@@ -1,6 +1,6 @@
 import { jobFilter, newJob } from "@/lib/api/filters";
 import { listPosition, listReply } from "@/lib/api/list";
-import { notFound } from "@/lib/api/problem";
+import { notFound, requireParent } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeJob, serializeJobRow } from "@/lib/api/serialize";
@@ -33,6 +33,7 @@ export const POST = tenantRoute({
   status: 201,
   afterCommit: wakeWorkers,
   handler: async ({ db, scope, body }) => {
+    await requireParent(body.parent_job_id, (id) => getJob(db, scope, id));
     const enqueued = await enqueueJob(db, scope, newJob(body));
     const view = await getJob(db, scope, enqueued.jobId);
     if (!view) throw notFound();
