@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -111,3 +112,20 @@ export async function until(what: string, isTrue: () => boolean | Promise<boolea
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** Live processes that carry this job's id in their environment. */
+export function processesOf(jobId: string): number[] {
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => Number.isSafeInteger(pid) && carriesJob(pid, jobId));
+}
+
+function carriesJob(pid: number, jobId: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").includes(`JOB_ID=${jobId}`);
+  } catch {
+    return false;
+  }
+}
+
+export const hasProc = existsSync("/proc/self/environ");

@@ -82,6 +82,9 @@ function carries(pid: number, mark: string): boolean {
   }
 }
 
+// The init of a namespace is listed, beyond all signals, until somebody has collected its dead.
+const EXITING = 0x4;
+
 function hasLiveMember(group: number): boolean {
   const ids = processIds();
   return ids.length === 0 || ids.some((pid) => isLiveMember(pid, group));
@@ -90,8 +93,8 @@ function hasLiveMember(group: number): boolean {
 function isLiveMember(pid: number, group: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const [state, , member] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return Number(member) === group && state !== "Z" && state !== "X";
+    const [state, , member, , , , flags] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(member) === group && state !== "Z" && state !== "X" && (Number(flags) & EXITING) === 0;
   } catch {
     return false;
   }
