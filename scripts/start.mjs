@@ -157,7 +157,9 @@ async function watch(rebuild, restart, background) {
   );
 }
 
-const host = () => process.env.HOST?.trim() || "127.0.0.1";
+function host() {
+  return process.env.HOST?.trim() || "127.0.0.1";
+}
 
 async function alreadyRunning() {
   const { readRuntime } = await import("./lib/runtime.mjs");

@@ -5,7 +5,7 @@ import path from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
-import { hasProc, type NpmRun, npm, processesAbout, urlOf } from "@/lib/testing/installation";
+import { hasProc, type NpmRun, npm, type ProcessLine, processesAbout, urlOf } from "@/lib/testing/installation";
 import { ensureTestBuild, waitFor } from "@/lib/testing/processes";
 
 const base = mkdtempSync(path.join(tmpdir(), "leasehold start "));
@@ -16,6 +16,11 @@ const readJson = (name: string) => JSON.parse(readFileSync(path.join(home, name)
 const member = (name: string) => processesAbout(home).find(({ command }) => command.includes(`dist/test/${name}.mjs`));
 const nothingLeft = () =>
   waitFor(() => processesAbout(home).length === 0, { withinMs: 8000, what: "the end of every process" });
+
+function kill(found: ProcessLine | undefined): void {
+  if (!found) throw new Error("there is no such process to kill");
+  process.kill(found.pid, "SIGKILL");
+}
 
 let run: NpmRun;
 let blocker: Server | undefined;
@@ -117,7 +122,7 @@ describe.skipIf(!hasProc)("npm start", () => {
 
   test("a killed worker is started again", async () => {
     const before = member("worker");
-    process.kill(before?.pid ?? 0, "SIGKILL");
+    kill(before);
     const after = await waitFor(() => {
       const found = member("worker");
       return found && found.pid !== before?.pid ? found : null;
@@ -180,7 +185,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     await start();
     const victim =
       name === "web" ? member("web") : processesAbout(home).find(({ command }) => /bin\/postgres -D/.test(command));
-    process.kill(victim?.pid ?? 0, "SIGKILL");
+    kill(victim);
     expect(await run.exited).toBe(1);
     expect(run.output()).toMatch(/ended unexpectedly/);
     await nothingLeft();

@@ -7,9 +7,17 @@ const SYSTEM: Actor = { kind: "system", id: null, userId: null };
 /** Registers the definitions that this code brings, once; later changes of the super admin stay. */
 export async function ensureDefinitions(db: Database, log: (line: string) => void): Promise<void> {
   const known = new Set((await listDefinitions(db)).map(({ key }) => key));
-  for (const definition of builtinDefinitions) {
-    if (known.has(definition.key)) continue;
-    await createDefinition(db, SYSTEM, definition);
-    log(`definition ${definition.key} registered`);
+  for (const { key, description, executor, ...rest } of builtinDefinitions) {
+    if (known.has(key)) continue;
+    await createDefinition(db, SYSTEM, {
+      key,
+      description,
+      executor,
+      ...(rest.command_key === null ? {} : { commandKey: rest.command_key }),
+      argSchema: rest.arg_schema,
+      timeoutSeconds: rest.timeout_seconds,
+      maxAttempts: rest.max_attempts,
+    });
+    log(`definition ${key} registered`);
   }
 }
