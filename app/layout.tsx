@@ -26,7 +26,9 @@ export default async function RootLayout({ children }: { readonly children: Reac
         <a href="#main" className="skip-link">
           Skip to content
         </a>
-        <Providers nonce={nonce}>{children}</Providers>
+        <Providers nonce={nonce} renderedAt={Date.now()}>
+          {children}
+        </Providers>
       </body>
     </html>
   );

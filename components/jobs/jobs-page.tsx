@@ -17,11 +17,11 @@ import { JobsList } from "./jobs-list";
 import { NewJobDialog } from "./new-job-dialog";
 import { SummaryCards } from "./summary-cards";
 import { useJobKeys } from "./use-job-keys";
-import { useJobList } from "./use-job-list";
+import { type FirstJobs, useJobList } from "./use-job-list";
 import { useUnknownParameters } from "./use-unknown-parameters";
 
 /** The Jobs page of a tenant: is my work flowing, and what needs me? */
-export function JobsPage() {
+export function JobsPage({ first }: { readonly first: FirstJobs | null }) {
   const tenant = useTenant();
   const toast = useToast();
   const live = useLive();
@@ -29,7 +29,7 @@ export function JobsPage() {
   const [creating, setCreating] = useState(false);
   const noCreate = useReason("jobs:create");
   const searchRef = useRef<HTMLInputElement>(null);
-  const list = useJobList(tenant.slug, filters);
+  const list = useJobList(tenant.slug, filters, first);
   const definitions = useQuery(definitionsOptions(tenant.slug));
   const actions = useActOnJob();
   const setFilters = useCallback<SetFilters>(

@@ -4,27 +4,48 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useAnnounce } from "@/components/ui/announcer";
 import { plural } from "@/lib/client/format";
-import type { JobFilters } from "@/lib/client/job-filters";
-import { applyChange, JOBS_PER_PAGE, jobKeys, jobListOptions, jobSummaryOptions } from "@/lib/client/jobs";
+import { filterKey, JOBS_PER_PAGE, type JobFilters } from "@/lib/client/job-filters";
+import { applyChange, jobKeys, jobListOptions, jobSummaryOptions } from "@/lib/client/jobs";
 import { mergePage, type ShownRows } from "@/lib/client/merge-page";
 import { useLiveListener, usePollInterval } from "@/lib/client/use-live";
-import type { JobChange, JobList } from "@/lib/contract";
+import type { JobChange, JobList, JobSummary } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 
 /** Pushed changes of a burst are answered with one fetch, and a busy tenant with one in this time. */
 const REFRESH_MS = { soon: 400, least: 2000 } as const;
+
+/** What the server already knew when it rendered the page. */
+export interface FirstJobs {
+  /** Of the filters that the list is for. */
+  readonly key: string;
+  readonly list: JobList;
+  readonly summary: JobSummary;
+}
+
 const NONE: ShownRows = { rows: [], waiting: [], gone: new Set() };
 
 /**
  * The rows on the screen, kept fresh. Rows that are known change where they stand; new ones come in on top while the
  * reader does not point at the table, and wait to be asked for otherwise.
  */
-export function useJobList(tenant: string, filters: JobFilters) {
+export function useJobList(tenant: string, filters: JobFilters, first: FirstJobs | null) {
   const poll = usePollInterval();
-  const query = useQuery({ ...jobListOptions(tenant, filters), refetchInterval: poll });
-  const summary = useQuery({ ...jobSummaryOptions(tenant), refetchInterval: poll });
+  const key = filterKey(filters);
+  const age = first ? { initialDataUpdatedAt: Date.parse(first.summary.as_of) } : {};
+  const query = useQuery({
+    ...jobListOptions(tenant, filters),
+    initialData: first?.key === key ? first.list : undefined,
+    ...age,
+    refetchInterval: poll,
+  });
+  const summary = useQuery({
+    ...jobSummaryOptions(tenant),
+    initialData: first?.summary,
+    ...age,
+    refetchInterval: poll,
+  });
   const held = useRef({ pointer: false, focus: false });
-  const [shown, setShown] = useShown(query.data, JSON.stringify(filters), filters.cursor === null, held);
+  const [shown, setShown] = useShown(query.data, key, filters.cursor === null, held);
   const refresh = useRefresh(tenant);
   useJobEvents({ tenant, filters, shown, setShown, refresh });
 

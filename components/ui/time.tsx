@@ -1,6 +1,6 @@
 "use client";
 
-import { useNow } from "@/lib/client/clock";
+import { useHydrated, useNow } from "@/lib/client/clock";
 import { formatDuration, formatLocal, formatRelative, formatUtc, type TimeZoneChoice } from "@/lib/client/format";
 import { usePreference } from "@/lib/client/preferences";
 
@@ -12,14 +12,14 @@ interface TimeProps {
   readonly kind?: "relative" | "absolute";
 }
 
-/** An instant. The server and the first render print UTC, the browser then prints what the reader chose. */
+/** An instant. The server and the first render know UTC only, the browser then prints what the reader chose. */
 export function Time({ value, kind = "relative" }: TimeProps) {
   const now = useNow();
   const [zone] = usePreference<TimeZoneChoice>("zone", TIME_ZONES);
+  const hydrated = useHydrated();
   const utc = formatUtc(value);
-  if (now === null) return <time dateTime={value}>{utc}</time>;
-  const absolute = zone === "utc" ? utc : formatLocal(value);
-  const both = zone === "utc" || absolute === utc ? absolute : `${absolute}\n${utc}`;
+  const absolute = hydrated && zone === "local" ? formatLocal(value) : utc;
+  const both = absolute === utc ? utc : `${absolute}\n${utc}`;
   return (
     <time dateTime={value} title={both} className="whitespace-nowrap">
       {kind === "absolute" ? absolute : formatRelative(Date.parse(value), now)}
@@ -31,7 +31,5 @@ export function Time({ value, kind = "relative" }: TimeProps) {
 export function Elapsed({ from, to }: { readonly from: string; readonly to: string | null }) {
   const now = useNow();
   const end = to === null ? now : Date.parse(to);
-  return (
-    <span className="tabular whitespace-nowrap">{end === null ? "…" : formatDuration(end - Date.parse(from))}</span>
-  );
+  return <span className="tabular whitespace-nowrap">{formatDuration(end - Date.parse(from))}</span>;
 }

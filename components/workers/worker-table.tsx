@@ -136,7 +136,7 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
 /** Seconds since the heartbeat: what the server said, and since then the time that has passed here. */
 function useAge(worker: Worker, asOf: number): number {
   const now = useNow();
-  return worker.age_seconds + (now === null ? 0 : Math.max(0, (now - asOf) / 1000));
+  return worker.age_seconds + Math.max(0, (now - asOf) / 1000);
 }
 
 function statusAt(worker: Worker, age: number, thresholds: WorkerList["thresholds"]): WorkerStatus {

@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { AssetList } from "@/lib/contract";
-import { api, queryString } from "./http";
+import { api } from "./http";
+import { queryString } from "./query-string";
 
 export interface TenantProvider {
   readonly id: string;

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { createContext, useContext, useSyncExternalStore } from "react";
 
 /** A browser clock that is off by less than this is left alone: the Date header only counts whole seconds. */
 const TOLERATED_SKEW_MS = 2000;
@@ -39,11 +39,22 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/**
- * The server's time, ticking once a second; null on the server and during hydration, so that both render the same.
- */
-export function useNow(): number | null {
-  return useSyncExternalStore(subscribe, snapshot, () => null);
+/** When the server rendered the page: what the first render in the browser takes for now, so that both say the same. */
+export const RenderedAt = createContext(0);
+
+/** The server's time in milliseconds, ticking once a second. */
+export function useNow(): number {
+  const renderedAt = useContext(RenderedAt);
+  return useSyncExternalStore(subscribe, snapshot, () => renderedAt);
+}
+
+/** Whether the browser has taken over: what only it knows (its zone) must not be shown before. */
+export function useHydrated(): boolean {
+  return useSyncExternalStore(
+    () => () => {},
+    () => true,
+    () => false,
+  );
 }
 
 function snapshot(): number {

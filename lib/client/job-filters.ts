@@ -1,8 +1,9 @@
 import { createParser, parseAsArrayOf, parseAsString, parseAsStringLiteral } from "nuqs/server";
 import { JOB_STATUSES, type JobStatus } from "@/lib/queue/states";
 import type { JobSource } from "@/lib/queue/types";
-import { queryString } from "./http";
+import { queryString } from "./query-string";
 
+export const JOBS_PER_PAGE = 50;
 export const JOB_SOURCES = ["manual", "event", "schedule", "system"] as const satisfies readonly JobSource[];
 
 const parseAsInstant = createParser<string>({
@@ -43,6 +44,12 @@ export const NO_FILTERS: JobFilters = {
   q: null,
   cursor: null,
 };
+
+/** One text for the same filters, wherever they were read. */
+export function filterKey(filters: JobFilters): string {
+  const { status, source, definition, queue, after, before, q, cursor } = filters;
+  return JSON.stringify([status, source, definition, queue, after, before, q, cursor]);
+}
 
 /** Whether anything but the position in the list is narrowed. */
 export function isFiltered(filters: JobFilters): boolean {

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { LogEntry, LogPage } from "@/lib/contract";
-import { api, queryString } from "./http";
+import { api } from "./http";
+import { queryString } from "./query-string";
 
 /** More lines than this make a page slow; the earlier ones are in the download. */
 export const LINES_KEPT = 5000;

@@ -1,14 +1,12 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Attempt, CreateJob, Job, JobChange, JobList, JobRow, JobSummary } from "@/lib/contract";
 import { api, apiRequest } from "./http";
-import { type JobFilters, jobListQueryString } from "./job-filters";
+import { JOBS_PER_PAGE, type JobFilters, jobListQueryString } from "./job-filters";
 import { randomKey } from "./random-key";
 
 export interface AttemptList {
   readonly data: readonly Attempt[];
 }
-
-export const JOBS_PER_PAGE = 50;
 
 export const jobKeys = {
   all: (tenant: string) => ["tenant", tenant, "jobs"] as const,

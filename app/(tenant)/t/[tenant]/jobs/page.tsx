@@ -1,11 +1,18 @@
 import type { Metadata } from "next";
+import type { SearchParams } from "nuqs/server";
+import { firstJobs } from "@/app/_lib/first-jobs";
 import { JobsPage } from "@/components/jobs/jobs-page";
 import { requirePage } from "@/lib/api/page";
 
 export const metadata: Metadata = { title: "Jobs" };
 
-export default async function Page({ params }: { readonly params: Promise<{ tenant: string }> }) {
+interface PageProps {
+  readonly params: Promise<{ tenant: string }>;
+  readonly searchParams: Promise<SearchParams>;
+}
+
+export default async function Page({ params, searchParams }: PageProps) {
   const { tenant: tenantSlug } = await params;
-  await requirePage({ tenantSlug, permission: "jobs:read" });
-  return <JobsPage />;
+  const page = await requirePage({ tenantSlug, permission: "jobs:read" });
+  return <JobsPage first={await firstJobs(page, searchParams)} />;
 }

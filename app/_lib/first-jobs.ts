@@ -1,0 +1,36 @@
+import { createLoader, type SearchParams } from "nuqs/server";
+import type { FirstJobs } from "@/components/jobs/use-job-list";
+import { jobFilter } from "@/lib/api/filters";
+import { listPosition, listReply } from "@/lib/api/list";
+import type { TenantPage } from "@/lib/api/page";
+import { getRuntime } from "@/lib/api/runtime";
+import { serializeJobRow, serializeSummary } from "@/lib/api/serialize";
+import { filterKey, JOBS_PER_PAGE, jobFilterParsers, jobListQueryString } from "@/lib/client/job-filters";
+import { jobListQuery } from "@/lib/contract";
+import { listJobs, summarizeJobs } from "@/lib/queue";
+
+const loadFilters = createLoader(jobFilterParsers);
+
+/**
+ * What the Jobs page shows first, so that it arrives with its rows. Null where the address asks for something that
+ * cannot be had: the browser then asks the API, and shows what that says.
+ */
+export async function firstJobs(page: TenantPage, search: Promise<SearchParams>): Promise<FirstJobs | null> {
+  const filters = await loadFilters(search);
+  const sent = new URLSearchParams(jobListQueryString(filters, JOBS_PER_PAGE));
+  const query = jobListQuery.safeParse(Object.fromEntries(sent));
+  if (!query.success || query.data.cursor !== undefined) return null;
+  const { limit, offset: _offset, cursor: _cursor, ...filter } = query.data;
+  const { cursorSecret, origin } = getRuntime().config;
+  const scope = { secret: cursorSecret, list: "jobs", tenantId: page.tenant.id, filter };
+  const position = listPosition({ limit }, scope);
+  const [found, summary] = await Promise.all([
+    listJobs(page.db, page.scope, jobFilter(query.data), position),
+    summarizeJobs(page.db, page.scope),
+  ]);
+  const reply = listReply({ ...found, rows: found.jobs.map(serializeJobRow) }, position, {
+    scope,
+    url: new URL(origin),
+  });
+  return { key: filterKey(filters), list: reply.body, summary: serializeSummary(summary) };
+}
