@@ -1,5 +1,0 @@
-import { JobsSkeleton } from "@/components/jobs/jobs-skeleton";
-
-export default function Loading() {
-  return <JobsSkeleton />;
-}
