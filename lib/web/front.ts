@@ -21,6 +21,8 @@ export interface Front {
   readonly server: Server;
   /** From now on each answer closes its connection. */
   beginClosing(): void;
+  /** Ends connections over which nothing was ever asked: browsers open some ahead, and the server takes them for busy. */
+  closeUnused(): void;
 }
 
 const PAGE_METHODS = ["GET", "HEAD"];
@@ -36,10 +38,18 @@ export function createFront(options: FrontOptions): Front {
   server.requestTimeout = 60_000;
   server.keepAliveTimeout = 65_000;
   server.on("clientError", refuseBrokenRequest);
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   return {
     server,
     beginClosing: () => {
       state.closing = true;
+    },
+    closeUnused: () => {
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     },
   };
 }

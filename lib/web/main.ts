@@ -57,6 +57,7 @@ async function stop(front: Front): Promise<void> {
   await setTimeout(READ_ON_MS);
   const closed = new Promise<void>((resolve) => front.server.close(() => resolve()));
   front.server.closeIdleConnections();
+  front.closeUnused();
   await Promise.race([closed, setTimeout(env.shutdownGraceSeconds * 1000, undefined, { ref: false })]);
   front.server.closeAllConnections();
   await closed;
