@@ -43,7 +43,8 @@ export class FrameReader {
     this.#size += part.length;
     if (this.#size > MAX_LINE_BYTES) {
       this.#overlong = true;
-      this.#parts = this.#parts.slice(0, 1);
+      // Its beginning says what was lost.
+      this.#parts = [Buffer.concat([...this.#parts.slice(0, 1), part]).subarray(0, 64)];
       return;
     }
     if (part.length > 0) this.#parts.push(part);
