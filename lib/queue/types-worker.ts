@@ -1,4 +1,5 @@
 /** Shapes that only workers and schedulers use. */
+import type { AttemptStatus, TerminalState } from "./states";
 import type { Executor, LogLevel, LogStream, RetryPolicy } from "./types";
 
 /** One version of a definition, as an attempt runs under it. */
@@ -57,4 +58,72 @@ export interface WorkerSample {
   readonly cpuPercent: number;
   readonly rssBytes: number;
   readonly eventLoopLagMs: number;
+}
+
+/** Proof of ownership: every write of a worker names both. */
+export interface Lease {
+  readonly jobId: string;
+  readonly leaseNo: number;
+}
+
+export interface LaneRequest {
+  readonly laneNo: number;
+  readonly limit: number;
+  readonly leaseSeconds: number;
+}
+
+export interface ClaimedJob extends Lease {
+  readonly tenantId: string;
+  readonly laneNo: number;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  readonly payload: unknown;
+  readonly priority: number;
+  readonly runNo: number;
+  readonly attemptsSpent: number;
+  readonly maxAttempts: number;
+  readonly timeoutSeconds: number | null;
+  readonly retryDelaySeconds: number | null;
+  readonly retryMultiplier: number | null;
+  readonly correlationId: string | null;
+  readonly claimedAt: Date;
+  readonly leaseExpiresAt: Date;
+}
+
+/** What an attempt printed, already redacted, cleaned and cut. */
+export interface AttemptOutput {
+  readonly pid?: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly stdoutTail?: string;
+  readonly stderrTail?: string;
+  readonly stdoutBytes?: number;
+  readonly stderrBytes?: number;
+  readonly droppedBytes?: number;
+}
+
+/** How an attempt ended, as the worker saw it; what follows (retry, dead letter) is decided by the policy. */
+export interface AttemptEnd extends Lease {
+  readonly tenantId: string;
+  readonly status: AttemptStatus;
+  /** Set when this ends the job's run. */
+  readonly outcome?: TerminalState;
+  /** Set when the job goes back to the queue: seconds from now, by the database's clock. */
+  readonly retryInSeconds?: number;
+  /** Whether the attempt counts against max_attempts. */
+  readonly spent: boolean;
+  readonly errorType?: string;
+  readonly errorText?: string;
+  readonly result?: unknown;
+  readonly output?: AttemptOutput;
+}
+
+export interface Settled {
+  readonly settled: readonly string[];
+  /** Leases that are not held any more: their results were dropped. */
+  readonly lost: readonly string[];
+  /** Rows that another transaction holds: settle them again. */
+  readonly locked: readonly string[];
+  /** Jobs that were to be retried but had a cancel request: they ended as canceled. */
+  readonly canceled: readonly string[];
 }

@@ -1,6 +1,6 @@
 import type { Runner } from "@/lib/db";
 import { claimJobsSql, startAttemptsSql } from "../sql/claim-jobs";
-import type { ClaimedJob, LaneRequest, Lease } from "../types";
+import type { ClaimedJob, LaneRequest, Lease } from "../types-worker";
 
 export interface ClaimRequest {
   readonly workerId: string;

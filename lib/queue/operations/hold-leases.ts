@@ -2,8 +2,7 @@ import type { Runner, TenantTransaction } from "@/lib/db";
 import { LeaseLostError } from "../errors";
 import { cleanText, cutText } from "../policy/clean";
 import { appendLogsSql, extendLeasesSql, holdLeaseSql, reportProgressSql } from "../sql/hold-leases";
-import type { Lease } from "../types";
-import type { LogChunk } from "../types-worker";
+import type { Lease, LogChunk } from "../types-worker";
 
 export interface ExtendedLeases {
   readonly renewed: readonly { readonly jobId: string; readonly leaseExpiresAt: Date }[];

@@ -5,23 +5,17 @@ import {
   type ClaimedJob,
   cancelJob,
   claimJobs,
-  enqueueJob,
   enqueueJobs,
-  expireJobs,
   extendLeases,
-  foldStatDeltas,
   getJob,
   listAttempts,
-  listJobs,
   promoteDueJobs,
   readLogs,
   reportProgress,
   rescueExpiredLeases,
   retryJob,
   settleAttempts,
-  summarizeJobs,
   type TenantScope,
-  updateDefinition,
 } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
@@ -189,170 +183,6 @@ describe("the life of a job", () => {
     expect(job).toMatchObject({ retriedFromId: claimed.jobId, payload: { n: 2 }, status: "queued" });
     expect(await statusOf(claimed.jobId)).toBe("failed");
     await cancelJob(make.web, scope, job.id);
-  });
-});
-
-describe("cancel", () => {
-  test("a waiting job ends at once, and cancelling it again is a conflict", async () => {
-    const job = await make.job(scope, { dedupeKey: "c" });
-    expect(await cancelJob(make.web, scope, job.id)).toMatchObject({ status: "canceled", attemptCount: 0 });
-    await expect(cancelJob(make.web, scope, job.id)).rejects.toMatchObject({
-      code: "state-conflict",
-      current: "canceled",
-    });
-    expect(await listAttempts(make.web, scope, job.id)).toEqual([]);
-    const next = await make.job(scope, { dedupeKey: "c" });
-    expect(next.id).not.toBe(job.id);
-    await cancelJob(make.web, scope, next.id);
-    expect((await retryJob(make.web, scope, { jobId: job.id })).job.status).toBe("queued");
-    await cancelJob(make.web, scope, job.id);
-  });
-
-  test("a running job is asked to stop, and a failure after that ends it as canceled instead of retrying it", async () => {
-    const claimed = await make.runningJob(scope);
-    expect((await cancelJob(make.web, scope, claimed.jobId)).cancelRequestedAt).toBeInstanceOf(Date);
-    expect((await extendLeases(make.worker, [{ ...claimed, leaseSeconds: 30 }])).cancelRequested).toEqual([
-      claimed.jobId,
-    ]);
-    expect((await settleAttempts(make.worker, [retried(claimed, 5)])).canceled).toEqual([claimed.jobId]);
-    expect(await statusOf(claimed.jobId)).toBe("canceled");
-  });
-
-  test("another tenant's job is not found, for reading and for every verb", async () => {
-    const other = await make.tenant();
-    const job = await make.job(scope);
-    expect(await getJob(make.web, other, job.id)).toBeNull();
-    await expect(cancelJob(make.web, other, job.id)).rejects.toMatchObject({ code: "not-found" });
-    await expect(retryJob(make.web, other, { jobId: job.id })).rejects.toMatchObject({ code: "not-found" });
-    expect(await listAttempts(make.web, other, job.id)).toBeNull();
-    expect(await readLogs(make.web, other, job.id)).toBeNull();
-    await cancelJob(make.web, scope, job.id);
-  });
-});
-
-describe("enqueue", () => {
-  test("Z-10 fifty parallel callers with one dedupe key make one job", async () => {
-    const { key } = await make.definition();
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => enqueueJob(make.web, scope, { definitionKey: key, dedupeKey: "race" })),
-    );
-    expect(new Set(answers.map((answer) => answer.jobId)).size).toBe(1);
-    expect(answers.filter((answer) => !answer.deduplicated)).toHaveLength(1);
-    await cancelJob(make.web, scope, answers[0]?.jobId ?? "");
-  });
-
-  test("LEASE-18 two bulks with the same keys in opposite order do not deadlock", async () => {
-    const { key } = await make.definition();
-    const jobs = Array.from({ length: 100 }, (_, n) => ({ definitionKey: key, dedupeKey: `bulk-${n}` }));
-    const [one, two] = await Promise.all([
-      enqueueJobs(make.web, scope, jobs),
-      enqueueJobs(make.web, scope, [...jobs].reverse()),
-    ]);
-    expect(one?.map((e) => e.jobId)).toEqual([...(two ?? [])].reverse().map((e) => e.jobId));
-  });
-
-  test("a definition changed or switched off since it was read is noticed at the door", async () => {
-    const definition = await make.definition({ argSchema: { type: "object" } });
-    await enqueueJob(make.web, scope, { definitionKey: definition.key, payload: {} });
-    const patch = { argSchema: { type: "object", required: ["n"] } };
-    await updateDefinition(make.platform, scope.actor, { id: definition.id, patch });
-    await expect(enqueueJob(make.web, scope, { definitionKey: definition.key, payload: {} })).rejects.toMatchObject({
-      code: "payload-invalid",
-      problems: [{ pointer: "/payload/n" }],
-    });
-    await updateDefinition(make.platform, scope.actor, { id: definition.id, patch: { isActive: false } });
-    await expect(
-      enqueueJob(make.web, scope, { definitionKey: definition.key, payload: { n: 1 } }),
-    ).rejects.toMatchObject({
-      code: "definition-inactive",
-    });
-  });
-
-  test("P-03 a job that waits past its expires_at ends as expired", async () => {
-    const job = await make.job(scope, { expiresAt: new Date(Date.now() + 60_000) });
-    expect((await expireJobs(make.scheduler, { limit: 10 })).count).toBe(0);
-    await database.moveClock(61_000);
-    expect((await expireJobs(make.scheduler, { limit: 10 })).count).toBe(1);
-    expect(await statusOf(job.id)).toBe("expired");
-    await database.moveClock(0);
-  });
-});
-
-describe("reading", () => {
-  test("Z-04 lists page by keyset without gaps or doubles, filter by every status, and count", async () => {
-    const own = await make.tenant();
-    const { key } = await make.definition();
-    const made = await enqueueJobs(
-      make.web,
-      own,
-      Array.from({ length: 25 }, () => ({ definitionKey: key, tags: ["x"] })),
-    );
-    const seen: string[] = [];
-    for (let afterId: string | undefined; ; ) {
-      const page = await listJobs(
-        make.web,
-        own,
-        { definitionKey: key },
-        { limit: 10, ...(afterId ? { afterId } : {}) },
-      );
-      seen.push(...page.jobs.map((job) => job.id));
-      expect(page).toMatchObject({ total: 25, totalRelation: "eq" });
-      afterId = page.jobs.at(-1)?.id;
-      if (!page.hasMore) break;
-    }
-    expect(seen).toEqual(
-      made
-        .map((e) => e.jobId)
-        .sort()
-        .reverse(),
-    );
-    for (const status of [
-      "queued",
-      "running",
-      "blocked",
-      "paused",
-      "succeeded",
-      "failed",
-      "dead_letter",
-      "canceled",
-      "expired",
-    ] as const) {
-      const page = await listJobs(make.web, own, { status: [status] }, { limit: 5 });
-      expect(page.total, status).toBe(status === "queued" ? 25 : 0);
-    }
-    await cancelJob(make.web, own, seen[0] ?? "");
-    expect((await listJobs(make.web, own, { status: ["canceled", "failed"] }, { limit: 5 })).jobs).toMatchObject([
-      { id: seen[0] },
-    ]);
-    expect(
-      (await listJobs(make.web, own, { tag: "x", source: ["manual"], queue: "default" }, { limit: 5, offset: 20 }))
-        .jobs,
-    ).toHaveLength(5);
-    expect((await listJobs(make.web, own, { q: key.slice(0, 6) }, { limit: 5 })).total).toBe(25);
-    expect((await listJobs(make.web, own, { q: seen[3] ?? "" }, { limit: 5 })).total).toBe(1);
-    expect((await listJobs(make.web, own, { q: "nothing-such" }, { limit: 5 })).total).toBe(0);
-    expect((await listJobs(make.web, own, { createdAfter: new Date(Date.now() + 1000) }, { limit: 5 })).total).toBe(0);
-  });
-
-  test("figures are the same before and after they were folded", async () => {
-    const own = await make.tenant();
-    const jobs = [
-      await make.job(own),
-      await make.job(own),
-      await make.job(own, { scheduledFor: new Date(Date.now() + 3_600_000) }),
-    ];
-    await cancelJob(make.web, own, jobs[0]?.id ?? "");
-    const before = await summarizeJobs(make.web, own);
-    expect(before.counts).toMatchObject({ queued: 2, canceled: 1, running: 0 });
-    while ((await foldStatDeltas(make.scheduler)) > 0);
-    expect((await summarizeJobs(make.web, own)).counts).toEqual(before.counts);
-    const live = await database.query("select count(*)::int as n from app.live_jobs where tenant_id = $1", [
-      own.tenantId,
-    ]);
-    const total = await database.query("select sum(n)::int as n from app.live_totals where tenant_id = $1", [
-      own.tenantId,
-    ]);
-    expect(total).toEqual(live);
   });
 });
 

@@ -1,7 +1,8 @@
 import type { Database } from "@/lib/db";
 import { decideAfterLostLease, type Random } from "../policy/retry";
 import { expiredLeasesSql, lockExpiredSql } from "../sql/rescue";
-import type { AttemptEnd, RetryStrategy } from "../types";
+import type { RetryStrategy } from "../types";
+import type { AttemptEnd } from "../types-worker";
 import { leaseArrays } from "./claim-jobs";
 import { settleAttempts } from "./settle-attempts";
 

@@ -2,7 +2,7 @@ import { DatabaseError, type Runner } from "@/lib/db";
 import { cleanText, cutText } from "../policy/clean";
 import { checkPayload } from "../policy/payload-check";
 import { finishAttemptsSql, readLeasesSql, requeueAttemptsSql } from "../sql/settle-attempts";
-import type { AttemptEnd, Settled } from "../types";
+import type { AttemptEnd, Settled } from "../types-worker";
 import { leaseArrays } from "./claim-jobs";
 
 const ERROR_TEXT_MAX = 16_384;

@@ -1,5 +1,5 @@
-import type { AttemptEnd, AttemptOutput, ClaimedJob, RetryPolicy } from "../types";
-import type { RunnableDefinition } from "../types-worker";
+import type { RetryPolicy } from "../types";
+import type { AttemptEnd, AttemptOutput, ClaimedJob, RunnableDefinition } from "../types-worker";
 import { decideRetry, type Random } from "./retry";
 
 /** How an execution ended, as far as the policy looks at it. */

@@ -21,11 +21,11 @@ function serve(share: FairShare, lanes: readonly KnownLane[], places: number): K
   });
 }
 
-const countBy = <T>(items: readonly T[], key: (item: T) => string | number) =>
-  items.reduce<Record<string, number>>(
-    (counts, item) => ({ ...counts, [key(item)]: (counts[key(item)] ?? 0) + 1 }),
-    {},
-  );
+function countBy<T>(items: readonly T[], key: (item: T) => string | number): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const item of items) counts[key(item)] = (counts[key(item)] ?? 0) + 1;
+  return counts;
+}
 
 test("tenants are served in turn, however many lanes one of them has", () => {
   const lanes = [...Array.from({ length: 50 }, (_, n) => lane(n + 1, "busy")), lane(100, "quiet")];

@@ -1,5 +1,5 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { type Branch, definitionIdsSql, idFloorSql, type ListShape, listJobsSql } from "../sql/list-jobs";
+import { type Branch, type Driver, definitionIdsSql, idFloorSql, type ListShape, listJobsSql } from "../sql/list-jobs";
 import { JOB_STATUSES, type JobStatus } from "../states";
 import type { JobFilter, JobPage, Page, TenantScope } from "../types";
 import { getJobRows, inTenant } from "./get-job";
@@ -10,7 +10,8 @@ export const COUNTED_JOBS = 10_000;
 export const SCAN_BUDGET = 20_000;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const NOWHERE = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+const LOWEST = "00000000-0000-0000-0000-000000000000";
+const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const WAITING: readonly JobStatus[] = ["queued", "blocked", "paused"];
 
 /**
@@ -24,8 +25,9 @@ export function listJobs(
   page: Page,
 ): Promise<JobPage> {
   return inTenant(db, scope, async (tx) => {
-    const shape = shapeOf(filter);
-    const values = await filterValues(tx, scope, filter);
+    const found = await resolveFilter(tx, filter);
+    const shape = shapeOf(filter, found);
+    const values = valuesOf(scope, filter, found);
     const ids = await tx.run<{ id: string }>(
       listJobsSql(shape, "ids"),
       values({ afterId: page.afterId, limit: page.limit + 1, offset: page.offset ?? 0 }),
@@ -48,48 +50,76 @@ export function listJobs(
   });
 }
 
-function shapeOf(filter: JobFilter): ListShape {
+/** What the filter's words mean in ids. */
+interface Resolved {
+  readonly definitionIds: readonly string[] | null;
+  readonly jobId: string | null;
+  readonly fromId: string;
+  readonly beforeId: string;
+}
+
+async function resolveFilter(tx: TenantTransaction, filter: JobFilter): Promise<Resolved> {
+  const search = filter.q?.trim();
+  const jobId = search !== undefined && UUID.test(search) ? search : null;
+  const prefix = search && jobId === null ? search : null;
+  const byDefinition = filter.definitionKey !== undefined || prefix !== null;
+  const definitions = byDefinition
+    ? await tx.run<{ id: string }>(definitionIdsSql, [filter.definitionKey ?? null, prefix])
+    : null;
+  const byTime = filter.createdAfter !== undefined || filter.createdBefore !== undefined;
+  const [range] = byTime
+    ? await tx.run<IdRange>(idFloorSql, [filter.createdAfter ?? null, filter.createdBefore ?? null])
+    : [];
+  return {
+    // No definition matches: an id that nothing has keeps the filter from meaning "any".
+    definitionIds: definitions?.length === 0 ? [HIGHEST] : (definitions?.map((row) => row.id) ?? null),
+    jobId,
+    fromId: range?.from_id ?? LOWEST,
+    beforeId: range?.to_id ?? HIGHEST,
+  };
+}
+
+interface IdRange {
+  from_id: string | null;
+  to_id: string | null;
+}
+
+function shapeOf(filter: JobFilter, found: Resolved): ListShape {
   const scans = Boolean(filter.source?.length) || filter.queue !== undefined || filter.tag !== undefined;
+  const driver = driverOf(filter, found);
   const wanted = new Set(filter.status ?? []);
-  if (wanted.size === 0 || JOB_STATUSES.every((status) => wanted.has(status))) return { branches: "all", scans };
+  if (wanted.size === 0 || JOB_STATUSES.every((status) => wanted.has(status)))
+    return { branches: "all", driver, scans };
   const branches = new Set<Branch>(
     [...wanted].map((status) => (WAITING.includes(status) ? "waiting" : (status as Branch))),
   );
-  return { branches: [...branches], scans };
+  return { branches: [...branches], driver, scans };
+}
+
+function driverOf(filter: JobFilter, { jobId, definitionIds }: Resolved): Driver {
+  if (jobId !== null) return "id";
+  if (filter.parentJobId !== undefined) return "parent";
+  if (filter.correlationId !== undefined) return "correlation";
+  if (definitionIds === null) return "none";
+  return definitionIds.length === 1 ? "definition" : "definitions";
 }
 
 type Bounds = { readonly afterId?: string | undefined; readonly limit: number; readonly offset: number };
 
-async function filterValues(tx: TenantTransaction, scope: Pick<TenantScope, "tenantId">, filter: JobFilter) {
-  const search = filter.q?.trim();
-  const searchedId = search !== undefined && UUID.test(search) ? search : null;
-  const prefix = search && searchedId === null ? search : null;
-  const definitions =
-    filter.definitionKey !== undefined || prefix !== null
-      ? (await tx.run<{ id: string }>(definitionIdsSql, [filter.definitionKey ?? null, prefix])).map((row) => row.id)
-      : null;
-  const [range] =
-    filter.createdAfter || filter.createdBefore
-      ? await tx.run<{ from_id: string | null; to_id: string | null }>(idFloorSql, [
-          filter.createdAfter ?? null,
-          filter.createdBefore ?? null,
-        ])
-      : [];
+function valuesOf(scope: Pick<TenantScope, "tenantId">, filter: JobFilter, found: Resolved) {
   return ({ afterId, limit, offset }: Bounds): unknown[] => [
     scope.tenantId,
-    afterId ?? null,
-    range?.from_id ?? null,
-    range?.to_id ?? null,
+    afterId !== undefined && afterId < found.beforeId ? afterId : found.beforeId,
+    found.fromId,
     limit,
     offset,
-    // No definition matches: an id that nothing has keeps the filter from meaning "any".
-    definitions !== null && definitions.length === 0 ? [NOWHERE] : definitions,
+    found.definitionIds,
     filter.correlationId ?? null,
     filter.parentJobId ?? null,
     filter.source?.length ? filter.source : null,
     filter.queue ?? null,
     filter.tag ?? null,
-    searchedId,
+    found.jobId,
     (filter.status ?? []).filter((status) => WAITING.includes(status)),
     SCAN_BUDGET,
   ];

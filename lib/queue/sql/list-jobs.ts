@@ -3,76 +3,113 @@ import { type Statement, statement, tenantIs } from "@/lib/db";
 /**
  * Ids of a filtered page, newest first. Each status is read where an index has it in order (live rows by state, unhappy
  * ends by outcome), each branch stops at the limit, and the branches are merged; so a page costs the same at any depth
- * of history. Every text here is a constant: what a request decides is only which of these statements runs.
+ * of history. The most selective filter that has an index is written as a plain condition, since a prepared statement
+ * cannot use an index through "is null or". Every text here is a constant: what a request decides is only which of these
+ * statements runs.
  *
- * $1 tenant · $2 before this id (keyset) · $3 ids from · $4 ids before · $5 limit · $6 offset · $7 definition keys' ids
- * · $8 correlation id · $9 parent · $10 sources · $11 queue · $12 tag · $13 job id · $14 live states · $15 scan budget
+ * $1 tenant · $2 ids before · $3 ids from · $4 limit · $5 offset · $6 definition ids · $7 correlation id · $8 parent
+ * · $9 sources · $10 queue · $11 tag · $12 job id · $13 live states · $14 scan budget
  */
 export interface ListShape {
   /** All: no status filter. Otherwise which branches are wanted. */
   readonly branches: "all" | readonly Branch[];
+  /** The filter that is looked up in its index. */
+  readonly driver: Driver;
   /** Whether a filter is set that no index serves; the newest rows within the budget are looked at then. */
   readonly scans: boolean;
 }
 
 export const BRANCHES = ["waiting", "running", "succeeded", "failed", "dead_letter", "canceled", "expired"] as const;
 export type Branch = (typeof BRANCHES)[number];
+export type Driver = "none" | "id" | "parent" | "correlation" | "definition" | "definitions";
 
-const FILTERS = `${tenantIs("j.tenant_id")}
-    and ($2::uuid is null or j.id < $2) and ($3::uuid is null or j.id >= $3) and ($4::uuid is null or j.id < $4)
-    and ($7::uuid[] is null or j.definition_id = any ($7)) and ($8::text is null or j.correlation_id = $8)
-    and ($9::uuid is null or j.parent_job_id = $9) and ($10::text[] is null or j.source = any ($10))
-    and ($11::text is null or exists (select 1 from app.lanes n join app.job_queues q on q.id = n.queue_id
-      where n.lane_no = j.lane_no and q.name = $11))
-    and ($12::text is null or $12 = any (j.tags)) and ($13::uuid is null or j.id = $13)`;
+const DRIVERS: Readonly<Record<Driver, string>> = {
+  none: "",
+  id: "and j.id = $12::uuid",
+  parent: "and j.parent_job_id = $8::uuid",
+  correlation: "and j.correlation_id = $7::text",
+  definition: "and j.definition_id = ($6::uuid[])[1]",
+  definitions: "and j.definition_id = any ($6::uuid[])",
+};
 
-const TAKE = "order by j.id desc limit $5::int + $6::int";
+const OTHERS = `and ($6::uuid[] is null or j.definition_id = any ($6)) and ($7::text is null or j.correlation_id = $7)
+    and ($8::uuid is null or j.parent_job_id = $8) and ($12::uuid is null or j.id = $12)`;
 
-/** The newest rows of the tenant, bounded, for filters that no index serves. */
-const SCANNED = `(select * from app.jobs where ${tenantIs("tenant_id")} and ($2::uuid is null or id < $2)
-    and ($4::uuid is null or id < $4) order by id desc limit $15::int)`;
+const SCANNING = `and ($9::text[] is null or j.source = any ($9))
+    and ($10::text is null or exists (select 1 from app.lanes n join app.job_queues q on q.id = n.queue_id
+      where n.lane_no = j.lane_no and q.name = $10))
+    and ($11::text is null or $11 = any (j.tags))`;
 
-const liveBranch = (
-  jobs: string,
-  state: string,
-): string => `(select j.id from app.live_jobs l join ${jobs} j on j.id = l.job_id
-    where ${tenantIs("l.tenant_id")} and ${state} and ($2::uuid is null or l.job_id < $2) and ${FILTERS}
-    order by l.job_id desc limit $5::int + $6::int)`;
+interface Source {
+  /** The jobs that are looked at. */
+  readonly jobs: string;
+  /** Conditions on them, without the tenant and the bounds; empty when every job of the tenant will do. */
+  readonly conditions: string;
+}
 
-const endedBranch = (
-  jobs: string,
-  outcome: string,
-): string => `(select j.id from app.job_attempts a join ${jobs} j on j.id = a.job_id
-    where ${tenantIs("a.tenant_id")} and a.outcome = '${outcome}' and a.outcome in ('failed', 'dead_letter', 'canceled', 'expired')
-      and not a.superseded and ($2::uuid is null or a.job_id < $2) and ${FILTERS}
-    order by a.job_id desc limit $5::int + $6::int)`;
+const BOUNDS = "j.id < $2::uuid and j.id >= $3::uuid";
+const TAKE = "limit $4::int + $5::int";
+
+function sourceOf({ driver, scans }: ListShape): Source {
+  const indexed = driver === "none" ? "" : `${DRIVERS[driver]} ${OTHERS}`;
+  if (!scans) return { jobs: "app.jobs j", conditions: indexed };
+  // The newest rows of the tenant, bounded, for filters that no index serves.
+  const newest = `(select * from app.jobs where ${tenantIs("tenant_id")} and id < $2::uuid and id >= $3::uuid
+      order by id desc limit $14::int) j`;
+  return { jobs: newest, conditions: `${indexed} ${SCANNING}` };
+}
+
+const allJobs = ({ jobs, conditions }: Source): string =>
+  `(select j.id from ${jobs} where ${tenantIs("j.tenant_id")} and ${BOUNDS} ${conditions} order by j.id desc ${TAKE})`;
+
+/** A branch that is driven by another table joins the jobs only where a filter asks something of them. */
+function drivenBranch(table: string, condition: string, { jobs, conditions }: Source): string {
+  const join = conditions === "" ? "" : `join ${jobs} on j.id = x.job_id and ${tenantIs("j.tenant_id")} ${conditions}`;
+  return `(select x.job_id as id from ${table} x ${join} where ${tenantIs("x.tenant_id")} and ${condition}
+    and x.job_id < $2::uuid and x.job_id >= $3::uuid order by x.job_id desc ${TAKE})`;
+}
 
 /** Most jobs succeed, so walking the jobs themselves finds a page of these soon. */
-const succeededBranch = (jobs: string): string => `(select j.id from ${jobs} j where ${FILTERS} and exists (
-      select 1 from app.job_attempts a where a.job_id = j.id and a.outcome = 'succeeded' and not a.superseded) ${TAKE})`;
+const succeeded = (source: Source): string =>
+  allJobs({
+    ...source,
+    conditions: `${source.conditions} and exists (
+      select 1 from app.job_attempts a where a.job_id = j.id and a.outcome = 'succeeded' and not a.superseded)`,
+  });
 
-function branchText(branch: Branch, jobs: string): string {
-  if (branch === "waiting") return liveBranch(jobs, "l.state <> 'running' and l.state = any ($14::text[])");
-  if (branch === "running") return liveBranch(jobs, "l.state = 'running'");
-  return branch === "succeeded" ? succeededBranch(jobs) : endedBranch(jobs, branch);
+function branchText(branch: Branch, source: Source): string {
+  switch (branch) {
+    case "waiting":
+      return drivenBranch("app.live_jobs", "x.state <> 'running' and x.state = any ($13::text[])", source);
+    case "running":
+      return drivenBranch("app.live_jobs", "x.state = 'running'", source);
+    case "succeeded":
+      return succeeded(source);
+    default:
+      return drivenBranch(
+        "app.job_attempts",
+        `x.outcome = '${branch}' and x.outcome in ('failed', 'dead_letter', 'canceled', 'expired') and not x.superseded`,
+        source,
+      );
+  }
 }
+
+/** Names the type of every parameter, since not each statement uses each of them. */
+const TYPES = `with used as (select $1::uuid, $2::uuid, $3::uuid, $4::int, $5::int, $6::uuid[], $7::text, $8::uuid,
+  $9::text[], $10::text, $11::text, $12::uuid, $13::text[], $14::int)`;
 
 const cache = new Map<string, Statement>();
 
 /** The statement for a shape of filter; `count` counts up to the limit instead of answering ids. */
 export function listJobsSql(shape: ListShape, kind: "ids" | "count"): Statement {
   const branches = shape.branches === "all" ? "all" : BRANCHES.filter((branch) => shape.branches.includes(branch));
-  const key = `${kind}:${String(branches)}:${shape.scans}`;
+  const key = `${kind}:${String(branches)}:${shape.driver}:${shape.scans}`;
   const known = cache.get(key);
   if (known) return known;
-  const jobs = shape.scans ? SCANNED : "app.jobs";
-  const union =
-    branches === "all"
-      ? `select j.id from ${jobs} j where ${FILTERS} ${TAKE}`
-      : branches.map((b) => branchText(b, jobs)).join(" union all ");
-  const page = `select id from (${union}) found order by id desc limit $5::int offset $6::int`;
-  const types = "with used as (select $14::text[], $15::int)";
-  const text = kind === "ids" ? `${types} ${page}` : `${types} select count(*)::int as n from (${page}) counted`;
+  const source = sourceOf(shape);
+  const found = branches === "all" ? allJobs(source) : branches.map((b) => branchText(b, source)).join(" union all ");
+  const page = `select id from (${found}) found order by id desc limit $4::int offset $5::int`;
+  const text = kind === "ids" ? `${TYPES} ${page}` : `${TYPES} select count(*)::int as n from (${page}) counted`;
   const made = statement(`list_jobs_${kind}`, text, { repeatable: true });
   cache.set(key, made);
   return made;
@@ -84,7 +121,7 @@ export const definitionIdsSql = statement(
   { repeatable: true },
 );
 
-/** Where the scan budget ends for a tenant: the age of the last row that is looked at. */
+/** The id range of a time range. */
 export const idFloorSql = statement(
   "id_floor",
   "select app.id_floor($1::timestamptz) as from_id, app.id_floor($2::timestamptz) as to_id",

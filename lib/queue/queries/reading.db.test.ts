@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type AttemptEnd,
+  type ClaimedJob,
+  cancelJob,
+  enqueueJobs,
+  foldStatDeltas,
+  getJob,
+  listJobs,
+  summarizeJobs,
+  type TenantScope,
+} from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+let scope: TenantScope;
+beforeAll(async () => {
+  scope = await make.tenant();
+});
+afterAll(() => make.close());
+
+const leaseOf = ({ jobId, leaseNo, tenantId }: ClaimedJob) => ({ jobId, leaseNo, tenantId });
+const _succeeded = (claimed: ClaimedJob, result: unknown = { ok: true }): AttemptEnd => ({
+  ...leaseOf(claimed),
+  status: "succeeded",
+  outcome: "succeeded",
+  spent: true,
+  result,
+});
+const _retried = (claimed: ClaimedJob, retryInSeconds: number): AttemptEnd => ({
+  ...leaseOf(claimed),
+  status: "failed",
+  retryInSeconds,
+  spent: true,
+  errorType: "unknown",
+  errorText: "no",
+});
+const _statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
+
+describe("reading", () => {
+  test("Z-04 lists page by keyset without gaps or doubles, filter by every status, and count", async () => {
+    const own = await make.tenant();
+    const { key } = await make.definition();
+    const made = await enqueueJobs(
+      make.web,
+      own,
+      Array.from({ length: 25 }, () => ({ definitionKey: key, tags: ["x"] })),
+    );
+    const seen: string[] = [];
+    for (let afterId: string | undefined; ; ) {
+      const page = await listJobs(
+        make.web,
+        own,
+        { definitionKey: key },
+        { limit: 10, ...(afterId ? { afterId } : {}) },
+      );
+      seen.push(...page.jobs.map((job) => job.id));
+      expect(page).toMatchObject({ total: 25, totalRelation: "eq" });
+      afterId = page.jobs.at(-1)?.id;
+      if (!page.hasMore) break;
+    }
+    expect(seen).toEqual(
+      made
+        .map((e) => e.jobId)
+        .sort()
+        .reverse(),
+    );
+    for (const status of [
+      "queued",
+      "running",
+      "blocked",
+      "paused",
+      "succeeded",
+      "failed",
+      "dead_letter",
+      "canceled",
+      "expired",
+    ] as const) {
+      const page = await listJobs(make.web, own, { status: [status] }, { limit: 5 });
+      expect(page.total, status).toBe(status === "queued" ? 25 : 0);
+    }
+    await cancelJob(make.web, own, seen[0] ?? "");
+    expect((await listJobs(make.web, own, { status: ["canceled", "failed"] }, { limit: 5 })).jobs).toMatchObject([
+      { id: seen[0] },
+    ]);
+    expect(
+      (await listJobs(make.web, own, { tag: "x", source: ["manual"], queue: "default" }, { limit: 5, offset: 20 }))
+        .jobs,
+    ).toHaveLength(5);
+    expect((await listJobs(make.web, own, { q: key.slice(0, 6) }, { limit: 5 })).total).toBe(25);
+    expect((await listJobs(make.web, own, { q: seen[3] ?? "" }, { limit: 5 })).total).toBe(1);
+    expect((await listJobs(make.web, own, { q: "nothing-such" }, { limit: 5 })).total).toBe(0);
+    expect((await listJobs(make.web, own, { createdAfter: new Date(Date.now() + 1000) }, { limit: 5 })).total).toBe(0);
+  });
+
+  test("figures are the same before and after they were folded", async () => {
+    const own = await make.tenant();
+    const jobs = [
+      await make.job(own),
+      await make.job(own),
+      await make.job(own, { scheduledFor: new Date(Date.now() + 3_600_000) }),
+    ];
+    await cancelJob(make.web, own, jobs[0]?.id ?? "");
+    const before = await summarizeJobs(make.web, own);
+    expect(before.counts).toMatchObject({ queued: 2, canceled: 1, running: 0 });
+    while ((await foldStatDeltas(make.scheduler)) > 0);
+    expect((await summarizeJobs(make.web, own)).counts).toEqual(before.counts);
+    const live = await database.query("select count(*)::int as n from app.live_jobs where tenant_id = $1", [
+      own.tenantId,
+    ]);
+    const total = await database.query("select sum(n)::int as n from app.live_totals where tenant_id = $1", [
+      own.tenantId,
+    ]);
+    expect(total).toEqual(live);
+  });
+});
