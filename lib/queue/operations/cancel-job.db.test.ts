@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-  type AttemptEnd,
-  type ClaimedJob,
   cancelJob,
   extendLeases,
   getJob,
@@ -11,6 +9,7 @@ import {
   settleAttempts,
   type TenantScope,
 } from "@/lib/queue";
+import { retried } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
@@ -22,22 +21,6 @@ beforeAll(async () => {
 });
 afterAll(() => make.close());
 
-const leaseOf = ({ jobId, leaseNo, tenantId }: ClaimedJob) => ({ jobId, leaseNo, tenantId });
-const _succeeded = (claimed: ClaimedJob, result: unknown = { ok: true }): AttemptEnd => ({
-  ...leaseOf(claimed),
-  status: "succeeded",
-  outcome: "succeeded",
-  spent: true,
-  result,
-});
-const retried = (claimed: ClaimedJob, retryInSeconds: number): AttemptEnd => ({
-  ...leaseOf(claimed),
-  status: "failed",
-  retryInSeconds,
-  spent: true,
-  errorType: "unknown",
-  errorText: "no",
-});
 const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
 
 describe("cancel", () => {

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-  type AttemptEnd,
-  type ClaimedJob,
   cancelJob,
   enqueueJob,
   enqueueJobs,
@@ -21,22 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => make.close());
 
-const leaseOf = ({ jobId, leaseNo, tenantId }: ClaimedJob) => ({ jobId, leaseNo, tenantId });
-const _succeeded = (claimed: ClaimedJob, result: unknown = { ok: true }): AttemptEnd => ({
-  ...leaseOf(claimed),
-  status: "succeeded",
-  outcome: "succeeded",
-  spent: true,
-  result,
-});
-const _retried = (claimed: ClaimedJob, retryInSeconds: number): AttemptEnd => ({
-  ...leaseOf(claimed),
-  status: "failed",
-  retryInSeconds,
-  spent: true,
-  errorType: "unknown",
-  errorText: "no",
-});
 const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
 
 describe("enqueue", () => {

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type AttemptEnd,
   appendLogs,
-  type ClaimedJob,
   cancelJob,
   claimJobs,
   enqueueJobs,
@@ -17,6 +16,7 @@ import {
   settleAttempts,
   type TenantScope,
 } from "@/lib/queue";
+import { leaseOf, retried, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
@@ -28,22 +28,6 @@ beforeAll(async () => {
 });
 afterAll(() => make.close());
 
-const leaseOf = ({ jobId, leaseNo, tenantId }: ClaimedJob) => ({ jobId, leaseNo, tenantId });
-const succeeded = (claimed: ClaimedJob, result: unknown = { ok: true }): AttemptEnd => ({
-  ...leaseOf(claimed),
-  status: "succeeded",
-  outcome: "succeeded",
-  spent: true,
-  result,
-});
-const retried = (claimed: ClaimedJob, retryInSeconds: number): AttemptEnd => ({
-  ...leaseOf(claimed),
-  status: "failed",
-  retryInSeconds,
-  spent: true,
-  errorType: "unknown",
-  errorText: "no",
-});
 const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
 
 describe("the life of a job", () => {

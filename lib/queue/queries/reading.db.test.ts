@@ -1,15 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type AttemptEnd,
-  type ClaimedJob,
-  cancelJob,
-  enqueueJobs,
-  foldStatDeltas,
-  getJob,
-  listJobs,
-  summarizeJobs,
-  type TenantScope,
-} from "@/lib/queue";
+import { cancelJob, enqueueJobs, foldStatDeltas, listJobs, summarizeJobs, type TenantScope } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
@@ -20,24 +10,6 @@ beforeAll(async () => {
   scope = await make.tenant();
 });
 afterAll(() => make.close());
-
-const leaseOf = ({ jobId, leaseNo, tenantId }: ClaimedJob) => ({ jobId, leaseNo, tenantId });
-const _succeeded = (claimed: ClaimedJob, result: unknown = { ok: true }): AttemptEnd => ({
-  ...leaseOf(claimed),
-  status: "succeeded",
-  outcome: "succeeded",
-  spent: true,
-  result,
-});
-const _retried = (claimed: ClaimedJob, retryInSeconds: number): AttemptEnd => ({
-  ...leaseOf(claimed),
-  status: "failed",
-  retryInSeconds,
-  spent: true,
-  errorType: "unknown",
-  errorText: "no",
-});
-const _statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
 
 describe("reading", () => {
   test("Z-04 lists page by keyset without gaps or doubles, filter by every status, and count", async () => {

@@ -1,0 +1,23 @@
+import type { AttemptEnd, ClaimedJob } from "@/lib/queue";
+
+/** Ends of attempts as a worker would report them. */
+
+export const leaseOf = ({ jobId, leaseNo, tenantId }: ClaimedJob) => ({ jobId, leaseNo, tenantId });
+
+export const succeeded = (claimed: ClaimedJob, result: unknown = { ok: true }): AttemptEnd => ({
+  ...leaseOf(claimed),
+  status: "succeeded",
+  outcome: "succeeded",
+  spent: true,
+  result,
+});
+
+/** A failure after which the job waits for another attempt. */
+export const retried = (claimed: ClaimedJob, retryInSeconds: number): AttemptEnd => ({
+  ...leaseOf(claimed),
+  status: "failed",
+  retryInSeconds,
+  spent: true,
+  errorType: "unknown",
+  errorText: "no",
+});
