@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { cancelJob, enqueueJobs, foldStatDeltas, listJobs, summarizeJobs, type TenantScope } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
 const database = await testDatabase();
 const make = makeFactory(database);
-let scope: TenantScope;
-beforeAll(async () => {
-  scope = await make.tenant();
-});
 afterAll(() => make.close());
 
 describe("reading", () => {
