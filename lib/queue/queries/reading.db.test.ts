@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { cancelJob, enqueueJobs, foldStatDeltas, listJobs, summarizeJobs, type TenantScope } from "@/lib/queue";
+import { cancelJob, enqueueJobs, foldStatDeltas, listJobs, summarizeJobs } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
