@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { commandLine } from "../../lib/db/embedded/index.mjs";
+import { commandLine, makeFolder } from "../../lib/db/embedded/index.mjs";
 
 /**
  * Takes the lock of a folder for this process, or returns the id of the living process that has it. A lock of a dead
@@ -9,7 +9,7 @@ import { commandLine } from "../../lib/db/embedded/index.mjs";
  * @returns {number | null}
  */
 export function takeLock(home) {
-  mkdirSync(home, { recursive: true });
+  makeFolder(home);
   const file = path.join(home, "start.lock");
   for (let tries = 0; tries < 5; tries++) {
     try {
