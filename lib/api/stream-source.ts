@@ -2,7 +2,8 @@ import { type JobChange, STREAM_EVENTS } from "@/lib/contract";
 import { listen } from "@/lib/db";
 import { CHANNELS, changedJobs, type FeedPosition, type JobView, summarizeJobs } from "@/lib/queue";
 import { tenantLanes } from "@/lib/tenancy/lanes";
-import { type FeedSource, StreamHub } from "@/lib/web/stream-hub";
+import type { FeedSource } from "@/lib/web/feed-source";
+import { StreamHub } from "@/lib/web/stream-hub";
 import { type ApiRuntime, getRuntime, onShutdown } from "./runtime";
 import { serializeJobRow, serializeSummary } from "./serialize";
 

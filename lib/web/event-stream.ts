@@ -1,4 +1,4 @@
-import type { StreamEvent } from "./stream-hub";
+import type { StreamEvent } from "./feed-source";
 
 const RETRY_MS = 2000;
 // A reader that is this far behind is cut off; it comes back and reads the present state.

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type FeedSource, StreamHub } from "./stream-hub";
+import type { FeedSource } from "./feed-source";
+import { StreamHub } from "./stream-hub";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => vi.useRealTimers());

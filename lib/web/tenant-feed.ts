@@ -1,4 +1,4 @@
-import type { FeedSource, StreamEvent, Subscriber } from "./stream-hub";
+import type { FeedSource, StreamEvent, Subscriber } from "./feed-source";
 
 const COALESCE_MS = 250;
 const RETRY_MS = 2000;
