@@ -23,6 +23,7 @@ await runMain(async () => {
   const { build, distFolder } = await import("./lib/build.mjs");
   const testBuild = process.env.LEASEHOLD_TEST_BUILD === "1";
   Object.assign(process.env, databaseEnvironment());
+  process.env.NEXT_TELEMETRY_DISABLED ??= "1";
   process.env.LOG_FORMAT ??= process.stdout.isTTY ? "pretty" : "json";
   if (program === "web") process.env.NODE_ENV ??= "production";
   await build({ testBuild, pages: program === "web" && !args.includes("--dev") });

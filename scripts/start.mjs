@@ -53,6 +53,7 @@ async function start() {
     ...ground.env,
     LEASEHOLD_HOME: homeFolder(),
     LOG_FORMAT: process.env.LOG_FORMAT || "pretty",
+    NEXT_TELEMETRY_DISABLED: "1",
   };
   await migrateAndSeed(path.join(distFolder({ testBuild }), "admin.mjs"), env, ground.demo);
   if (!dev) await buildPages({ testBuild });
@@ -76,7 +77,9 @@ async function migrateAndSeed(admin, env, demo) {
   await step("migrating the database", () =>
     runQuietly("the migration", [admin, "migrate", "--create-database"], { env }),
   );
-  if (demo) await step("looking after the demo data", () => runQuietly("the seed", [admin, "seed", "--demo"], { env }));
+  await step(demo ? "looking after the demo data" : "looking after the definitions", () =>
+    runQuietly("the seed", [admin, "seed", ...(demo ? ["--demo"] : [])], { env }),
+  );
 }
 
 /**

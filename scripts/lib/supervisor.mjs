@@ -25,6 +25,8 @@ const FORCE_MS = 1500;
 export class Supervisor {
   #running = new Map();
   #crashes = [];
+  /** Those we asked to leave, one by one. */
+  #leaving = new WeakSet();
   #stopping = false;
   #graceMs;
   #onFatal;
@@ -67,7 +69,7 @@ export class Supervisor {
         clearTimeout(late);
         if (this.#running.get(member.name) === child) this.#running.delete(member.name);
         if (!ready) reject(new StartFailure(member.name, code ?? signal));
-        else this.#onExit(member, code ?? signal);
+        else if (!this.#leaving.has(child)) this.#onExit(member, code ?? signal);
       });
     });
   }
@@ -75,7 +77,7 @@ export class Supervisor {
   /** @param {Member} member */
   async restart(member) {
     const child = this.#running.get(member.name);
-    this.#running.delete(member.name);
+    if (child) this.#leaving.add(child);
     if (child) await endProcess(child, this.#graceMs + STOP_EXTRA_MS);
     if (!this.#stopping) await this.start(member);
   }
