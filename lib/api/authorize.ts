@@ -35,7 +35,7 @@ export async function requirePrincipal(runtime: ApiRuntime, request: Request, in
   if (!principal) throw new HttpProblem("unauthenticated");
   if (principal.kind === "user" && !SAFE_METHODS.has(request.method)) {
     if (!isSameOrigin(request.headers, runtime.config.origin)) {
-      await auditDenial(runtime, info, principal, "cross-site-request");
+      await auditDenial(runtime, { info, principal }, { reason: "cross-site-request" });
       throw new HttpProblem("cross-site-request");
     }
   }
@@ -55,7 +55,7 @@ export async function requireTenant(
   }
   if (!place.found) throw notFound();
   if (!place.permissions.includes(permission)) {
-    await auditDenial(runtime, info, principal, permission, place.tenant.id);
+    await auditDenial(runtime, caller, { reason: permission, tenantId: place.tenant.id });
     throw new HttpProblem(roleAllows(place.role, permission) ? "insufficient-scope" : "forbidden");
   }
   if (place.role === "super_admin") await auditSuperAdmin(runtime, caller, place.tenant.id);
@@ -69,7 +69,7 @@ export async function requirePlatform(
   permission: PlatformPermission,
 ): Promise<void> {
   if (platformPermissions(caller.principal).includes(permission)) return;
-  await auditDenial(runtime, caller.info, caller.principal, permission);
+  await auditDenial(runtime, caller, { reason: permission });
   const { principal } = caller;
   const onlyScope = principal.kind === "api_key" && principal.key.kind === "super_admin" && principal.user.isSuperAdmin;
   throw new HttpProblem(onlyScope ? "insufficient-scope" : "forbidden");
@@ -110,20 +110,12 @@ async function auditSuperAdmin(
 
 async function auditDenial(
   runtime: ApiRuntime,
-  info: RequestInfo,
-  principal: Principal,
-  reason: string,
-  tenantId?: string,
+  { principal, info }: { principal: Principal; info: RequestInfo },
+  denied: { reason: string; tenantId?: string },
 ): Promise<void> {
   const { kind, id } = actorOf(principal, info);
-  await audit(runtime, info, {
-    action: "access.denied",
-    severity: "medium",
-    actorKind: kind,
-    actorId: id,
-    tenantId,
-    reason,
-  });
+  const entry = { action: "access.denied", severity: "medium" as const, actorKind: kind, actorId: id };
+  await audit(runtime, info, { ...entry, ...denied });
 }
 
 // A denial stands whether or not it could be recorded.

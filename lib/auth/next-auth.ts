@@ -33,11 +33,9 @@ export function authOptions(settings: AuthSettings, client: LoginClient, trouble
       return null;
     }
   };
-  const names = cookieNames(origin);
-  const cookie = { httpOnly: true, sameSite: "lax" as const, path: "/", secure: names.secure };
   return {
     secret,
-    useSecureCookies: names.secure,
+    useSecureCookies: cookieNames(origin).secure,
     session: { strategy: "jwt", maxAge: SESSION_ABSOLUTE_SECONDS },
     pages: { signIn: "/login", error: "/login" },
     providers: [
@@ -68,16 +66,22 @@ export function authOptions(settings: AuthSettings, client: LoginClient, trouble
         await orTrouble(async () => signOut(db, sessionIdOf(token), client));
       },
     },
-    cookies: {
-      sessionToken: { name: names.session, options: cookie },
-      csrfToken: { name: names.csrf, options: cookie },
-      callbackUrl: { name: names.callback, options: cookie },
-    },
+    cookies: cookiesOf(origin),
     logger: {
       error: (code) => settings.log.warn({ code }, "next-auth refused a request"),
       warn: () => undefined,
       debug: () => undefined,
     },
+  };
+}
+
+function cookiesOf(origin: string): NextAuthOptions["cookies"] {
+  const { session, csrf, callback, secure } = cookieNames(origin);
+  const options = { httpOnly: true, sameSite: "lax" as const, path: "/", secure };
+  return {
+    sessionToken: { name: session, options },
+    csrfToken: { name: csrf, options },
+    callbackUrl: { name: callback, options },
   };
 }
 

@@ -25,6 +25,11 @@ export interface Front {
   closeUnused(): void;
 }
 
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+}
+
 const PAGE_METHODS = ["GET", "HEAD"];
 
 /**
@@ -33,7 +38,7 @@ const PAGE_METHODS = ["GET", "HEAD"];
  */
 export function createFront(options: FrontOptions): Front {
   const state = { closing: false };
-  const server = createServer((req, res) => serve(req, res, options, state));
+  const server = createServer((req, res) => serve({ req, res }, options, state));
   server.headersTimeout = 10_000;
   server.requestTimeout = 60_000;
   server.keepAliveTimeout = 65_000;
@@ -54,7 +59,7 @@ export function createFront(options: FrontOptions): Front {
   };
 }
 
-function serve(req: IncomingMessage, res: ServerResponse, options: FrontOptions, state: { closing: boolean }): void {
+function serve({ req, res }: Exchange, options: FrontOptions, state: { closing: boolean }): void {
   const path = checkedPath(req.url);
   const isApi = path === null || isApiPath(path);
   const requestId = cleanRequestHeaders(req, isApi);
@@ -67,7 +72,7 @@ function serve(req: IncomingMessage, res: ServerResponse, options: FrontOptions,
     refuse(res, { ...answer, code: "invalid-path" });
     return;
   }
-  if (refusedByMethod(req, res, path, answer)) return;
+  if (refusedByMethod({ req, res }, path, answer)) return;
   if (!next) {
     refuse(res, { ...answer, code: "unavailable", headers: { "retry-after": "1" } });
     return;
@@ -86,8 +91,7 @@ function serve(req: IncomingMessage, res: ServerResponse, options: FrontOptions,
 }
 
 function refusedByMethod(
-  req: IncomingMessage,
-  res: ServerResponse,
+  { req, res }: Exchange,
   path: string,
   answer: { instance: string; requestId: string },
 ): boolean {
