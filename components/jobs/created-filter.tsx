@@ -8,7 +8,7 @@ import { Field } from "@/components/ui/field";
 import { Menu, MenuItem, MenuSeparator } from "@/components/ui/menu";
 import { serverNow } from "@/lib/client/clock";
 import type { JobFilters } from "@/lib/client/job-filters";
-import type { SetFilters } from "./filter-bar";
+import type { SetFilters } from "./set-filters";
 
 const SPANS = [
   ["Last 15 minutes", 15],

@@ -8,9 +8,8 @@ import { formatUtc } from "@/lib/client/format";
 import { isFiltered, JOB_SOURCES, type JobFilters } from "@/lib/client/job-filters";
 import { JOB_STATUSES } from "@/lib/queue/states";
 import { CreatedFilter } from "./created-filter";
+import type { SetFilters } from "./set-filters";
 import { STATUS_LOOKS } from "./status";
-
-export type SetFilters = (change: Partial<JobFilters>, options?: { history: "push" | "replace" }) => void;
 
 interface FilterBarProps {
   readonly filters: JobFilters;

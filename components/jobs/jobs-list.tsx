@@ -7,10 +7,10 @@ import { Time } from "@/components/ui/time";
 import { formatCount, plural } from "@/lib/client/format";
 import { type JobFilters, NO_FILTERS } from "@/lib/client/job-filters";
 import type { Pagination } from "@/lib/contract";
-import type { SetFilters } from "./filter-bar";
 import { FirstJob } from "./first-job";
 import type { ActOnJob } from "./job-actions";
 import { JobsTable } from "./jobs-table";
+import type { SetFilters } from "./set-filters";
 import type { useJobList } from "./use-job-list";
 
 interface JobsListProps {

@@ -1,0 +1,92 @@
+import axe from "axe-core";
+import type { Page } from "playwright";
+import { describe, expect, test } from "vitest";
+import { openStage } from "./stage";
+
+const RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
+
+const stage = await openStage();
+const { id: succeeded } = await stage.enqueue({
+  lines: ["\u001b[33mwarning\u001b[0m and \u001b[36mcyan\u001b[0m", "plain"],
+});
+const { id: failed } = await stage.enqueue({ lines: ["x"], exit: 3 });
+const { id: waiting } = await stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z", tags: ["blue"] });
+const { id: running } = await stage.enqueue({ lines: ["x"], then_count_to: 5000, every_ms: 50 });
+await Promise.all([stage.settled(succeeded), stage.settled(failed)]);
+
+interface View {
+  readonly name: string;
+  readonly path: string;
+  readonly ready: string;
+  readonly open?: (page: Page) => Promise<void>;
+}
+
+const job = (id: string, tab: string) => `/t/acme/jobs/${id}?tab=${tab}`;
+const VIEWS: readonly View[] = [
+  { name: "jobs", path: "/t/acme/jobs", ready: "tr[data-job-id]" },
+  { name: "jobs, nothing matches", path: "/t/acme/jobs?q=none&status=failed", ready: "text=No job matches" },
+  { name: "no jobs yet", path: "/t/globex/jobs", ready: "text=No jobs yet" },
+  {
+    name: "new job",
+    path: "/t/acme/jobs",
+    ready: "tr[data-job-id]",
+    open: (page) => page.getByRole("button", { name: "New job" }).click(),
+  },
+  { name: "keyboard help", path: "/t/acme/jobs", ready: "tr[data-job-id]", open: (page) => page.keyboard.press("?") },
+  { name: "attempts", path: job(failed, "attempts"), ready: "ol > li" },
+  { name: "output", path: job(succeeded, "output"), ready: "text=plain" },
+  { name: "live output", path: job(running, "output"), ready: "text=count 3" },
+  { name: "input and result", path: job(succeeded, "data"), ready: "text=Payload" },
+  { name: "details", path: job(waiting, "details"), ready: "text=Priority" },
+  { name: "no such job", path: job("01900000-0000-7000-8000-000000000000", "details"), ready: "text=Not found" },
+  { name: "assets", path: "/t/acme/assets", ready: "text=No files yet" },
+  { name: "workers", path: "/platform/workers", ready: "text=Live" },
+  { name: "no such page", path: "/nowhere", ready: "text=Nothing here" },
+];
+
+const THEMES = ["light", "dark"] as const;
+const WIDTHS = [1280, 375];
+
+describe.each(THEMES)("%s", (colorScheme) => {
+  test.each(WIDTHS)("no page has an accessibility violation at %i pixels", async (width) => {
+    const { page, context } = await stage.signIn(stage.people.superAdmin, {
+      colorScheme,
+      viewport: { width, height: 800 },
+    });
+    const found: string[] = [];
+    for (const view of VIEWS) {
+      await page.goto(view.path);
+      await page.locator(view.ready).first().waitFor();
+      await view.open?.(page);
+      found.push(...(await violations(page)).map((violation) => `${view.name}: ${violation}`));
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      if (overflow > 0) found.push(`${view.name}: wider than the window by ${overflow} pixels`);
+    }
+    await context.close();
+    const { page: outside, context: anonymous } = await stage.open({ colorScheme, viewport: { width, height: 800 } });
+    await outside.goto("/login");
+    found.push(...(await violations(outside)).map((violation) => `login: ${violation}`));
+    await anonymous.close();
+    expect(found).toEqual([]);
+  });
+});
+
+test("a status is a word and an icon, not a colour alone", async () => {
+  const { page, context } = await stage.signIn(stage.people.admin);
+  const badge = page.locator(`tr[data-job-id="${failed}"] td`).first();
+  await badge.getByText("Dead letter").waitFor();
+  expect(await badge.locator("svg[aria-hidden=true]").count()).toBe(1);
+  await context.close();
+});
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async (rules) => {
+    const { axe } = window as unknown as { axe: { run(context: Document, options: object): Promise<AxeResult> } };
+    interface AxeResult {
+      violations: { id: string; nodes: { html: string }[] }[];
+    }
+    const result = await axe.run(document, { runOnly: rules, resultTypes: ["violations"] });
+    return result.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
+  }, RULES);
+}

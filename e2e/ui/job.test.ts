@@ -1,0 +1,186 @@
+import { describe, expect, test } from "vitest";
+import { openStage, rowOf } from "./stage";
+
+const stage = await openStage();
+
+describe("a job in the browser", () => {
+  test("is written in the form of its definition, runs, and shows what it printed and was given", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.getByRole("button", { name: "New job" }).click();
+    const dialog = page.getByRole("dialog", { name: "New job" });
+    await dialog.getByLabel("Definition").selectOption("speak");
+    await dialog.getByLabel("lines").fill('["from the form"]');
+    await dialog.getByRole("button", { name: "Enqueue job" }).click();
+    await page.waitForURL(/\/jobs\/[0-9a-f-]{36}/);
+    await page.getByRole("region", { name: "State" }).getByText("Succeeded").waitFor();
+    await page.getByRole("tab", { name: "Output" }).click();
+    await page.getByText("from the form").waitFor();
+    await page.getByRole("tab", { name: "Input and result" }).click();
+    expect(await page.getByRole("region", { name: "Payload" }).textContent()).toContain('"from the form"');
+    await context.close();
+  });
+
+  test("what is wrong is said at its field, by the browser and by the server", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.getByRole("button", { name: "New job" }).click();
+    await page.getByRole("button", { name: "Enqueue job" }).click();
+    const lines = page.getByLabel("lines");
+    expect(await lines.getAttribute("aria-invalid")).toBe("true");
+    await lines.fill('["x"]');
+    await page.getByLabel("every_ms").fill("99999");
+    await page.getByRole("button", { name: "Enqueue job" }).click();
+    await page.waitForFunction(
+      () => document.querySelector('[name="payload.every_ms"][aria-invalid="true"]') === document.activeElement,
+    );
+    await context.close();
+  });
+
+  test("UI-08 a double click and an impatient Enter make one job", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await context.route("**/api/v1/jobs", async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "New job" }).click();
+    await page.getByLabel("lines").fill('["only once"]');
+    await page.getByRole("button", { name: "Options" }).or(page.getByText("Options")).first().click();
+    await page.getByLabel("Priority").fill("7");
+    await page.getByRole("button", { name: "Enqueue job" }).dblclick();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/jobs\/[0-9a-f-]{36}/);
+    const [{ n } = { n: 0 }] = await stage.database.query<{ n: number }>(
+      'select count(*)::int as n from app.jobs where payload @> \'{"lines": ["only once"]}\'',
+    );
+    expect(n).toBe(1);
+    await context.close();
+  });
+
+  test("UI-08 an answer that was lost is asked for again under the same key, and makes no second job", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    let lost = 0;
+    await context.route("**/api/v1/jobs", async (route) => {
+      if (route.request().method() !== "POST" || lost > 0) return route.continue();
+      lost += 1;
+      await route.fetch();
+      await route.abort();
+    });
+    await page.getByRole("button", { name: "New job" }).click();
+    await page.getByLabel("lines").fill('["lost answer"]');
+    await page.getByRole("button", { name: "Enqueue job" }).click();
+    await page.getByRole("dialog").getByRole("alert").filter({ hasText: "Check the connection" }).waitFor();
+    await page.getByRole("button", { name: "Enqueue job" }).click();
+    await page.waitForURL(/\/jobs\/[0-9a-f-]{36}/);
+    const [{ n } = { n: 0 }] = await stage.database.query<{ n: number }>(
+      'select count(*)::int as n from app.jobs where payload @> \'{"lines": ["lost answer"]}\'',
+    );
+    expect(n).toBe(1);
+    await context.close();
+  });
+
+  test("prints before the reader's eyes, and ends when it is canceled", async () => {
+    const { id } = await stage.enqueue({ lines: ["begin"], then_count_to: 1000, every_ms: 100 });
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.goto(`/t/acme/jobs/${id}?tab=output`);
+    await page.getByText("count 5", { exact: true }).waitFor();
+    await page.getByText("count 15", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel job" }).click();
+    await page.getByRole("region", { name: "State" }).getByText("Canceled").waitFor();
+    expect((await stage.settled(id)).status).toBe("canceled");
+    await context.close();
+  });
+
+  test("UI-08 cancel of a job that has just succeeded shows what really became of it", async () => {
+    const { id } = await stage.enqueue({ lines: ["done"] }, { scheduled_for: "2090-01-01T00:00:00Z" });
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await rowOf(page, id).waitFor();
+    await context.route(`**/api/v1/jobs/${id}/cancel`, (route) =>
+      route.fulfill({
+        status: 409,
+        contentType: "application/problem+json",
+        body: JSON.stringify({
+          title: "The job's state does not allow this",
+          detail: "The job has succeeded.",
+          status: 409,
+          code: "state-conflict",
+        }),
+      }),
+    );
+    await rowOf(page, id).getByRole("button", { name: "Cancel speak" }).click();
+    await page.getByText("Could not cancel the job").waitFor();
+    expect(await rowOf(page, id).getByText("Canceled").count()).toBe(0);
+    await context.unroute(`**/api/v1/jobs/${id}/cancel`);
+    await rowOf(page, id).getByRole("button", { name: "Cancel speak" }).click();
+    await rowOf(page, id).getByText("Canceled").waitFor();
+    await context.close();
+  });
+
+  test("that failed for good shows why, and is brought back from the browser", async () => {
+    const { id } = await stage.enqueue({ lines: ["about to fail"], exit: 3 });
+    await stage.settled(id);
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.goto(`/t/acme/jobs/${id}`);
+    const state = page.getByRole("region", { name: "State" });
+    await state.getByText("Dead letter").waitFor();
+    await page.getByRole("button", { name: "Retry" }).click();
+    await state.getByText(/run 2/).waitFor();
+    await state.getByText("Dead letter").waitFor();
+    await page.waitForFunction(() => document.querySelectorAll("ol > li h3").length === 2);
+    await context.close();
+  });
+
+  test("a viewer sees why they cannot act, and cannot", async () => {
+    const { id } = await stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z" });
+    const { page, context } = await stage.signIn(stage.people.viewer);
+    for (const button of [
+      page.getByRole("button", { name: "New job" }),
+      rowOf(page, id).getByRole("button", { name: "Cancel speak" }),
+    ]) {
+      expect(await button.getAttribute("aria-disabled")).toBe("true");
+      expect(await button.getAttribute("title")).toMatch(/Your role in The acme company is viewer/);
+      await button.click({ force: true });
+    }
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect((await stage.api<{ status: string }>("GET", `/jobs/${id}`, { key: stage.keys.acme })).status).toBe("queued");
+    await context.close();
+  });
+
+  test("everything can be done with the keyboard alone", async () => {
+    const first = await stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z" });
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await rowOf(page, first.id).waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content");
+    await page.keyboard.press("/");
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("search");
+    await page.keyboard.type("jjc?n");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.press("Delete");
+    await page.keyboard.press("Escape");
+    await rowOf(page, first.id).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    await page.keyboard.press("c");
+    await rowOf(page, first.id).getByText("Canceled").waitFor();
+    await page.keyboard.press("r");
+    await rowOf(page, first.id).getByText("Queued").waitFor();
+    await page.keyboard.press("l");
+    await page.waitForURL(/tab=output/);
+    await page.goBack();
+    await rowOf(page, first.id).waitFor();
+    await page.keyboard.press("n");
+    const dialog = page.getByRole("dialog", { name: "New job" });
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/jobs\/[0-9a-f-]{36}/);
+    await context.close();
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { openStage, rowOf } from "./stage";
+
+const stage = await openStage();
+
+describe("the list of jobs", () => {
+  test("a tenant without jobs is told what a job is and how to make one", async () => {
+    const { page, context } = await stage.signIn(stage.people.stranger);
+    await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
+    expect(await page.getByText(/curl -X POST/).textContent()).toContain(`${stage.web.url}/api/v1/jobs`);
+    await context.close();
+  });
+
+  test("a job that is enqueued elsewhere appears by itself and runs to its end before the reader's eyes", async () => {
+    const { page, context } = await stage.signIn(stage.people.viewer);
+    await page.getByRole("button", { name: /^Live\./ }).waitFor();
+    const { id } = await stage.enqueue({ lines: ["hello"], then_count_to: 5, every_ms: 100 });
+    await rowOf(page, id).waitFor();
+    await rowOf(page, id).getByText("Succeeded").waitFor();
+    await page.getByRole("listitem").filter({ hasText: "Succeeded" }).getByText("1", { exact: true }).waitFor();
+    await context.close();
+  });
+
+  test("rows do not move under the pointer; new ones wait to be shown", async () => {
+    const { page, context } = await stage.signIn(stage.people.viewer);
+    const first = await stage.enqueue({ lines: ["first"] });
+    await rowOf(page, first.id).hover();
+    const second = await stage.enqueue({ lines: ["second"] });
+    const bar = page.getByRole("button", { name: "1 new job – show" });
+    await bar.waitFor();
+    expect(await rowOf(page, second.id).count()).toBe(0);
+    await bar.click();
+    await rowOf(page, second.id).waitFor();
+    await context.close();
+  });
+
+  test("filters stand in the address, survive a reload, and Back takes them away one by one", async () => {
+    const failed = await stage.enqueue({ lines: [], exit: 3 });
+    const fine = await stage.enqueue({ lines: ["fine"] });
+    await Promise.all([stage.settled(failed.id), stage.settled(fine.id)]);
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await rowOf(page, fine.id).waitFor();
+    await page.getByRole("button", { name: /^Status/ }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Dead letter" }).click();
+    await page.keyboard.press("Escape");
+    await page.waitForURL(/status=dead_letter/);
+    await rowOf(page, fine.id).waitFor({ state: "detached" });
+    await page.getByLabel("Definition").selectOption("speak");
+    await page.waitForURL(/definition=speak/);
+    await page.reload();
+    await rowOf(page, failed.id).waitFor();
+    expect(await rowOf(page, fine.id).count()).toBe(0);
+    await page.goBack();
+    await page.waitForURL((url) => !url.search.includes("definition"));
+    await page.goBack();
+    await page.waitForURL((url) => !url.search.includes("status"));
+    await rowOf(page, fine.id).waitFor();
+    await context.close();
+  });
+
+  test("a filter that nothing matches can be taken back, and one that does not exist is named and ignored", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.goto("/t/acme/jobs?q=no-such-definition&colour=red");
+    await page.getByText("A filter in the address was ignored").waitFor();
+    await page.getByRole("heading", { name: "No job matches" }).waitFor();
+    await page.getByRole("button", { name: "Remove filter matching no-such-definition" }).click();
+    await page.locator("tr[data-job-id]").first().waitFor();
+    await context.close();
+  });
+
+  test("older jobs are a page away, and Back returns", async () => {
+    for (let batch = 0; batch < 3; batch += 1) {
+      await Promise.all(
+        Array.from({ length: 20 }, () => stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z" })),
+      );
+    }
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.goto("/t/acme/jobs?status=queued");
+    await page.waitForFunction(() => document.querySelectorAll("tr[data-job-id]").length === 50);
+    await page.getByRole("button", { name: "Older" }).click();
+    await page.waitForURL(/cursor=/);
+    await page.waitForFunction(() => document.querySelectorAll("tr[data-job-id]").length === 10);
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelectorAll("tr[data-job-id]").length === 50);
+    await context.close();
+  });
+
+  test("a server that fails is told with its request, keeps what was there, and is asked again", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.locator("tr[data-job-id]").first().waitFor();
+    const problem = {
+      title: "The service is not available",
+      detail: "Try later.",
+      status: 503,
+      request_id: "req-1",
+      code: "unavailable",
+    };
+    await context.route("**/api/v1/jobs?*", (route) =>
+      route.fulfill({ status: 422, contentType: "application/problem+json", body: JSON.stringify(problem) }),
+    );
+    await page.getByLabel("Source").selectOption("event");
+    await page.getByRole("alert").getByText("req-1").waitFor();
+    await context.unroute("**/api/v1/jobs?*");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { name: "No job matches" }).waitFor();
+    await context.close();
+  });
+
+  test("without the stream the page says so and asks by itself", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await context.route("**/api/v1/jobs/stream*", (route) => route.fulfill({ status: 503, body: "" }));
+    await page.goto("/t/acme/jobs?definition=speak");
+    await page.getByRole("button", { name: /^Reconnecting\./ }).waitFor();
+    const { id } = await stage.enqueue({ lines: ["polled"] });
+    await rowOf(page, id).waitFor();
+    await context.close();
+  });
+
+  test("paused means still: nothing is fetched until it goes on", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.getByRole("button", { name: /^Live\./ }).click();
+    await page.getByRole("button", { name: /^Paused\./ }).waitFor();
+    const { id } = await stage.enqueue({ lines: ["unseen"] });
+    await stage.settled(id);
+    expect(await rowOf(page, id).count()).toBe(0);
+    await page.keyboard.press(".");
+    await rowOf(page, id).waitFor();
+    await context.close();
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { logIn, openStage } from "./stage";
+
+const stage = await openStage({ worker: false });
+
+describe("signing in", () => {
+  test("whoever is not signed in is led to the login, and from there to where they wanted", async () => {
+    const { page, context } = await stage.open();
+    await page.goto("/t/acme/jobs");
+    await page.waitForURL(/\/login\?callbackUrl=/);
+    await logIn(page, stage.people.admin);
+    expect(new URL(page.url()).pathname).toBe("/t/acme/jobs");
+    await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+    await context.close();
+  });
+
+  test("an unknown account and a wrong password are told in the same words", async () => {
+    const { page, context } = await stage.open();
+    await page.goto("/login");
+    const said: (string | null)[] = [];
+    for (const email of ["nobody@example.test", stage.people.viewer.email]) {
+      await page.getByLabel("Email").fill(email);
+      await page.getByLabel("Password").fill("not the password");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      const alert = page.locator("form [role=alert]");
+      await alert.filter({ hasText: /./ }).waitFor();
+      said.push(await alert.textContent());
+      await page.reload();
+    }
+    expect(said[0]).toBe(said[1]);
+    await context.close();
+  });
+
+  test("too many failures are told with the time to wait, and the button waits too", async () => {
+    const { page, context } = await stage.open();
+    await page.goto("/login");
+    await page.getByLabel("Email").fill("guessed@example.test");
+    const alert = page.locator("form [role=alert]");
+    for (let attempt = 0; attempt < 30; attempt += 1) {
+      await page.getByLabel("Password").fill(`guess ${attempt}`);
+      const answered = page.waitForResponse((response) => response.url().includes("/callback/credentials"));
+      await page.getByRole("button", { name: "Sign in" }).click();
+      if ((await answered).status() === 429) break;
+      await alert.filter({ hasText: "wrong" }).waitFor();
+    }
+    await alert.filter({ hasText: /Too many attempts\. Try again in \d/ }).waitFor();
+    expect(await page.getByRole("button", { name: "Sign in" }).getAttribute("aria-disabled")).toBe("true");
+    await context.close();
+    await stage.database.query("delete from app.request_buckets");
+  });
+
+  test.each(["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])(
+    "a way back to %s is not taken",
+    async (target) => {
+      const { page, context } = await stage.open();
+      await page.goto(`/login?callbackUrl=${encodeURIComponent(target)}`);
+      await logIn(page, stage.people.admin);
+      expect(new URL(page.url()).origin).toBe(stage.web.url);
+      await context.close();
+    },
+  );
+
+  test("signing out ends the session, and Back shows nothing of it", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.goto("/t/acme/jobs");
+    await page.getByRole("button", { name: /^Account of/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.waitForURL(/\/login/);
+    await page.goBack();
+    await page.waitForURL(/\/login/);
+    await context.close();
+  });
+
+  test("a session that ends under an open page is renewed in place", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    await page.goto("/t/acme/jobs");
+    await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
+    await stage.database.query("update app.sessions set revoked_at = now()");
+    await page.getByRole("button", { name: "New job" }).click();
+    await page.getByLabel("lines").fill('["kept"]');
+    await page.getByRole("button", { name: "Enqueue job" }).click();
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.getByLabel("Password").fill(stage.people.admin.password);
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.getByLabel("lines").inputValue()).toBe('["kept"]');
+    await context.close();
+  });
+});

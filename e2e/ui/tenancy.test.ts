@@ -1,0 +1,100 @@
+import { describe, expect, test } from "vitest";
+import { openStage, rowOf } from "./stage";
+
+const stage = await openStage({ worker: false });
+const CANARY = "canary-6f1d";
+const FAR = "2090-01-01T00:00:00Z";
+
+describe("two tenants in one browser", () => {
+  test("what is B's shows on no page of A, whoever asks", async () => {
+    const body = { scheduled_for: FAR, tags: [CANARY], correlation_id: CANARY, dedupe_key: CANARY };
+    const foreign = await stage.enqueue({ lines: [CANARY] }, body, stage.keys.globex);
+    for (const person of [stage.people.admin, stage.people.both]) {
+      const { page, context } = await stage.signIn(person);
+      for (const path of [
+        "/t/acme/jobs",
+        "/t/acme/assets",
+        `/t/acme/jobs?q=${foreign.id}`,
+        `/t/acme/jobs/${foreign.id}`,
+      ]) {
+        await page.goto(path);
+        await page
+          .getByRole("heading", { level: 1 })
+          .or(page.getByRole("heading", { level: 2 }))
+          .first()
+          .waitFor();
+        expect(await page.content(), path).not.toContain(CANARY);
+        if (!path.includes(foreign.id)) expect(await page.content(), path).not.toContain(foreign.id);
+      }
+      await page.getByText("Not found").waitFor();
+      await context.close();
+    }
+  });
+
+  test("a tenant that is not one's own looks like none", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    const shown: string[] = [];
+    for (const slug of ["globex", "no-such-tenant"]) {
+      const answer = await page.goto(`/t/${slug}/jobs`);
+      expect(answer?.status()).toBe(404);
+      shown.push((await page.locator("main").textContent()) ?? "");
+    }
+    expect(shown[0]).toBe(shown[1]);
+    const platform = await page.goto("/platform/workers");
+    expect(platform?.status()).toBe(404);
+    await context.close();
+  });
+
+  test("the switcher leads to the other tenant and leaves nothing of the first", async () => {
+    const mine = await stage.enqueue({ lines: [] }, { scheduled_for: FAR, tags: ["only-acme"] });
+    const { page, context } = await stage.signIn(stage.people.both);
+    await page.getByRole("link", { name: /The acme company/ }).click();
+    await rowOf(page, mine.id).waitFor();
+    await page.getByRole("button", { name: /^Tenant The acme company/ }).click();
+    await page.getByRole("menuitem", { name: /The globex company/ }).click();
+    await page.waitForURL("**/t/globex/jobs");
+    await page.locator("tr[data-job-id]").first().waitFor();
+    expect(await page.content()).not.toContain(mine.id);
+    await context.close();
+  });
+
+  test("TENANT-13 a switch in one tab does not move the other", async () => {
+    const { page: tabA, context } = await stage.signIn(stage.people.both);
+    await tabA.goto("/t/acme/jobs");
+    await tabA.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+    const tabB = await context.newPage();
+    await tabB.goto("/t/globex/jobs");
+    await tabB.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+    await tabA.bringToFront();
+    await tabA.getByRole("button", { name: "New job" }).click();
+    await tabA.getByLabel("lines").fill('["from tab A"]');
+    await tabA.getByRole("button", { name: "Enqueue job" }).click();
+    await tabA.waitForURL(/\/t\/acme\/jobs\/[0-9a-f-]{36}/);
+    const [row] = await stage.database.query<{ tenant_id: string }>(
+      'select tenant_id from app.jobs where payload @> \'{"lines": ["from tab A"]}\'',
+    );
+    expect(row?.tenant_id).toBe(stage.acme.id);
+    await context.close();
+  });
+
+  test("UI-06 pages are made for one person and kept by nobody", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    const [job] = await stage.database.query<{ id: string }>("select id from app.jobs where tenant_id = $1 limit 1", [
+      stage.acme.id,
+    ]);
+    for (const path of ["/t/acme/jobs", `/t/acme/jobs/${job?.id}`, "/t/acme/assets"]) {
+      for (const accept of ["text/html", "text/x-component"]) {
+        const headers: Record<string, string> = { accept, ...(accept === "text/html" ? {} : { rsc: "1" }) };
+        const answer = await page.request.get(path, { headers });
+        expect(answer.headers()["cache-control"], path).toBe("private, no-store");
+        expect(answer.headers()["x-nextjs-cache"], path).toBeUndefined();
+      }
+    }
+    const cookies = await context.cookies();
+    await context.clearCookies();
+    const signedOut = await page.request.get("/t/acme/jobs", { maxRedirects: 0 });
+    expect([303, 307, 308]).toContain(signedOut.status());
+    await context.addCookies(cookies);
+    await context.close();
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+import { openStage } from "./stage";
+
+const stage = await openStage({ worker: false });
+
+describe("the fleet", () => {
+  test("without workers it says how to start one, and shows the first as soon as it is there", async () => {
+    const { page, context } = await stage.signIn(stage.people.superAdmin);
+    await page.goto("/platform");
+    await page.waitForURL("**/platform/workers");
+    await page.getByRole("heading", { name: "No workers" }).waitFor();
+    await page.getByText("npm run worker").first().waitFor();
+    const worker = await stage.startWorker();
+    const row = page.getByRole("row").filter({ hasText: worker.workerId });
+    await row.getByText("Live").waitFor();
+    await worker.stop();
+    await row.getByText("Stopped").waitFor();
+    await context.close();
+  });
+
+  test("a worker that fell silent turns late, then stale, then dead, while the page counts", async () => {
+    const worker = await stage.startWorker();
+    const { page, context } = await stage.signIn(stage.people.superAdmin);
+    await page.goto("/platform/workers");
+    const row = page.getByRole("row").filter({ hasText: worker.workerId });
+    await row.getByText("Live").waitFor();
+    worker.signal("SIGKILL");
+    await worker.exited;
+    const seen: string[] = [];
+    for (const [seconds, status] of [
+      [20, "Late"],
+      [40, "Stale"],
+      [120, "Dead"],
+    ] as const) {
+      await stage.database.query(
+        "update app.job_workers set last_seen_at = app.now() - make_interval(secs => $1) where worker_id = $2",
+        [seconds, worker.workerId],
+      );
+      await row.getByText(status, { exact: true }).waitFor();
+      seen.push(status);
+    }
+    expect(seen).toEqual(["Late", "Stale", "Dead"]);
+    await context.close();
+  });
+});
