@@ -10,8 +10,8 @@ import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/definitions";
 import type { Definition, Job } from "@/lib/contract";
-import { LIMITS } from "@/lib/contract/limits";
 import { useTenant } from "../shell/viewer";
+import { NewJobOptions, OtherFaults } from "./new-job-options";
 import { PayloadFields } from "./payload-fields";
 import { type OptionName, useNewJob } from "./use-new-job";
 
@@ -118,7 +118,7 @@ function NewJobForm({
             onChange={(name, value) => setState((now) => ({ ...now, values: { ...now.values, [name]: value } }))}
           />
         )}
-        <Options options={state.options} faults={state.faults} onChange={setOption} />
+        <NewJobOptions options={state.options} faults={state.faults} onChange={setOption} />
         <OtherFaults
           faults={state.faults}
           known={form.fields.map((field) => `payload.${field.name}`)}
@@ -139,98 +139,6 @@ function NewJobForm({
 function payloadFaults(faults: ReadonlyMap<string, string>): Map<string, string> {
   return new Map(
     [...faults].filter(([name]) => name.startsWith("payload.")).map(([name, fault]) => [name.slice(8), fault]),
-  );
-}
-
-interface OptionsProps {
-  readonly options: Readonly<Record<OptionName, string>>;
-  readonly faults: ReadonlyMap<string, string>;
-  readonly onChange: (name: OptionName, value: string) => void;
-}
-
-function Options({ options, faults, onChange }: OptionsProps) {
-  const hasFault = ["priority", "scheduled_for", "dedupe_key"].some((name) => faults.has(name));
-  return (
-    <details className="group rounded-md border border-line" open={hasFault || undefined}>
-      <summary className="flex min-h-9 items-center px-3 font-medium text-sm">Options</summary>
-      <div className="grid gap-4 border-line border-t p-3 sm:grid-cols-2">
-        <Field
-          label="Priority"
-          hint={`1 goes first, ${LIMITS.priorityMax} last; 100 when empty`}
-          error={faults.get("priority")}
-        >
-          {(control) => (
-            <input
-              {...control}
-              name="priority"
-              inputMode="numeric"
-              value={options.priority}
-              onChange={(event) => onChange("priority", event.target.value)}
-              className="field"
-            />
-          )}
-        </Field>
-        <Field label="Not before" hint="In this browser's time zone" error={faults.get("scheduled_for")}>
-          {(control) => (
-            <input
-              {...control}
-              name="scheduled_for"
-              type="datetime-local"
-              value={options.scheduled_for}
-              onChange={(event) => onChange("scheduled_for", event.target.value)}
-              className="field"
-            />
-          )}
-        </Field>
-        <Field
-          label="Dedupe key"
-          hint="While a job with this key lives, no second one is made"
-          error={faults.get("dedupe_key")}
-        >
-          {(control) => (
-            <input
-              {...control}
-              name="dedupe_key"
-              maxLength={LIMITS.dedupeKeyLength}
-              autoComplete="off"
-              value={options.dedupe_key}
-              onChange={(event) => onChange("dedupe_key", event.target.value)}
-              className="field"
-            />
-          )}
-        </Field>
-      </div>
-    </details>
-  );
-}
-
-interface OtherFaultsProps {
-  readonly faults: ReadonlyMap<string, string>;
-  readonly known: readonly string[];
-  readonly freeform: boolean;
-  readonly general: string | null;
-}
-
-/** Faults that no field on the screen can show. */
-function OtherFaults({ faults, known, freeform, general }: OtherFaultsProps) {
-  const shown = new Set([
-    ...known,
-    "definition_key",
-    "priority",
-    "scheduled_for",
-    "dedupe_key",
-    ...(freeform ? ["payload"] : []),
-  ]);
-  const others = [...faults]
-    .filter(([name]) => !shown.has(name))
-    .map(([name, fault]) => `${name || "request"}: ${fault}`);
-  const lines = general ? [general, ...others] : others;
-  return (
-    <div role="alert" className="text-bad text-sm empty:hidden">
-      {lines.map((line) => (
-        <p key={line}>{line}</p>
-      ))}
-    </div>
   );
 }
 
