@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { type Database, openDatabase } from "@/lib/db";
 import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
@@ -68,8 +69,14 @@ export function onShutdown(hook: () => void): void {
 }
 
 function shutdownController(): AbortController {
-  slots[SHUTDOWN] ??= new AbortController();
+  slots[SHUTDOWN] ??= unlimited(new AbortController());
   return slots[SHUTDOWN] as AbortController;
+}
+
+// Every open stream listens to it, and many listeners are no leak here.
+function unlimited(controller: AbortController): AbortController {
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 function openRuntime(): ApiRuntime {

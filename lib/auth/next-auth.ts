@@ -67,11 +67,15 @@ export function authOptions(settings: AuthSettings, client: LoginClient, trouble
       },
     },
     cookies: cookiesOf(origin),
-    logger: {
-      error: (code) => settings.log.warn({ code }, "next-auth refused a request"),
-      warn: () => undefined,
-      debug: () => undefined,
-    },
+    logger: loggerOf(settings),
+  };
+}
+
+function loggerOf({ log }: AuthSettings): NextAuthOptions["logger"] {
+  return {
+    error: (code) => log.warn({ code }, "next-auth refused a request"),
+    warn: () => undefined,
+    debug: () => undefined,
   };
 }
 
