@@ -1,0 +1,215 @@
+import { execFileSync } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type Database, openDatabase, type TenantTransaction, withTenant } from "@/lib/db";
+import {
+  type CommandRegistry,
+  executeHandler,
+  type HandlerRunContext,
+  LeaseLostError,
+  loadCommandRegistry,
+  resolveInside,
+} from "@/lib/execution";
+import { makeTestFolder, type TestFolder, testContext } from "@/lib/execution/test-support";
+import { testDatabase } from "@/lib/testing/database";
+import { handlers } from "./index";
+
+const database = await testDatabase();
+const tenantId = randomUUID();
+let folder: TestFolder;
+let registry: CommandRegistry;
+let web: Database;
+let data = "";
+let providerId = "";
+
+beforeAll(async () => {
+  folder = await makeTestFolder();
+  registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), { sharedFolder: folder.shared });
+  web = openDatabase({ url: database.urlFor("web"), role: "web", max: 4, applicationName: "jobs test" });
+  await database.query("insert into app.tenants (id, slug, name) values ($1, 'jobs-test', 'Jobs test')", [tenantId]);
+});
+afterAll(async () => {
+  await web.close();
+  await folder.remove();
+});
+
+beforeEach(async () => {
+  data = join(folder.root, `data-${randomUUID()}`);
+  mkdirSync(data, { mode: 0o755 });
+  const text = "insert into app.providers (tenant_id, name, path) values ($1, $2, $2) returning id";
+  const [row] = await database.query<{ id: string }>(text, [tenantId, data]);
+  providerId = row?.id ?? "";
+});
+
+interface RunOptions {
+  readonly jobId?: string;
+  /** Transactions that commit; the next one finds the lease lost, after its statements ran. */
+  readonly commits?: number;
+}
+
+async function run(key: string, payload: Record<string, unknown>, { jobId = randomUUID(), commits = Infinity }: RunOptions = {}) {
+  const handler = handlers.get(key);
+  if (!handler) throw new Error(`no handler ${key}`);
+  let left = commits;
+  const transaction = <T>(fn: (tx: TenantTransaction) => Promise<T>) =>
+    withTenant(web, tenantId, async (tx) => {
+      const value = await fn(tx);
+      left -= 1;
+      if (left < 0) throw new LeaseLostError();
+      return value;
+    });
+  const resolveProviderPath = (_id: string, relative: string) => resolveInside({ root: data, relative, allowedRoots: [folder.root] });
+  const { ctx } = testContext({ jobId, tenantId, payload: { provider_id: providerId, ...payload }, resolveProviderPath });
+  const context: HandlerRunContext = { ...ctx, registry, transaction };
+  const { outcome } = await executeHandler(handler, context);
+  return outcome.kind === "succeeded" ? outcome.result : outcome;
+}
+
+const inventory = () =>
+  database.query<{ path: string; sha256: string; size: string; updated_at: Date }>(
+    "select path, sha256, size, updated_at from app.assets where provider_id = $1 order by path collate \"C\"",
+    [providerId],
+  );
+const paths = async () => (await inventory()).map((asset) => asset.path);
+const put = (name: string, text: string) => writeFileSync(join(data, name), text);
+const none = { added: 0, changed: 0, removed: 0, unchanged: 0, skipped: 0 };
+
+test("sync-folder writes what is there, and then only what is different", async () => {
+  put("a\n🎉", "one");
+  put("-b", "two");
+  put("c", "three");
+  symlinkSync("/etc/passwd", join(data, "link"));
+  expect(await run("sync-folder", {})).toEqual({ ...none, scanned: 3, added: 3, skipped: 1, bytes: 11 });
+  const before = await inventory();
+  expect(before.map(({ path, size }) => [path, size])).toEqual([["-b", "3"], ["a\n🎉", "3"], ["c", "5"]]);
+  expect(before[0]?.sha256).toBe(createHash("sha256").update("two").digest("hex"));
+  put("c", "other");
+  rmSync(join(data, "-b"));
+  put("d", "");
+  expect(await run("sync-folder", {})).toEqual({ scanned: 3, added: 1, changed: 1, removed: 1, unchanged: 1, skipped: 1, bytes: 8 });
+  const after = await inventory();
+  expect(after.map((asset) => asset.path)).toEqual(["a\n🎉", "c", "d"]);
+  expect(after[0]?.updated_at).toEqual(before[1]?.updated_at);
+});
+
+test("sync-folder counts like one run when an attempt before it failed half-way", async () => {
+  for (let index = 0; index < 1200; index += 1) put(`file-${index}`, "old");
+  expect(await run("sync-folder", {})).toMatchObject({ added: 1200 });
+  for (let index = 0; index < 10; index += 1) put(`file-${index}`, "new");
+  for (let index = 1200; index < 1300; index += 1) put(`file-${index}`, "added");
+  rmSync(join(data, "file-20"));
+  const jobId = randomUUID();
+  expect(await run("sync-folder", {}, { jobId, commits: 2 })).toEqual({ kind: "lease_lost" });
+  // Came and went between the attempts: nothing that the job as a whole did.
+  await database.query("update app.assets set path = 'gone', path_hash = sha256('gone') where provider_id = $1 and seen_in = $2 and change = 'added' and path = (select max(path) from app.assets where seen_in = $2 and change = 'added')", [providerId, jobId]);
+  expect(await run("sync-folder", {}, { jobId })).toMatchObject({ scanned: 1299, added: 100, changed: 10, removed: 1, unchanged: 1189 });
+  expect(await paths()).toHaveLength(1299);
+});
+
+test("LEASE-03 sync-folder of a late attempt leaves no row behind", async () => {
+  put("a", "1");
+  expect(await run("sync-folder", {}, { commits: 1 })).toEqual({ kind: "lease_lost" });
+  expect(await paths()).toEqual([]);
+});
+
+test("sync-folder removes only below its path_prefix", async () => {
+  for (const sub of ["sub", "sub-2", "other"]) {
+    mkdirSync(join(data, sub), { mode: 0o755 });
+    put(`${sub}/x%_`, sub);
+  }
+  await run("sync-folder", {});
+  for (const sub of ["sub", "sub-2", "other"]) rmSync(join(data, sub, "x%_"));
+  put("sub/y", "new");
+  expect(await run("sync-folder", { path_prefix: "sub/" })).toEqual({ ...none, scanned: 1, added: 1, removed: 1, bytes: 3 });
+  expect(await paths()).toEqual(["other/x%_", "sub-2/x%_", "sub/y"]);
+});
+
+test("sync-folder keeps the rows of what is there but unreadable, and drops what became something else", async () => {
+  mkdirSync(join(data, "closed"), { mode: 0o755 });
+  for (const name of ["closed/in", "secret", "pipe"]) put(name, name);
+  await run("sync-folder", {});
+  rmSync(join(data, "pipe"));
+  execFileSync("mkfifo", [join(data, "pipe")]);
+  execFileSync("chmod", ["0", join(data, "closed"), join(data, "secret")]);
+  const result = await run("sync-folder", {});
+  execFileSync("chmod", ["755", join(data, "closed"), join(data, "secret")]);
+  expect(result).toEqual({ ...none, scanned: 0, removed: 1, skipped: 3, bytes: 0 });
+  expect(await paths()).toEqual(["closed/in", "secret"]);
+});
+
+test("sync-folder removes nothing when the folder is not there", async () => {
+  put("a", "1");
+  await run("sync-folder", {});
+  rmSync(data, { recursive: true });
+  expect(await run("sync-folder", {})).toMatchObject({ kind: "failed", errorType: "not_found", retryable: false });
+  expect(await paths()).toEqual(["a"]);
+});
+
+test("sync-folder leaves what another job saw meanwhile", async () => {
+  put("a", "1");
+  await run("sync-folder", {});
+  rmSync(join(data, "a"));
+  await database.query("update app.assets set seen_at = app.now() + interval '1 minute' where provider_id = $1", [providerId]);
+  expect(await run("sync-folder", {})).toMatchObject({ removed: 0 });
+});
+
+const listRows = (list: string) =>
+  database.query<{ line_no: string; data: unknown }>(
+    "select r.line_no, r.data from app.list_rows r join app.lists l on l.id = r.list_id where l.name = $1 order by r.line_no",
+    [list],
+  );
+
+test("import-csv fills a list, names what it rejects, and an import that runs again writes the same", async () => {
+  put("people.csv", 'name,age\n"A, ""B""",1\nshort\n\nC,3\n');
+  const expected = { rows: 2, rejected: 1, rejects: [{ line: 3, reason: "1 fields instead of 2" }] };
+  const payload = { path: "people.csv", list: "people" };
+  expect(await run("import-csv", payload)).toEqual(expected);
+  expect(await run("import-csv", payload)).toEqual(expected);
+  expect(await listRows("people")).toEqual([
+    { line_no: "2", data: { name: 'A, "B"', age: "1" } },
+    { line_no: "5", data: { name: "C", age: "3" } },
+  ]);
+  const [list] = await database.query("select columns, row_count from app.lists where name = 'people'");
+  expect(list).toEqual({ columns: ["name", "age"], row_count: "2" });
+});
+
+test("import-csv replaces what a longer import left, also at the lines that are rejects now", async () => {
+  const payload = { path: "list.csv", list: "shrinking" };
+  put("list.csv", `n\n${Array.from({ length: 2500 }, (_unused, index) => index).join("\n")}\n`);
+  expect(await run("import-csv", payload)).toMatchObject({ rows: 2500 });
+  put("list.csv", "n\n1\nbad,line\n3\n");
+  expect(await run("import-csv", payload)).toMatchObject({ rows: 2, rejected: 1 });
+  expect(await listRows("shrinking")).toEqual([{ line_no: "2", data: { n: "1" } }, { line_no: "4", data: { n: "3" } }]);
+});
+
+test("import-csv reports the first 1,000 rejects of more", async () => {
+  put("bad.csv", `a,b\n${"x\n".repeat(2500)}ok,1\n`);
+  const result = (await run("import-csv", { path: "bad.csv", list: "bad" })) as { rows: number; rejected: number; rejects: unknown[] };
+  expect(result).toMatchObject({ rows: 1, rejected: 2500 });
+  expect(result.rejects).toHaveLength(1000);
+  expect(result.rejects.at(-1)).toEqual({ line: 1001, reason: "1 fields instead of 2" });
+});
+
+test("LEASE-03 import-csv of a late attempt leaves no row of its batch behind", async () => {
+  put("late.csv", "a\n1\n");
+  expect(await run("import-csv", { path: "late.csv", list: "late" }, { commits: 1 })).toEqual({ kind: "lease_lost" });
+  expect(await listRows("late")).toEqual([]);
+});
+
+test.each([
+  ["../escape.csv", "invalid_input"],
+  ["absent.csv", "not_found"],
+  ["link.csv", "invalid_input"],
+  ["folder", "invalid_input"],
+])("import-csv refuses %s", async (path, errorType) => {
+  mkdirSync(join(data, "folder"));
+  symlinkSync("/etc/passwd", join(data, "link.csv"));
+  expect(await run("import-csv", { path, list: "x" })).toMatchObject({ kind: "failed", errorType, retryable: false });
+});
+
+test("the registry of this installation is part of the repository and loads", () => {
+  expect(registry.keys).toEqual(["walk-folder", "checksum-report"]);
+  expect(JSON.parse(readFileSync(registry.path, "utf8"))).toHaveProperty("walk-folder");
+});

@@ -1,0 +1,204 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, linkSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { executeCommand, type HandlerRunContext, loadCommandRegistry, resolveInside } from "@/lib/execution";
+import { RowChannel } from "@/lib/execution/command/row-channel";
+import { runCommand } from "@/lib/execution/command/run-command";
+import { AttemptCapture } from "@/lib/execution/output/attempt-capture";
+import { secretForms } from "@/lib/execution/output/secret-forms";
+import { makeTestFolder, type TestFolder, testContext } from "@/lib/execution/test-support";
+
+const PROVIDER = "0190a000-0000-7000-8000-00000000000a";
+const NAMES = [
+  ...[
+    "plain.txt",
+    " leading and trailing ",
+    "-rf",
+    "--help",
+    "new\nline",
+    "tab\there",
+    "cr\rhere",
+    'quo"te',
+    "it's",
+    "back\\slash",
+  ],
+  ...[
+    "$(id)",
+    "`id`",
+    "ünïcödé",
+    "e\u0301 and é",
+    "🎉 party 👩‍👩‍👧",
+    "\u202eright-to-left",
+    "*",
+    "a=b",
+    "\u0001control",
+    "x".repeat(255),
+  ],
+];
+let folder: TestFolder;
+let data = "";
+const contents = new Map<string, string>();
+
+beforeAll(async () => {
+  folder = await makeTestFolder();
+  data = join(folder.root, "data");
+  for (const sub of ["", "sub dir", "sub dir/-deep\n", "sub dir-2"]) mkdirSync(join(data, sub), { mode: 0o755 });
+  NAMES.forEach((name, index) => {
+    for (const sub of ["", "sub dir/", "sub dir/-deep\n/"]) contents.set(sub + name, `${sub}${index}`);
+  });
+  contents.set("empty", "");
+  contents.set("sub dir-2/neighbour", "not below sub dir");
+  for (const [path, text] of contents) writeFileSync(join(data, path), text);
+  await makeSkipped();
+});
+afterAll(() => folder.remove());
+
+const SKIPPED = 7;
+async function makeSkipped() {
+  writeFileSync(Buffer.concat([Buffer.from(`${data}/bad`), Buffer.from([0xff, 0xfe])]), "x");
+  mkdirSync(Buffer.concat([Buffer.from(`${data}/badfolder`), Buffer.from([0xc3])]));
+  symlinkSync("/etc/passwd", join(data, "link to file"));
+  symlinkSync("/", join(data, "link to root"));
+  symlinkSync("nowhere", join(data, "dangling"));
+  execFileSync("mkfifo", [join(data, "pipe")]);
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(join(data, "socket"), resolve));
+  server.unref();
+}
+
+async function run(key: string, args: Record<string, unknown>, changes: Partial<HandlerRunContext> = {}) {
+  const registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), {
+    sharedFolder: folder.shared,
+  });
+  const resolveProviderPath = (_id: string, relative: string) =>
+    resolveInside({ root: data, relative, allowedRoots: [folder.root] });
+  const { ctx, recorded } = testContext({ resolveProviderPath, timeoutSeconds: 60, ...changes });
+  return { registry, ctx, recorded, args: { provider_id: PROVIDER, ...args }, key };
+}
+
+async function walkFolder(args: Record<string, unknown> = {}) {
+  const { registry, ctx, key, args: all } = await run("walk-folder", args);
+  const secrets = secretForms([]);
+  const rows = new RowChannel();
+  const capture = new AttemptCapture(secrets, ctx);
+  const ended = runCommand(registry, { key, args: all, ctx, capture, secrets, rows });
+  void ended.then(() => rows.end(null));
+  const seen: Record<string, unknown>[] = [];
+  for await (const row of rows) seen.push(row as Record<string, unknown>);
+  return { rows: seen, outcome: (await ended).outcome, stderr: capture.finish({}).stderrTail };
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+test("walk-folder finds every regular file under its exact name, and skips what it must", async () => {
+  const { rows, outcome, stderr } = await walkFolder();
+  expect({ stderr, outcome }).toEqual({
+    stderr: "",
+    outcome: {
+      kind: "succeeded",
+      result: { files: contents.size, bytes: [...contents.values()].join("").length, skipped: SKIPPED },
+    },
+  });
+  const found = new Map(rows.map((row) => [row.path, row]));
+  expect([...found.keys()].sort()).toEqual([...contents.keys()].sort());
+  for (const [path, text] of contents) {
+    expect(found.get(path)).toMatchObject({ size: Buffer.byteLength(text), sha256: sha256(text) });
+  }
+});
+
+test("walk-folder keeps to the folder it is given; paths stay those of the provider", async () => {
+  const expected = [...contents.keys()].filter((path) => path.startsWith("sub dir/")).sort();
+  for (const prefix of ["sub dir", "/sub dir/", "./sub dir//"]) {
+    const { rows } = await walkFolder({ path_prefix: prefix });
+    expect(rows.map((row) => row.path).sort()).toEqual(expected);
+  }
+});
+
+test.each([
+  ["none", "not_found"],
+  ["plain.txt", "invalid_input"],
+  ["link to root", "invalid_input"],
+  ["../data", "invalid_input"],
+  ["sub dir/../..", "invalid_input"],
+])("walk-folder refuses the folder %s", async (path_prefix, errorType) => {
+  expect((await walkFolder({ path_prefix })).outcome).toMatchObject({ kind: "failed", errorType, retryable: false });
+});
+
+test("walk-folder skips and reports what it may not read, and keeps what is known of it", async () => {
+  const locked = join(data, "locked");
+  mkdirSync(locked);
+  writeFileSync(join(locked, "inside"), "x");
+  writeFileSync(join(data, "secret.txt"), "x", { mode: 0o600 });
+  chmodSync(join(data, "secret.txt"), 0);
+  chmodSync(locked, 0);
+  const { rows, outcome } = await walkFolder();
+  chmodSync(locked, 0o755);
+  execFileSync("rm", ["-rf", locked, join(data, "secret.txt")]);
+  expect(outcome).toMatchObject({ kind: "succeeded", result: { files: contents.size, skipped: SKIPPED + 2 } });
+  const kept = rows.filter((row) => "kept" in row);
+  expect(kept).toEqual([
+    { kept: "locked", folder: true },
+    { kept: "secret.txt", folder: false },
+  ]);
+});
+
+test("walk-folder gives time and media type, by content before name", async () => {
+  const typed = join(data, "typed");
+  mkdirSync(typed, { mode: 0o755 });
+  const png = Buffer.from("89504e470d0a1a0a0000", "hex");
+  const files: [string, Buffer, string][] = [
+    ["image.txt", png, "image/png"],
+    ["data.csv", Buffer.from("a,b\n"), "text/csv"],
+    [
+      "book.docx",
+      Buffer.from("PK\u0003\u0004...."),
+      "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ],
+    ["README", Buffer.from("just text, ü"), "text/plain"],
+    ["blob", Buffer.from([1, 2, 3, 0]), "application/octet-stream"],
+    ["none.constructor", Buffer.from([0]), "application/octet-stream"],
+  ];
+  for (const [name, bytes] of files) {
+    writeFileSync(join(typed, name), bytes);
+    utimesSync(join(typed, name), 1_700_000_000, 1_700_000_000.5);
+  }
+  const { rows } = await walkFolder({ path_prefix: "typed" });
+  execFileSync("rm", ["-rf", typed]);
+  expect(Object.fromEntries(rows.map((row) => [row.path, row.media_type]))).toEqual(
+    Object.fromEntries(files.map(([name, , type]) => [`typed/${name}`, type])),
+  );
+  expect(rows[0]).toMatchObject({ modified_ms: 1_700_000_000_500 });
+});
+
+test("walk-folder goes deeper than a path may be long", async () => {
+  const deep = join(data, "deep");
+  mkdirSync(deep, { mode: 0o755 });
+  const script =
+    'cd "$1" && i=0; while [ $i -lt 30 ]; do mkdir "$2" && cd -P "./$2" || exit 1; i=$((i+1)); done; echo end >file';
+  execFileSync("/bin/sh", ["-c", script, "sh", deep, "d".repeat(200)]);
+  const { rows, outcome } = await walkFolder({ path_prefix: "deep" });
+  execFileSync("rm", ["-rf", deep]);
+  expect(outcome).toMatchObject({ kind: "succeeded" });
+  expect(rows.map((row) => row.path)).toEqual([`deep/${`${"d".repeat(200)}/`.repeat(30)}file`]);
+});
+
+test("checksum-report is what sha256sum -c accepts, and its result describes it", async () => {
+  linkSync(join(data, "plain.txt"), join(data, "hard link"));
+  let report = "";
+  const inspectFolder = async (path: string) => {
+    report = readFileSync(join(path, "checksums.txt"), "utf8");
+  };
+  const { registry, key, args, ctx } = await run("checksum-report", {}, { inspectFolder });
+  const { outcome, output } = await executeCommand(registry, key, args, ctx);
+  const bytes = [...contents.values()].join("").length + 1;
+  expect(outcome).toEqual({ kind: "succeeded", result: { files: contents.size + 1, bytes, sha256: sha256(report) } });
+  // Raw control characters in names make the printed copy differ; the terminal must not act on them.
+  expect(output.stdoutTail.split("\n")).toHaveLength(report.split("\n").length);
+  expect(output.stderrTail).toMatch(/^7 entries were skipped/);
+  const checked = execFileSync("sha256sum", ["-c", "--strict", "--quiet"], { cwd: data, input: report });
+  expect(checked.toString()).toBe("");
+  execFileSync("rm", [join(data, "hard link")]);
+});
