@@ -96,4 +96,3 @@ export function OtherFaults({ faults, known, freeform, general }: OtherFaultsPro
     </div>
   );
 }
-

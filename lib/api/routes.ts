@@ -23,6 +23,7 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/jobs/[jobId]/attempts": { GET: "jobs:read" },
   "/api/v1/jobs/[jobId]/logs": { GET: "jobs:read" },
   "/api/v1/assets": { GET: "assets:read" },
+  "/api/v1/providers": { GET: "assets:read" },
   "/api/v1/admin/workers": { GET: "platform:workers:read" },
   "/api/v1/admin/providers": { GET: "platform:providers:read", POST: "platform:providers:write" },
   "/api/v1/admin/jobs/definitions": { GET: "platform:definitions:read", POST: "platform:definitions:write" },

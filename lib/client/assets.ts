@@ -1,12 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { AssetList } from "@/lib/contract";
+import type { AssetList, TenantProvider } from "@/lib/contract";
 import { api } from "./http";
 import { queryString } from "./query-string";
-
-export interface TenantProvider {
-  readonly id: string;
-  readonly name: string;
-}
 
 /** The folders that are registered for the tenant. */
 export function providersOptions(tenant: string) {

@@ -58,6 +58,11 @@ export const createProvider = z.strictObject({
 });
 export type CreateProvider = z.input<typeof createProvider>;
 
+/** A registered folder as its tenant sees it: without its place on the machine. */
+export const tenantProvider = provider.pick({ id: true, name: true, kind: true, created_at: true });
+export type TenantProvider = z.infer<typeof tenantProvider>;
+export const tenantProviderList = z.object({ data: z.array(tenantProvider) });
+
 export const asset = z.object({
   id,
   provider_id: id,

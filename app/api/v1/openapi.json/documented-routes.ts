@@ -17,6 +17,7 @@ import * as jobs from "../jobs/route";
 import * as stream from "../jobs/stream/route";
 import * as summary from "../jobs/summary/route";
 import * as me from "../me/route";
+import * as tenantProviders from "../providers/route";
 
 const MODULES: Readonly<Record<string, object>> = {
   "/livez": livez,
@@ -32,6 +33,7 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/[jobId]/attempts": attempts,
   "/api/v1/jobs/[jobId]/logs": logs,
   "/api/v1/assets": assets,
+  "/api/v1/providers": tenantProviders,
   "/api/v1/admin/workers": workers,
   "/api/v1/admin/providers": providers,
   "/api/v1/admin/jobs/definitions": adminDefinitions,
