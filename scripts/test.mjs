@@ -1,5 +1,5 @@
 // Everything there is to check, with its own set-up. `npm test -- words` runs only test files whose path has the words.
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +19,11 @@ const DRAIN_MS = 5000;
 const OWN_SETTINGS =
   /^(DATABASE_|LEASEHOLD_|AUTH_|NEXTAUTH_|WORKER_|PG(?!_BIN$)|PORT$|HOST$|HEALTH_PORT$|DATA_KEY$|PROVIDER_ROOTS$|LOG_|COMMANDS_FILE$|MAX_TIMEOUT_SECONDS$|SHUTDOWN_GRACE_SECONDS$|NODE_ENV$)/;
 
+/** Where data goes when the clone itself cannot be reached by PostgreSQL's user; the tests keep out of it. */
+const ELSEWHERE = "/var/lib/leasehold";
+
 const tally = new Tally();
+const elsewhereBefore = new Set(namesIn(ELSEWHERE));
 const scratch = mkdtempSync(path.join(tmpdir(), "leasehold-tests-"));
 chmodSync(scratch, 0o755); // under root, PostgreSQL runs as another user
 const env = {
@@ -138,6 +142,14 @@ async function nothingLeft() {
     process.kill(pid, "SIGKILL");
   }
   tally.check("no process is left", left.length === 0);
+  const folders = namesIn(ELSEWHERE).filter((name) => !elsewhereBefore.has(name));
+  for (const name of folders) say(`left behind: ${ELSEWHERE}/${name}`);
+  tally.check("no folder is left", folders.length === 0);
+}
+
+/** @param {string} folder */
+function namesIn(folder) {
+  return existsSync(folder) ? readdirSync(folder) : [];
 }
 
 function close() {

@@ -1,0 +1,105 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { builtinDefinitions } from "@/jobs";
+import { parseApiKey } from "@/lib/auth/api-key";
+import { verifyPassword } from "@/lib/auth/password";
+import { testDatabase } from "@/lib/testing/database";
+import { seed } from "./seed";
+
+const database = await testDatabase();
+const home = mkdtempSync(path.join(tmpdir(), "leasehold-seed-"));
+const env = { adminUrl: database.adminUrl, secret: database.secret, home, demo: true };
+const lines: string[] = [];
+const log = (line: string) => void lines.push(line);
+const demo = () => JSON.parse(readFileSync(path.join(home, "demo.json"), "utf8"));
+const counts = () =>
+  database.query(`select (select count(*) from app.tenants) as tenants, (select count(*) from app.users) as users,
+    (select count(*) from app.api_keys) as keys, (select count(*) from app.providers) as providers,
+    (select count(*) from app.job_definitions) as definitions, (select count(*) from app.memberships) as memberships`);
+
+chmodSync(home, 0o755); // under root, the sample folders lie elsewhere unless others can enter
+beforeAll(() => seed(env, { demo: true, log }));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+describe("the demo seed", () => {
+  test("makes two tenants, and a user who is in both", async () => {
+    const rows = await database.query(`select u.email, array_agg(t.slug || ' ' || m.role order by t.slug) as roles
+      from app.memberships m join app.users u on u.id = m.user_id join app.tenants t on t.id = m.tenant_id
+      group by u.email having count(*) > 1`);
+    expect(rows).toEqual([{ email: demo().users.acme_member.email, roles: ["acme member", "globex viewer"] }]);
+  });
+
+  test("its passwords are those stored, as argon2id, and its keys those known", async () => {
+    for (const { email, password } of Object.values<{ email: string; password: string }>(demo().users)) {
+      const [row] = await database.query("select password_hash from app.users where email = $1", [email]);
+      expect(row?.password_hash).toMatch(/^\$argon2id\$/);
+      expect(await verifyPassword(password, row?.password_hash)).toBe(true);
+    }
+    for (const key of Object.values<string>(demo().api_keys)) {
+      const parsed = parseApiKey(key);
+      const [row] = await database.query("select secret_hash from app.api_keys where key_id = $1", [parsed?.keyId]);
+      expect(row?.secret_hash.equals(parsed?.secretHash)).toBe(true);
+    }
+  });
+
+  test("registers every definition that the code brings", async () => {
+    const rows = await database.query("select key from app.job_definitions");
+    expect(rows.map(({ key }) => key).sort()).toEqual(builtinDefinitions.map(({ key }) => key).sort());
+  });
+
+  test("registers sample folders which any local user can read", async () => {
+    for (const slug of ["acme", "globex"]) {
+      const [row] = await database.query(
+        "select p.path from app.providers p join app.tenants t on t.id = p.tenant_id where p.id = $1 and t.slug = $2",
+        [demo().providers[slug].id, slug],
+      );
+      expect(row?.path).toBe(demo().providers[slug].path);
+      expect(statSync(row?.path).mode & 0o005).toBe(0o005);
+      expect(statSync(path.join(row?.path, "empty.dat")).mode & 0o004).toBe(0o004);
+    }
+  });
+
+  test("running it again changes nothing", async () => {
+    const before = [await counts(), demo()];
+    await seed(env, { demo: true, log });
+    expect([await counts(), demo()]).toEqual(before);
+  });
+
+  test("a lost demo.json is written anew, with passwords that work", async () => {
+    const before = await counts();
+    rmSync(path.join(home, "demo.json"));
+    await seed(env, { demo: true, log });
+    expect(statSync(path.join(home, "demo.json")).mode & 0o777).toBe(0o600);
+    const { email, password } = demo().users.acme_admin;
+    const [row] = await database.query("select password_hash from app.users where email = $1", [email]);
+    expect(await verifyPassword(password, row?.password_hash)).toBe(true);
+    expect((await counts())[0]).toMatchObject({ ...before[0], keys: String(Number(before[0]?.keys) + 4) });
+  });
+
+  test("no password and no key is printed", () => {
+    const printed = lines.join("\n");
+    const { users, api_keys } = demo();
+    for (const { password } of Object.values<{ password: string }>(users)) expect(printed).not.toContain(password);
+    for (const key of Object.values<string>(api_keys)) expect(printed).not.toContain(key);
+  });
+});
+
+test("--admin makes a super admin whose one-time password must be changed, and leaves an audit line", async () => {
+  const printed: string[] = [];
+  await seed(
+    { ...env, demo: false },
+    { demo: false, adminEmail: "Boss@Example.com", log: (line) => void printed.push(line) },
+  );
+  const password = /One-time password:\s+(\S+)/.exec(printed.join("\n"))?.[1] ?? "";
+  const [row] = await database.query("select * from app.users where email = 'boss@example.com'");
+  expect(row).toMatchObject({ is_super_admin: true, must_change_password: true });
+  expect(await verifyPassword(password, row?.password_hash)).toBe(true);
+  const audit = await database.query("select action, severity from app.security_audit where object_id = $1", [row?.id]);
+  expect(audit).toEqual([{ action: "user.seeded", severity: "high" }]);
+});
+
+test("--admin refuses what is no e-mail address", async () => {
+  await expect(seed(env, { demo: false, adminEmail: "boss", log })).rejects.toThrow(/e-mail/);
+});
