@@ -1,7 +1,7 @@
 // Which operating system user runs PostgreSQL, and where its files can lie so that this user reaches them.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { majorVersion } from "./binaries.mjs";
 
@@ -76,10 +76,23 @@ export function standIn() {
  * @param {RunAs} runAs
  */
 function reachableDir(home, runAs) {
-  if (runAs.uid === undefined || canEnter(home, runAs)) return { dir: home, moved: false };
+  if (runAs.uid === undefined || canEnter(home, runAs) || letThrough(home, runAs)) return { dir: home, moved: false };
   const dir = fallbackDir(home);
   makeFolder(dir);
   return { dir, moved: true };
+}
+
+/**
+ * Lets others pass through the folder (not list it) if that is all that is missing.
+ * @param {string} home
+ * @param {RunAs} runAs
+ */
+function letThrough(home, runAs) {
+  const { mode } = statSync(home);
+  chmodSync(home, mode | 0o011);
+  if (canEnter(home, runAs)) return true;
+  chmodSync(home, mode);
+  return false;
 }
 
 /** @param {string} home */
@@ -94,7 +107,7 @@ function fallbackDir(home) {
  */
 function canEnter(dir, runAs) {
   try {
-    execFileSync("/bin/sh", ["-c", 'cd "$1" && test -x .', "sh", dir], {
+    execFileSync("/bin/sh", ["-c", 'test -x "$1"', "sh", dir], {
       ...runAs,
       cwd: "/",
       env: {},

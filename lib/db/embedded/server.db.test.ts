@@ -125,6 +125,12 @@ describe("the embedded server", () => {
     expect(commandLine(pid)).toBe("");
   });
 
+  test("uses a folder that only its owner may enter, as a strict umask leaves it", async () => {
+    mkdirSync(home, { mode: 0o700 });
+    const server = await start();
+    expect(server.dir).toBe(home);
+  });
+
   test("says what to do when PG_BIN is no folder of PostgreSQL", async () => {
     await expect(startEmbedded({ home, password: PASSWORD, pgBin: "/nowhere" })).rejects.toThrow(/PG_BIN .*\/nowhere/);
   });
