@@ -13,8 +13,9 @@ import {
   resolveInside,
 } from "@/lib/execution";
 import { makeTestFolder, type TestFolder, testContext } from "@/lib/execution/test-support";
+import { compileArgSchema } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
-import { handlers } from "./index";
+import { builtinDefinitions, handlers } from "./index";
 
 const database = await testDatabase();
 const tenantId = randomUUID();
@@ -49,7 +50,11 @@ interface RunOptions {
   readonly commits?: number;
 }
 
-async function run(key: string, payload: Record<string, unknown>, { jobId = randomUUID(), commits = Infinity }: RunOptions = {}) {
+async function run(
+  key: string,
+  payload: Record<string, unknown>,
+  { jobId = randomUUID(), commits = Infinity }: RunOptions = {},
+) {
   const handler = handlers.get(key);
   if (!handler) throw new Error(`no handler ${key}`);
   let left = commits;
@@ -60,8 +65,14 @@ async function run(key: string, payload: Record<string, unknown>, { jobId = rand
       if (left < 0) throw new LeaseLostError();
       return value;
     });
-  const resolveProviderPath = (_id: string, relative: string) => resolveInside({ root: data, relative, allowedRoots: [folder.root] });
-  const { ctx } = testContext({ jobId, tenantId, payload: { provider_id: providerId, ...payload }, resolveProviderPath });
+  const resolveProviderPath = (_id: string, relative: string) =>
+    resolveInside({ root: data, relative, allowedRoots: [folder.root] });
+  const { ctx } = testContext({
+    jobId,
+    tenantId,
+    payload: { provider_id: providerId, ...payload },
+    resolveProviderPath,
+  });
   const context: HandlerRunContext = { ...ctx, registry, transaction };
   const { outcome } = await executeHandler(handler, context);
   return outcome.kind === "succeeded" ? outcome.result : outcome;
@@ -69,7 +80,7 @@ async function run(key: string, payload: Record<string, unknown>, { jobId = rand
 
 const inventory = () =>
   database.query<{ path: string; sha256: string; size: string; updated_at: Date }>(
-    "select path, sha256, size, updated_at from app.assets where provider_id = $1 order by path collate \"C\"",
+    'select path, sha256, size, updated_at from app.assets where provider_id = $1 order by path collate "C"',
     [providerId],
   );
 const paths = async () => (await inventory()).map((asset) => asset.path);
@@ -83,12 +94,24 @@ test("sync-folder writes what is there, and then only what is different", async 
   symlinkSync("/etc/passwd", join(data, "link"));
   expect(await run("sync-folder", {})).toEqual({ ...none, scanned: 3, added: 3, skipped: 1, bytes: 11 });
   const before = await inventory();
-  expect(before.map(({ path, size }) => [path, size])).toEqual([["-b", "3"], ["a\n🎉", "3"], ["c", "5"]]);
+  expect(before.map(({ path, size }) => [path, size])).toEqual([
+    ["-b", "3"],
+    ["a\n🎉", "3"],
+    ["c", "5"],
+  ]);
   expect(before[0]?.sha256).toBe(createHash("sha256").update("two").digest("hex"));
   put("c", "other");
   rmSync(join(data, "-b"));
   put("d", "");
-  expect(await run("sync-folder", {})).toEqual({ scanned: 3, added: 1, changed: 1, removed: 1, unchanged: 1, skipped: 1, bytes: 8 });
+  expect(await run("sync-folder", {})).toEqual({
+    scanned: 3,
+    added: 1,
+    changed: 1,
+    removed: 1,
+    unchanged: 1,
+    skipped: 1,
+    bytes: 8,
+  });
   const after = await inventory();
   expect(after.map((asset) => asset.path)).toEqual(["a\n🎉", "c", "d"]);
   expect(after[0]?.updated_at).toEqual(before[1]?.updated_at);
@@ -103,8 +126,17 @@ test("sync-folder counts like one run when an attempt before it failed half-way"
   const jobId = randomUUID();
   expect(await run("sync-folder", {}, { jobId, commits: 2 })).toEqual({ kind: "lease_lost" });
   // Came and went between the attempts: nothing that the job as a whole did.
-  await database.query("update app.assets set path = 'gone', path_hash = sha256('gone') where provider_id = $1 and seen_in = $2 and change = 'added' and path = (select max(path) from app.assets where seen_in = $2 and change = 'added')", [providerId, jobId]);
-  expect(await run("sync-folder", {}, { jobId })).toMatchObject({ scanned: 1299, added: 100, changed: 10, removed: 1, unchanged: 1189 });
+  await database.query(
+    "update app.assets set path = 'gone', path_hash = sha256('gone') where provider_id = $1 and seen_in = $2 and change = 'added' and path = (select max(path) from app.assets where seen_in = $2 and change = 'added')",
+    [providerId, jobId],
+  );
+  expect(await run("sync-folder", {}, { jobId })).toMatchObject({
+    scanned: 1299,
+    added: 100,
+    changed: 10,
+    removed: 1,
+    unchanged: 1189,
+  });
   expect(await paths()).toHaveLength(1299);
 });
 
@@ -122,7 +154,13 @@ test("sync-folder removes only below its path_prefix", async () => {
   await run("sync-folder", {});
   for (const sub of ["sub", "sub-2", "other"]) rmSync(join(data, sub, "x%_"));
   put("sub/y", "new");
-  expect(await run("sync-folder", { path_prefix: "sub/" })).toEqual({ ...none, scanned: 1, added: 1, removed: 1, bytes: 3 });
+  expect(await run("sync-folder", { path_prefix: "sub/" })).toEqual({
+    ...none,
+    scanned: 1,
+    added: 1,
+    removed: 1,
+    bytes: 3,
+  });
   expect(await paths()).toEqual(["other/x%_", "sub-2/x%_", "sub/y"]);
 });
 
@@ -151,7 +189,9 @@ test("sync-folder leaves what another job saw meanwhile", async () => {
   put("a", "1");
   await run("sync-folder", {});
   rmSync(join(data, "a"));
-  await database.query("update app.assets set seen_at = app.now() + interval '1 minute' where provider_id = $1", [providerId]);
+  await database.query("update app.assets set seen_at = app.now() + interval '1 minute' where provider_id = $1", [
+    providerId,
+  ]);
   expect(await run("sync-folder", {})).toMatchObject({ removed: 0 });
 });
 
@@ -181,12 +221,19 @@ test("import-csv replaces what a longer import left, also at the lines that are 
   expect(await run("import-csv", payload)).toMatchObject({ rows: 2500 });
   put("list.csv", "n\n1\nbad,line\n3\n");
   expect(await run("import-csv", payload)).toMatchObject({ rows: 2, rejected: 1 });
-  expect(await listRows("shrinking")).toEqual([{ line_no: "2", data: { n: "1" } }, { line_no: "4", data: { n: "3" } }]);
+  expect(await listRows("shrinking")).toEqual([
+    { line_no: "2", data: { n: "1" } },
+    { line_no: "4", data: { n: "3" } },
+  ]);
 });
 
 test("import-csv reports the first 1,000 rejects of more", async () => {
   put("bad.csv", `a,b\n${"x\n".repeat(2500)}ok,1\n`);
-  const result = (await run("import-csv", { path: "bad.csv", list: "bad" })) as { rows: number; rejected: number; rejects: unknown[] };
+  const result = (await run("import-csv", { path: "bad.csv", list: "bad" })) as {
+    rows: number;
+    rejected: number;
+    rejects: unknown[];
+  };
   expect(result).toMatchObject({ rows: 1, rejected: 2500 });
   expect(result.rejects).toHaveLength(1000);
   expect(result.rejects.at(-1)).toEqual({ line: 1001, reason: "1 fields instead of 2" });
@@ -212,4 +259,14 @@ test.each([
 test("the registry of this installation is part of the repository and loads", () => {
   expect(registry.keys).toEqual(["walk-folder", "checksum-report"]);
   expect(JSON.parse(readFileSync(registry.path, "utf8"))).toHaveProperty("walk-folder");
+});
+
+test("the argument schemas of the built-in definitions compile strictly and take what their jobs take", () => {
+  for (const definition of builtinDefinitions) {
+    const validate = compileArgSchema(definition.arg_schema);
+    expect(validate({}), definition.key).not.toEqual([]);
+    expect(validate({ provider_id: "11111111-1111-1111-1111-111111111111", unknown: 1 })).not.toEqual([]);
+  }
+  const [sync] = builtinDefinitions;
+  expect(compileArgSchema(sync?.arg_schema)({ provider_id: "11111111-1111-1111-1111-111111111111" })).toEqual([]);
 });

@@ -8,7 +8,7 @@ const MOST_REJECTS = 1000;
 const CHUNK_BYTES = 256 * 1024;
 
 const payload = z.strictObject({
-  provider_id: z.uuid().describe("The registered folder that holds the file"),
+  provider_id: z.guid().describe("The registered folder that holds the file"),
   path: z.string().min(1).max(4096).describe("The CSV file, below that folder"),
   list: z.string().min(1).max(200).describe("The list to fill; it is made when there is none of this name"),
 });

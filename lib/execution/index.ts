@@ -20,11 +20,9 @@ export {
 } from "./errors";
 export { executeCommand } from "./execute-command";
 export { executeHandler, type HandlerRunContext } from "./execute-handler";
-export { cleanMessage, cleanResult } from "./output/clean-result";
-export { type SecretForms, secretForms } from "./output/secret-forms";
-export { expectKind, normalizeRelative, type RootedPath, resolveInside } from "./paths";
+export { normalizeRelative, type RootedPath, resolveInside } from "./paths";
 export { CommandRegistryError, loadCommandRegistry, type RegistryOptions } from "./registry/load";
-export type { Command, CommandRegistry } from "./registry/registry";
+export type { CommandRegistry } from "./registry/registry";
 export type {
   AttemptOutput,
   ErrorClass,

@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { bareEnvironment } from "../process/bare-environment";
 import { ProcessGroup } from "../process/group";
-import type { Isolation } from "../process/isolation";
+import type { Isolation } from "../process/supervisor";
 import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
 import { delay } from "../timer";
 import type { StopReason } from "../types";

@@ -4,17 +4,7 @@ import { startTimer } from "../timer";
 import { bareEnvironment } from "./bare-environment";
 import { ProcessGroup } from "./group";
 import type { RunAs } from "./run-as";
-import { LIFELINE_FD, supervised } from "./supervisor";
-
-/** How a command is fenced in on this machine. */
-export interface Isolation {
-  /** Processes that leave their group die with the namespace; without it only what carries the job's marks is found. */
-  readonly namespace: "unshare" | "unshare-with-proc" | null;
-  readonly unshare: string | null;
-  readonly setpriv: string | null;
-  readonly prlimit: string | null;
-  readonly runAs: RunAs | null;
-}
+import { type Isolation, LIFELINE_FD, supervised } from "./supervisor";
 
 export interface IsolationOptions {
   readonly runAs: RunAs | null;

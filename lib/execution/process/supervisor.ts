@@ -1,4 +1,14 @@
-import type { Isolation } from "./isolation";
+import type { RunAs } from "./run-as";
+
+/** How a command is fenced in on this machine. */
+export interface Isolation {
+  /** Processes that leave their group die with the namespace; without it only what carries the job's marks is found. */
+  readonly namespace: "unshare" | "unshare-with-proc" | null;
+  readonly unshare: string | null;
+  readonly setpriv: string | null;
+  readonly prlimit: string | null;
+  readonly runAs: RunAs | null;
+}
 
 export interface ResourceLimits {
   readonly cpu_seconds?: number | undefined;

@@ -1,4 +1,4 @@
-import type { Isolation } from "../process/isolation";
+import type { Isolation } from "../process/supervisor";
 import type { CommandSpec } from "./schema";
 import type { Template } from "./template";
 import type { TrustedFile } from "./trust";

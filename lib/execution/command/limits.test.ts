@@ -1,0 +1,175 @@
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { chmod, rename, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { executeCommand } from "../execute-command";
+import { storable } from "../output/clean-text";
+import { ProcessGroup } from "../process/group";
+import {
+  makeTestFolder,
+  registryOf,
+  runShell,
+  shellCommand,
+  type TestFolder,
+  testContext,
+  until,
+  writeProgram,
+} from "../test-support";
+
+const isRoot = process.getuid?.() === 0;
+
+let folder: TestFolder;
+beforeAll(async () => {
+  folder = await makeTestFolder();
+});
+afterAll(() => folder.remove());
+
+test("SUBPROC-05 signals never go to a group that is unknown, our own, or gone", async () => {
+  const options = { mark: "/nowhere", searchesMarks: false };
+  for (const pid of [0, 1, -1, Number.NaN, undefined as unknown as number]) {
+    expect(() => new ProcessGroup(pid, options)).toThrow(RangeError);
+  }
+  const child = spawn("/bin/true", { detached: true });
+  const { pid } = child;
+  await new Promise((resolve) => child.once("exit", resolve));
+  if (pid === undefined) throw new Error("no process");
+  const group = new ProcessGroup(pid, options);
+  expect(group.signal("SIGTERM")).toBe(false);
+  expect(await group.kill(1000)).toBe(true);
+});
+
+test("SUBPROC-05 a process that cannot be started is a failure worth another attempt", async () => {
+  const registry = await registryOf(folder, { task: await shellCommand(folder, "task", "true") }, "plain");
+  const gone = { ...registry, launch: { ...registry.launch, runAs: null, prlimit: null }, workRoot: registry.workRoot };
+  const { ctx } = testContext({ resolveProviderPath: () => Promise.reject(new Error()) });
+  const broken = await executeCommand({ ...gone, workRoot: join(folder.root, "absent") }, "task", {}, ctx);
+  expect(broken.outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource", retryable: true });
+});
+
+test("SUBPROC-10 binary output neither breaks the job nor what is stored", async () => {
+  const { outcome, output } = await runShell(folder, `head -c 4096 /dev/urandom; printf 'a\\000b\\377\\376' >&2`);
+  expect(outcome.kind).toBe("succeeded");
+  expect(output.stderrTail).toBe("a\ufffdb\ufffd\ufffd");
+  expect(storable(output.stdoutTail)).toBe(output.stdoutTail);
+});
+
+test("SUBPROC-11 the last line without a newline and the states of a progress bar are kept", async () => {
+  const { output } = await runShell(folder, `printf '\\rp 1%%\\rp 2%%' >&2; printf last`);
+  expect(output.stdoutTail).toBe("last");
+  expect(output.stderrTail).toBe("\rp 1%\rp 2%");
+});
+
+test("SUBPROC-13 arguments that are too large are refused before a process starts", async () => {
+  const script = await writeProgram(folder, "bin/args", "#!/bin/sh\necho $#\n");
+  const entry = { binary: script, env: { BIG: "{big}" }, placeholders: { big: { type: "text", max_length: 65_536 } } };
+  const many = { binary: script, argv: Array(1000).fill("x".repeat(3000)) };
+  const registry = await registryOf(folder, { entry, many, one: { binary: script, argv: ["x".repeat(200_000)] } });
+  for (const key of ["many", "one"]) {
+    const { ctx, recorded } = testContext();
+    const { outcome } = await executeCommand(registry, key, {}, ctx);
+    expect(outcome).toMatchObject({ kind: "failed", errorType: "invalid_input", retryable: false });
+    expect(recorded.pids).toEqual([]);
+  }
+  const { outcome } = await executeCommand(registry, "entry", { big: "€".repeat(60_000) }, testContext().ctx);
+  expect(outcome).toMatchObject({ errorType: "invalid_input", message: expect.stringContaining("larger than") });
+  const withNul = await executeCommand(registry, "entry", { big: "a\0b" }, testContext().ctx);
+  expect(withNul.outcome).toMatchObject({ errorType: "invalid_input", retryable: false });
+});
+
+test("SUBPROC-15 a command that does not read its input is judged by its exit code", async () => {
+  const lines = { none: "exit 0", some: "head -c1 >/dev/null; exit 4" };
+  const entries: Record<string, unknown> = {};
+  for (const [key, script] of Object.entries(lines)) {
+    entries[key] = { ...(await shellCommand(folder, key, script)), stdin: "payload" };
+  }
+  const registry = await registryOf(folder, entries);
+  const args = { text: "x".repeat(5_000_000) };
+  expect((await executeCommand(registry, "none", args, testContext().ctx)).outcome.kind).toBe("succeeded");
+  expect((await executeCommand(registry, "some", args, testContext().ctx)).output.exitCode).toBe(4);
+});
+
+test("SUBPROC-18 a program that was exchanged after the worker started is not run", async () => {
+  const registry = await registryOf(folder, { task: await shellCommand(folder, "swap", "echo good") });
+  const path = await writeProgram(folder, "bin/swap", "#!/bin/sh\necho evil\n");
+  await chmod(path, 0o757);
+  const writable = await executeCommand(registry, "task", {}, testContext().ctx);
+  expect(writable.outcome).toMatchObject({ errorType: "command_not_allowed", retryable: false });
+  await rename(path, `${path}.real`);
+  await symlink("/bin/cat", path);
+  const linked = await executeCommand(registry, "task", {}, testContext().ctx);
+  expect(linked.outcome).toMatchObject({ errorType: "command_not_allowed" });
+  expect(linked.output.pid).toBeUndefined();
+});
+
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+  "SUBPROC-21 a time limit of %s is refused",
+  async (timeoutSeconds) => {
+    const { outcome } = await runShell(folder, "true", { timeoutSeconds });
+    expect(outcome).toMatchObject({ kind: "failed", errorType: "invalid_input" });
+  },
+);
+
+test("SUBPROC-21 a time limit beyond what setTimeout can hold does not fire at once", async () => {
+  const { outcome } = await runShell(folder, "sleep 0.1", { timeoutSeconds: 3_000_000 });
+  expect(outcome.kind).toBe("succeeded");
+});
+
+test("R-8 a gigabyte of output is drained, counted and kept as head and tail", { timeout: 30_000 }, async () => {
+  const before = process.memoryUsage().rss;
+  const size = 200 * 1024 * 1024;
+  const { outcome, output } = await runShell(folder, `yes 0123456789abcde | head -c ${size}`);
+  expect(outcome.kind).toBe("succeeded");
+  expect(output.stdoutBytes).toBe(size);
+  expect(output.droppedBytes).toBe(size - 256 * 1024);
+  expect(output.stdoutTail.endsWith("0123456789abcde\n")).toBe(true);
+  expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
+});
+
+test.runIf(isRoot)("CM-6 as root a command runs as nobody, without privileges", async () => {
+  const { output } = await runShell(
+    folder,
+    "id -u; ls -ld . | cut -c1-10; touch own && echo wrote; touch /var/lib/x || echo refused",
+  );
+  expect(output.stdoutTail).toBe("65534\ndrwx------\nwrote\nrefused\n");
+});
+
+test("CM-6 limits of the entry hold", async () => {
+  const entry = {
+    ...(await shellCommand(folder, "limited", "ulimit -c; ulimit -n; head -c 5000000 /dev/zero >big || echo full")),
+    limits: { open_files: 64, file_size_mb: 1 },
+  };
+  const registry = await registryOf(folder, { entry });
+  const { output } = await executeCommand(registry, "entry", {}, testContext().ctx);
+  const expected = registry.isolation.includes("limits") ? "0\n64\nfull\n" : expect.stringMatching(/^0\n/);
+  expect(output.stdoutTail).toEqual(expected);
+});
+
+test("a job's working folder is its own and is removed, whatever the job does to it", async () => {
+  let seen = "";
+  const lines = "pwd; mkdir -p a/b && touch a/b/c && chmod 0 a/b a; echo text > result.txt";
+  const { output } = await runShell(folder, lines, {
+    inspectFolder: async (path) => {
+      seen = existsSync(join(path, "result.txt")) ? path : "";
+    },
+  });
+  expect(output.stdoutTail).toBe(`${seen}\n`);
+  expect(existsSync(seen)).toBe(false);
+  expect(readdirSync(join(folder.shared, "work"))).toEqual([]);
+});
+
+test("a second process of the same group of jobs is not touched by the end of the first", async () => {
+  const registry = await registryOf(
+    folder,
+    {
+      long: await shellCommand(folder, "long", "echo up; sleep 0.8; echo end"),
+      short: await shellCommand(folder, "short", "true"),
+    },
+    "group",
+  );
+  const long = testContext();
+  const running = executeCommand(registry, "long", {}, long.ctx);
+  await until("it runs", () => long.recorded.output.length > 0);
+  await executeCommand(registry, "short", {}, testContext().ctx);
+  expect((await running).output.stdoutTail).toBe("up\nend\n");
+});
