@@ -111,7 +111,7 @@ class ListenSession {
 }
 
 /** Says goodbye, and cuts the connection when the server does not answer it in time. */
-async function endWithin(client: pg.Client, ms: number): Promise<void> {
+export async function endWithin(client: pg.Client, ms: number): Promise<void> {
   const stream = (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -11,6 +11,7 @@ export {
 } from "./operations/definitions";
 export { enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
 export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
+export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";
 export { describeLanes, type PolledWork, pollWork } from "./operations/poll-work";
 export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";
 export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";

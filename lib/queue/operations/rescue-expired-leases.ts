@@ -1,4 +1,4 @@
-import type { Database } from "@/lib/db";
+import type { Database, Transaction } from "@/lib/db";
 import { decideAfterLostLease, type Random } from "../policy/retry";
 import { expiredLeasesSql, lockExpiredSql } from "../sql/rescue";
 import type { RetryStrategy } from "../types";
@@ -39,27 +39,26 @@ export interface Rescued {
  * may run at once.
  */
 export async function rescueExpiredLeases(
-  db: Database,
+  db: Database | Transaction,
   { limit, random }: { readonly limit: number; readonly random: Random },
 ): Promise<Rescued> {
   const expired = await db.run<ExpiredRow>(expiredLeasesSql, [limit]);
   if (expired.length === 0) return { laneNos: [], rescued: 0, ended: 0 };
+  const write = (tx: Transaction) => settleLost(tx, expired, random);
+  return "inTransaction" in db ? write(db) : db.transaction(write);
+}
+
+async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], random: Random): Promise<Rescued> {
   const leases = expired.map((row) => ({ jobId: row.job_id, leaseNo: Number(row.lease_no) }));
-  return db.transaction(async (tx) => {
-    const locked = new Set(
-      (await tx.run<{ job_id: string }>(lockExpiredSql, leaseArrays(leases))).map((r) => r.job_id),
-    );
-    const lost = expired.filter((row) => locked.has(row.job_id));
-    const settled = await settleAttempts(
-      tx,
-      lost.map((row) => toEnd(row, random)),
-      true,
-    );
-    const done = new Set([...settled.settled, ...settled.canceled]);
-    const back = lost.filter((row) => done.has(row.job_id));
-    const ended = back.filter((row) => row.cancel_requested || settled.canceled.includes(row.job_id)).length;
-    return { laneNos: [...new Set(back.map((row) => row.lane_no))], rescued: back.length - ended, ended };
-  });
+  const locked = new Set((await tx.run<{ job_id: string }>(lockExpiredSql, leaseArrays(leases))).map((r) => r.job_id));
+  const lost = expired.filter((row) => locked.has(row.job_id));
+  const ends = lost.map((row) => toEnd(row, random));
+  const settled = await settleAttempts(tx, ends, true);
+  const done = new Set([...settled.settled, ...settled.canceled]);
+  const back = lost.filter((row) => done.has(row.job_id));
+  const endedIds = new Set([...settled.canceled].concat(ends.filter((end) => end.outcome).map((end) => end.jobId)));
+  const ended = back.filter((row) => endedIds.has(row.job_id)).length;
+  return { laneNos: [...new Set(back.map((row) => row.lane_no))], rescued: back.length - ended, ended };
 }
 
 function toEnd(row: ExpiredRow, random: Random): AttemptEnd {

@@ -68,3 +68,11 @@ export const beatTermSql = statement(
   "beat_term",
   "update app.leader set last_seen_at = app.now() where leader_id = $1 and term = $2 returning 1 as kept",
 );
+
+/** The lock of the one leader. It belongs to a session, so it is free as soon as its holder's connection is gone. */
+export const tryLeadSql = statement(
+  "try_lead",
+  "select pg_try_advisory_lock(hashtextextended('leasehold.leader', 0)) as held",
+);
+
+export const pingSql = statement("ping", "select 1");

@@ -1,0 +1,63 @@
+import pg from "pg";
+import { type DatabaseError, toDatabaseError } from "./errors";
+import { endWithin } from "./listen";
+import type { Statement } from "./types";
+
+const CONNECT_TIMEOUT_MS = 5000;
+const ANSWER_TIMEOUT_MS = 4000;
+
+export interface SessionOptions {
+  /** A direct connection: a pooler in transaction mode would share what the session holds. */
+  readonly url: string;
+  readonly applicationName: string;
+  /** The server ends the session after this long without a statement, and with it all that it holds. */
+  readonly idleTimeoutSeconds: number;
+  /** Called once, when the connection broke or was ended by the server. */
+  readonly onLost: (error: DatabaseError) => void;
+}
+
+/** One connection of its own, for what belongs to a session: an advisory lock. */
+export interface Session {
+  run<R extends object>(statement: Statement, values?: readonly unknown[]): Promise<R[]>;
+  close(): Promise<void>;
+}
+
+/** Opens a session. Rejects when there is no connection; what it holds ends with it, however it ends. */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const client = new pg.Client({
+    connectionString: options.url,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    keepAlive: true,
+    options: `-c idle_session_timeout=${options.idleTimeoutSeconds * 1000}`,
+  });
+  let over = false;
+  const lost = (error: unknown) => {
+    if (over) return;
+    over = true;
+    options.onLost(toDatabaseError(error));
+  };
+  client.on("error", lost);
+  client.on("end", () => lost(new Error("connection closed")));
+  try {
+    await client.connect();
+  } catch (error) {
+    over = true;
+    await endWithin(client, 500);
+    throw toDatabaseError(error);
+  }
+  return {
+    run: async <R extends object>({ text }: Statement, values: readonly unknown[] = []) => {
+      try {
+        return (await client.query<R & pg.QueryResultRow>(text, [...values])).rows;
+      } catch (error) {
+        throw toDatabaseError(error);
+      }
+    },
+    close: async () => {
+      over = true;
+      await endWithin(client, 1000);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import {
+  beatTerm,
+  countDefaultPartitionRows,
+  deleteExpired,
+  ensurePartitions,
+  expireJobs,
+  foldStatDeltas,
+  notifyChanges,
+  notifyWork,
+  promoteDueJobs,
+  pruneWorkers,
+  rescueExpiredLeases,
+} from "@/lib/queue";
+import type { Loop } from "./run-loops";
+
+const BATCH = 1000;
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+
+/**
+ * Everything the leader does by the clock, on one screen. `again` says that a batch was full and more is waiting. Each
+ * turn runs in a transaction that first makes sure that this scheduler still leads (`inTerm`).
+ */
+export const LOOPS: readonly Loop[] = [
+  {
+    name: "sign of life",
+    everyMs: SECOND,
+    turn: async ({ db, leader }) => {
+      await beatTerm(db, leader);
+      return { again: false };
+    },
+  },
+  {
+    name: "promote due jobs",
+    everyMs: 250,
+    turn: async ({ inTerm, db }) => {
+      const { laneNos, count } = await inTerm((tx) => promoteDueJobs(tx, { limit: BATCH }));
+      notifyWork(db, laneNos);
+      notifyChanges(db, laneNos);
+      return { again: count === BATCH };
+    },
+  },
+  {
+    name: "rescue expired leases",
+    everyMs: SECOND,
+    turn: async ({ inTerm, db, log, random }) => {
+      const { laneNos, rescued, ended } = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, random }));
+      if (rescued + ended > 0) log.warn({ rescued, ended }, "leases ran out");
+      notifyChanges(db, laneNos);
+      return { again: rescued + ended === BATCH };
+    },
+  },
+  {
+    name: "expire waiting jobs",
+    everyMs: SECOND,
+    turn: async ({ inTerm, db }) => {
+      const { laneNos, count } = await inTerm((tx) => expireJobs(tx, { limit: BATCH }));
+      notifyChanges(db, laneNos);
+      return { again: count === BATCH };
+    },
+  },
+  {
+    name: "fold figures",
+    everyMs: SECOND,
+    turn: async ({ inTerm }) => ({ again: (await inTerm(foldStatDeltas)) > 0 }),
+  },
+  {
+    name: "make partitions",
+    everyMs: HOUR,
+    turn: async ({ inTerm, db, log }) => {
+      const made = await inTerm(ensurePartitions);
+      if (made > 0) log.info({ made }, "made partitions for the coming days");
+      const stray = await countDefaultPartitionRows(db);
+      if (stray > 0) log.error({ rows: stray }, "rows lie in a DEFAULT partition: a day was missing");
+      return { again: false };
+    },
+  },
+  {
+    name: "delete what is over",
+    everyMs: HOUR,
+    turn: async ({ inTerm }) => ({ again: (await inTerm(deleteExpired)) >= BATCH }),
+  },
+  {
+    name: "forget silent workers",
+    everyMs: HOUR,
+    turn: async ({ inTerm }) => {
+      await inTerm(pruneWorkers);
+      return { again: false };
+    },
+  },
+];

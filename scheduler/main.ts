@@ -1,0 +1,74 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { openDatabase, statement } from "@/lib/db";
+import { orExit } from "@/lib/env/read";
+import { loadSchedulerEnv } from "@/lib/env/scheduler";
+import { createLogger } from "@/lib/observability/log";
+import { announceReady, installShutdown, startHealthServer, VERSION, waitForSchema } from "@/lib/process";
+import { seekLeadership } from "@/lib/queue";
+import { LOOPS } from "./loops";
+import { runLoops } from "./run-loops";
+
+const env = orExit(loadSchedulerEnv);
+const log = createLogger({ process: "scheduler", level: env.logLevel, format: env.logFormat });
+const POOL = 4;
+const pingSql = statement("ping", "select 1 as answered", { repeatable: true });
+
+async function main(): Promise<void> {
+  const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
+  const leaderId = `${hostname()}:${process.pid}:${randomUUID()}`;
+  const onError = (error: unknown) => log.warn({ err: error }, "the database connection broke");
+  const db = openDatabase({
+    url: env.databaseUrls.scheduler,
+    role: "scheduler",
+    max: POOL,
+    applicationName: "leasehold scheduler",
+    onError,
+  });
+  shutdown.onDrain(() => db.close());
+  await waitForSchema(db, { log, signal: shutdown.signal });
+  const health = await startHealthServer({
+    port: env.healthPort,
+    host: env.healthHost,
+    ready: async () => (await db.run(pingSql)).length === 1,
+  });
+  shutdown.onDrain(() => health.close());
+
+  let stopTerm: (() => Promise<void>) | undefined;
+  const endTerm = () => {
+    const ended = stopTerm?.();
+    stopTerm = undefined;
+    return ended;
+  };
+  const leadership = seekLeadership(
+    { url: env.databaseUrls.listen, leaderId, random: Math.random },
+    {
+      onLead: (term) => {
+        log.info({ term }, "leads");
+        const controller = new AbortController();
+        const leader = { leaderId, term };
+        const running = runLoops(LOOPS, { db, leader, log, random: Math.random }, controller.signal);
+        stopTerm = () => {
+          controller.abort();
+          return running;
+        };
+      },
+      onLost: () => {
+        log.info("does not lead any more");
+        void endTerm();
+      },
+      onError,
+    },
+  );
+  shutdown.onDrain(async () => {
+    await endTerm();
+    await leadership.close();
+  });
+  log.info({ version: VERSION, schedulerId: leaderId, healthPort: health.port }, "scheduler is ready");
+  announceReady({ port: health.port });
+}
+
+main().catch((error: unknown) => {
+  log.fatal({ err: error }, "the scheduler cannot start");
+  process.exit(1);
+});
