@@ -1,0 +1,124 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+
+const ROOT = import.meta.dirname;
+const SKIPPED = new Set(["node_modules", "dist", ".git", ".next", ".next-test", ".leasehold", "test-results"]);
+
+function filesIn(folder: string): string[] {
+  return readdirSync(path.join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const name = path.join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : filesIn(name);
+    return entry.isFile() ? [name] : [];
+  });
+}
+
+const read = (name: string): string => readFileSync(path.join(ROOT, name), "utf8");
+const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? "");
+const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort();
+
+const files = filesIn(".");
+const documents = files.filter((name) => name.endsWith(".md"));
+const exists = (name: string): boolean => existsSync(path.join(ROOT, name));
+
+/** Code blocks hold links and paths of other places. */
+const prose = (name: string): string => read(name).replace(/^( *)```[\s\S]*?^\1```/gm, "");
+
+/** The anchors of a document's headings, as GitHub makes them. */
+const anchors = (name: string): string[] =>
+  matches(prose(name), /^#{1,6} +(.+)$/gm).map((heading) =>
+    heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\- _]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
+describe.each(documents)("%s", (name) => {
+  test("every link leads somewhere", () => {
+    const links = matches(prose(name), /\]\(([^)\s]+)\)/g).filter((link) => !/^[a-z]+:/.test(link));
+    const broken = links.filter((link) => {
+      const [file = "", anchor] = link.split("#");
+      const target = file === "" ? name : path.join(path.dirname(name), file);
+      if (!exists(target)) return true;
+      return anchor !== undefined && !anchors(target).includes(decodeURIComponent(anchor));
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test("every path of this repository that it names is there", () => {
+    const folders = "app|components|lib|worker|scheduler|jobs|drizzle|scripts|e2e|docs";
+    const named = matches(prose(name), new RegExp(`\`((?:${folders})/[^\`\\s…*]*)\``, "g"));
+    expect(named.filter((file) => !exists(file))).toEqual([]);
+  });
+
+  test("every npm script that it names is there", () => {
+    const scripts = Object.keys(JSON.parse(read("package.json")).scripts);
+    const named = [...matches(read(name), /npm run ([a-z:-]+)/g), ...matches(read(name), /npm (start|test)\b/g)];
+    expect(named.filter((script) => !scripts.includes(script))).toEqual([]);
+  });
+});
+
+test("every function that the architecture names is in the code", () => {
+  const code = files
+    .filter((name) => /^(app|lib|worker|scheduler|scripts|jobs|drizzle)\/.*\.(ts|tsx|mjs|sql)$/.test(name))
+    .map(read)
+    .join("\n");
+  const named = matches(prose("ARCHITECTURE.md"), /`([a-z]+[A-Z][A-Za-z]*|app\.[a-z_]+)(?:\(\))?`/g);
+  expect(named.length).toBeGreaterThan(20);
+  expect(sorted(named).filter((word) => !new RegExp(`\\b${word.replace(".", "\\.")}\\b`).test(code))).toEqual([]);
+});
+
+describe("settings", () => {
+  /** Read for other reasons than to be set by an operator. */
+  const INTERNAL = new Set([
+    "NEXTAUTH_URL",
+    "NEXT_TELEMETRY_DISABLED",
+    "NODE_ENV",
+    "NODE_OPTIONS",
+    "LEASEHOLD_TEST_BUILD",
+    "LEASEHOLD_TEST_NO_TENANT_FILTER",
+  ]);
+  const sources = files.filter((name) => /^(lib\/env|scripts)\/.*\.(ts|mjs)$/.test(name) && !name.includes(".test."));
+  const used = sorted(
+    sources
+      .flatMap((name) => [
+        ...matches(read(name), /\bprocess\.env\.([A-Z][A-Z0-9_]+)/g),
+        ...(name.startsWith("lib/env/") ? matches(read(name), /^\s+([A-Z][A-Z0-9_]+): /gm) : []),
+      ])
+      .filter((name) => !INTERNAL.has(name)),
+  );
+
+  test("are found", () => {
+    expect(used).toEqual(expect.arrayContaining(["DATABASE_URL", "DATABASE_WEB_URL", "LOG_LEVEL", "PORT", "PG_BIN"]));
+  });
+
+  test(".env.example has exactly those that are read", () => {
+    expect(sorted(matches(read(".env.example"), /^#?([A-Z][A-Z0-9_]+)=/gm))).toEqual(used);
+  });
+
+  test("docs/operations.md explains exactly those that are read", () => {
+    expect(sorted(matches(read("docs/operations.md"), /^\| `([A-Z][A-Z0-9_]+)` \|/gm))).toEqual(used);
+  });
+});
+
+test("docs/data.md has every table, each with the policies that it has", () => {
+  const schema = read("drizzle/schema.snapshot.txt").split("\n\n");
+  const actual = new Map(
+    schema.flatMap((part) => {
+      const table = /^(?:unlogged )?table app\.(\w+)(?! default partition)/.exec(part)?.[1];
+      return table && !/^.* default partition/.test(part)
+        ? [[table, sorted(matches(part, /^ {2}policy (\w+)/gm))]]
+        : [];
+    }),
+  );
+  const written = new Map(
+    matches(read("docs/data.md"), /^(\| `[a-z_]+`.*)$/gm).flatMap((row) => {
+      const [, tables = "", , policies = ""] = row.split("|");
+      return matches(tables, /`([a-z_]+)`/g).map(
+        (table) => [table, sorted(matches(policies, /`([a-z_]+)`/g))] as const,
+      );
+    }),
+  );
+  expect(Object.fromEntries(written)).toEqual(Object.fromEntries(actual));
+});
