@@ -5,6 +5,7 @@ import { History } from "lucide-react";
 import { Plain } from "@/components/ui/plain";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Elapsed, Time } from "@/components/ui/time";
+import { useNow } from "@/lib/client/clock";
 import { formatBytes, formatDuration } from "@/lib/client/format";
 import type { AttemptList } from "@/lib/client/jobs";
 import type { Attempt, Job } from "@/lib/contract";
@@ -89,6 +90,8 @@ function exitOf(attempt: Attempt): string {
 }
 
 function Footnote({ attempt }: { readonly attempt: Attempt }) {
+  const now = useNow();
+  const next = attempt.retry_at !== null && Date.parse(attempt.retry_at) > now ? attempt.retry_at : null;
   const printed = (attempt.stdout_bytes ?? 0) + (attempt.stderr_bytes ?? 0);
   const notes = [
     printed > 0 ? `${formatBytes(printed)} printed` : "",
@@ -97,13 +100,13 @@ function Footnote({ attempt }: { readonly attempt: Attempt }) {
       ? `started ${formatDuration(Date.parse(attempt.started_at) - Date.parse(attempt.claimed_at))} after its claim`
       : "",
   ].filter(Boolean);
-  if (notes.length === 0 && !attempt.retry_at) return null;
+  if (notes.length === 0 && next === null) return null;
   return (
     <p className="border-line border-t px-4 py-1.5 text-muted text-xs">
       {notes.join(" · ")}
-      {attempt.retry_at ? (
+      {next !== null ? (
         <>
-          {notes.length > 0 ? " · " : ""}next attempt <Time value={attempt.retry_at} />
+          {notes.length > 0 ? " · " : ""}next attempt <Time value={next} />
         </>
       ) : null}
     </p>

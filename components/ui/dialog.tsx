@@ -1,7 +1,7 @@
 "use client";
 
 import { X } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useId, useState } from "react";
 import { Button } from "./button";
 import { cn } from "./cn";
 
@@ -22,13 +22,19 @@ const PLACES = {
   drawer: "m-0 h-dvh max-h-dvh w-[min(18rem,85vw)] border-r border-line",
 } as const;
 
+const DialogElement = createContext<HTMLDialogElement | null>(null);
+
+/** The modal dialog around this component. What opens on top of the page must open inside it, or it lies beneath. */
+export function useDialogElement(): HTMLDialogElement | null {
+  return useContext(DialogElement);
+}
+
 /** A modal dialog on the browser's own: focus is kept inside, Escape closes it, focus returns to where it was. */
 export function Dialog({ title, description, open, onClose, children, wide, drawer }: DialogProps) {
-  const ref = useRef<HTMLDialogElement>(null);
+  const [dialog, setDialog] = useState<HTMLDialogElement | null>(null);
   const titleId = useId();
   const descriptionId = useId();
   useEffect(() => {
-    const dialog = ref.current;
     if (!open || !dialog || dialog.open) return;
     const before = document.activeElement;
     dialog.showModal();
@@ -37,12 +43,12 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
       dialog.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
-  }, [open]);
+  }, [open, dialog]);
   if (!open) return null;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape is the keyboard's way to close a dialog
     <dialog
-      ref={ref}
+      ref={setDialog}
       aria-labelledby={titleId}
       aria-describedby={description ? descriptionId : undefined}
       onCancel={(event) => {
@@ -68,7 +74,7 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
             <X aria-hidden className="size-4" />
           </Button>
         </header>
-        {children}
+        <DialogElement value={dialog}>{children}</DialogElement>
       </div>
     </dialog>
   );

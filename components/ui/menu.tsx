@@ -3,6 +3,7 @@
 import { DropdownMenu } from "radix-ui";
 import type { ComponentProps, ReactNode } from "react";
 import { cn } from "./cn";
+import { useDialogElement } from "./dialog";
 
 interface MenuProps {
   readonly trigger: ReactNode;
@@ -13,10 +14,11 @@ interface MenuProps {
 
 /** A menu that opens from a button. Not modal: it neither locks scrolling nor hides the page. */
 export function Menu({ trigger, children, align = "end", label }: MenuProps) {
+  const dialog = useDialogElement();
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <DropdownMenu.Portal container={dialog}>
         <DropdownMenu.Content
           align={align}
           sideOffset={6}

@@ -58,6 +58,16 @@ describe("two tenants in one browser", () => {
     await context.close();
   });
 
+  test("on a phone the switcher opens on top of the drawer that holds it", async () => {
+    const { page, context } = await stage.signIn(stage.people.both, { viewport: { width: 375, height: 760 } });
+    await page.goto("/t/acme/jobs");
+    await page.getByRole("button", { name: "Open navigation" }).click();
+    await page.getByRole("button", { name: /^Tenant The acme company/ }).click();
+    await page.getByRole("menuitem", { name: /The globex company/ }).click();
+    await page.waitForURL("**/t/globex/jobs");
+    await context.close();
+  });
+
   test("TENANT-13 a switch in one tab does not move the other", async () => {
     const { page: tabA, context } = await stage.signIn(stage.people.both);
     await tabA.goto("/t/acme/jobs");
