@@ -1,5 +1,5 @@
 import type { Provider } from "@/lib/contract";
-import { type Runner, statement } from "@/lib/db";
+import { type Database, type Runner, statement, tenantIs, withTenant } from "@/lib/db";
 
 interface ProviderRow extends Record<string, unknown> {
   id: string;
@@ -62,4 +62,18 @@ export async function insertProvider(
 
 function toProvider({ id, tenant_id, tenant_slug, name, kind, path, created_at }: ProviderRow): Provider {
   return { id, tenant_id, tenant_slug, name, kind, path, created_at: created_at.toISOString() };
+}
+
+const pathSql = statement(
+  "tenant_provider_path",
+  `select path from app.providers where ${tenantIs("tenant_id")} and id = $2`,
+  {
+    repeatable: true,
+  },
+);
+
+/** The folder of a tenant's provider; null when the tenant has no such provider. */
+export async function findProviderPath(db: Database, tenantId: string, providerId: string): Promise<string | null> {
+  const rows = await withTenant(db, tenantId, (tx) => tx.run<{ path: string }>(pathSql, [tenantId, providerId]));
+  return rows[0]?.path ?? null;
 }

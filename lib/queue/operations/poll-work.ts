@@ -9,6 +9,8 @@ export interface PolledWork {
   /** Null when there never was a leader. */
   readonly leaderAgeSeconds: number | null;
   readonly held: number;
+  /** Changes whenever the definitions or queues do. */
+  readonly definitionsVersion: number;
   readonly cancelRequested: readonly string[];
 }
 
@@ -16,6 +18,7 @@ interface PolledRow {
   lanes: KnownLane[];
   leader_age_seconds: number | null;
   held: number;
+  definitions_version: number;
   cancel_requested: string[];
 }
 
@@ -35,6 +38,7 @@ export async function pollWork(
     nextAfterLane: lanes.length < maxLanes ? 0 : Math.max(...lanes.map((lane) => lane.laneNo)),
     leaderAgeSeconds: row?.leader_age_seconds ?? null,
     held: row?.held ?? 0,
+    definitionsVersion: row?.definitions_version ?? 0,
     cancelRequested: row?.cancel_requested ?? [],
   };
 }

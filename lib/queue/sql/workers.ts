@@ -42,8 +42,8 @@ export const listWorkersSql = statement(
 
 /**
  * Everything an idle worker needs to know, in one statement a second: the next lanes with ready jobs after lane `$2`
- * (at most `$3`, found by skipping through the claim index), how old the leader's sign of life is, and which of its
- * running jobs are to be canceled.
+ * (at most `$3`, found by skipping through the claim index), how old the leader's sign of life is, which of its running
+ * jobs are to be canceled, and a number that rises whenever a definition or queue is added or changed.
  */
 export const pollWorkSql = statement(
   "poll_work",
@@ -60,6 +60,8 @@ export const pollWorkSql = statement(
       from ready_lanes r join app.lanes l on l.lane_no = r.lane_no) as lanes,
      (select extract(epoch from app.now() - last_seen_at)::float8 from app.leader) as leader_age_seconds,
      (select count(*)::int from app.live_jobs where state = 'running' and claimed_by_worker = $1) as held,
+     (select coalesce(sum(version), 0)::float8 from app.job_definitions)
+       + (select count(*) filter (where is_active) + 2 * count(*) from app.job_queues) as definitions_version,
      (select coalesce(jsonb_agg(job_id), '[]') from app.live_jobs
       where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null) as cancel_requested`,
   { repeatable: true },

@@ -1,0 +1,161 @@
+import type { Database } from "@/lib/db";
+import type { Logger } from "@/lib/observability/log";
+import { type ClaimedJob, claimJobs, describeLanes, FairShare, type KnownLane, pollWork } from "@/lib/queue";
+import { LaneDirectory } from "./lane-directory";
+import type { Served } from "./served";
+
+/** A lost wake-up costs at most this. */
+const POLL_MS = 1000;
+const LANES_PER_POLL = 256;
+const AFTER_ERROR_MS = 1000;
+
+export interface ClaimerOptions {
+  readonly db: Database;
+  readonly log: Logger;
+  readonly workerId: string;
+  readonly random: () => number;
+  /** Free places just now. */
+  readonly free: () => number;
+  readonly served: () => Served;
+  /** Takes over claimed jobs. */
+  readonly onClaimed: (jobs: readonly ClaimedJob[]) => void;
+  /** Hears what each poll saw. */
+  readonly onPolled: (poll: Awaited<ReturnType<typeof pollWork>>) => Promise<void> | void;
+}
+
+/**
+ * Keeps the free places of a worker filled: claims at once when a wake-up names a lane, polls once a second whatever
+ * happens, and never has two claims under way. Ends when it is told to.
+ */
+export class Claimer {
+  private readonly directory = new LaneDirectory();
+  private readonly share = new FairShare();
+  private timer: NodeJS.Timeout | undefined;
+  private afterLane = 0;
+  /** When the database last answered a poll, by the monotonic clock. */
+  polledAt = Number.NEGATIVE_INFINITY;
+  private turning: Promise<void> | undefined;
+  private again = false;
+  private pollDue = true;
+  private stopped = false;
+
+  constructor(private readonly options: ClaimerOptions) {}
+
+  start(): void {
+    this.schedulePoll(0);
+  }
+
+  /** A wake-up: these lanes have ready work, or (`*`) something has. */
+  wake(laneNos: readonly number[] | "*"): void {
+    if (laneNos === "*") {
+      this.pollSoon();
+      return;
+    }
+    const unknown = this.directory.woken(laneNos);
+    if (unknown.length === 0) this.turn();
+    else void this.describe(unknown);
+  }
+
+  /** A place became free. */
+  freed(): void {
+    this.turn();
+  }
+
+  pollSoon(): void {
+    this.pollDue = true;
+    this.turn();
+  }
+
+  /** Claims nothing from now on; resolves when the claim that is under way has been handed over. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.turning;
+  }
+
+  private schedulePoll(inMs: number): void {
+    clearTimeout(this.timer);
+    if (this.stopped) return;
+    this.timer = setTimeout(() => this.pollSoon(), inMs);
+  }
+
+  private turn(): void {
+    if (this.stopped) return;
+    if (this.turning) {
+      this.again = true;
+      return;
+    }
+    this.turning = this.work()
+      .catch((error: unknown) => {
+        this.options.log.warn({ err: error }, "claiming failed");
+        this.schedulePoll(AFTER_ERROR_MS * (0.5 + this.options.random()));
+      })
+      .finally(() => {
+        this.turning = undefined;
+        if (this.again) {
+          this.again = false;
+          this.turn();
+        }
+      });
+  }
+
+  private async work(): Promise<void> {
+    if (this.pollDue) await this.poll();
+    while (!this.stopped && this.options.free() > 0 && (await this.claim())) {
+      // Another round: places are left and lanes may have more.
+    }
+  }
+
+  private async poll(): Promise<void> {
+    this.pollDue = false;
+    const { db, workerId } = this.options;
+    const polled = await pollWork(db, { workerId, afterLane: this.afterLane, maxLanes: LANES_PER_POLL });
+    this.afterLane = polled.nextAfterLane;
+    this.polledAt = performance.now();
+    await this.options.onPolled(polled);
+    this.directory.found(polled.lanes);
+    this.schedulePoll(POLL_MS);
+  }
+
+  /** @returns whether another claim may find something */
+  private async claim(): Promise<boolean> {
+    const { db, workerId, random, onClaimed } = this.options;
+    const served = this.options.served();
+    const lanes = this.directory.lanes().filter((lane) => this.keepServed(lane, served));
+    if (lanes.length === 0) return false;
+    const free = this.options.free();
+    const known = new Map(lanes.map((lane) => [lane.laneNo, lane]));
+    const picks = this.share.pick(lanes, free, random);
+    const asked = picks.flatMap(({ laneNo, limit }) => {
+      const lane = known.get(laneNo);
+      return lane ? [{ laneNo, limit, leaseSeconds: served.leaseOf(lane) }] : [];
+    });
+    const jobs = await claimJobs(db, { workerId, lanes: asked, limit: free });
+    this.share.charge(jobs.map((job) => ({ ...job, band: known.get(job.laneNo)?.band ?? 2 })));
+    if (jobs.length > 0) onClaimed(jobs);
+    if (jobs.length < free) this.dropEmpty(asked, jobs);
+    return jobs.length > 0;
+  }
+
+  private keepServed(lane: KnownLane, served: Served): boolean {
+    if (served.serves(lane)) return true;
+    this.directory.dropped(lane.laneNo);
+    return false;
+  }
+
+  // A lane that gave less than it was asked for, with places left over, has no more just now.
+  private dropEmpty(asked: readonly { laneNo: number; limit: number }[], jobs: readonly ClaimedJob[]): void {
+    for (const { laneNo, limit } of asked) {
+      if (jobs.filter((job) => job.laneNo === laneNo).length < limit) this.directory.dropped(laneNo);
+    }
+  }
+
+  private async describe(laneNos: readonly number[]): Promise<void> {
+    try {
+      this.directory.found(await describeLanes(this.options.db, laneNos));
+      this.turn();
+    } catch {
+      this.pollSoon();
+    }
+  }
+}

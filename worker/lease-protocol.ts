@@ -1,0 +1,25 @@
+/** What the main thread and the lease thread tell each other. */
+import type { Lease } from "@/lib/queue";
+
+export interface HeldLease extends Lease {
+  readonly leaseSeconds: number;
+  /** Not renewed after this long, in milliseconds from now: the attempt is over by then or hopelessly stuck. */
+  readonly renewForMs: number;
+}
+
+export type ToThread =
+  | { readonly type: "hold"; readonly lease: HeldLease }
+  | { readonly type: "drop"; readonly lease: Lease }
+  | { readonly type: "spawned"; readonly lease: Lease; readonly pid: number }
+  | { readonly type: "stop" };
+
+export type FromThread =
+  /** The leases are lost, and the process groups of their attempts were killed. */
+  | { readonly type: "lost"; readonly leases: readonly Lease[] }
+  | { readonly type: "cancel"; readonly leases: readonly Lease[] };
+
+export interface LeaseThreadData {
+  readonly databaseUrl: string;
+}
+
+export const leaseKey = ({ jobId, leaseNo }: Lease): string => `${jobId}:${leaseNo}`;

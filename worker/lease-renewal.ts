@@ -1,0 +1,86 @@
+import type { Database } from "@/lib/db";
+import { extendLeases, type Lease } from "@/lib/queue";
+import { type FromThread, type HeldLease, leaseKey } from "./lease-protocol";
+
+/** A lease is renewed after a third of its time, so that two renewals may fail. */
+const RENEW_AFTER = 1 / 3;
+/** Left of a lease when its work is stopped because the database does not answer. */
+const MARGIN = 1 / 6;
+
+interface Tracked extends HeldLease {
+  /** By the monotonic clock, counted from before the statement was sent: never later than the database's own end. */
+  expiresAt: number;
+  renewAt: number;
+  readonly renewUntil: number;
+  readonly pids: Set<number>;
+}
+
+/**
+ * Keeps all leases of a process alive, and stops the work of those that are lost: by the database's word, or because it
+ * did not answer until the lease was nearly over. Knows no threads, so that it can be tested with a clock of its own.
+ */
+export class LeaseRenewal {
+  private readonly leases = new Map<string, Tracked>();
+
+  constructor(
+    private readonly db: Pick<Database, "run" | "orm">,
+    private readonly now: () => number,
+    private readonly tell: (message: FromThread) => void,
+    private readonly killGroup: (pid: number) => void,
+  ) {}
+
+  hold(lease: HeldLease): void {
+    const now = this.now();
+    this.leases.set(leaseKey(lease), {
+      ...lease,
+      expiresAt: now + lease.leaseSeconds * 1000,
+      renewAt: now + lease.leaseSeconds * 1000 * RENEW_AFTER,
+      renewUntil: now + lease.renewForMs,
+      pids: new Set(),
+    });
+  }
+
+  drop(lease: Lease): void {
+    this.leases.delete(leaseKey(lease));
+  }
+
+  spawned(lease: Lease, pid: number): void {
+    const tracked = this.leases.get(leaseKey(lease));
+    // Lost while its process was being started: the process must not live on.
+    if (tracked) tracked.pids.add(pid);
+    else this.killGroup(pid);
+  }
+
+  /** One look at all leases; call it about once a second. */
+  async turn(): Promise<void> {
+    this.giveUpOverdue();
+    const sentAt = this.now();
+    const due = [...this.leases.values()].filter(({ renewAt, renewUntil }) => renewAt <= sentAt && sentAt < renewUntil);
+    if (due.length === 0) return;
+    const answer = await extendLeases(this.db, due).catch(() => null);
+    if (answer === null) return this.giveUpOverdue();
+    for (const tracked of due) this.apply(tracked, answer, sentAt);
+    const canceled = due.filter(({ jobId }) => answer.cancelRequested.includes(jobId));
+    if (canceled.length > 0) this.tell({ type: "cancel", leases: canceled.map(plain) });
+    this.lose(due.filter(({ jobId }) => answer.lost.includes(jobId)));
+  }
+
+  private apply(tracked: Tracked, answer: Awaited<ReturnType<typeof extendLeases>>, sentAt: number): void {
+    if (!answer.renewed.some(({ jobId }) => jobId === tracked.jobId)) return;
+    tracked.expiresAt = sentAt + tracked.leaseSeconds * 1000;
+    tracked.renewAt = sentAt + tracked.leaseSeconds * 1000 * RENEW_AFTER;
+  }
+
+  private giveUpOverdue(): void {
+    const now = this.now();
+    this.lose([...this.leases.values()].filter((one) => now >= one.expiresAt - one.leaseSeconds * 1000 * MARGIN));
+  }
+
+  private lose(lost: readonly Tracked[]): void {
+    const still = lost.filter((one) => this.leases.delete(leaseKey(one)));
+    for (const { pids } of still) for (const pid of pids) this.killGroup(pid);
+    if (still.length > 0) this.tell({ type: "lost", leases: still.map(plain) });
+  }
+}
+
+const plain = ({ jobId, leaseNo }: Lease): Lease => ({ jobId, leaseNo });

@@ -1,0 +1,54 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { openDatabase } from "@/lib/db";
+import { killGroup } from "./kill-group";
+import type { LeaseThreadData, ToThread } from "./lease-protocol";
+import { LeaseRenewal } from "./lease-renewal";
+
+// A thread of its own with a connection of its own: neither a busy pool nor a handler that blocks the main thread's
+// event loop can keep leases from being renewed, or the work of a lost one from being stopped.
+const TURN_MS = 1000;
+const ANSWER_MS = 4000;
+
+const { databaseUrl } = workerData as LeaseThreadData;
+const port = parentPort;
+if (!port) throw new Error("this file runs as a worker thread");
+
+const db = openDatabase({
+  url: databaseUrl,
+  role: "worker",
+  max: 1,
+  applicationName: "leasehold leases",
+  acquireTimeoutMs: ANSWER_MS,
+  queryTimeoutMs: ANSWER_MS,
+});
+const renewal = new LeaseRenewal(
+  db,
+  () => performance.now(),
+  (message) => port.postMessage(message),
+  killGroup,
+);
+
+const timer = setInterval(turn, TURN_MS);
+let turning = false;
+
+function turn(): void {
+  if (turning) return;
+  turning = true;
+  void renewal.turn().finally(() => {
+    turning = false;
+  });
+}
+
+port.on("message", (message: ToThread) => {
+  switch (message.type) {
+    case "hold":
+      return renewal.hold(message.lease);
+    case "drop":
+      return renewal.drop(message.lease);
+    case "spawned":
+      return renewal.spawned(message.lease, message.pid);
+    case "stop":
+      clearInterval(timer);
+      return void db.close().finally(() => port.close());
+  }
+});

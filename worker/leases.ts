@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import type { Logger } from "@/lib/observability/log";
+import type { Lease } from "@/lib/queue";
+import { type FromThread, type HeldLease, type LeaseThreadData, leaseKey, type ToThread } from "./lease-protocol";
+
+export type LeaseEvent = "lost" | "cancel";
+
+/** The main thread's side of the lease thread. */
+export class Leases {
+  private readonly thread: Worker;
+  private readonly listeners = new Map<string, (event: LeaseEvent) => void>();
+
+  constructor(databaseUrl: string, { log, onDied }: { readonly log: Logger; readonly onDied: () => void }) {
+    const workerData: LeaseThreadData = { databaseUrl };
+    this.thread = new Worker(new URL("./lease-thread.mjs", import.meta.url), { workerData });
+    this.thread.on("message", (message: FromThread) => this.hear(message));
+    this.thread.on("error", (error) => {
+      log.fatal({ err: error }, "the lease thread failed");
+      onDied();
+    });
+  }
+
+  /** Keeps a lease alive until it is dropped; `onEvent` hears when it is lost or its job is to be canceled. */
+  hold(lease: HeldLease, onEvent: (event: LeaseEvent) => void): void {
+    this.listeners.set(leaseKey(lease), onEvent);
+    this.send({ type: "hold", lease });
+  }
+
+  drop({ jobId, leaseNo }: Lease): void {
+    this.listeners.delete(leaseKey({ jobId, leaseNo }));
+    this.send({ type: "drop", lease: { jobId, leaseNo } });
+  }
+
+  /** The group of this process is killed when the lease is lost, even if the main thread is blocked. */
+  spawned({ jobId, leaseNo }: Lease, pid: number): void {
+    this.send({ type: "spawned", lease: { jobId, leaseNo }, pid });
+  }
+
+  async close(): Promise<void> {
+    const exited = once(this.thread, "exit");
+    this.send({ type: "stop" });
+    await exited;
+  }
+
+  private send(message: ToThread): void {
+    this.thread.postMessage(message);
+  }
+
+  private hear({ type, leases }: FromThread): void {
+    for (const lease of leases) this.listeners.get(leaseKey(lease))?.(type);
+  }
+}

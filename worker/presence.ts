@@ -1,0 +1,64 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Database } from "@/lib/db";
+import type { Logger } from "@/lib/observability/log";
+import { beatWorker, drainWorker, registerWorker, stopWorker, type WorkerRegistration } from "@/lib/queue";
+
+const BEAT_MS = 10_000;
+const NANO = 1e6;
+
+/** Keeps this worker's row alive: who it is, what it serves, how it fares. */
+export class Presence {
+  private readonly lag = monitorEventLoopDelay({ resolution: 20 });
+  private timer: NodeJS.Timeout | undefined;
+  private cpu = process.cpuUsage();
+  private sampledAt = performance.now();
+
+  constructor(
+    private readonly db: Database,
+    private readonly log: Logger,
+    private readonly describe: () => WorkerRegistration,
+    private readonly runningCount: () => number,
+  ) {}
+
+  async start(): Promise<void> {
+    this.lag.enable();
+    await registerWorker(this.db, this.describe());
+    this.timer = setInterval(() => void this.beat(), BEAT_MS);
+  }
+
+  async drain(): Promise<void> {
+    await drainWorker(this.db, this.describe().workerId).catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    this.lag.disable();
+    await stopWorker(this.db, this.describe().workerId).catch(() => undefined);
+  }
+
+  private async beat(): Promise<void> {
+    const worker = this.describe();
+    try {
+      // Pruned while it could not beat: it says again who it is.
+      if (!(await beatWorker(this.db, worker, this.sample()))) await registerWorker(this.db, worker);
+    } catch (error) {
+      this.log.warn({ err: error }, "the sign of life could not be written");
+    }
+  }
+
+  private sample() {
+    const now = performance.now();
+    const used = process.cpuUsage(this.cpu);
+    const cpuPercent = ((used.user + used.system) / 1000 / (now - this.sampledAt)) * 100;
+    this.cpu = process.cpuUsage();
+    this.sampledAt = now;
+    const eventLoopLagMs = this.lag.max / NANO;
+    this.lag.reset();
+    return {
+      runningCount: this.runningCount(),
+      cpuPercent: Math.round(cpuPercent * 10) / 10,
+      rssBytes: process.memoryUsage.rss(),
+      eventLoopLagMs: Number.isFinite(eventLoopLagMs) ? Math.round(eventLoopLagMs * 10) / 10 : 0,
+    };
+  }
+}

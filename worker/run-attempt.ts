@@ -1,0 +1,130 @@
+import type { Database } from "@/lib/db";
+import { withTenant } from "@/lib/db";
+import {
+  type CommandRegistry,
+  type Execution,
+  executeCommand,
+  executeHandler,
+  JobError,
+  type JobHandler,
+  LeaseLostError,
+  type RunContext,
+  resolveInside,
+} from "@/lib/execution";
+import {
+  type ClaimedJob,
+  compileArgSchema,
+  holdLease,
+  type PayloadValidator,
+  LeaseLostError as QueueLeaseLost,
+  type RunnableDefinition,
+} from "@/lib/queue";
+import { findProviderPath } from "@/lib/tenancy/providers";
+
+/** What running attempts takes, the same for all of them. */
+export interface RunTools {
+  readonly worker: Database;
+  /** For handlers: confined to the job's tenant. */
+  readonly web: Database;
+  readonly registry: CommandRegistry;
+  readonly handlers: ReadonlyMap<string, JobHandler>;
+  readonly providerRoots: readonly string[];
+  readonly maxTimeoutSeconds: number;
+}
+
+/** What an attempt hears of and is told by its worker. */
+export type AttemptHooks = Pick<RunContext, "signal" | "onOutput" | "onProgress" | "onLog" | "onSpawn">;
+
+/** Time limit of an attempt in seconds: the job's own over its definition's, within the installation's. */
+export function timeoutOf(job: ClaimedJob, definition: RunnableDefinition, maxTimeoutSeconds: number): number {
+  return Math.min(job.timeoutSeconds ?? definition.timeoutSeconds, maxTimeoutSeconds);
+}
+
+/** Runs one attempt under the version of its definition that the job was accepted with. Never rejects. */
+export async function runAttempt(
+  job: ClaimedJob,
+  definition: RunnableDefinition,
+  { tools, hooks }: { readonly tools: RunTools; readonly hooks: AttemptHooks },
+): Promise<Execution> {
+  const ctx = contextOf(job, definition, { tools, hooks });
+  const problems = validatorOf(definition)(job.payload);
+  if (problems.length > 0) {
+    const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
+    return refused("validation", `The payload does not fit the definition it was accepted with: ${where}`);
+  }
+  if (definition.executor === "command") {
+    return executeCommand(tools.registry, definition.commandKey ?? definition.key, job.payload, ctx);
+  }
+  const handler = tools.handlers.get(definition.key);
+  if (!handler) return refused("internal", "This worker does not have the handler.");
+  return executeHandler(handler, {
+    ...ctx,
+    registry: tools.registry,
+    transaction: (fn) => inLease(tools.web, job, fn),
+  });
+}
+
+function contextOf(
+  job: ClaimedJob,
+  definition: RunnableDefinition,
+  { tools, hooks }: { readonly tools: RunTools; readonly hooks: AttemptHooks },
+): RunContext {
+  return {
+    ...hooks,
+    jobId: job.jobId,
+    tenantId: job.tenantId,
+    attemptNo: job.leaseNo,
+    idempotencyKey: `${job.jobId}:${job.runNo}`,
+    payload: job.payload,
+    secrets: [],
+    killGraceSeconds: definition.killGraceSeconds,
+    timeoutSeconds: timeoutOf(job, definition, tools.maxTimeoutSeconds),
+    resolveProviderPath: (providerId, relative) => providerPath(tools, job.tenantId, { providerId, relative }),
+  };
+}
+
+/** Commits only while the attempt holds its lease, so that nothing of a late worker's work is kept. */
+function inLease<T>(web: Database, job: ClaimedJob, fn: Parameters<typeof withTenant<T>>[2]): Promise<T> {
+  return withTenant(web, job.tenantId, async (tx) => {
+    const result = await fn(tx);
+    await holdLease(tx, job).catch((error: unknown) => {
+      throw error instanceof QueueLeaseLost ? new LeaseLostError() : error;
+    });
+    return result;
+  });
+}
+
+async function providerPath(
+  { web, providerRoots }: RunTools,
+  tenantId: string,
+  { providerId, relative }: { readonly providerId: string; readonly relative: string },
+): Promise<string> {
+  const root = await findProviderPath(web, tenantId, providerId);
+  if (root === null) throw new JobError("there is no such provider", { errorType: "not_found" });
+  return resolveInside({ root, relative, allowedRoots: providerRoots });
+}
+
+const EMPTY_OUTPUT = {
+  stdoutHead: "",
+  stderrHead: "",
+  stdoutTail: "",
+  stderrTail: "",
+  stdoutBytes: 0,
+  stderrBytes: 0,
+  droppedBytes: 0,
+};
+
+/** An attempt that ended before anything was started. */
+function refused(errorType: "validation" | "internal", message: string): Execution {
+  return { outcome: { kind: "failed", errorType, message, retryable: false }, output: EMPTY_OUTPUT };
+}
+
+const validators = new WeakMap<RunnableDefinition, PayloadValidator>();
+
+function validatorOf(definition: RunnableDefinition): PayloadValidator {
+  const known = validators.get(definition);
+  if (known) return known;
+  const validate = compileArgSchema(definition.argSchema);
+  validators.set(definition, validate);
+  return validate;
+}

@@ -1,0 +1,204 @@
+import type { Database } from "@/lib/db";
+import type { Execution, StopReason } from "@/lib/execution";
+import type { Logger } from "@/lib/observability/log";
+import {
+  type AttemptEnd,
+  type ClaimedJob,
+  decideEnd,
+  type ExecutionEnd,
+  loadDefinitionVersion,
+  notifyChanges,
+  type RunnableDefinition,
+  startAttempts,
+} from "@/lib/queue";
+import { AttemptOutputWriter } from "./attempt-output";
+import { Batcher } from "./batcher";
+import { killGroup } from "./kill-group";
+import type { Leases } from "./leases";
+import { type RunTools, runAttempt, timeoutOf } from "./run-attempt";
+import type { Settler } from "./settler";
+
+const MOST_STARTS = 500;
+/** Time after timeout and grace in which an attempt's end is still being recorded. */
+const SETTLE_MS = 60_000;
+
+export interface RunnerOptions {
+  readonly db: Database;
+  readonly log: Logger;
+  readonly leases: Leases;
+  readonly settler: Settler;
+  readonly tools: RunTools;
+  readonly logMaxBytes: number;
+  readonly random: () => number;
+  /** A place became free. */
+  readonly onFree: () => void;
+}
+
+interface Running {
+  readonly job: ClaimedJob;
+  readonly controller: AbortController;
+  readonly pids: Set<number>;
+}
+
+/** Runs claimed jobs: starts each attempt under its lease, watches over it, and records its end. */
+export class Runner {
+  private readonly running = new Map<string, Running>();
+  private readonly definitions = new Map<string, Promise<RunnableDefinition>>();
+  private readonly starts: Batcher<ClaimedJob, boolean>;
+  private draining = false;
+  private idle: (() => void)[] = [];
+
+  constructor(private readonly options: RunnerOptions) {
+    this.starts = new Batcher(async (jobs) => {
+      const held = new Set(await startAttempts(options.db, jobs));
+      notifyChanges(options.db, [...new Set(jobs.map((job) => job.laneNo))]);
+      return jobs.map((job) => held.has(job.jobId));
+    }, MOST_STARTS);
+  }
+
+  get count(): number {
+    return this.running.size;
+  }
+
+  take(jobs: readonly ClaimedJob[]): void {
+    for (const job of jobs) void this.run(job);
+  }
+
+  /** Stops the given jobs, as far as this worker runs them: somebody canceled them. */
+  cancel(jobIds: readonly string[]): void {
+    for (const jobId of jobIds) this.stop(this.running.get(jobId), "cancel");
+  }
+
+  /** Resolves when nothing runs any more. After `graceMs`, what still runs is told to stop and is given back. */
+  async drain(graceMs: number, onWaiting: (left: number, seconds: number) => void): Promise<void> {
+    this.draining = true;
+    const deadline = performance.now() + graceMs;
+    const tick = setInterval(() => {
+      onWaiting(this.running.size, Math.max(0, Math.ceil((deadline - performance.now()) / 1000)));
+    }, 5000);
+    const giveBack = setTimeout(() => {
+      for (const running of this.running.values()) this.stop(running, "shutdown");
+    }, graceMs);
+    if (this.running.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+    clearInterval(tick);
+    clearTimeout(giveBack);
+  }
+
+  /** Kills what runs, at once: the process is about to leave. */
+  killAll(): void {
+    for (const { pids } of this.running.values()) for (const pid of pids) killGroup(pid);
+  }
+
+  private stop(running: Running | undefined, reason: StopReason): void {
+    if (running && !running.controller.signal.aborted) running.controller.abort(reason);
+  }
+
+  private async run(job: ClaimedJob): Promise<void> {
+    const { log, leases, onFree } = this.options;
+    const running: Running = { job, controller: new AbortController(), pids: new Set() };
+    this.running.set(job.jobId, running);
+    const leaseSeconds = Math.max(1, Math.round((job.leaseExpiresAt.getTime() - job.claimedAt.getTime()) / 1000));
+    const { maxTimeoutSeconds } = this.options.tools;
+    const renewForMs = (maxTimeoutSeconds + leaseSeconds) * 1000 + SETTLE_MS;
+    leases.hold({ ...job, leaseSeconds, renewForMs }, (event) =>
+      this.stop(running, event === "lost" ? "lease-lost" : "cancel"),
+    );
+    try {
+      await this.attempt(running, leaseSeconds);
+    } catch (error) {
+      log.error({ err: error, job_id: job.jobId }, "an attempt could not be run; its lease will run out");
+    } finally {
+      leases.drop(job);
+      this.running.delete(job.jobId);
+      onFree();
+      if (this.running.size === 0) for (const resolve of this.idle.splice(0)) resolve();
+    }
+  }
+
+  private async attempt(running: Running, leaseSeconds: number): Promise<void> {
+    const { job, controller } = running;
+    const { log, leases, settler, tools } = this.options;
+    if (this.draining) return void (await settler.add(released(job), job.laneNo));
+    const definition = await this.definitionOf(job);
+    const overMs = (timeoutOf(job, definition, tools.maxTimeoutSeconds) + definition.killGraceSeconds) * 1000;
+    leases.hold({ ...job, leaseSeconds, renewForMs: overMs + SETTLE_MS }, (event) =>
+      this.stop(running, event === "lost" ? "lease-lost" : "cancel"),
+    );
+    const fields = {
+      job_id: job.jobId,
+      tenant_id: job.tenantId,
+      definition_key: definition.key,
+      attempt_no: job.leaseNo,
+    };
+    if (!(await this.starts.add(job)) || controller.signal.reason === "lease-lost") {
+      log.warn(fields, "the lease was lost before the attempt began");
+      return;
+    }
+    log.debug(fields, "attempt started");
+    const execution = await this.execute(running, definition);
+    const end = this.endOf(job, definition, execution);
+    if (end === null) {
+      log.warn(fields, "the lease was lost; the result is dropped");
+      return;
+    }
+    const answer = await settler.add(end, job.laneNo);
+    const ended = { ...fields, status: end.status, outcome: end.outcome, error_type: end.errorType };
+    if (answer === "lost") log.warn(ended, "the lease was lost; the result was refused");
+    else log.info(ended, "attempt ended");
+  }
+
+  private async execute(running: Running, definition: RunnableDefinition): Promise<Execution> {
+    const { job, controller, pids } = running;
+    const { db, leases, tools, logMaxBytes } = this.options;
+    const output = new AttemptOutputWriter({
+      db,
+      lease: job,
+      laneNo: job.laneNo,
+      mostBytes: logMaxBytes,
+      onLost: () => this.stop(running, "lease-lost"),
+    });
+    const execution = await runAttempt(job, definition, {
+      tools,
+      hooks: {
+        signal: controller.signal,
+        onOutput: (stream, body) => output.write({ stream, body }),
+        onProgress: (percent, message) => output.report(percent, message),
+        onLog: (level, body, context) => output.write({ stream: "log", level, body, context }),
+        onSpawn: (pid) => {
+          pids.add(pid);
+          leases.spawned(job, pid);
+        },
+      },
+    });
+    pids.clear();
+    await output.end();
+    return execution;
+  }
+
+  /** Null when there is nothing to record: the lease is lost. */
+  private endOf(job: ClaimedJob, definition: RunnableDefinition, { outcome, output }: Execution): AttemptEnd | null {
+    if (outcome.kind === "lease_lost") return null;
+    const execution: ExecutionEnd = outcome;
+    return decideEnd({ claimed: job, definition, execution, output }, this.options.random);
+  }
+
+  private definitionOf({ definitionId, definitionVersion }: ClaimedJob): Promise<RunnableDefinition> {
+    const key = `${definitionId}:${definitionVersion}`;
+    const known = this.definitions.get(key);
+    if (known) return known;
+    const loading = loadDefinitionVersion(this.options.db, definitionId, definitionVersion);
+    this.definitions.set(key, loading);
+    loading.catch(() => this.definitions.delete(key));
+    return loading;
+  }
+}
+
+/** A job given back before it was started. */
+const released = ({ jobId, leaseNo, tenantId }: ClaimedJob): AttemptEnd => ({
+  jobId,
+  leaseNo,
+  tenantId,
+  status: "released",
+  retryInSeconds: 0,
+  spent: false,
+});

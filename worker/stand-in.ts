@@ -1,0 +1,24 @@
+import type { Database } from "@/lib/db";
+import type { Logger } from "@/lib/observability/log";
+import { expireJobs, notifyChanges, notifyWork, promoteDueJobs, rescueExpiredLeases } from "@/lib/queue";
+
+/** A leader that was silent for this long is taken for gone. */
+const LEADER_GONE_SECONDS = 10;
+const BATCH = 500;
+
+/**
+ * Does a leader's urgent work while no scheduler lives: makes due jobs claimable and takes expired leases back. Several
+ * workers may do it at once; all of it is fenced or safe to do twice.
+ */
+export async function standInForLeader(
+  db: Database,
+  { leaderAgeSeconds, random, log }: { leaderAgeSeconds: number | null; random: () => number; log: Logger },
+): Promise<void> {
+  if (leaderAgeSeconds !== null && leaderAgeSeconds <= LEADER_GONE_SECONDS) return;
+  const promoted = await promoteDueJobs(db, { limit: BATCH });
+  const rescued = await rescueExpiredLeases(db, { limit: BATCH, random });
+  const expired = await expireJobs(db, { limit: BATCH });
+  if (rescued.rescued + rescued.ended > 0) log.warn({ ...rescued }, "leases ran out");
+  notifyWork(db, promoted.laneNos);
+  notifyChanges(db, [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos])]);
+}
