@@ -10,6 +10,20 @@ import { enqueueJob, getJob, listJobs } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
 
+/** The answer tells what was accepted; a worker may have begun, or even ended, the job by the time it is read. */
+const AS_ACCEPTED = {
+  status: "queued",
+  started_at: null,
+  finished_at: null,
+  attempt_count: 0,
+  lease_expires_at: null,
+  claimed_by_worker: null,
+  progress: null,
+  last_error: null,
+  error_type: null,
+  result: null,
+} as const;
+
 export const GET = tenantRoute({
   permission: "jobs:read",
   summary: "List jobs, newest first",
@@ -37,7 +51,9 @@ export const POST = tenantRoute({
     const enqueued = await enqueueJob(db, scope, newJob(body));
     const view = await getJob(db, scope, enqueued.jobId);
     if (!view) throw notFound();
-    const answer = { ...serializeJob(view), ...(enqueued.deduplicated ? { deduplicated: true } : {}) };
+    const answer = enqueued.deduplicated
+      ? { ...serializeJob(view), deduplicated: true }
+      : { ...serializeJob(view), ...AS_ACCEPTED };
     const headers = { location: `/api/v1/jobs/${enqueued.jobId}` };
     return new Reply(answer, { status: enqueued.deduplicated ? 200 : 201, headers });
   },
