@@ -48,7 +48,7 @@ export async function requireTenant(
   caller: { principal: Principal; info: RequestInfo; named: string | null },
   permission: TenantPermission,
 ): Promise<TenantMembership> {
-  const { principal, info, named } = caller;
+  const { principal, named } = caller;
   const place = await resolveTenant(runtime.auth, principal, named);
   if (!place.found && place.reason === "not-named") {
     throw new HttpProblem("tenant-required", { detail: "Name the tenant (id or slug) in the X-Tenant-Id header." });

@@ -2,7 +2,7 @@ export { openDatabase } from "./database";
 export { DatabaseError, type DatabaseErrorKind } from "./errors";
 export { type Listener, type ListenOptions, listen } from "./listen";
 export { type MigrateOptions, MigrationError, migrate } from "./migrate";
-export { rolePassword, roleUrl } from "./migrate/credentials";
+export { roleUrl } from "./migrate/credentials";
 export { type SchemaStatus, schemaStatus } from "./migrate/status";
 export { retryUndone } from "./retry";
 export { openSession, type Session } from "./session";

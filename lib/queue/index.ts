@@ -25,17 +25,15 @@ export {
   foldStatDeltas,
   keepTerm,
   pruneWorkers,
-  takeTerm,
 } from "./operations/upkeep";
 export { CHANNELS, notifyCancel, notifyChanges, notifyWork } from "./operations/wake";
 export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from "./operations/workers";
 export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";
 export { decideEnd, type ExecutionEnd } from "./policy/attempt-end";
 export { FairShare, type KnownLane, type LanePick } from "./policy/fairness";
-export { checkPayload, PAYLOAD_LIMITS } from "./policy/payload-check";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
 export { getJob } from "./queries/get-job";
-export { COUNTED_JOBS, listJobs } from "./queries/list-jobs";
+export { listJobs } from "./queries/list-jobs";
 export { type LogPosition, listAttempts, readLogs } from "./queries/read-output";
 export { summarizeJobs } from "./queries/summarize-jobs";
 export type * from "./types";

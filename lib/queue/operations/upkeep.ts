@@ -9,7 +9,6 @@ import {
   foldStatDeltasSql,
   keepTermSql,
   pruneWorkersSql,
-  takeTermSql,
 } from "../sql/upkeep";
 
 const FOLD_ROWS = 5000;
@@ -35,13 +34,6 @@ export async function deleteExpired(db: Runner): Promise<number> {
 
 /** Forgets workers that have been silent for a day. Their jobs do not depend on it: a lease is per job. */
 export const pruneWorkers = async (db: Runner): Promise<number> => (await db.run(pruneWorkersSql)).length;
-
-/** Starts a new term for a scheduler that holds the leader's lock; all writes of older terms are refused from now on. */
-export async function takeTerm(db: Runner, leaderId: string): Promise<number> {
-  const [row] = await db.run<{ term: number }>(takeTermSql, [leaderId]);
-  if (!row) throw new TermLostError();
-  return row.term;
-}
 
 /**
  * The first statement of each transaction of a leader; also keeps the term from changing until COMMIT.
