@@ -24,6 +24,8 @@ export const assets = app.table("assets", {
   mediaType: text("media_type").notNull(),
   modifiedAt: timestamp("modified_at", { withTimezone: true }).notNull(),
   seenIn: uuid("seen_in").notNull(),
+  seenAt: timestamp("seen_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  change: text("change").notNull().default("added"),
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
 });
