@@ -1,0 +1,35 @@
+// Runs for a while, prints and writes a diary, and ends as its payload says.
+import { spawn } from "node:child_process";
+import { appendFileSync, writeSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const TICK_MS = 50;
+const { ATTEMPT = "0" } = process.env;
+let text = "";
+for await (const chunk of process.stdin) text += chunk;
+const { diary, run_ms = 0, on_term = "exit", exit = 0, child = false, from_attempt, then_ms = 0 } = JSON.parse(text);
+
+/** @param {string} what */
+const note = (what) => {
+  if (diary) appendFileSync(diary, `${ATTEMPT} ${what} ${Date.now()}\n`);
+};
+
+process.on("SIGTERM", () => {
+  note("term");
+  if (on_term === "exit") process.exit(143);
+});
+if (child) {
+  const loop = `trap 'echo "${ATTEMPT} child-term 0" >> "${diary}"; exit' TERM; while :; do sleep 0.05; done`;
+  spawn("/bin/sh", ["-c", loop], { stdio: "ignore" });
+}
+note("start");
+writeSync(1, `attempt ${ATTEMPT}\n`);
+const until = Date.now() + (from_attempt !== undefined && Number(ATTEMPT) >= from_attempt ? then_ms : run_ms);
+while (Date.now() < until) {
+  await sleep(Math.min(TICK_MS, Math.max(1, until - Date.now())));
+  note("tick");
+  writeSync(1, `attempt ${ATTEMPT} goes on\n`);
+}
+note("end");
+if (exit !== 0) writeSync(2, "ending badly\n");
+process.exit(exit);

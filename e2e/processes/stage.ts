@@ -1,0 +1,141 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, expect } from "vitest";
+import {
+  type AttemptView,
+  cancelJob,
+  type DefinitionInput,
+  getJob,
+  type JobView,
+  type LogLine,
+  listAttempts,
+  type NewJob,
+  readLogs,
+} from "@/lib/queue";
+import { type TestDatabase, testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { processesAbout } from "@/lib/testing/installation";
+import { startProcess, waitFor } from "@/lib/testing/processes";
+
+const MOST_LOG_LINES = 1000;
+
+/** What `act` is told; see commands/scripts/act.mjs. */
+export interface Act {
+  readonly diary?: string;
+  readonly run_ms?: number;
+  readonly on_term?: "exit" | "ignore";
+  readonly exit?: number;
+  readonly child?: boolean;
+  /** From this attempt on it runs for `then_ms` instead. */
+  readonly from_attempt?: number;
+  readonly then_ms?: number;
+}
+
+export interface DiaryLine {
+  readonly attempt: number;
+  readonly what: string;
+  readonly at: number;
+}
+
+/** A database with a tenant, the fixture commands as definitions with leases of five seconds, and a folder for files. */
+export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
+  const database = on ?? (await testDatabase());
+  const factory = makeFactory(database);
+  const base = makeFolder();
+  const scope = await factory.tenant("acme");
+  const define = (key: string, input: Partial<DefinitionInput> = {}) =>
+    factory.definition({ key, commandKey: key, leaseSeconds: 5, killGraceSeconds: 1, ...input });
+  for (const key of ["act", "quick", "nap"]) await define(key);
+  afterAll(() => factory.close());
+
+  const settings = { COMMANDS_FILE: path.resolve("e2e/processes/commands/commands.json") };
+  const env = { ...settings, LEASEHOLD_HOME: path.join(base, "home"), SHUTDOWN_GRACE_SECONDS: "5" };
+  const startWorker = (more: Record<string, string> = {}) =>
+    startProcess("worker", { database, env: { ...env, ...more } });
+  const startScheduler = () => startProcess("scheduler", { database, env: { LEASEHOLD_HOME: env.LEASEHOLD_HOME } });
+
+  const enqueue = async (definitionKey: string, payload: unknown = {}, job: Partial<NewJob> = {}): Promise<string> =>
+    (await factory.job(scope, { definitionKey, payload, ...job })).id;
+  const read = async (jobId: string): Promise<JobView> => {
+    const job = await getJob(factory.web, scope, jobId);
+    if (!job) throw new Error("there is no such job");
+    return job;
+  };
+  const attempts = async (jobId: string): Promise<AttemptView[]> =>
+    ((await listAttempts(factory.web, scope, jobId)) ?? []).toSorted((a, b) => a.attemptNo - b.attemptNo);
+  const logs = async (jobId: string): Promise<readonly LogLine[]> =>
+    (await readLogs(factory.web, scope, jobId, { limit: MOST_LOG_LINES }))?.lines ?? [];
+  const when = (jobId: string, wanted: (job: JobView) => boolean, what: string, withinMs = 30_000): Promise<JobView> =>
+    waitFor(
+      async () => {
+        const job = await read(jobId);
+        return wanted(job) ? job : null;
+      },
+      { withinMs, what: `${what} of job ${jobId}` },
+    );
+
+  return {
+    database,
+    factory,
+    base,
+    scope,
+    define,
+    env,
+    startWorker,
+    startScheduler,
+    enqueue,
+    act: (what: Act, job: Partial<NewJob> = {}) => enqueue("act", what, job),
+    read,
+    attempts,
+    statuses: async (jobId: string) => (await attempts(jobId)).map(({ status }) => status),
+    logs,
+    cancel: (jobId: string) => cancelJob(factory.web, scope, jobId),
+    settled: (jobId: string, withinMs?: number) => when(jobId, (job) => job.finishedAt !== null, "the end", withinMs),
+    running: (jobId: string, withinMs?: number) =>
+      when(jobId, (job) => job.status === "running" && processesOf(jobId).length > 0, "the start", withinMs),
+    waiting: (jobId: string, withinMs?: number) =>
+      when(jobId, (job) => job.status === "queued", "the return", withinMs),
+    diaryFile: (name: string) => path.join(base, name),
+  };
+}
+
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** A folder in which every user may write, gone after the test file. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "leasehold processes "));
+  chmodSync(folder, 0o777);
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+/** Living processes of a job's command, whichever worker started them. */
+export const processesOf = (jobId: string) => processesAbout(`JOB_ID=${jobId}`);
+
+export async function nothingLeftOf(jobId: string, withinMs = 3000): Promise<void> {
+  await waitFor(() => processesOf(jobId).length === 0, { withinMs, what: `the end of every process of job ${jobId}` });
+}
+
+/** What `act` wrote down, in order. */
+export function readDiary(file: string): DiaryLine[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return lines.map((line) => {
+    const [attempt, what = "", at] = line.split(" ");
+    return { attempt: Number(attempt), what, at: Number(at) };
+  });
+}
+
+/** Fails unless every given job has exactly one end. */
+export async function expectOneEndEach({ database }: Stage, jobIds: readonly string[]): Promise<void> {
+  const rows = await database.query<{ job_id: string; n: number; live: boolean }>(
+    `select j.id as job_id, (select count(*)::int from app.job_attempts a
+       where a.job_id = j.id and a.outcome is not null and not a.superseded) as n,
+       exists (select from app.live_jobs l where l.job_id = j.id) as live
+     from app.jobs j where j.id = any ($1::uuid[])`,
+    [jobIds],
+  );
+  expect(rows).toHaveLength(jobIds.length);
+  expect(rows.filter(({ n, live }) => n !== 1 || live)).toEqual([]);
+}
