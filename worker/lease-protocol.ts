@@ -9,6 +9,7 @@ export interface HeldLease extends Lease {
 
 export type ToThread =
   | { readonly type: "hold"; readonly lease: HeldLease }
+  | { readonly type: "limit"; readonly lease: Lease; readonly renewForMs: number }
   | { readonly type: "drop"; readonly lease: Lease }
   | { readonly type: "spawned"; readonly lease: Lease; readonly pid: number }
   | { readonly type: "stop" };

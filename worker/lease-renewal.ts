@@ -11,7 +11,7 @@ interface Tracked extends HeldLease {
   /** By the monotonic clock, counted from before the statement was sent: never later than the database's own end. */
   expiresAt: number;
   renewAt: number;
-  readonly renewUntil: number;
+  renewUntil: number;
   readonly pids: Set<number>;
 }
 
@@ -38,6 +38,12 @@ export class LeaseRenewal {
       renewUntil: now + lease.renewForMs,
       pids: new Set(),
     });
+  }
+
+  /** Says for how long from now a lease may still be renewed, once the attempt's own time limit is known. */
+  limit(lease: Lease, renewForMs: number): void {
+    const tracked = this.leases.get(leaseKey(lease));
+    if (tracked) tracked.renewUntil = this.now() + renewForMs;
   }
 
   drop(lease: Lease): void {

@@ -43,6 +43,8 @@ port.on("message", (message: ToThread) => {
   switch (message.type) {
     case "hold":
       return renewal.hold(message.lease);
+    case "limit":
+      return renewal.limit(message.lease, message.renewForMs);
     case "drop":
       return renewal.drop(message.lease);
     case "spawned":

@@ -27,6 +27,11 @@ export class Leases {
     this.send({ type: "hold", lease });
   }
 
+  /** Ends the renewals of a lease after this time: its attempt is over by then, or hopelessly stuck. */
+  limit({ jobId, leaseNo }: Lease, renewForMs: number): void {
+    this.send({ type: "limit", lease: { jobId, leaseNo }, renewForMs });
+  }
+
   drop({ jobId, leaseNo }: Lease): void {
     this.listeners.delete(leaseKey({ jobId, leaseNo }));
     this.send({ type: "drop", lease: { jobId, leaseNo } });

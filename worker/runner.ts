@@ -104,7 +104,7 @@ export class Runner {
       this.stop(running, event === "lost" ? "lease-lost" : "cancel"),
     );
     try {
-      await this.attempt(running, leaseSeconds);
+      await this.attempt(running);
     } catch (error) {
       log.error({ err: error, job_id: job.jobId }, "an attempt could not be run; its lease will run out");
     } finally {
@@ -115,15 +115,13 @@ export class Runner {
     }
   }
 
-  private async attempt(running: Running, leaseSeconds: number): Promise<void> {
+  private async attempt(running: Running): Promise<void> {
     const { job, controller } = running;
     const { log, leases, settler, tools } = this.options;
     if (this.draining) return void (await settler.add(released(job), job.laneNo));
     const definition = await this.definitionOf(job);
     const overMs = (timeoutOf(job, definition, tools.maxTimeoutSeconds) + definition.killGraceSeconds) * 1000;
-    leases.hold({ ...job, leaseSeconds, renewForMs: overMs + SETTLE_MS }, (event) =>
-      this.stop(running, event === "lost" ? "lease-lost" : "cancel"),
-    );
+    leases.limit(job, overMs + SETTLE_MS);
     const fields = {
       job_id: job.jobId,
       tenant_id: job.tenantId,
