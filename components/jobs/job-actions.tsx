@@ -1,6 +1,6 @@
 "use client";
 
-import { useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { useToast } from "@/components/ui/toast";
@@ -17,7 +17,7 @@ export interface ActOnJob {
   readonly act: (action: JobAction, job: JobRow) => void;
   readonly busyId: string | null;
   /** The question that may have to be asked; render it once. */
-  readonly question: React.ReactNode;
+  readonly question: ReactNode;
 }
 
 /** Cancel and retry with their permissions, the question before work is stopped, and what to say afterwards. */
@@ -26,6 +26,7 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
   const mutation = useJobAction(tenant.slug);
   const toast = useToast();
   const [asked, setAsked] = useState<JobRow | null>(null);
+  const sending = useRef(false);
   const noCancel = useReason("jobs:cancel");
   const noRetry = useReason("jobs:retry");
 
@@ -34,10 +35,14 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
     return noRetry ?? (isRetryable(job.status) ? null : "Only a job that ended without success can be retried.");
   };
   const send = (action: JobAction, job: JobRow) => {
-    if (mutation.isPending) return;
+    if (sending.current) return;
+    sending.current = true;
     mutation.mutate(
       { id: job.id, action },
       {
+        onSettled: () => {
+          sending.current = false;
+        },
         onSuccess: (after) => {
           toast({ title: describe(action, after) });
           onDone?.(after);

@@ -35,19 +35,25 @@ export function useNewJob(tenant: string, definition: Definition | undefined, on
   const [state, setState] = useState(BLANK);
   const create = useCreateJob(tenant);
   const intent = useRef({ body: "", key: "" });
+  // The second click of a double click comes before the first one has been rendered.
+  const sending = useRef(false);
   const form = schemaForm(definition?.arg_schema ?? {});
   const fail = (faults: ReadonlyMap<string, string>, general: string | null) =>
     setState((now) => ({ ...now, faults, general }));
 
   const submit = () => {
-    if (!definition || create.isPending) return;
+    if (!definition || sending.current) return;
     const { body, faults } = bodyOf(definition.key, form, state);
     if (!body) return fail(faults, null);
     const text = JSON.stringify(body);
     if (intent.current.body !== text) intent.current = { body: text, key: randomKey() };
+    sending.current = true;
     create.mutate(
       { body, key: intent.current.key },
       {
+        onSettled: () => {
+          sending.current = false;
+        },
         onSuccess: onCreated,
         onError: (error) => {
           const told = explain(error);

@@ -29,9 +29,7 @@ describe("a job in the browser", () => {
     await lines.fill('["x"]');
     await page.getByLabel("every_ms").fill("99999");
     await page.getByRole("button", { name: "Enqueue job" }).click();
-    await page.waitForFunction(
-      () => document.querySelector('[name="payload.every_ms"][aria-invalid="true"]') === document.activeElement,
-    );
+    await page.locator('[name="payload.every_ms"][aria-invalid=true]:focus').waitFor();
     await context.close();
   });
 
@@ -125,7 +123,7 @@ describe("a job in the browser", () => {
     await page.getByRole("button", { name: "Retry" }).click();
     await state.getByText(/run 2/).waitFor();
     await state.getByText("Dead letter").waitFor();
-    await page.waitForFunction(() => document.querySelectorAll("ol > li h3").length === 2);
+    await page.getByRole("heading", { name: "#2" }).waitFor();
     await context.close();
   });
 

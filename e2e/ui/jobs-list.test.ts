@@ -1,3 +1,4 @@
+import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
 import { openStage, rowOf } from "./stage";
 
@@ -7,7 +8,7 @@ describe("the list of jobs", () => {
   test("a tenant without jobs is told what a job is and how to make one", async () => {
     const { page, context } = await stage.signIn(stage.people.stranger);
     await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
-    expect(await page.getByText(/curl -X POST/).textContent()).toContain(`${stage.web.url}/api/v1/jobs`);
+    await page.getByText(`curl -X POST ${stage.web.url}/api/v1/jobs`).waitFor();
     await context.close();
   });
 
@@ -45,7 +46,7 @@ describe("the list of jobs", () => {
     await page.keyboard.press("Escape");
     await page.waitForURL(/status=dead_letter/);
     await rowOf(page, fine.id).waitFor({ state: "detached" });
-    await page.getByLabel("Definition").selectOption("speak");
+    await page.getByLabel("Definition", { exact: true }).selectOption("speak");
     await page.waitForURL(/definition=speak/);
     await page.reload();
     await rowOf(page, failed.id).waitFor();
@@ -76,12 +77,12 @@ describe("the list of jobs", () => {
     }
     const { page, context } = await stage.signIn(stage.people.admin);
     await page.goto("/t/acme/jobs?status=queued");
-    await page.waitForFunction(() => document.querySelectorAll("tr[data-job-id]").length === 50);
+    await expectRows(page, 50);
     await page.getByRole("button", { name: "Older" }).click();
     await page.waitForURL(/cursor=/);
-    await page.waitForFunction(() => document.querySelectorAll("tr[data-job-id]").length === 10);
+    await expectRows(page, 10);
     await page.goBack();
-    await page.waitForFunction(() => document.querySelectorAll("tr[data-job-id]").length === 50);
+    await expectRows(page, 50);
     await context.close();
   });
 
@@ -128,3 +129,7 @@ describe("the list of jobs", () => {
     await context.close();
   });
 });
+
+async function expectRows(page: Page, count: number): Promise<void> {
+  await expect.poll(() => page.locator("tr[data-job-id]").count(), { timeout: 10_000 }).toBe(count);
+}

@@ -3,6 +3,7 @@ export type TimeZoneChoice = "local" | "utc";
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
 const pad = (value: number) => String(value).padStart(2, "0");
 
 /** A duration such as `340 ms`, `4.2 s`, `1m 03s`, `2h 05m`, `3d 04h`. Never negative. */
@@ -17,13 +18,14 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(seconds / DAY)}d ${pad(Math.floor((seconds % DAY) / HOUR))}h`;
 }
 
-/** An age or delay in whole units: `4 s`, `12 min`, `3 h`, `5 d`. */
+/** An age or delay in whole units: `4 s`, `12 min`, `3 h`, `5 d`, `2 y`. */
 export function formatAge(totalSeconds: number): string {
   const seconds = Math.max(0, Math.floor(totalSeconds));
   if (seconds < MINUTE) return `${seconds} s`;
   if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`;
   if (seconds < 2 * DAY) return `${Math.floor(seconds / HOUR)} h`;
-  return `${Math.floor(seconds / DAY)} d`;
+  if (seconds < 2 * YEAR) return `${Math.floor(seconds / DAY)} d`;
+  return `${Math.floor(seconds / YEAR)} y`;
 }
 
 /** `4 s ago`, `in 12 min`, `now`. */

@@ -61,7 +61,7 @@ export function useJobAction(tenant: string) {
     mutationFn: ({ id, action }: { id: string; action: JobAction }) =>
       api<Job>(`/jobs/${id}/${action}`, { tenant, method: "POST", body: {}, idempotencyKey: randomKey() }),
     onSuccess: (job) => client.setQueryData(jobKeys.one(tenant, job.id), job),
-    onSettled: () => client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+    onSettled: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
   });
 }
 
@@ -71,6 +71,6 @@ export function useCreateJob(tenant: string) {
   return useMutation({
     mutationFn: async ({ body, key }: { body: CreateJob; key: string }) =>
       (await apiRequest<Job>("/jobs", { tenant, method: "POST", body, idempotencyKey: key })).data,
-    onSuccess: () => client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+    onSuccess: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
   });
 }
