@@ -16,28 +16,27 @@ export class Presence {
   constructor(
     private readonly db: Database,
     private readonly log: Logger,
-    private readonly describe: () => WorkerRegistration,
-    private readonly runningCount: () => number,
+    private readonly about: { readonly describe: () => WorkerRegistration; readonly runningCount: () => number },
   ) {}
 
   async start(): Promise<void> {
     this.lag.enable();
-    await registerWorker(this.db, this.describe());
+    await registerWorker(this.db, this.about.describe());
     this.timer = setInterval(() => void this.beat(), BEAT_MS);
   }
 
   async drain(): Promise<void> {
-    await drainWorker(this.db, this.describe().workerId).catch(() => undefined);
+    await drainWorker(this.db, this.about.describe().workerId).catch(() => undefined);
   }
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.lag.disable();
-    await stopWorker(this.db, this.describe().workerId).catch(() => undefined);
+    await stopWorker(this.db, this.about.describe().workerId).catch(() => undefined);
   }
 
   private async beat(): Promise<void> {
-    const worker = this.describe();
+    const worker = this.about.describe();
     try {
       // Pruned while it could not beat: it says again who it is.
       if (!(await beatWorker(this.db, worker, this.sample()))) await registerWorker(this.db, worker);
@@ -55,7 +54,7 @@ export class Presence {
     const eventLoopLagMs = this.lag.max / NANO;
     this.lag.reset();
     return {
-      runningCount: this.runningCount(),
+      runningCount: this.about.runningCount(),
       cpuPercent: Math.round(cpuPercent * 10) / 10,
       rssBytes: process.memoryUsage.rss(),
       eventLoopLagMs: Number.isFinite(eventLoopLagMs) ? Math.round(eventLoopLagMs * 10) / 10 : 0,

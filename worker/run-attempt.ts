@@ -23,7 +23,6 @@ import { findProviderPath } from "@/lib/tenancy/providers";
 
 /** What running attempts takes, the same for all of them. */
 export interface RunTools {
-  readonly worker: Database;
   /** For handlers: confined to the job's tenant. */
   readonly web: Database;
   readonly registry: CommandRegistry;

@@ -1,21 +1,48 @@
 import type { Problem, ProblemError } from "@/lib/contract";
 import { noteServerDate } from "./clock";
 
+interface ApiFailure {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly requestId: string | null;
+  readonly errors: readonly ProblemError[];
+  readonly retryAfterSeconds: number | null;
+}
+
 /** An answer of the API that is not a success, or no answer at all (`status` 0). */
-export class ApiError extends Error {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    readonly title: string,
-    readonly detail: string,
-    readonly requestId: string | null,
-    readonly errors: readonly ProblemError[],
-    readonly retryAfterSeconds: number | null,
-  ) {
-    super(detail || title);
-    this.name = "ApiError";
+export class ApiError extends Error implements ApiFailure {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly requestId: string | null;
+  readonly errors: readonly ProblemError[];
+  readonly retryAfterSeconds: number | null;
+
+  constructor(failure: ApiFailure) {
+    super(failure.detail || failure.title);
+    this.status = failure.status;
+    this.code = failure.code;
+    this.title = failure.title;
+    this.detail = failure.detail;
+    this.requestId = failure.requestId;
+    this.errors = failure.errors;
+    this.retryAfterSeconds = failure.retryAfterSeconds;
   }
 }
+
+const UNREACHABLE: ApiFailure = {
+  status: 0,
+  code: "unreachable",
+  title: "The server cannot be reached",
+  detail: "Check the connection.",
+  requestId: null,
+  errors: [],
+  retryAfterSeconds: null,
+};
 
 export interface ApiRequest {
   /** Slug of the tenant that the request is about: always the one in the page's own path. */
@@ -63,7 +90,7 @@ async function send(path: string, { tenant, method = "GET", body, idempotencyKey
     return await fetch(`/api/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, "unreachable", "The server cannot be reached", "Check the connection.", null, [], null);
+    throw new ApiError(UNREACHABLE);
   }
 }
 
@@ -71,15 +98,15 @@ async function failure(response: Response): Promise<ApiError> {
   const problem = await readProblem(response);
   if (response.status === 401) for (const listener of sessionListeners) listener();
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return new ApiError(
-    response.status,
-    problem.code ?? "error",
-    problem.title ?? `The server answered ${response.status}`,
-    problem.detail ?? "",
-    problem.request_id ?? response.headers.get("x-request-id"),
-    problem.errors ?? [],
-    Number.isFinite(retryAfter) ? retryAfter : null,
-  );
+  return new ApiError({
+    status: response.status,
+    code: problem.code ?? "error",
+    title: problem.title ?? `The server answered ${response.status}`,
+    detail: problem.detail ?? "",
+    requestId: problem.request_id ?? response.headers.get("x-request-id"),
+    errors: problem.errors ?? [],
+    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : null,
+  });
 }
 
 async function readProblem(response: Response): Promise<Partial<Problem>> {

@@ -1,0 +1,137 @@
+import type { handlers as installedHandlers } from "@/jobs";
+import { type Database, type Listener, listen } from "@/lib/db";
+import type { WorkerEnv } from "@/lib/env/worker";
+import type { CommandRegistry } from "@/lib/execution";
+import type { Logger } from "@/lib/observability/log";
+import { CHANNELS, type PolledWork } from "@/lib/queue";
+import { parseBands } from "./bands";
+import { Claimer } from "./claimer";
+import { Leases } from "./leases";
+import { Runner } from "./runner";
+import { Served, type Wanted } from "./served";
+import { Settler } from "./settler";
+import { standInForLeader } from "./stand-in";
+
+/** Ready while polls get through: an outage longer than this shows. */
+const READY_WITHIN_MS = 5000;
+
+export interface WorkerParts {
+  readonly env: WorkerEnv;
+  readonly log: Logger;
+  readonly workerId: string;
+  readonly worker: Database;
+  readonly web: Database;
+  readonly registry: CommandRegistry;
+  readonly handlers: typeof installedHandlers;
+  readonly random: () => number;
+  /** The lease thread is gone: this process can do nothing safely any more. */
+  readonly onFatal: () => void;
+}
+
+/** Claims, runs and settles jobs of what it serves, from `start` to `stop`. */
+export class WorkerService {
+  private readonly leases: Leases;
+  private readonly runner: Runner;
+  private readonly claimer: Claimer;
+  private readonly wanted: Wanted;
+  private listener: Listener | undefined;
+  private servedVersion: number | undefined;
+
+  private constructor(
+    private readonly parts: WorkerParts,
+    private current: Served,
+  ) {
+    const { env, log, workerId, worker, web, registry, handlers, random } = parts;
+    this.wanted = wantedOf(env);
+    this.leases = new Leases(env.databaseUrls.listen, { log, onDied: parts.onFatal });
+    this.runner = new Runner({
+      db: worker,
+      log,
+      random,
+      leases: this.leases,
+      settler: new Settler(worker, log, random),
+      tools: { web, registry, handlers, providerRoots: env.providerRoots, maxTimeoutSeconds: env.maxTimeoutSeconds },
+      logMaxBytes: env.logMaxBytes,
+      onFree: () => this.claimer.freed(),
+    });
+    this.claimer = new Claimer({
+      db: worker,
+      log,
+      workerId,
+      random,
+      free: () => env.concurrency - this.runner.count,
+      served: () => this.current,
+      onClaimed: (jobs) => this.runner.take(jobs),
+      onPolled: (polled) => this.polled(polled),
+    });
+  }
+
+  static async create(parts: WorkerParts): Promise<WorkerService> {
+    return new WorkerService(parts, await readServed(parts, wantedOf(parts.env)));
+  }
+
+  get served(): Served {
+    return this.current;
+  }
+
+  get runningCount(): number {
+    return this.runner.count;
+  }
+
+  isReady(): boolean {
+    return performance.now() - this.claimer.polledAt < READY_WITHIN_MS;
+  }
+
+  start(): void {
+    this.listener = listen({
+      url: this.parts.env.databaseUrls.listen,
+      channels: [CHANNELS.work, CHANNELS.cancel],
+      applicationName: "leasehold worker listener",
+      onNotify: (channel, payload) => this.woken(channel, payload),
+      onReady: () => this.claimer.pollSoon(),
+      onError: (error) => this.parts.log.warn({ err: error }, "the wake-up connection broke"),
+    });
+    this.claimer.start();
+  }
+
+  /** Takes nothing new; what runs may finish for `graceMs` and is then given back. Resolves when nothing is held. */
+  async stop(graceMs: number): Promise<void> {
+    await this.claimer.stop();
+    await this.listener?.close();
+    await this.runner.drain(graceMs, (running, seconds) => {
+      this.parts.log.info({ running, seconds }, "waiting for running jobs");
+    });
+    await this.leases.close();
+  }
+
+  /** Kills what runs, at once: the process is about to leave. */
+  killAll(): void {
+    this.runner.killAll();
+  }
+
+  private woken(channel: string, payload: string): void {
+    if (channel !== CHANNELS.work || payload === "*") this.claimer.pollSoon();
+    else this.claimer.wake(payload.split(",").map(Number));
+  }
+
+  private async polled({ definitionsVersion, leaderAgeSeconds, cancelRequested }: PolledWork): Promise<void> {
+    this.runner.cancel(cancelRequested);
+    if (definitionsVersion !== this.servedVersion) this.current = await readServed(this.parts, this.wanted);
+    this.servedVersion = definitionsVersion;
+    const { worker, random, log } = this.parts;
+    await standInForLeader(worker, { leaderAgeSeconds, random, log });
+  }
+}
+
+const wantedOf = (env: WorkerEnv): Wanted => ({
+  queues: env.queues,
+  definitions: env.definitions,
+  bands: parseBands(env.bands),
+});
+
+function readServed({ worker, handlers, registry }: WorkerParts, wanted: Wanted): Promise<Served> {
+  return Served.read(worker, wanted, {
+    hasHandler: (key) => handlers.has(key),
+    hasCommand: (key) => registry.keys.includes(key),
+  });
+}
