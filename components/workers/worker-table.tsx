@@ -71,7 +71,7 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
   const { label, icon: Icon, className } = LOOKS[status];
   const stopped = status === "stopped";
   return (
-    <tr className={cn("h-14 border-line border-t hover:bg-hover", stopped && "text-muted")}>
+    <tr className={cn("h-14 border-line md:h-18 border-t hover:bg-hover", stopped && "text-muted")}>
       <td className="px-3 sm:pl-4">
         <span
           className={cn(
@@ -90,6 +90,9 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
         </p>
         <p className="truncate font-mono text-muted text-xs" title={worker.worker_id}>
           {worker.worker_id}
+        </p>
+        <p className="hidden truncate text-muted text-xs md:block" title="What commands run inside of">
+          {worker.isolation}
         </p>
       </td>
       <td className="tabular whitespace-nowrap px-3 text-sm">
@@ -118,9 +121,7 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
         </span>
       </td>
       <td className="tabular hidden whitespace-nowrap px-3 text-right text-sm md:table-cell">
-        <span title={`Commands run with isolation: ${worker.isolation}`}>
-          {worker.rss_bytes === null ? "–" : formatBytes(worker.rss_bytes)} · {worker.isolation}
-        </span>
+        {worker.rss_bytes === null ? "–" : formatBytes(worker.rss_bytes)}
         <span className="block text-muted text-xs">
           {worker.cpu_percent === null ? "" : `${worker.cpu_percent.toFixed(0)} % CPU`}
           {worker.event_loop_lag_ms === null ? "" : ` · ${worker.event_loop_lag_ms.toFixed(0)} ms lag`}
@@ -158,7 +159,7 @@ const ROWS = ["a", "b", "c"];
 
 function Waiting() {
   return ROWS.map((key) => (
-    <tr key={key} className="h-14 border-line border-t">
+    <tr key={key} className="h-14 border-line border-t md:h-18">
       <td className="px-3 sm:pl-4">
         <Skeleton className="h-5.5 w-16 rounded-full" />
       </td>

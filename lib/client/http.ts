@@ -11,9 +11,18 @@ interface ApiFailure {
   readonly retryAfterSeconds: number | null;
 }
 
+interface Failure {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly requestId?: string | null;
+  readonly errors?: readonly ProblemError[];
+  readonly retryAfterSeconds?: number | null;
+}
+
 /** An answer of the API that is not a success, or no answer at all (`status` 0). */
-export class ApiError extends Error implements ApiFailure {
-  override readonly name = "ApiError";
+export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly title: string;
@@ -22,27 +31,18 @@ export class ApiError extends Error implements ApiFailure {
   readonly errors: readonly ProblemError[];
   readonly retryAfterSeconds: number | null;
 
-  constructor(failure: ApiFailure) {
+  constructor(failure: Failure) {
     super(failure.detail || failure.title);
+    this.name = "ApiError";
     this.status = failure.status;
     this.code = failure.code;
     this.title = failure.title;
     this.detail = failure.detail;
-    this.requestId = failure.requestId;
-    this.errors = failure.errors;
-    this.retryAfterSeconds = failure.retryAfterSeconds;
+    this.requestId = failure.requestId ?? null;
+    this.errors = failure.errors ?? [];
+    this.retryAfterSeconds = failure.retryAfterSeconds ?? null;
   }
 }
-
-const UNREACHABLE: ApiFailure = {
-  status: 0,
-  code: "unreachable",
-  title: "The server cannot be reached",
-  detail: "Check the connection.",
-  requestId: null,
-  errors: [],
-  retryAfterSeconds: null,
-};
 
 export interface ApiRequest {
   /** Slug of the tenant that the request is about: always the one in the page's own path. */
