@@ -11,18 +11,9 @@ interface ApiFailure {
   readonly retryAfterSeconds: number | null;
 }
 
-interface Failure {
-  readonly status: number;
-  readonly code: string;
-  readonly title: string;
-  readonly detail: string;
-  readonly requestId?: string | null;
-  readonly errors?: readonly ProblemError[];
-  readonly retryAfterSeconds?: number | null;
-}
-
 /** An answer of the API that is not a success, or no answer at all (`status` 0). */
-export class ApiError extends Error {
+export class ApiError extends Error implements ApiFailure {
+  override readonly name = "ApiError";
   readonly status: number;
   readonly code: string;
   readonly title: string;
@@ -31,18 +22,27 @@ export class ApiError extends Error {
   readonly errors: readonly ProblemError[];
   readonly retryAfterSeconds: number | null;
 
-  constructor(failure: Failure) {
+  constructor(failure: ApiFailure) {
     super(failure.detail || failure.title);
-    this.name = "ApiError";
     this.status = failure.status;
     this.code = failure.code;
     this.title = failure.title;
     this.detail = failure.detail;
-    this.requestId = failure.requestId ?? null;
-    this.errors = failure.errors ?? [];
-    this.retryAfterSeconds = failure.retryAfterSeconds ?? null;
+    this.requestId = failure.requestId;
+    this.errors = failure.errors;
+    this.retryAfterSeconds = failure.retryAfterSeconds;
   }
 }
+
+const UNREACHABLE: ApiFailure = {
+  status: 0,
+  code: "unreachable",
+  title: "The server cannot be reached",
+  detail: "Check the connection.",
+  requestId: null,
+  errors: [],
+  retryAfterSeconds: null,
+};
 
 export interface ApiRequest {
   /** Slug of the tenant that the request is about: always the one in the page's own path. */
