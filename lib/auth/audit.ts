@@ -1,4 +1,5 @@
-import { type Runner, statement } from "@/lib/db";
+import { securityAudit } from "@/drizzle/schema";
+import type { Runner } from "@/lib/db";
 
 export type Severity = "low" | "medium" | "high" | "critical";
 
@@ -19,31 +20,24 @@ export interface AuditEntry {
   readonly userAgent?: string | null;
 }
 
-const insertAudit = statement(
-  "auth_insert_audit",
-  `insert into app.security_audit (tenant_id, actor_kind, actor_id, action, severity, object_kind, object_id, success,
-     reason, detail, request_id, ip, user_agent)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11, $12, $13)`,
-);
-
 /**
  * Writes to the append-only security audit. Give the transaction of the change itself, so that no change goes without
  * its line; denials and logins are written on their own.
  */
 export async function writeAudit(db: Runner, entry: AuditEntry): Promise<void> {
-  await db.run(insertAudit, [
-    entry.tenantId ?? null,
-    entry.actorKind,
-    entry.actorId ?? null,
-    entry.action,
-    entry.severity ?? "low",
-    entry.objectKind ?? null,
-    entry.objectId ?? null,
-    entry.success,
-    entry.reason ?? null,
-    JSON.stringify(entry.detail ?? {}),
-    entry.requestId ?? null,
-    entry.ip ?? null,
-    entry.userAgent?.slice(0, 500) ?? null,
-  ]);
+  await db.orm.insert(securityAudit).values({
+    tenantId: entry.tenantId ?? null,
+    actorKind: entry.actorKind,
+    actorId: entry.actorId ?? null,
+    action: entry.action,
+    severity: entry.severity ?? "low",
+    objectKind: entry.objectKind ?? null,
+    objectId: entry.objectId ?? null,
+    success: entry.success,
+    reason: entry.reason ?? null,
+    detail: entry.detail ?? {},
+    requestId: entry.requestId ?? null,
+    ip: entry.ip ?? null,
+    userAgent: entry.userAgent?.slice(0, 500) ?? null,
+  });
 }

@@ -8,7 +8,7 @@ export { retryUndone } from "./retry";
 export { openSession, type Session } from "./session";
 export { statement } from "./statement";
 export { withTenant } from "./tenant";
-export { tenantIs } from "./tenant-filter";
+export { ofTenant, tenantIs } from "./tenant-filter";
 export {
   APPLICATION_ROLES,
   type ApplicationRole,

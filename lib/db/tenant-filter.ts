@@ -1,3 +1,5 @@
+import { eq, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
 import { dropTenantFilter } from "@/lib/env/test-build";
 
 /**
@@ -7,4 +9,9 @@ import { dropTenantFilter } from "@/lib/env/test-build";
  */
 export function tenantIs(column: string, parameter = "$1"): string {
   return dropTenantFilter() ? `(${parameter}::uuid is not null)` : `${column} = ${parameter}::uuid`;
+}
+
+/** The same condition for queries that drizzle builds. */
+export function ofTenant(column: PgColumn, tenantId: string): SQL {
+  return dropTenantFilter() ? sql`true` : eq(column, tenantId);
 }

@@ -1,6 +1,7 @@
+import { and, count, desc, eq, lt } from "drizzle-orm";
+import { assets } from "@/drizzle/schema";
 import type { Asset } from "@/lib/contract";
-import { type Database, statement, type TenantTransaction, withTenant } from "@/lib/db";
-import { tenantIs } from "@/lib/db/tenant-filter";
+import { type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
 
 const COUNTED = 10_000;
 
@@ -23,30 +24,7 @@ export interface AssetPage {
   readonly totalRelation: "eq" | "gte";
 }
 
-interface AssetRow extends Record<string, unknown> {
-  id: string;
-  provider_id: string;
-  path: string;
-  size: string;
-  sha256: string;
-  media_type: string;
-  modified_at: Date;
-  created_at: Date;
-  updated_at: Date;
-}
-
-const pageSql = statement(
-  "tenant_list_assets",
-  `select id, provider_id, path, size::text, sha256, media_type, modified_at, created_at, updated_at from app.assets
-   where ${tenantIs("tenant_id")} and ($2::uuid is null or provider_id = $2) and ($3::uuid is null or id < $3)
-   order by id desc limit $4 offset $5`,
-);
-
-const countSql = statement(
-  "tenant_count_assets",
-  `select count(*)::int as n from (select 1 from app.assets
-   where ${tenantIs("tenant_id")} and ($2::uuid is null or provider_id = $2) limit ${COUNTED + 1}) counted`,
-);
+type AssetRow = typeof assets.$inferSelect;
 
 /** A page of a tenant's inventory, newest first. */
 export async function listAssets(
@@ -55,16 +33,24 @@ export async function listAssets(
   { filter, page }: { filter: AssetFilter; page: AssetPageRequest },
 ): Promise<AssetPage> {
   if (!("tenantId" in db)) return withTenant(db, tenantId, (tx) => listAssets(tx, tenantId, { filter, page }));
-  const provider = filter.providerId ?? null;
-  const rows = await db.run<AssetRow>(pageSql, [
-    tenantId,
-    provider,
-    page.afterId ?? null,
-    page.limit + 1,
-    page.offset ?? 0,
-  ]);
-  const [counted] = await db.run<{ n: number }>(countSql, [tenantId, provider]);
-  const total = counted?.n ?? 0;
+  const ofFilter = and(
+    ofTenant(assets.tenantId, tenantId),
+    filter.providerId === undefined ? undefined : eq(assets.providerId, filter.providerId),
+  );
+  const rows = await db.orm
+    .select()
+    .from(assets)
+    .where(page.afterId === undefined ? ofFilter : and(ofFilter, lt(assets.id, page.afterId)))
+    .orderBy(desc(assets.id))
+    .limit(page.limit + 1)
+    .offset(page.offset ?? 0);
+  const counted = db.orm
+    .select({ id: assets.id })
+    .from(assets)
+    .where(ofFilter)
+    .limit(COUNTED + 1)
+    .as("counted");
+  const [{ total } = { total: 0 }] = await db.orm.select({ total: count() }).from(counted);
   return {
     assets: rows.slice(0, page.limit).map(toAsset),
     hasMore: rows.length > page.limit,
@@ -76,13 +62,13 @@ export async function listAssets(
 function toAsset(row: AssetRow): Asset {
   return {
     id: row.id,
-    provider_id: row.provider_id,
+    provider_id: row.providerId,
     path: row.path,
-    size: Number(row.size),
+    size: row.size,
     sha256: row.sha256,
-    media_type: row.media_type,
-    modified_at: row.modified_at.toISOString(),
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
+    media_type: row.mediaType,
+    modified_at: row.modifiedAt.toISOString(),
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
   };
 }

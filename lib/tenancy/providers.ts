@@ -1,5 +1,7 @@
+import { and, eq, or, sql } from "drizzle-orm";
+import { providers, tenants } from "@/drizzle/schema";
 import type { Provider } from "@/lib/contract";
-import { type Database, type Runner, statement, tenantIs, withTenant } from "@/lib/db";
+import { type Database, ofTenant, type Runner, statement, withTenant } from "@/lib/db";
 
 interface ProviderRow extends Record<string, unknown> {
   id: string;
@@ -11,13 +13,7 @@ interface ProviderRow extends Record<string, unknown> {
   created_at: Date;
 }
 
-const listSql = statement(
-  "platform_list_providers",
-  `select p.id, p.tenant_id, t.slug as tenant_slug, p.name, p.kind, p.path, p.created_at
-   from app.providers p join app.tenants t on t.id = p.tenant_id
-   where $1::text is null or t.slug = $1 or t.id::text = $1
-   order by t.slug, p.name limit 1000`,
-);
+const LISTED = 1000;
 
 const insertSql = statement(
   "platform_insert_provider",
@@ -31,7 +27,22 @@ const insertSql = statement(
 
 /** All registered folders, or those of one tenant (id or slug). */
 export async function listProviders(db: Runner, tenant: string | null): Promise<Provider[]> {
-  return (await db.run<ProviderRow>(listSql, [tenant])).map(toProvider);
+  const rows = await db.orm
+    .select({
+      id: providers.id,
+      tenant_id: providers.tenantId,
+      tenant_slug: tenants.slug,
+      name: providers.name,
+      kind: providers.kind,
+      path: providers.path,
+      created_at: providers.createdAt,
+    })
+    .from(providers)
+    .innerJoin(tenants, eq(tenants.id, providers.tenantId))
+    .where(tenant === null ? undefined : or(eq(tenants.slug, tenant), eq(sql`${tenants.id}::text`, tenant)))
+    .orderBy(tenants.slug, providers.name)
+    .limit(LISTED);
+  return rows.map((row) => toProvider({ ...row, kind: "folder" }));
 }
 
 export interface NewProvider {
@@ -64,16 +75,13 @@ function toProvider({ id, tenant_id, tenant_slug, name, kind, path, created_at }
   return { id, tenant_id, tenant_slug, name, kind, path, created_at: created_at.toISOString() };
 }
 
-const pathSql = statement(
-  "tenant_provider_path",
-  `select path from app.providers where ${tenantIs("tenant_id")} and id = $2`,
-  {
-    repeatable: true,
-  },
-);
-
 /** The folder of a tenant's provider; null when the tenant has no such provider. */
 export async function findProviderPath(db: Database, tenantId: string, providerId: string): Promise<string | null> {
-  const rows = await withTenant(db, tenantId, (tx) => tx.run<{ path: string }>(pathSql, [tenantId, providerId]));
-  return rows[0]?.path ?? null;
+  const [found] = await withTenant(db, tenantId, ({ orm }) =>
+    orm
+      .select({ path: providers.path })
+      .from(providers)
+      .where(and(ofTenant(providers.tenantId, tenantId), eq(providers.id, providerId))),
+  );
+  return found?.path ?? null;
 }
