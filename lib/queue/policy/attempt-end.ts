@@ -61,9 +61,15 @@ export function decideEnd({ claimed, definition, execution, output }: Ended, ran
         status: "failed",
         ...afterFailure({ claimed, definition }, execution, random),
         errorType: execution.errorType,
-        errorText: execution.stack ?? execution.message,
+        errorText: textOf(execution),
       };
   }
+}
+
+/** The message first, so that a list can show one line, then where it came from. */
+function textOf({ message, stack }: { readonly message: string; readonly stack?: string }): string {
+  const frames = (stack ?? "").split("\n").filter((line) => line.trimStart().startsWith("at "));
+  return [message, ...frames].join("\n");
 }
 
 function afterFailure(

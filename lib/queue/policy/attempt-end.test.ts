@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import type { ClaimedJob, RunnableDefinition } from "../types-worker";
+import { decideEnd, type ExecutionEnd } from "./attempt-end";
+
+const claimed: ClaimedJob = {
+  jobId: "j",
+  leaseNo: 4,
+  tenantId: "t",
+  laneNo: 1,
+  definitionId: "d",
+  definitionVersion: 1,
+  payload: {},
+  priority: 100,
+  runNo: 1,
+  attemptsSpent: 1,
+  maxAttempts: 3,
+  timeoutSeconds: null,
+  retryDelaySeconds: 7,
+  retryMultiplier: null,
+  correlationId: null,
+  claimedAt: new Date(0),
+  leaseExpiresAt: new Date(30_000),
+};
+const definition: RunnableDefinition = {
+  definitionId: "d",
+  version: 1,
+  key: "k",
+  executor: "command",
+  commandKey: "k",
+  argSchema: {},
+  timeoutSeconds: 60,
+  maxAttempts: 3,
+  leaseSeconds: 30,
+  killGraceSeconds: 5,
+  retry: { strategy: "exponential", delaySeconds: 10, multiplier: 2, maxDelaySeconds: 3600, jitter: 0 },
+  deadLetter: true,
+};
+const end = (execution: ExecutionEnd) => decideEnd({ claimed, definition, execution }, () => 0.5);
+const failure = { kind: "failed", errorType: "unknown", message: "it broke", retryable: true } as const;
+
+test("A-18 the job's own delay stands over its definition's", () => {
+  expect(end(failure)).toMatchObject({ status: "failed", spent: true, retryInSeconds: 14, errorType: "unknown" });
+});
+
+test("Z-08 a timeout is a failed attempt, and the last one makes a dead letter", () => {
+  expect(end({ kind: "timeout", message: "too long" })).toMatchObject({ status: "timeout", retryInSeconds: 14 });
+  const last = { ...claimed, attemptsSpent: 2 };
+  const ended = decideEnd({ claimed: last, definition, execution: failure }, () => 0.5);
+  expect(ended).toMatchObject({ outcome: "dead_letter", spent: true });
+  expect(ended.retryInSeconds).toBeUndefined();
+});
+
+test("LEASE-10 giving a job back, and canceling it, spend no attempt", () => {
+  expect(end({ kind: "released" })).toMatchObject({ status: "released", retryInSeconds: 0, spent: false });
+  expect(end({ kind: "canceled" })).toMatchObject({ outcome: "canceled", spent: false });
+});
+
+test("an error's text begins with its message, in one line, and then says where it came from", () => {
+  const stack = "Error: it broke\n    at one (a.ts:1)\n    at two (b.ts:2)";
+  expect(end({ ...failure, stack }).errorText).toBe("it broke\n    at one (a.ts:1)\n    at two (b.ts:2)");
+});
+
+test("every end names the lease that it was run under", () => {
+  expect(end({ kind: "succeeded", result: 1 })).toMatchObject({ jobId: "j", leaseNo: 4, tenantId: "t", result: 1 });
+});
