@@ -9,6 +9,7 @@ import { useNow } from "@/lib/client/clock";
 import { formatBytes, formatDuration } from "@/lib/client/format";
 import type { AttemptList } from "@/lib/client/jobs";
 import type { Attempt, Job } from "@/lib/contract";
+import { ErrorText } from "./error-text";
 import { OutcomeBadge } from "./status";
 
 interface AttemptsTabProps {
@@ -73,10 +74,7 @@ function AttemptCard({ attempt, runs }: { readonly attempt: Attempt; readonly ru
       </div>
       {attempt.error_text ? (
         <div className="border-line border-t bg-sunken px-4 py-2">
-          <p className="font-medium text-bad text-xs">{attempt.error_type ?? "error"}</p>
-          <p className="max-h-48 overflow-y-auto whitespace-pre-wrap break-words font-mono text-xs">
-            <Plain text={attempt.error_text} />
-          </p>
+          <ErrorText type={attempt.error_type} text={attempt.error_text} />
         </div>
       ) : null}
       <Footnote attempt={attempt} />

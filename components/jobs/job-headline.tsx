@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { Plain } from "@/components/ui/plain";
 import { Elapsed, Time } from "@/components/ui/time";
 import type { Job } from "@/lib/contract";
+import { ErrorText } from "./error-text";
 import { StatusBadge } from "./status";
 import { Duration } from "./wait-line";
 
@@ -72,10 +73,7 @@ function Explanation({ job }: { readonly job: Job }) {
   if (job.last_error && job.status !== "succeeded") {
     return (
       <div className="border-line border-t bg-bad-soft px-4 py-2.5">
-        <p className="font-medium text-bad text-xs">{job.error_type ?? "error"}</p>
-        <p className="max-h-40 overflow-y-auto whitespace-pre-wrap break-words font-mono text-xs">
-          <Plain text={job.last_error} />
-        </p>
+        <ErrorText type={job.error_type} text={job.last_error} />
       </div>
     );
   }

@@ -11,6 +11,7 @@ import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import type { JobRow } from "@/lib/contract";
 import { isCancelable } from "@/lib/queue/states";
+import { errorMessage } from "./error-text";
 import type { ActOnJob } from "./job-actions";
 import { StatusBadge } from "./status";
 import { Duration } from "./wait-line";
@@ -88,7 +89,7 @@ function SecondLine({ job }: { readonly job: JobRow }) {
       </span>
       {failed ? (
         <span className="text-bad">
-          <Plain oneLine text={job.last_error ?? ""} />
+          <Plain oneLine text={errorMessage(job.last_error ?? "")} />
         </span>
       ) : null}
       {!failed && message ? <Plain oneLine text={message} /> : null}

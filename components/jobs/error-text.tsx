@@ -1,0 +1,39 @@
+"use client";
+
+import { Plain } from "@/components/ui/plain";
+
+/** What an error says, without the places in the code that follow it. */
+export function errorMessage(text: string): string {
+  const trace = text.search(/\n\s+at /u);
+  return (trace === -1 ? text : text.slice(0, trace)).trim();
+}
+
+/** An error: its class, what it says, and its trace for who wants it. */
+export function ErrorText({ type, text }: { readonly type: string | null; readonly text: string }) {
+  const message = errorMessage(text);
+  const trace = text.trim().slice(message.length).replace(/^\n/u, "");
+  return (
+    <>
+      <p className="font-medium text-bad text-xs">{(type ?? "error").replaceAll("_", " ")}</p>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-40 overflow-y-auto whitespace-pre-wrap break-words font-mono text-xs"
+      >
+        <Plain text={message} />
+      </pre>
+      {trace ? (
+        <details className="mt-1">
+          <summary className="inline-flex min-h-6 items-center text-muted text-xs">Trace</summary>
+          <pre
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+            tabIndex={0}
+            className="max-h-64 overflow-auto font-mono text-muted text-xs"
+          >
+            <Plain text={trace} />
+          </pre>
+        </details>
+      ) : null}
+    </>
+  );
+}
