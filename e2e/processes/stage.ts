@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect } from "vitest";
@@ -50,7 +50,12 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
   afterAll(() => factory.close());
 
   const settings = { COMMANDS_FILE: path.resolve("e2e/processes/commands/commands.json") };
-  const env = { ...settings, LEASEHOLD_HOME: path.join(base, "home"), SHUTDOWN_GRACE_SECONDS: "5" };
+  const env = {
+    ...settings,
+    LEASEHOLD_HOME: path.join(base, "home"),
+    PROVIDER_ROOTS: base,
+    SHUTDOWN_GRACE_SECONDS: "5",
+  };
   const startWorker = (more: Record<string, string> = {}) =>
     startProcess("worker", { database, env: { ...env, ...more } });
   const startScheduler = () => startProcess("scheduler", { database, env: { LEASEHOLD_HOME: env.LEASEHOLD_HOME } });
@@ -104,7 +109,7 @@ export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /** A folder in which every user may write, gone after the test file. */
 export function makeFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "leasehold processes "));
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "leasehold processes ")));
   chmodSync(folder, 0o777);
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;

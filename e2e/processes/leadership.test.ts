@@ -1,0 +1,112 @@
+import { afterAll, expect, test } from "vitest";
+import { type TestProcess, waitFor } from "@/lib/testing/processes";
+import { openStage } from "./stage";
+
+const ANOTHER_WITHIN_MS = 10_000;
+const stage = await openStage();
+const { query } = stage.database;
+const lastDay = (
+  await query<{ part: string }>(
+    `select 'jobs_' || to_char((clock_timestamp() at time zone 'UTC')::date + 7, 'YYYYMMDD') as part`,
+  )
+)[0]?.part;
+await query(`drop table if exists app.${lastDay}`);
+
+const schedulers = await Promise.all([1, 2, 3].map(() => stage.startScheduler()));
+afterAll(() => {
+  for (const { child } of schedulers) child.kill("SIGCONT");
+});
+
+interface Leader {
+  readonly term: number;
+  readonly leaderId: string;
+  readonly process: TestProcess;
+}
+
+async function readLeader(): Promise<Leader | null> {
+  const [row] = await query<{ term: number; leader_id: string | null }>(
+    "select term::int as term, leader_id from app.leader where last_seen_at > app.now() - interval '5 s'",
+  );
+  const process = schedulers.find(({ pid }) => row?.leader_id?.split(":")[1] === String(pid));
+  return row?.leader_id && process ? { term: row.term, leaderId: row.leader_id, process } : null;
+}
+
+const leader = () => waitFor(readLeader, { what: "a leader" });
+const leads = () => schedulers.flatMap(({ output }) => output().match(/"msg":"leads"/g) ?? []).length;
+const lockHolders = async () =>
+  (
+    await query(
+      `select a.pid from pg_locks l join pg_stat_activity a using (pid)
+       where l.locktype = 'advisory' and l.granted and a.application_name = 'leasehold leadership'
+         and a.datname = current_database()`,
+    )
+  ).length;
+
+async function nextAfter(former: Leader): Promise<{ next: Leader; afterMs: number }> {
+  const began = Date.now();
+  const next = await waitFor(
+    async () => {
+      const now = await readLeader();
+      return now && now.term > former.term && now.leaderId !== former.leaderId ? now : null;
+    },
+    { withinMs: 50_000, what: "another leader" },
+  );
+  return { next, afterMs: Date.now() - began };
+}
+
+test("of three schedulers exactly one leads", async () => {
+  const { term } = await leader();
+  expect([term, leads(), await lockHolders()]).toEqual([1, 1, 1]);
+});
+
+test("the leader makes the partitions of the coming days, and nothing falls into a DEFAULT one", async () => {
+  const made = async () => (await query("select to_regclass($1) as part", [`app.${lastDay}`]))[0]?.part;
+  await waitFor(made, { what: "the partition of the seventh day" });
+  await stage.enqueue("quick");
+  for (const parent of ["jobs", "job_attempts", "job_logs"]) {
+    expect(await query(`select 1 from app.${parent}_default limit 1`)).toEqual([]);
+  }
+});
+
+test("a frozen leader is followed by another one, and writes nothing in its old term when it wakes", async () => {
+  const frozen = await leader();
+  frozen.process.signal("SIGSTOP");
+  const { next, afterMs } = await nextAfter(frozen);
+  console.info(`another scheduler led ${afterMs} ms after the leader froze`);
+  expect(afterMs).toBeLessThan(ANOTHER_WITHIN_MS);
+  expect(next.term).toBe(frozen.term + 1);
+  const lostBefore = frozen.process.output().match(/does not lead any more/g)?.length ?? 0;
+  await query("create table public.old_term_writes (at timestamptz, term bigint, leader_id text)");
+  await query(`create function public.note_write() returns trigger language plpgsql security definer as
+    $$ begin insert into public.old_term_writes values (clock_timestamp(), new.term, new.leader_id); return new; end $$`);
+  await query(
+    "create trigger note_write before update on app.leader for each row execute function public.note_write()",
+  );
+  frozen.process.signal("SIGCONT");
+  await waitFor(() => (frozen.process.output().match(/does not lead any more/g)?.length ?? 0) > lostBefore, {
+    what: "the old leader's word that it does not lead",
+  });
+  await waitFor(async () => (await query("select 1 from public.old_term_writes offset 2")).length > 0, {
+    what: "three signs of life",
+  });
+  const writers = await query("select distinct term::int as term, leader_id from public.old_term_writes");
+  expect(writers).toEqual([{ term: next.term, leader_id: next.leaderId }]);
+  expect([(await leader()).leaderId, await lockHolders()]).toEqual([next.leaderId, 1]);
+});
+
+test("a killed leader is followed by another one", async () => {
+  const killed = await leader();
+  killed.process.signal("SIGKILL");
+  const { next, afterMs } = await nextAfter(killed);
+  console.info(`another scheduler led ${afterMs} ms after the leader was killed`);
+  expect(afterMs).toBeLessThan(ANOTHER_WITHIN_MS);
+  expect([next.term, await lockHolders()]).toEqual([killed.term + 1, 1]);
+});
+
+test("a leader that is told to stop hands over at once and exits 0", async () => {
+  const stopped = await leader();
+  const ended = stopped.process.stop();
+  const { afterMs } = await nextAfter(stopped);
+  expect((await ended).code).toBe(0);
+  expect(afterMs).toBeLessThan(5000);
+});

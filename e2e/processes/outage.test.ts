@@ -1,0 +1,170 @@
+import { mkdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, describe, expect, test } from "vitest";
+import { migrate } from "@/lib/db";
+import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
+import { createTestDatabase } from "@/lib/testing/database";
+import { type TestProcess, waitFor } from "@/lib/testing/processes";
+import { expectOneEndEach, makeFolder, nothingLeftOf, openStage, readDiary, type Stage } from "./stage";
+
+const ROUNDS = 20;
+const ROUND_MS = 300;
+const SECRET = "a secret of these tests alone, which opens nothing else";
+
+describe("LEASE-25 every connection cut, twenty times, while jobs flow", async () => {
+  const stage = await openStage();
+
+  test("nothing crashes, nothing is lost, nothing ends twice", async () => {
+    const processes = [await stage.startScheduler(), await stage.startWorker(), await stage.startWorker()];
+    const acknowledged = await keepEnqueueing(stage, async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await sleep(ROUND_MS);
+        await cutConnections(stage);
+      }
+    });
+    expect(acknowledged.length).toBeGreaterThan(100);
+    const unfinished = async () =>
+      Number((await stage.database.query("select count(*) as n from app.live_jobs"))[0]?.n);
+    await waitFor(async () => (await unfinished()) === 0, { withinMs: 30_000, what: "the end of every job" });
+    await expectOneEndEach(stage, acknowledged);
+    await expectOneEndEach(
+      stage,
+      (await stage.database.query("select id from app.jobs")).map(({ id }) => id),
+    );
+    const failed = "select status, error_text from app.job_attempts where outcome <> 'succeeded'";
+    expect(await stage.database.query(failed)).toEqual([]);
+    for (const { child, output } of processes) {
+      expect(child.exitCode, output()).toBeNull();
+      expect(output()).not.toMatch(/an error nobody caught/);
+    }
+    console.info(`${acknowledged.length} jobs went through ${ROUNDS} cuts`);
+  });
+
+  test("workers listen again: a job starts long before the next poll would find it", async () => {
+    const listeners = () =>
+      stage.database.query(
+        `select 1 from pg_stat_activity where datname = current_database()
+         and application_name = 'leasehold worker listener' and query ilike 'listen%'`,
+      );
+    await waitFor(async () => (await listeners()).length === 2, { what: "both listeners" });
+    const waits: number[] = [];
+    for (let n = 0; n < 11; n += 1) {
+      const job = await stage.settled(await stage.enqueue("quick"));
+      waits.push((job.startedAt?.getTime() ?? 0) - job.queuedAt.getTime());
+      await sleep(n * 37); // at many places of the poll's rhythm
+    }
+    const median = waits.toSorted((a, b) => a - b)[5] ?? Number.NaN;
+    console.info(`from enqueue to start: median ${median} ms`);
+    expect(median).toBeLessThan(150);
+  });
+});
+
+describe("LEASE-11 the database stopped at once under running jobs", async () => {
+  const home = path.join(makeFolder(), "server");
+  mkdirSync(home, { mode: 0o755 });
+  const options = { home, password: "of these tests alone", pgBin: process.env.PG_BIN };
+  let server: EmbeddedServer = await startEmbedded(options);
+  const template = await makeTemplate(server);
+  const database = await createTestDatabase(template);
+  afterAll(async () => {
+    await server.stop();
+    rmSync(server.dir, { recursive: true, force: true });
+  });
+  const stage = await openStage({ on: database });
+  await stage.define("patient", { commandKey: "act", leaseSeconds: 30 });
+
+  /** A crash of the server, which comes back at the same port after a while. */
+  async function outage(ms: number): Promise<void> {
+    const { port } = server;
+    process.kill(server.pid, "SIGQUIT");
+    await server.exited;
+    await sleep(ms);
+    server = await startEmbedded({ ...options, port });
+    expect(server.port).toBe(port);
+  }
+
+  let processes: TestProcess[] = [];
+
+  test("G-10 with lease left, each job runs once, and what ended meanwhile is recorded afterwards", async () => {
+    processes = [await stage.startScheduler(), await stage.startWorker()];
+    const [during, after] = [stage.diaryFile("during"), stage.diaryFile("after")];
+    const endsDuring = await stage.enqueue("patient", { run_ms: 2000, diary: during });
+    const endsAfter = await stage.enqueue("patient", { run_ms: 8000, diary: after });
+    for (const id of [endsDuring, endsAfter]) await stage.running(id);
+    await outage(3000);
+    expect(readDiary(during).at(-1)?.what).toBe("end");
+    expect(readDiary(after).at(-1)?.what).toBe("tick");
+    for (const id of [endsDuring, endsAfter]) {
+      const job = await waitFor(() => stage.settled(id).catch(() => null), { withinMs: 30_000, what: "the end" });
+      expect([job.status, job.attemptCount]).toEqual(["succeeded", 1]);
+      expect(await stage.statuses(id)).toEqual(["succeeded"]);
+    }
+    for (const file of [during, after]) expect(readDiary(file).filter(({ what }) => what === "start")).toHaveLength(1);
+    await expectOneEndEach(stage, [endsDuring, endsAfter]);
+  });
+
+  test("with the lease gone the first run is stopped before a second one begins", async () => {
+    const diary = stage.diaryFile("gone");
+    const jobId = await stage.act({ run_ms: 60_000, from_attempt: 2, then_ms: 100, diary });
+    await stage.running(jobId);
+    await waitFor(() => readDiary(diary).some(({ what }) => what === "tick"));
+    const ended = outage(7000);
+    await nothingLeftOf(jobId, 6000);
+    await ended;
+    const job = await waitFor(() => stage.settled(jobId).catch(() => null), { withinMs: 30_000, what: "the end" });
+    expect([job.status, job.attemptCount]).toEqual(["succeeded", 2]);
+    expect(await stage.statuses(jobId)).toEqual(["worker_lost", "succeeded"]);
+    const lines = readDiary(diary);
+    const lastOfFirst = Math.max(...lines.filter(({ attempt }) => attempt === 1).map(({ at }) => at));
+    const firstOfSecond = Math.min(...lines.filter(({ attempt }) => attempt === 2).map(({ at }) => at));
+    expect(lastOfFirst).toBeLessThan(firstOfSecond);
+    for (const { child, output } of processes) expect(child.exitCode, output()).toBeNull();
+  });
+
+  test("OPS-03 SIGTERM while the database is away ends within the grace", async () => {
+    process.kill(server.pid, "SIGQUIT");
+    await server.exited;
+    const began = Date.now();
+    await Promise.all(processes.map((one) => one.stop()));
+    expect(Date.now() - began).toBeLessThan(5000 + 5000);
+    server = await startEmbedded(options);
+  });
+});
+
+/** Enqueues until `during` is over; returns the ids that the queue has acknowledged. */
+async function keepEnqueueing(stage: Stage, during: () => Promise<void>): Promise<string[]> {
+  const acknowledged: string[] = [];
+  let over = false;
+  const loop = async () => {
+    while (!over) {
+      const id = await stage.enqueue("quick").catch(() => null);
+      if (id) acknowledged.push(id);
+      await sleep(10);
+    }
+  };
+  const loops = [loop(), loop()];
+  await during();
+  over = true;
+  await Promise.all(loops);
+  return acknowledged;
+}
+
+async function cutConnections({ database }: Stage): Promise<void> {
+  await database.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+}
+
+async function makeTemplate(server: EmbeddedServer) {
+  const template = "leasehold_test_template";
+  const adminUrl = server.adminUrl("postgres");
+  const client = new pg.Client({ connectionString: adminUrl });
+  await client.connect();
+  await client.query(`create database ${template}`);
+  await client.end();
+  await migrate({ adminUrl: server.adminUrl(template), secret: SECRET, log: () => {} });
+  return { adminUrl, secret: SECRET, template };
+}

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { waitFor } from "@/lib/testing/processes";
+import { nothingLeftOf, openStage } from "./stage";
+
+const WINDOW_MS = 30_000;
+const MOST_A_MINUTE = 70;
+const stage = await openStage();
+
+test("a lone worker makes due jobs ready and takes expired leases back", async () => {
+  const first = await stage.startWorker();
+  const lost = await stage.act({ run_ms: 60_000, from_attempt: 2, then_ms: 10 });
+  await stage.running(lost);
+  first.signal("SIGKILL");
+  await first.exited;
+  await nothingLeftOf(lost);
+  const worker = await stage.startWorker();
+  const dueAt = new Date(Date.now() + 2000);
+  const due = await stage.enqueue("quick", {}, { scheduledFor: dueAt });
+  const done = await stage.settled(due);
+  expect(done.status).toBe("succeeded");
+  const lateness = (done.startedAt?.getTime() ?? 0) - dueAt.getTime();
+  expect(lateness).toBeGreaterThanOrEqual(0);
+  expect(lateness).toBeLessThan(3000);
+  expect((await stage.settled(lost)).status).toBe("succeeded");
+  expect(await stage.statuses(lost)).toEqual(["worker_lost", "succeeded"]);
+  const [leader] = await stage.database.query("select last_seen_at from app.leader");
+  expect(leader?.last_seen_at).toBeNull();
+  await worker.stop();
+});
+
+test("workers stand in when the leader has gone silent", async () => {
+  const scheduler = await stage.startScheduler();
+  await waitFor(() => scheduler.output().includes('"leads"'), { what: "a leader" });
+  scheduler.signal("SIGKILL");
+  await scheduler.exited;
+  const worker = await stage.startWorker();
+  const due = await stage.enqueue("quick", {}, { scheduledFor: new Date(Date.now() + 500) });
+  expect((await stage.settled(due)).status).toBe("succeeded");
+  await worker.stop();
+});
+
+test("an idle worker beside a live leader makes at most 70 statements a minute", async () => {
+  await stage.database.query("create extension if not exists pg_stat_statements");
+  await stage.startScheduler();
+  await stage.startWorker();
+  // It has done something before it idles, so that every part of it is awake.
+  expect((await stage.settled(await stage.enqueue("quick"))).status).toBe("succeeded");
+  await sleep(3000);
+  const before = await statements();
+  await sleep(WINDOW_MS);
+  const after = await statements();
+  const made = [...after]
+    .map(([text, calls]) => [text, calls - (before.get(text) ?? 0)] as const)
+    .filter(([, n]) => n > 0);
+  const aMinute = (made.reduce((sum, [, n]) => sum + n, 0) * 60_000) / WINDOW_MS;
+  console.info(`an idle worker makes ${aMinute} statements a minute`);
+  expect(aMinute, JSON.stringify(made)).toBeLessThanOrEqual(MOST_A_MINUTE);
+  expect(aMinute).toBeGreaterThan(0);
+});
+
+/** Calls of everything that a worker process does in this database, by statement. */
+async function statements(): Promise<Map<string, number>> {
+  const rows = await stage.database.query<{ text: string; calls: number }>(
+    `select left(query, 80) as text, sum(calls)::int as calls from pg_stat_statements
+     where dbid = (select oid from pg_database where datname = current_database())
+       and userid in (select oid from pg_roles where rolname in ('leasehold_worker', 'leasehold_web'))
+     group by 1`,
+  );
+  return new Map(rows.map(({ text, calls }) => [text, calls]));
+}
