@@ -8,6 +8,7 @@ import { runMain, Unusable } from "./lib/fail.mjs";
 import { heapFlags } from "./lib/heap.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { ROOT } from "./lib/paths.mjs";
+import { tightenCommands } from "./lib/tighten.mjs";
 
 const PROGRAMS = { web: "web", worker: "worker", scheduler: "scheduler", migrate: "admin", seed: "admin" };
 
@@ -19,6 +20,7 @@ await runMain(async () => {
   if (flags.length > 0) return runInside(flags);
 
   await ensureInstalled();
+  if (program === "worker") tightenCommands();
   const { databaseEnvironment } = await import("./lib/runtime.mjs");
   const { build, distFolder } = await import("./lib/build.mjs");
   const testBuild = process.env.LEASEHOLD_TEST_BUILD === "1";

@@ -7,6 +7,7 @@ import { ensureInstalled } from "./lib/install.mjs";
 import { homeFolder, inRoot } from "./lib/paths.mjs";
 import { say, step } from "./lib/progress.mjs";
 import { StartFailure, Supervisor } from "./lib/supervisor.mjs";
+import { tightenCommands } from "./lib/tighten.mjs";
 
 const SAME_WISH_MS = 180;
 const PORT_TAKEN_EXIT = 98;
@@ -42,6 +43,7 @@ async function start() {
   const { choosePort } = await import("./lib/port.mjs");
   await choosePort(host()); // a taken PORT is told now, not after a minute of building
   await ensureInstalled();
+  tightenCommands();
   const { build, buildPages, buildProcesses, distFolder } = await import("./lib/build.mjs");
   const { prepareDatabase } = await import("./lib/database.mjs");
   const ground = await prepareDatabase();

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { type Database, type SchemaStatus, schemaStatus } from "@/lib/db";
+import { type Database, schemaStatus } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 
 const LOOK_AGAIN_MS = 500;
@@ -21,8 +21,8 @@ export async function waitForSchema(
   { log, signal }: { log: Logger; signal: AbortSignal },
 ): Promise<void> {
   const deadline = performance.now() + BEHIND_FOR_MS;
-  for (let last: SchemaStatus | "unreachable" | undefined; !signal.aborted; ) {
-    const status = await schemaStatus(db).catch((): "unreachable" => "unreachable");
+  for (let last: string | undefined; !signal.aborted; ) {
+    const status = await schemaStatus(db).catch((error: unknown) => reasonOf(error));
     if (status === "current") return;
     if (status === "newer") {
       throw new SchemaMismatchError("The database is newer than this version. Start the newer version instead.");
@@ -30,8 +30,11 @@ export async function waitForSchema(
     if (status === "behind" && performance.now() > deadline) {
       throw new SchemaMismatchError("The database is behind this version. Run `npm run db:migrate`.");
     }
+    // A refused login (SQLSTATE 28P01) shows here: the secret is another one than that of the migration.
     if (status !== last) log.warn({ status }, "waiting for the database");
     last = status;
     await setTimeout(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
   }
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : "unreachable");

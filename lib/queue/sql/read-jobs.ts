@@ -94,9 +94,8 @@ export const summarySql = statement(
    select coalesce((select jsonb_object_agg(kind, n) from ended), '{}') as ended,
      greatest(live.n - running.n - held.blocked - held.paused, 0)::float8 as queued, running.n::float8 as running,
      held.blocked::float8 as blocked, held.paused::float8 as paused, app.now() as as_of,
-     (select extract(epoch from app.now() - least(j.queued_at, app.now()))::float8 from (
-        select job_id from app.live_jobs where ${tenantIs("tenant_id")} and state <> 'running' and state = 'queued'
-        order by job_id limit 1) o join app.jobs j on j.id = o.job_id) as oldest_queued_age_seconds
+     (select greatest(extract(epoch from app.now() - scheduled_for), 0)::float8 from app.live_jobs
+      where ${tenantIs("tenant_id")} and state <> 'running' and ready order by job_id limit 1) as oldest_queued_age_seconds
    from live, running, held`,
   { repeatable: true },
 );
