@@ -3,6 +3,7 @@
 import type { ReactNode } from "react";
 import { Plain } from "@/components/ui/plain";
 import { Elapsed, Time } from "@/components/ui/time";
+import { attemptsSoFar } from "@/lib/client/jobs";
 import type { Job } from "@/lib/contract";
 import { ErrorText } from "./error-text";
 import { StatusBadge } from "./status";
@@ -18,7 +19,7 @@ export function JobHeadline({ job }: { readonly job: Job }) {
         </Fact>
         <Fact name="Attempts">
           <span className="tabular">
-            {job.attempt_count} of {job.max_attempts}
+            {attemptsSoFar(job)} of {job.max_attempts}
             {job.run_no > 1 ? <span className="text-muted"> · run {job.run_no}</span> : null}
           </span>
         </Fact>

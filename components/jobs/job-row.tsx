@@ -9,6 +9,7 @@ import { Menu, MenuItem } from "@/components/ui/menu";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
+import { attemptsSoFar } from "@/lib/client/jobs";
 import type { JobRow } from "@/lib/contract";
 import { isCancelable } from "@/lib/queue/states";
 import { errorMessage } from "./error-text";
@@ -63,7 +64,7 @@ export const JobTableRow = memo(function JobTableRow({ job, tenant, dimmed, acti
         <span className="block truncate text-muted text-xs">{job.queue}</span>
       </td>
       <td className="tabular hidden px-3 text-right text-sm md:table-cell">
-        {job.attempt_count}
+        {attemptsSoFar(job)}
         <span className="text-muted">/{job.max_attempts}</span>
       </td>
       <td className="hidden whitespace-nowrap px-3 text-right text-sm md:table-cell">

@@ -162,8 +162,10 @@ describe("a job in the browser", () => {
     await page.keyboard.press("k");
     await page.keyboard.press("c");
     await rowOf(page, first.id).getByText("Canceled").waitFor();
+    await page.getByRole("status").getByText("Canceled").waitFor();
     await page.keyboard.press("r");
-    await rowOf(page, first.id).getByText("Queued").waitFor();
+    await page.getByRole("status").getByText("Queued again").waitFor();
+    await rowOf(page, first.id).getByText("Canceled").waitFor({ state: "detached" });
     await page.keyboard.press("l");
     await page.waitForURL(/tab=output/);
     await page.goBack();

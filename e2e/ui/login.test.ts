@@ -75,9 +75,9 @@ describe("signing in", () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     await page.goto("/t/acme/jobs");
     await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
-    await stage.database.query("update app.sessions set revoked_at = now()");
     await page.getByRole("button", { name: "New job" }).click();
     await page.getByLabel("lines").fill('["kept"]');
+    await stage.database.query("update app.sessions set revoked_at = now()");
     await page.getByRole("button", { name: "Enqueue job" }).click();
     const dialog = page.getByRole("dialog", { name: "Your session has ended" });
     await dialog.getByLabel("Password").fill(stage.people.admin.password);

@@ -52,6 +52,11 @@ export function applyChange<T extends JobRow>(row: T, change: JobChange): T {
   return { ...row, ...change, wait_reason: left ? null : row.wait_reason };
 }
 
+/** Attempts of this run with the one that is running, which counts as spent only when it ends. */
+export function attemptsSoFar(job: JobRow): number {
+  return job.attempt_count + (job.status === "running" ? 1 : 0);
+}
+
 export type JobAction = "cancel" | "retry";
 
 /** Cancels or retries a job and refreshes what shows it. */
