@@ -50,8 +50,7 @@ async function main(): Promise<void> {
   await presence.start();
   shutdown.onForce(() => service.killAll());
   shutdown.onDrain(async () => {
-    await presence.drain();
-    await service.stop(graceForRunning());
+    await Promise.all([presence.drain(), service.stop(graceForRunning())]);
     await presence.stop();
     await health.close();
   });

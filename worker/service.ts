@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { handlers as installedHandlers } from "@/jobs";
 import { type Database, type Listener, listen } from "@/lib/db";
 import type { WorkerEnv } from "@/lib/env/worker";
@@ -14,6 +15,8 @@ import { standInForLeader } from "./stand-in";
 
 /** Ready while polls get through: an outage longer than this shows. */
 const READY_WITHIN_MS = 5000;
+/** A claim that a silent database answers later than this is given back by the runner, or by the end of its lease. */
+const LAST_CLAIM_MS = 2000;
 
 export interface WorkerParts {
   readonly env: WorkerEnv;
@@ -96,7 +99,7 @@ export class WorkerService {
 
   /** Takes nothing new; what runs may finish for `graceMs` and is then given back. Resolves when nothing is held. */
   async stop(graceMs: number): Promise<void> {
-    await this.claimer.stop();
+    await Promise.race([this.claimer.stop(), delay(LAST_CLAIM_MS, undefined, { ref: false })]);
     await this.listener?.close();
     await this.runner.drain(graceMs, (running, seconds) => {
       this.parts.log.info({ running, seconds }, "waiting for running jobs");

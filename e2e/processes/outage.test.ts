@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -24,7 +24,7 @@ describe("LEASE-25 every connection cut, twenty times, while jobs flow", async (
         await cutConnections(stage);
       }
     });
-    expect(acknowledged.length).toBeGreaterThan(100);
+    expect(acknowledged.length).toBeGreaterThan(40);
     const unfinished = async () =>
       Number((await stage.database.query("select count(*) as n from app.live_jobs"))[0]?.n);
     await waitFor(async () => (await unfinished()) === 0, { withinMs: 30_000, what: "the end of every job" });
@@ -91,11 +91,12 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
     processes = [await stage.startScheduler(), await stage.startWorker()];
     const [during, after] = [stage.diaryFile("during"), stage.diaryFile("after")];
     const endsDuring = await stage.enqueue("patient", { run_ms: 2000, diary: during });
-    const endsAfter = await stage.enqueue("patient", { run_ms: 8000, diary: after });
+    const endsAfter = await stage.enqueue("patient", { run_ms: 60_000, until: stage.diaryFile("go"), diary: after });
     for (const id of [endsDuring, endsAfter]) await stage.running(id);
     await outage(3000);
     expect(readDiary(during).at(-1)?.what).toBe("end");
     expect(readDiary(after).at(-1)?.what).toBe("tick");
+    writeFileSync(stage.diaryFile("go"), "");
     for (const id of [endsDuring, endsAfter]) {
       const job = await waitFor(() => stage.settled(id).catch(() => null), { withinMs: 30_000, what: "the end" });
       expect([job.status, job.attemptCount]).toEqual(["succeeded", 1]);
@@ -123,12 +124,13 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
     for (const { child, output } of processes) expect(child.exitCode, output()).toBeNull();
   });
 
-  test("OPS-03 SIGTERM while the database is away ends within the grace", async () => {
+  test("OPS-03 SIGTERM while the database is away ends within five seconds", async () => {
     process.kill(server.pid, "SIGQUIT");
     await server.exited;
     const began = Date.now();
-    await Promise.all(processes.map((one) => one.stop()));
-    expect(Date.now() - began).toBeLessThan(5000 + 5000);
+    const ends = await Promise.all(processes.map((one) => one.stop()));
+    expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+    expect(Date.now() - began).toBeLessThan(5000);
     server = await startEmbedded(options);
   });
 });

@@ -24,6 +24,8 @@ const MOST_LOG_LINES = 1000;
 export interface Act {
   readonly diary?: string;
   readonly run_ms?: number;
+  /** It ends sooner when this file appears. */
+  readonly until?: string;
   readonly on_term?: "exit" | "ignore";
   readonly exit?: number;
   readonly child?: boolean;

@@ -1,13 +1,14 @@
 // Runs for a while, prints and writes a diary, and ends as its payload says.
 import { spawn } from "node:child_process";
-import { appendFileSync, writeSync } from "node:fs";
+import { appendFileSync, existsSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const TICK_MS = 50;
 const { ATTEMPT = "0" } = process.env;
 let text = "";
 for await (const chunk of process.stdin) text += chunk;
-const { diary, run_ms = 0, on_term = "exit", exit = 0, child = false, from_attempt, then_ms = 0 } = JSON.parse(text);
+const { diary, run_ms = 0, until, on_term = "exit", exit = 0, child = false, ...rest } = JSON.parse(text);
+const { from_attempt, then_ms = 0 } = rest;
 
 /** @param {string} what */
 const note = (what) => {
@@ -24,9 +25,9 @@ if (child) {
 }
 note("start");
 writeSync(1, `attempt ${ATTEMPT}\n`);
-const until = Date.now() + (from_attempt !== undefined && Number(ATTEMPT) >= from_attempt ? then_ms : run_ms);
-while (Date.now() < until) {
-  await sleep(Math.min(TICK_MS, Math.max(1, until - Date.now())));
+const endAt = Date.now() + (from_attempt !== undefined && Number(ATTEMPT) >= from_attempt ? then_ms : run_ms);
+while (Date.now() < endAt && !(until && existsSync(until))) {
+  await sleep(Math.min(TICK_MS, Math.max(1, endAt - Date.now())));
   note("tick");
   writeSync(1, `attempt ${ATTEMPT} goes on\n`);
 }
