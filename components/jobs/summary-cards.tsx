@@ -22,7 +22,8 @@ interface Card {
 const DAY_MS = 86_400_000;
 
 function oldest({ oldest_queued_age_seconds: age, counts }: JobSummary): string {
-  if (age === null || counts.queued === 0) return "nothing waits";
+  if (counts.queued === 0) return "nothing waits";
+  if (age === null) return "all due later";
   return `oldest waits ${formatAge(age)}`;
 }
 

@@ -49,16 +49,16 @@ describe("signing in", () => {
     await stage.database.query("delete from app.request_buckets");
   });
 
-  test.each(["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])(
-    "a way back to %s is not taken",
-    async (target) => {
-      const { page, context } = await stage.open();
+  test("a way back to another site is not taken", async () => {
+    const { page, context } = await stage.open();
+    for (const target of ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
       await page.goto(`/login?callbackUrl=${encodeURIComponent(target)}`);
       await logIn(page, stage.people.admin);
-      expect(new URL(page.url()).origin).toBe(stage.web.url);
-      await context.close();
-    },
-  );
+      expect(new URL(page.url()).origin, target).toBe(stage.web.url);
+      await context.clearCookies();
+    }
+    await context.close();
+  });
 
   test("signing out ends the session, and Back shows nothing of it", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);

@@ -72,18 +72,17 @@ describe("UI-03 times", () => {
 });
 
 describe("UI-10 awkward names", () => {
-  test.each(["constructor", "null", "../x", "%2F", "x".repeat(128), "שלום", "👩‍💻"])(
-    "a filter for %s is a filter like any other",
-    async (name) => {
-      const { page, context } = await stage.signIn(stage.people.admin);
+  test("a filter for an awkward text is a filter like any other", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin);
+    for (const name of ["constructor", "null", "../x", "%2F", "x".repeat(128), "שלום", "👩‍💻"]) {
       const answer = await page.goto(`/t/acme/jobs?q=${encodeURIComponent(name)}`);
-      expect(answer?.status()).toBe(200);
+      expect(answer?.status(), name).toBe(200);
       await page.getByRole("heading", { name: "No job matches" }).waitFor();
-      const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect(width).toBeLessThanOrEqual(0);
-      await context.close();
-    },
-  );
+      const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      expect(excess, name).toBeLessThanOrEqual(0);
+    }
+    await context.close();
+  });
 
   test("a tenant with a name of 200 odd characters keeps the layout", async () => {
     const name = `${"very long ".repeat(18)}👩‍💻 \u202eשלום`;
