@@ -28,6 +28,8 @@ export interface Act {
   readonly until?: string;
   readonly on_term?: "exit" | "ignore";
   readonly exit?: number;
+  /** Printed on both streams. */
+  readonly say?: string;
   readonly child?: boolean;
   /** From this attempt on it runs for `then_ms` instead. */
   readonly from_attempt?: number;

@@ -8,7 +8,7 @@ const { ATTEMPT = "0" } = process.env;
 let text = "";
 for await (const chunk of process.stdin) text += chunk;
 const { diary, run_ms = 0, until, on_term = "exit", exit = 0, child = false, ...rest } = JSON.parse(text);
-const { from_attempt, then_ms = 0 } = rest;
+const { from_attempt, then_ms = 0, say } = rest;
 
 /** @param {string} what */
 const note = (what) => {
@@ -25,6 +25,7 @@ if (child) {
 }
 note("start");
 writeSync(1, `attempt ${ATTEMPT}\n`);
+if (say) for (const stream of [1, 2]) writeSync(stream, `${say}\n`);
 const endAt = Date.now() + (from_attempt !== undefined && Number(ATTEMPT) >= from_attempt ? then_ms : run_ms);
 while (Date.now() < endAt && !(until && existsSync(until))) {
   await sleep(Math.min(TICK_MS, Math.max(1, endAt - Date.now())));
