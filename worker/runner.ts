@@ -42,7 +42,8 @@ interface Running {
 
 /** Runs claimed jobs: starts each attempt under its lease, watches over it, and records its end. */
 export class Runner {
-  private readonly running = new Map<string, Running>();
+  /** A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
+  private readonly running = new Set<Running>();
   private readonly definitions = new Map<string, Promise<RunnableDefinition>>();
   private readonly starts: Batcher<ClaimedJob, boolean>;
   private draining = false;
@@ -66,7 +67,7 @@ export class Runner {
 
   /** Stops the given jobs, as far as this worker runs them: somebody canceled them. */
   cancel(jobIds: readonly string[]): void {
-    for (const jobId of jobIds) this.stop(this.running.get(jobId), "cancel");
+    for (const running of this.running) if (jobIds.includes(running.job.jobId)) this.stop(running, "cancel");
   }
 
   /** Resolves when nothing runs any more. After `graceMs`, what still runs is told to stop and is given back. */
@@ -77,7 +78,7 @@ export class Runner {
       onWaiting(this.running.size, Math.max(0, Math.ceil((deadline - performance.now()) / 1000)));
     }, 5000);
     const giveBack = setTimeout(() => {
-      for (const running of this.running.values()) this.stop(running, "shutdown");
+      for (const running of this.running) this.stop(running, "shutdown");
     }, graceMs);
     if (this.running.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
     clearInterval(tick);
@@ -86,17 +87,17 @@ export class Runner {
 
   /** Kills what runs, at once: the process is about to leave. */
   killAll(): void {
-    for (const { pids } of this.running.values()) for (const pid of pids) killGroup(pid);
+    for (const { pids } of this.running) for (const pid of pids) killGroup(pid);
   }
 
-  private stop(running: Running | undefined, reason: StopReason): void {
-    if (running && !running.controller.signal.aborted) running.controller.abort(reason);
+  private stop(running: Running, reason: StopReason): void {
+    if (!running.controller.signal.aborted) running.controller.abort(reason);
   }
 
   private async run(job: ClaimedJob): Promise<void> {
     const { log, leases, onFree } = this.options;
     const running: Running = { job, controller: new AbortController(), pids: new Set() };
-    this.running.set(job.jobId, running);
+    this.running.add(running);
     const leaseSeconds = Math.max(1, Math.round((job.leaseExpiresAt.getTime() - job.claimedAt.getTime()) / 1000));
     const { maxTimeoutSeconds } = this.options.tools;
     const renewForMs = (maxTimeoutSeconds + leaseSeconds) * 1000 + SETTLE_MS;
@@ -109,7 +110,7 @@ export class Runner {
       log.error({ err: error, job_id: job.jobId }, "an attempt could not be run; its lease will run out");
     } finally {
       leases.drop(job);
-      this.running.delete(job.jobId);
+      this.running.delete(running);
       onFree();
       if (this.running.size === 0) for (const resolve of this.idle.splice(0)) resolve();
     }

@@ -1,0 +1,134 @@
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { createLogger } from "@/lib/observability/log";
+import { promoteDueJobs } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
+import { LOOPS } from "./loops";
+import { type Loop, runLoops } from "./run-loops";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+
+const HOUR_MS = 3_600_000;
+const leader = { leaderId: "the-leader", term: 7 };
+let lines: string[];
+let controller: AbortController;
+
+beforeEach(async () => {
+  lines = [];
+  controller = new AbortController();
+  await database.query("update app.leader set leader_id = $1, term = $2", [leader.leaderId, leader.term]);
+});
+
+function run(loops: readonly Loop[]): Promise<void> {
+  const stream = { write: (line: string) => void lines.push(line) };
+  const log = createLogger({ process: "scheduler", level: "info", format: "json", stream });
+  return runLoops(loops, { db: make.scheduler, leader, log, random: () => 0.5 }, controller.signal);
+}
+
+async function end(running: Promise<void>): Promise<void> {
+  controller.abort();
+  await running;
+}
+
+describe("the loops of a leader", () => {
+  test("run in their rhythm, at once again while more is waiting, and beside each other", async () => {
+    const turns = { slow: 0, hungry: 0 };
+    const running = run([
+      { name: "slow", everyMs: 60_000, turn: async () => ({ again: ++turns.slow < 0 }) },
+      { name: "hungry", everyMs: 60_000, turn: async () => ({ again: ++turns.hungry < 5 }) },
+    ]);
+    await waitFor(() => turns.hungry === 5);
+    await end(running);
+    expect(turns).toEqual({ slow: 1, hungry: 5 });
+  });
+
+  test("end at once when told, also in the middle of a long pause, and only after the turn under way", async () => {
+    let inside = false;
+    const running = run([
+      {
+        name: "long turn",
+        everyMs: 60_000,
+        turn: async () => {
+          inside = true;
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          inside = false;
+          return { again: true };
+        },
+      },
+      { name: "long pause", everyMs: 3_600_000, turn: async () => ({ again: false }) },
+    ]);
+    await waitFor(() => inside);
+    const began = performance.now();
+    await end(running);
+    expect(inside).toBe(false);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
+
+  test("a turn that fails is logged and tried again, no faster than once a second, and stops no other", async () => {
+    const at: number[] = [];
+    let others = 0;
+    const running = run([
+      {
+        name: "breaks",
+        everyMs: 10,
+        turn: async () => {
+          at.push(performance.now());
+          throw new Error("broken on purpose");
+        },
+      },
+      { name: "other", everyMs: 20, turn: async () => ({ again: ++others < 0 }) },
+    ]);
+    await waitFor(() => at.length === 2);
+    await end(running);
+    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(900);
+    expect(others).toBeGreaterThan(5);
+    expect(lines.some((line) => line.includes("a timed task failed") && line.includes("breaks"))).toBe(true);
+  });
+
+  test("whoever has lost the term writes nothing, and is quiet about it", async () => {
+    const scope = await make.tenant();
+    const due = await make.job(scope, { scheduledFor: new Date(Date.now() + HOUR_MS) });
+    await database.moveClock(2 * HOUR_MS);
+    await database.query("update app.leader set leader_id = 'another', term = term + 1");
+    let tried = 0;
+    const running = run([
+      {
+        name: "promote",
+        everyMs: 50,
+        turn: async ({ inTerm }) => {
+          tried += 1;
+          await inTerm((tx) => promoteDueJobs(tx, { limit: 10 }));
+          return { again: false };
+        },
+      },
+    ]);
+    await waitFor(() => tried === 2);
+    await end(running);
+    expect(await database.query("select ready from app.live_jobs where job_id = $1", [due.id])).toEqual([
+      { ready: false },
+    ]);
+    expect(lines).toEqual([]);
+    await database.moveClock(0);
+  });
+
+  test("every real one does its first turn without an error", async () => {
+    await make.job(await make.tenant(), { scheduledFor: new Date(Date.now() + 10) });
+    const seen = new Set<string>();
+    const running = run(
+      LOOPS.map((loop) => ({
+        ...loop,
+        turn: async (turn) => {
+          const answer = await loop.turn(turn);
+          seen.add(loop.name);
+          return answer;
+        },
+      })),
+    );
+    await waitFor(() => seen.size === LOOPS.length, { what: "a turn of every loop" });
+    await end(running);
+    expect(lines.filter((line) => line.includes('"warn"') || line.includes('"error"'))).toEqual([]);
+  });
+});

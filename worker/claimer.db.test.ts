@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createLogger } from "@/lib/observability/log";
+import { type ClaimedJob, cancelJob, type TenantScope } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
+import { Claimer } from "./claimer";
+import { Served } from "./served";
+
+const POLL_MS = 1000;
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+const log = createLogger({ process: "worker", level: "silent", format: "json" });
+
+let claimed: ClaimedJob[];
+let polls: number;
+let claimer: Claimer | undefined;
+
+interface Setup {
+  readonly places: number;
+  readonly definitions?: readonly string[];
+  readonly bands?: ReadonlySet<number>;
+}
+
+/** A claimer of so many places, which what it claims never leaves. */
+async function startClaimer({ places, definitions, bands }: Setup) {
+  const wanted = { queues: undefined, definitions, bands };
+  const served = await Served.read(make.worker, wanted, { hasHandler: () => false, hasCommand: () => true });
+  const room = { places };
+  claimer = new Claimer({
+    db: make.worker,
+    log,
+    workerId: "the-claimer",
+    random: () => 0.5,
+    free: () => room.places - claimed.length,
+    served: () => served,
+    onClaimed: (jobs) => void claimed.push(...jobs),
+    onPolled: () => {
+      polls += 1;
+    },
+  });
+  claimer.start();
+  return { claimer, room };
+}
+
+async function enqueue(scope: TenantScope, count: number, job: Parameters<typeof make.job>[1] = {}): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n += 1) ids.push((await make.job(scope, job)).id);
+  return ids;
+}
+
+const claimedOf = ({ tenantId }: TenantScope) => claimed.filter((job) => job.tenantId === tenantId).length;
+const nextPolls = async (count: number) => {
+  const from = polls;
+  await waitFor(() => polls >= from + count, { what: "the next polls" });
+};
+
+beforeEach(async () => {
+  claimed = [];
+  polls = 0;
+  await database.query("truncate app.live_jobs");
+});
+afterEach(() => claimer?.stop());
+
+describe("a claimer", () => {
+  test("shares its places among tenants, however many jobs one of them has", async () => {
+    const [busy, quiet] = [await make.tenant(), await make.tenant()];
+    await enqueue(busy, 20);
+    await enqueue(quiet, 2);
+    await startClaimer({ places: 4 });
+    await waitFor(() => claimed.length === 4);
+    expect([claimedOf(busy), claimedOf(quiet)]).toEqual([2, 2]);
+  });
+
+  test("gives all its places to one tenant when nobody else wants any", async () => {
+    const alone = await make.tenant();
+    await enqueue(alone, 7);
+    await startClaimer({ places: 5 });
+    await waitFor(() => claimed.length === 5);
+  });
+
+  test("holds no more than its places, and fills one as soon as it is free", async () => {
+    const scope = await make.tenant();
+    await enqueue(scope, 6);
+    const { claimer, room } = await startClaimer({ places: 3 });
+    await waitFor(() => claimed.length === 3);
+    await nextPolls(1);
+    expect(claimed).toHaveLength(3);
+    room.places += 1;
+    const began = performance.now();
+    claimer.freed();
+    await waitFor(() => claimed.length === 4);
+    expect(performance.now() - began).toBeLessThan(POLL_MS / 2);
+  });
+
+  test("claims at once when a wake-up names a lane, also one it has never seen", async () => {
+    const scope = await make.tenant();
+    const { claimer } = await startClaimer({ places: 5 });
+    for (let n = 1; n <= 2; n += 1) {
+      await nextPolls(1);
+      const [id] = await enqueue(scope, 1);
+      const [row] = await database.query("select lane_no from app.live_jobs where job_id = $1", [id]);
+      const began = performance.now();
+      claimer.wake([row?.lane_no]);
+      await waitFor(() => claimed.length === n);
+      expect(performance.now() - began).toBeLessThan(POLL_MS / 2);
+    }
+  });
+
+  test("finds by polling what no wake-up told", async () => {
+    const scope = await make.tenant();
+    await startClaimer({ places: 5 });
+    await nextPolls(1);
+    await enqueue(scope, 1);
+    await waitFor(() => claimed.length === 1, { withinMs: 3 * POLL_MS });
+  });
+
+  test("leaves alone what it does not serve", async () => {
+    const scope = await make.tenant();
+    const [mine, other] = [await make.definition(), await make.definition()];
+    await enqueue(scope, 1, { definitionKey: other.key });
+    await enqueue(scope, 1, { definitionKey: mine.key, priority: 900 });
+    const [wanted] = await enqueue(scope, 1, { definitionKey: mine.key, priority: 1 });
+    await startClaimer({ places: 5, definitions: [mine.key], bands: new Set([0]) });
+    await waitFor(() => claimed.length === 1);
+    await nextPolls(2);
+    expect(claimed.map(({ jobId }) => jobId)).toEqual([wanted]);
+  });
+
+  test("claims nothing after it was stopped", async () => {
+    const scope = await make.tenant();
+    const { claimer } = await startClaimer({ places: 5 });
+    await nextPolls(1);
+    await claimer.stop();
+    const [id = ""] = await enqueue(scope, 1);
+    claimer.wake("*");
+    claimer.freed();
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS + 200));
+    expect(claimed).toEqual([]);
+    expect((await cancelJob(make.web, scope, id)).status).toBe("canceled");
+  });
+});
