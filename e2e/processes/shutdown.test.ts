@@ -1,6 +1,9 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
-import { waitFor } from "@/lib/testing/processes";
+import { describe, expect, test } from "vitest";
+import { freePort } from "@/lib/db/embedded/index.mjs";
+import { plainEnvironment, waitFor } from "@/lib/testing/processes";
 import { nothingLeftOf, openStage, processesOf, readDiary } from "./stage";
 
 const DEPLOYS = 5;
@@ -73,3 +76,59 @@ test.each(["SIGINT", "SIGHUP"] as const)("OPS-03 an idle worker and %s: exit 0 a
   expect((await worker.exited).code).toBe(0);
   expect(Date.now() - began).toBeLessThan(2000);
 });
+
+describe("OPS-03 SIGTERM before a process is ready", () => {
+  test.each(["worker", "scheduler"])(
+    "at any moment of its start, a %s ends soon and leaves no half-made worker",
+    async (name) => {
+      for (const afterMs of [50, 120, 200, 280, 360, 450, 600]) {
+        const { child, output } = spawnBare(name, stage.database.adminUrl);
+        await sleep(afterMs);
+        const { code, signal, tookMs } = await terminate(child);
+        // Before it has taken over its signals, the signal itself ends it.
+        expect([0, "SIGTERM"], `after ${afterMs} ms: ${output()}`).toContain(signal ?? code);
+        expect(tookMs).toBeLessThan(5000);
+        expect(output()).not.toMatch(/"level":"(?:error|fatal)"/);
+        const half = "select worker_id from app.job_workers where pid = $1 and stopped_at is null";
+        expect(await stage.database.query(half, [child.pid]), `after ${afterMs} ms`).toEqual([]);
+      }
+    },
+  );
+
+  test("while it waits for a database that is down, a worker ends within five seconds", async () => {
+    const url = new URL(stage.database.adminUrl);
+    url.port = String(await freePort());
+    const { child, output } = spawnBare("worker", url.href);
+    await waitFor(() => /"level":"(?:warn|info)"/.test(output()), { what: "its word that it waits" });
+    const { code, tookMs } = await terminate(child);
+    expect([code, tookMs < 5000], output()).toEqual([0, true]);
+  });
+});
+
+/** Starts a process without waiting for anything. */
+function spawnBare(name: string, databaseUrl: string) {
+  const env = {
+    ...plainEnvironment(),
+    ...stage.env,
+    DATABASE_URL: databaseUrl,
+    LEASEHOLD_SECRET: stage.database.secret,
+  };
+  const child = spawn(process.execPath, [`dist/test/${name}.mjs`], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  return { child, output: () => output };
+}
+
+async function terminate(child: ChildProcess) {
+  const began = performance.now();
+  const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  const closed = once(child, "close");
+  child.kill("SIGTERM");
+  const [code, signal] = await closed;
+  clearTimeout(late);
+  return { code, signal, tookMs: performance.now() - began };
+}
