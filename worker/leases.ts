@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "@/lib/observability/log";
 import type { Lease } from "@/lib/queue";
@@ -9,11 +8,13 @@ export type LeaseEvent = "lost" | "cancel";
 /** The main thread's side of the lease thread. */
 export class Leases {
   private readonly thread: Worker;
+  private readonly exited: Promise<unknown>;
   private readonly listeners = new Map<string, (event: LeaseEvent) => void>();
 
   constructor(databaseUrl: string, { log, onDied }: { readonly log: Logger; readonly onDied: () => void }) {
     const workerData: LeaseThreadData = { databaseUrl };
     this.thread = new Worker(new URL("./lease-thread.mjs", import.meta.url), { workerData });
+    this.exited = new Promise((resolve) => this.thread.once("exit", resolve));
     this.thread.on("message", (message: FromThread) => this.hear(message));
     this.thread.on("error", (error) => {
       log.fatal({ err: error }, "the lease thread failed");
@@ -43,9 +44,8 @@ export class Leases {
   }
 
   async close(): Promise<void> {
-    const exited = once(this.thread, "exit");
     this.send({ type: "stop" });
-    await exited;
+    await this.exited;
   }
 
   private send(message: ToThread): void {

@@ -25,7 +25,7 @@ const SETTLE_MS = 60_000;
 export interface RunnerOptions {
   readonly db: Database;
   readonly log: Logger;
-  readonly leases: Leases;
+  readonly leases: Pick<Leases, "hold" | "limit" | "drop" | "spawned">;
   readonly settler: Settler;
   readonly tools: RunTools;
   readonly logMaxBytes: number;

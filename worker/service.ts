@@ -16,7 +16,7 @@ import { standInForLeader } from "./stand-in";
 /** Ready while polls get through: an outage longer than this shows. */
 const READY_WITHIN_MS = 5000;
 /** A claim that a silent database answers later than this is given back by the runner, or by the end of its lease. */
-const LAST_CLAIM_MS = 2000;
+const LAST_CLAIM_MS = 1000;
 
 export interface WorkerParts {
   readonly env: WorkerEnv;

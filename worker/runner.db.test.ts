@@ -1,0 +1,158 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineJob, type JobHandler, loadCommandRegistry } from "@/lib/execution";
+import { createLogger } from "@/lib/observability/log";
+import { type ClaimedJob, cancelJob, getJob, listAttempts, rescueExpiredLeases } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
+import type { LeaseEvent } from "./leases";
+import { Runner } from "./runner";
+import { Settler } from "./settler";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+const scope = await make.tenant();
+const sharedFolder = mkdtempSync(path.join(tmpdir(), "leasehold-runner-"));
+chmodSync(sharedFolder, 0o755); // commands may run as another user
+afterAll(async () => {
+  await make.close();
+  rmSync(sharedFolder, { recursive: true, force: true });
+});
+
+const log = createLogger({ process: "worker", level: "silent", format: "json" });
+const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
+const { key } = await make.definition({ executor: "handler", killGraceSeconds: 60 });
+
+/** Attempts under way, to be ended one by one; they do not listen to their signal. */
+let underWay: { attempt: number; stopped: () => boolean; end: () => void }[];
+/** What the lease thread would tell each lease. */
+let tell: Map<number, (event: LeaseEvent) => void>;
+let runner: Runner;
+
+const handler: JobHandler = defineJob({
+  key,
+  schema: z.object({}),
+  run: ({ attempt, signal }) =>
+    new Promise((resolve) => {
+      underWay.push({ attempt, stopped: () => signal.aborted, end: () => resolve({ attempt }) });
+    }),
+});
+
+beforeEach(() => {
+  underWay = [];
+  tell = new Map();
+  runner = new Runner({
+    db: make.worker,
+    log,
+    leases: {
+      hold: ({ leaseNo }, onEvent) => void tell.set(leaseNo, onEvent),
+      limit: () => undefined,
+      drop: () => undefined,
+      spawned: () => undefined,
+    },
+    settler: new Settler(make.worker, log, () => 0.5),
+    tools: {
+      web: make.web,
+      registry,
+      handlers: new Map([[key, handler]]),
+      providerRoots: [],
+      maxTimeoutSeconds: 3600,
+    },
+    logMaxBytes: 1000,
+    random: () => 0.5,
+    onFree: () => undefined,
+  });
+});
+
+async function claimed(): Promise<ClaimedJob> {
+  const { id } = await make.job(scope, { definitionKey: key });
+  return claimAgain(id);
+}
+
+async function claimAgain(jobId: string): Promise<ClaimedJob> {
+  const job = (await make.claim("the-runner")).find((one) => one.jobId === jobId);
+  if (!job) throw new Error("the job was not claimed");
+  return job;
+}
+
+const statuses = async (jobId: string) =>
+  ((await listAttempts(make.web, scope, jobId)) ?? [])
+    .toSorted((a, b) => a.attemptNo - b.attemptNo)
+    .map((a) => a.status);
+const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
+const noNotice = () => undefined;
+
+describe("a runner", () => {
+  test("LEASE-01 keeps count of a job that it claims again before it notices that the first lease is lost", async () => {
+    const first = await claimed();
+    runner.take([first]);
+    await waitFor(() => underWay.length === 1);
+    await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
+      first.jobId,
+    ]);
+    await rescueExpiredLeases(make.worker, { limit: 10, random: () => 0 });
+    runner.take([await claimAgain(first.jobId)]);
+    await waitFor(() => underWay.length === 2);
+    expect(runner.count).toBe(2);
+
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 1);
+    let drained = false;
+    const draining = runner.drain(60_000, noNotice).then(() => {
+      drained = true;
+    });
+    await new Promise(setImmediate);
+    expect(drained).toBe(false);
+    underWay[1]?.end();
+    await draining;
+    expect(await statuses(first.jobId)).toEqual(["worker_lost", "succeeded"]);
+    expect((await getJob(make.web, scope, first.jobId))?.result).toEqual({ attempt: 2 });
+  });
+
+  test("LEASE-01 is done with an attempt at once when its lease is lost, and records nothing of it", async () => {
+    const job = await claimed();
+    runner.take([job]);
+    await waitFor(() => underWay.length === 1);
+    tell.get(job.leaseNo)?.("lost");
+    await waitFor(() => runner.count === 0);
+    underWay[0]?.end();
+    expect([underWay[0]?.stopped(), await statusOf(job.jobId), await statuses(job.jobId)]).toEqual([
+      true,
+      "running",
+      ["running"],
+    ]);
+  });
+
+  test("tells an attempt that its job was canceled", async () => {
+    const job = await claimed();
+    runner.take([job]);
+    await waitFor(() => underWay.length === 1);
+    await cancelJob(make.web, scope, job.jobId);
+    runner.cancel([job.jobId]);
+    expect(underWay[0]?.stopped()).toBe(true);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+    expect(await statusOf(job.jobId)).toBe("canceled");
+  });
+
+  test("LEASE-10 that drains gives back what does not end in time, and what it still gets, unspent", async () => {
+    const [long, late] = [await claimed(), await claimed()];
+    runner.take([long]);
+    await waitFor(() => underWay.length === 1);
+    const draining = runner.drain(50, noNotice);
+    runner.take([late]);
+    await waitFor(() => underWay[0]?.stopped());
+    underWay[0]?.end();
+    await draining;
+    for (const { jobId } of [long, late]) {
+      const job = await getJob(make.web, scope, jobId);
+      expect([job?.status, job?.attemptCount]).toEqual(["queued", 0]);
+      expect(await statuses(jobId)).toEqual(["released"]);
+    }
+    expect(underWay).toHaveLength(1);
+  });
+});
