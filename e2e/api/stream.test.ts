@@ -1,6 +1,10 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { queueFixture } from "./queue-fixture";
+import { request } from "./raw";
 
 const database = await testDatabase();
 const { web, make, acme, admin, key, foreignKey, enqueue, expectProblem } = await queueFixture(database);
@@ -98,6 +102,22 @@ test("a person has six streams at most, and a closed one makes room", async () =
   expectProblem(seventh, 429, "too-many-streams");
   streams[0]?.close();
   await expect.poll(async () => (await follow(own)).response.status, { timeout: 5000 }).toBe(200);
+});
+
+test("a client that leaves before it was answered keeps no place", async () => {
+  const person = await make.user({ roles: { [acme.id]: "viewer" } });
+  const own = bearer((await make.key(person, { tenantId: acme.id })).key);
+  const { hostname, port } = new URL(web.url);
+  for (let i = 0; i < 60; i += 1) {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    await once(socket, "connect");
+    socket.write(request("GET", "/api/v1/jobs/stream", own));
+    await setTimeout(i % 20);
+    socket.resetAndDestroy();
+  }
+  for (let i = 0; i < 6; i += 1)
+    await expect.poll(async () => (await follow(own)).response.status, { timeout: 3000 }).toBe(200);
 });
 
 test("SIGTERM says goodbye to streams and does not wait for them", async () => {

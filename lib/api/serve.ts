@@ -54,7 +54,11 @@ async function withDeadline(work: Promise<Response>): Promise<Response> {
       detail: "The answer took too long.",
       headers: { "retry-after": "2" },
     });
-    timer = setTimeout(() => reject(problem), ANSWER_WITHIN_MS);
+    timer = setTimeout(() => {
+      reject(problem);
+      // What comes later has no reader: a stream must not go on for nobody.
+      work.then((answer) => answer.body?.cancel()).catch(() => undefined);
+    }, ANSWER_WITHIN_MS);
   });
   try {
     return await Promise.race([work, late]);

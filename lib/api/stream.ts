@@ -30,6 +30,8 @@ async function serve(request: Request): Promise<Response> {
   const headers = { ...HEADERS, "x-request-id": requestId };
   if (request.method === "HEAD") return new Response(null, { headers });
   if (shutdownSignal().aborted) throw new HttpProblem("unavailable", { headers: { "retry-after": "2" } });
+  // Who left while the database was asked would never be heard of again, and would keep a place.
+  if (request.signal.aborted) return new Response(null, { headers });
   takePlace(userId);
   const cleanUp: (() => void)[] = [() => leavePlace(userId)];
   const stream = eventStream(() => {
