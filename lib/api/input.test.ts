@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { jobListQuery } from "@/lib/contract";
 import { decodeCursor, encodeCursor } from "./cursor";
@@ -109,4 +109,17 @@ test("API-01 requests are the same when method, path and the body's value are", 
   expect(hash("/a", { x: 1 })).not.toBe(hash("/b", { x: 1 }));
   expect(hash("/a", { x: 1 })).not.toBe(hash("/a", { x: "1" }));
   expect(hash("/a", { x: [1, 2] })).not.toBe(hash("/a", { x: [2, 1] }));
+});
+
+test("a body that stops arriving answers 408, not that the service is away", async () => {
+  vi.useFakeTimers();
+  try {
+    const stuck = new ReadableStream<Uint8Array>({ start: (to) => to.enqueue(Buffer.from("{")) });
+    const request = new Request("http://x/", { method: "POST", body: stuck, duplex: "half" } as RequestInit);
+    const refused = expect(readJson(request)).rejects.toMatchObject({ code: "body-too-slow", status: 408 });
+    await vi.advanceTimersByTimeAsync(5000);
+    await refused;
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -5,6 +5,8 @@ import { escapeToken, MalformedJson, scanJson } from "./scan-json";
 
 const MAX_ERRORS = 20;
 const MAX_KEY_IN_TEXT = 100;
+// Shorter than the time in which a route answers: a slow client is told so, and not that the service is away.
+const BODY_WITHIN_MS = 3500;
 
 /** Turns zod's issues into pointers and texts; never quotes a value that was sent. */
 export function toProblemErrors(error: z.ZodError): ProblemError[] {
@@ -74,19 +76,29 @@ async function readCapped(request: Request, maxBytes: number): Promise<Uint8Arra
   if (!request.body) return new Uint8Array();
   const tooLarge = new HttpProblem("body-too-large", { detail: `The body may have at most ${maxBytes} bytes.` });
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const reader = request.body.getReader();
+  const late = new HttpProblem("body-too-slow", { headers: { connection: "close" } });
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    void reader.cancel(late).catch(() => undefined);
+  }, BODY_WITHIN_MS);
   try {
-    for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-      size += chunk.length;
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      size += next.value.length;
       if (size > maxBytes) throw tooLarge;
-      chunks.push(chunk);
+      chunks.push(next.value);
     }
+    if (timedOut) throw late;
+    return Buffer.concat(chunks);
   } catch (error) {
-    if (error === tooLarge) throw error;
+    if (error instanceof HttpProblem) throw error;
     throw new HttpProblem("bad-request", { detail: "The body ended early." });
+  } finally {
+    clearTimeout(timer);
   }
-  return Buffer.concat(chunks);
 }
 
 function decodeUtf8(bytes: Uint8Array): string {

@@ -24,6 +24,11 @@ test.each([
   " /x",
   `/${"a".repeat(3000)}`,
   "/é",
+  "/.//evil",
+  "/..//evil",
+  "/x/..//evil",
+  "/%2e//evil",
+  "/x/.%2E//evil",
 ])("TENANT-03 %j does not leave our origin", (target) => {
   expect(pathOnly(target, ORIGIN)).toBe("/");
 });

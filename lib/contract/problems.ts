@@ -18,6 +18,7 @@ export const PROBLEMS = {
   "tenant-suspended": [403, "The tenant is suspended"],
   "not-found": [404, "Not found"],
   "method-not-allowed": [405, "The method is not allowed here"],
+  "body-too-slow": [408, "The body did not arrive in time"],
   conflict: [409, "The request conflicts with the current state"],
   "state-conflict": [409, "The job's state does not allow this"],
   "dedupe-taken": [409, "Another job holds the dedupe key"],
