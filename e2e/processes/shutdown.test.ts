@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -82,9 +82,10 @@ describe("OPS-03 SIGTERM before a process is ready", () => {
     "at any moment of its start, a %s ends soon and leaves no half-made worker",
     async (name) => {
       for (const afterMs of [50, 120, 200, 280, 360, 450, 600]) {
-        const { child, output } = spawnBare(name, stage.database.adminUrl);
+        const bare = spawnBare(name, stage.database.adminUrl);
+        const { child, output } = bare;
         await sleep(afterMs);
-        const { code, signal, tookMs } = await terminate(child);
+        const { code, signal, tookMs } = await terminate(bare);
         // Before it has taken over its signals, the signal itself ends it.
         expect([0, "SIGTERM"], `after ${afterMs} ms: ${output()}`).toContain(signal ?? code);
         expect(tookMs).toBeLessThan(5000);
@@ -98,9 +99,10 @@ describe("OPS-03 SIGTERM before a process is ready", () => {
   test("while it waits for a database that is down, a worker ends within five seconds", async () => {
     const url = new URL(stage.database.adminUrl);
     url.port = String(await freePort());
-    const { child, output } = spawnBare("worker", url.href);
+    const bare = spawnBare("worker", url.href);
+    const { output } = bare;
     await waitFor(() => /"level":"(?:warn|info)"/.test(output()), { what: "its word that it waits" });
-    const { code, tookMs } = await terminate(child);
+    const { code, tookMs } = await terminate(bare);
     expect([code, tookMs < 5000], output()).toEqual([0, true]);
   });
 });
@@ -120,13 +122,12 @@ function spawnBare(name: string, databaseUrl: string) {
       output += text;
     });
   }
-  return { child, output: () => output };
+  return { child, output: () => output, closed: once(child, "close") };
 }
 
-async function terminate(child: ChildProcess) {
+async function terminate({ child, closed }: ReturnType<typeof spawnBare>) {
   const began = performance.now();
   const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
-  const closed = once(child, "close");
   child.kill("SIGTERM");
   const [code, signal] = await closed;
   clearTimeout(late);
