@@ -41,6 +41,23 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(processesOf(jobId)).toEqual([]);
   });
 
+  test("SUBPROC-03 children that outlive a command which ended well do not make it a failure", async () => {
+    const jobId = randomUUID();
+    const lines = "setsid sleep 60 & sleep 60 & setsid sleep 60 >/dev/null 2>&1 & echo done";
+    for (let round = 0; round < 8; round += 1) {
+      const { outcome, output } = await runShell(folder, lines, { isolation, jobId });
+      expect({ outcome, exitCode: output.exitCode }).toMatchObject({ outcome: { kind: "succeeded" }, exitCode: 0 });
+      expect(processesOf(jobId)).toEqual([]);
+    }
+  });
+
+  test("CM-6 a command that the kernel or somebody else kills is told as killed, not as its exit code", async () => {
+    const { outcome, output } = await runShell(folder, "kill -KILL $$", { isolation });
+    expect(outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource" });
+    expect(output.signal).toBe("SIGKILL");
+    expect(output.exitCode).toBeUndefined();
+  });
+
   test("SUBPROC-03 a grandchild that keeps the output open does not keep the job", async () => {
     const jobId = randomUUID();
     const begun = performance.now();

@@ -69,7 +69,7 @@ async function runInFolder({ registry, command, request, folder }: Run): Promise
   for (const file of command.files) await trustAgain(file);
   // The last look before there is a process; what comes later finds one to stop.
   if (ctx.signal.aborted) return { outcome: stoppedOutcome(stopReason(ctx.signal), NOT_STARTED), process: null };
-  const process = await runProcess({
+  const ended = await runProcess({
     command: argv,
     env,
     folder,
@@ -81,9 +81,17 @@ async function runInFolder({ registry, command, request, folder }: Run): Promise
     stop: { signal: ctx.signal, timeoutSeconds: ctx.timeoutSeconds, graceSeconds: ctx.killGraceSeconds },
     onSpawn: (pid) => ctx.onSpawn?.(pid),
   });
-  const lastLine = capture.stderr.lastLine();
+  const said = capture.stderr.lastLine();
+  const wasKilled = registry.launch.namespace !== null && ended.exitCode === 1 && said === KILLED_IN_NAMESPACE;
+  const { exitCode: _code, ...rest } = ended;
+  const process: ProcessResult = wasKilled ? { ...rest, signal: "SIGKILL" } : ended;
+  const lastLine = wasKilled ? null : said;
   return { outcome: outcomeOf({ process, spec: command.spec, secrets, lastLine }), process };
 }
+
+// What unshare of util-linux before 2.39 says, with exit code 1, when the process that it waited for died of SIGKILL:
+// it wants to die of the same signal and asks for what is not possible for that one.
+const KILLED_IN_NAMESPACE = "unshare: sigprocmask unblock failed: Invalid argument";
 
 function asObject(args: unknown): Readonly<Record<string, unknown>> {
   if (args === undefined || args === null) return {};

@@ -31,7 +31,8 @@ export const LIFELINE_FD = 4;
 // kills what carries the job's mark in its environment (also outside the group), and last its own group, itself included.
 // It ignores the signals that ask the group to stop, and holds no descriptor that would keep the job's output open.
 const WATCH = [
-  'trap "" TERM INT HUP QUIT USR1 USR2 CHLD',
+  // Not CHLD: a shell that is told to ignore it takes the end of a child that it inherited for the end of its input.
+  'trap "" TERM INT HUP QUIT USR1 USR2',
   "exec <&4 4<&- 3>&- >/dev/null 2>&1",
   "read -r _",
   'if [ "$mark" != - ]; then',

@@ -15,11 +15,11 @@ export const extendLeasesSql = statement(
    ), renewed as (
      update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => h.lease_seconds)
      from held h where r.ctid = h.tid
-     returning r.job_id, r.lease_expires_at, r.cancel_requested_at is not null as cancel_requested
+     returning r.job_id, r.lease_no, r.lease_expires_at, r.cancel_requested_at is not null as cancel_requested
    )
    select a.job_id, n.lease_expires_at, coalesce(n.cancel_requested, false) as cancel_requested,
      n.job_id is not null as renewed, r.job_id is not null as held
-   from asked a left join renewed n on n.job_id = a.job_id
+   from asked a left join renewed n on n.job_id = a.job_id and n.lease_no = a.lease_no
    left join app.live_jobs r on r.job_id = a.job_id and r.lease_no = a.lease_no and r.state = 'running'`,
 );
 
