@@ -6,6 +6,7 @@ import { currentViewer, type TenantPage, type Viewer } from "@/lib/api/page";
 export async function requireSignIn(path: string): Promise<Viewer> {
   const viewer = await currentViewer();
   if (!viewer) redirect(`/login?callbackUrl=${encodeURIComponent(path)}`);
+  if (viewer.principal.user.mustChangePassword) redirect("/account/password");
   return viewer;
 }
 

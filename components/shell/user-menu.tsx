@@ -1,6 +1,6 @@
 "use client";
 
-import { ChevronsUpDown, CircleUserRound, LogOut } from "lucide-react";
+import { ChevronsUpDown, CircleUserRound, KeyRound, LogOut } from "lucide-react";
 import { useTheme } from "next-themes";
 import { Menu, MenuCheck, MenuItem, MenuLabel, MenuSeparator } from "@/components/ui/menu";
 import { Plain } from "@/components/ui/plain";
@@ -58,6 +58,10 @@ export function UserMenu({ viewer }: { readonly viewer: ViewerInfo }) {
         </MenuCheck>
       ))}
       <MenuSeparator />
+      <MenuItem onSelect={() => window.location.assign("/account/password")}>
+        <KeyRound aria-hidden className="size-4 text-muted" />
+        Change password
+      </MenuItem>
       <MenuItem onSelect={leave}>
         <LogOut aria-hidden className="size-4 text-muted" />
         Sign out

@@ -8,6 +8,8 @@ import { HttpProblem, notFound } from "./problem";
 import type { RequestInfo } from "./request-info";
 import type { ApiRuntime } from "./runtime";
 
+/** What is answered to somebody who still has a one-time password. */
+const BEFORE_PASSWORD_CHANGE = new Set(["/api/v1/me", "/api/v1/me/password"]);
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 const KEY_IN_URL = /lhk_(?:live|test)_/i;
 const KEY_PARAMETERS = ["api_key", "apikey", "api-key", "access_token"];
@@ -38,6 +40,10 @@ export async function requirePrincipal(runtime: ApiRuntime, request: Request, in
       await auditDenial(runtime, { info, principal }, { reason: "cross-site-request" });
       throw new HttpProblem("cross-site-request");
     }
+  }
+  // A key is no login: it goes on with its creator's rights.
+  if (principal.kind === "user" && principal.user.mustChangePassword && !BEFORE_PASSWORD_CHANGE.has(info.path)) {
+    throw new HttpProblem("password-change-required");
   }
   return principal;
 }

@@ -57,6 +57,7 @@ export async function requirePlatformPage(permission: PlatformPermission): Promi
 export async function requireViewer(): Promise<Viewer> {
   const viewer = await currentViewer();
   if (!viewer) redirect("/login");
+  if (viewer.principal.user.mustChangePassword) redirect("/account/password");
   return viewer;
 }
 

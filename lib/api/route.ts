@@ -65,8 +65,8 @@ interface PlatformSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   handler(context: PlatformContext<P, Q, B>): Answer<R>;
 }
 
-interface SignedInSpec<R> extends RouteSpec<unknown, unknown, unknown, R> {
-  handler(context: Common): Answer<R>;
+interface SignedInSpec<B, R> extends RouteSpec<unknown, unknown, B, R> {
+  handler(context: Common & { readonly body: B }): Answer<R>;
 }
 
 /** A route inside one tenant: authenticated, permitted, parsed, confined to the tenant, answered once per key. */
@@ -110,11 +110,11 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
 }
 
 /** A route for anyone who is signed in, whatever the tenant. */
-export function signedInRoute<R>(spec: SignedInSpec<R>): RouteHandler {
+export function signedInRoute<B, R>(spec: SignedInSpec<B, R>): RouteHandler {
   const serve = async (request: Request, context: NextContext): Promise<Response> => {
     const common = await identify(request);
-    await readInput(spec, request, { info: common.info, context });
-    return send(toAnswer(spec, await spec.handler(common)), common.info);
+    const { body } = await readInput(spec, request, { info: common.info, context });
+    return send(toAnswer(spec, await spec.handler({ ...common, body })), common.info);
   };
   return guarded(serve, { ...spec, access: "signed-in" });
 }

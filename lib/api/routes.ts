@@ -13,6 +13,7 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/auth/[...nextauth]": { GET: "open", POST: "open" },
   "/api/v1/openapi.json": { GET: "open" },
   "/api/v1/me": { GET: "signed-in" },
+  "/api/v1/me/password": { POST: "signed-in" },
   "/api/v1/jobs": { GET: "jobs:read", POST: "jobs:create" },
   "/api/v1/jobs/summary": { GET: "jobs:read" },
   "/api/v1/jobs/stream": { GET: "jobs:read" },

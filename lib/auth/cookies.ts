@@ -17,6 +17,13 @@ export function cookieNames(origin: string): CookieNames {
   };
 }
 
+/** The Set-Cookie header of a session, as next-auth sets it at login. */
+export function sessionCookie(origin: string, sessionId: string, maxAgeSeconds: number): string {
+  const { session, secure } = cookieNames(origin);
+  const attributes = ["Path=/", `Max-Age=${maxAgeSeconds}`, "HttpOnly", "SameSite=Lax", ...(secure ? ["Secure"] : [])];
+  return [`${session}=${sessionId}`, ...attributes].join("; ");
+}
+
 /** All values that a Cookie header gives for a name; more than one means that someone planted another. */
 export function cookieValues(header: string | null, name: string): string[] {
   if (!header) return [];

@@ -11,7 +11,8 @@ const MEMBERSHIPS = `coalesce((
 export const findSession = statement(
   "auth_find_session",
   `with live as (
-     select s.id_hash, s.last_seen_at, s.absolute_expires_at, u.id, u.email, u.display_name, u.is_super_admin
+     select s.id_hash, s.last_seen_at, s.absolute_expires_at, u.id, u.email, u.display_name, u.is_super_admin,
+       u.must_change_password
      from app.sessions s join app.users u on u.id = s.user_id
      where s.id_hash = $1 and s.revoked_at is null and s.idle_expires_at > app.now()
        and s.absolute_expires_at > app.now() and u.disabled_at is null
@@ -20,7 +21,8 @@ export const findSession = statement(
        idle_expires_at = least(s.absolute_expires_at, app.now() + make_interval(secs => $2))
      from live where s.id_hash = live.id_hash and live.last_seen_at < app.now() - interval '1 minute'
    )
-   select u.id as user_id, u.email, u.display_name, u.is_super_admin, ${MEMBERSHIPS} as memberships from live u`,
+   select u.id as user_id, u.email, u.display_name, u.is_super_admin, u.must_change_password,
+     ${MEMBERSHIPS} as memberships from live u`,
 );
 
 /**
@@ -29,8 +31,8 @@ export const findSession = statement(
  */
 export const findApiKey = statement(
   "auth_find_api_key",
-  `select u.id as user_id, u.email, u.display_name, u.is_super_admin, ${MEMBERSHIPS} as memberships,
-     k.id as key_uuid, k.secret_hash, k.name, k.kind, k.scopes, k.tenant_id,
+  `select u.id as user_id, u.email, u.display_name, u.is_super_admin, u.must_change_password,
+     ${MEMBERSHIPS} as memberships, k.id as key_uuid, k.secret_hash, k.name, k.kind, k.scopes, k.tenant_id,
      case when t.id is null then null else jsonb_build_object('id', t.id, 'slug', t.slug, 'name', t.name) end as key_tenant,
      coalesce(k.last_used_at < app.now() - interval '1 minute', true) as use_is_old
    from app.api_keys k join app.users u on u.id = k.created_by left join app.tenants t on t.id = k.tenant_id

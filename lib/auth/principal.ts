@@ -8,7 +8,13 @@ import { SESSION_ID, SESSION_IDLE_SECONDS, sessionHash } from "./session";
 
 const tenantName = z.object({ id, slug: z.string(), name: z.string() });
 const membership = tenantName.extend({ role: tenantRole });
-const user = z.object({ id, email: z.string(), displayName: z.string(), isSuperAdmin: z.boolean() });
+const user = z.object({
+  id,
+  email: z.string(),
+  displayName: z.string(),
+  isSuperAdmin: z.boolean(),
+  mustChangePassword: z.boolean(),
+});
 
 const principal = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("user"), user, memberships: z.array(membership) }),
@@ -67,6 +73,7 @@ interface UserRow extends Record<string, unknown> {
   email: string;
   display_name: string;
   is_super_admin: boolean;
+  must_change_password: boolean;
   memberships: unknown;
 }
 
@@ -103,7 +110,13 @@ async function fromApiKey(authorization: string, db: Runner, ip: string | null):
 }
 
 function userOf(row: UserRow) {
-  return { id: row.user_id, email: row.email, displayName: row.display_name, isSuperAdmin: row.is_super_admin };
+  return {
+    id: row.user_id,
+    email: row.email,
+    displayName: row.display_name,
+    isSuperAdmin: row.is_super_admin,
+    mustChangePassword: row.must_change_password,
+  };
 }
 
 // A scope of a later version grants nothing here.

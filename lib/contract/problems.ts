@@ -13,6 +13,7 @@ export const PROBLEMS = {
   "credentials-in-url": [400, "API keys are accepted in the Authorization header only"],
   unauthenticated: [401, "Sign in or send an API key"],
   forbidden: [403, "Your role does not allow this"],
+  "password-change-required": [403, "Change your one-time password first"],
   "insufficient-scope": [403, "The API key's scopes do not allow this"],
   "cross-site-request": [403, "Requests from other sites are refused"],
   "tenant-suspended": [403, "The tenant is suspended"],

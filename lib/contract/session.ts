@@ -15,12 +15,28 @@ export type TenantAccess = z.infer<typeof tenantAccess>;
 /** Answer of GET /api/v1/me. `tenants` is what this principal may name; a super admin gets all of them. */
 export const me = z.object({
   kind: z.enum(["user", "api_key"]),
-  user: z.object({ id, email: z.string(), display_name: z.string(), is_super_admin: z.boolean() }),
+  user: z.object({
+    id,
+    email: z.string(),
+    display_name: z.string(),
+    is_super_admin: z.boolean(),
+    /** Signed in with a one-time password: nothing else is answered before it is changed. */
+    must_change_password: z.boolean(),
+  }),
   api_key: z.object({ id, name: z.string(), scopes: z.array(apiKeyScope) }).nullable(),
   tenants: z.array(tenantAccess),
   platform_permissions: z.array(platformPermission),
 });
 export type Me = z.infer<typeof me>;
+
+/** Body of POST /api/v1/me/password. */
+export const passwordChange = z.strictObject({
+  current_password: z.string().min(1).max(1024),
+  new_password: z.string().min(LIMITS.passwordMin).max(LIMITS.passwordMax),
+});
+export type PasswordChange = z.infer<typeof passwordChange>;
+
+export const passwordChanged = z.object({ changed: z.literal(true) });
 
 /** Fields of the login form. */
 export const credentials = z.object({

@@ -9,12 +9,18 @@ export const GET = signedInRoute({
   summary: "Who you are and what you may do",
   response: me,
   handler: async ({ principal, runtime }) => {
-    const { id, email, displayName, isSuperAdmin } = principal.user;
+    const { id, email, displayName, isSuperAdmin, mustChangePassword } = principal.user;
     const places = await enterableTenants(runtime.auth, principal);
     const key = principal.kind === "api_key" ? principal.key : null;
     return {
       kind: principal.kind,
-      user: { id, email, display_name: displayName, is_super_admin: isSuperAdmin },
+      user: {
+        id,
+        email,
+        display_name: displayName,
+        is_super_admin: isSuperAdmin,
+        must_change_password: mustChangePassword,
+      },
       api_key: key && { id: key.id, name: key.name, scopes: key.scopes },
       tenants: places.map(({ tenant, role, permissions }) => ({ ...tenant, role, permissions: [...permissions] })),
       platform_permissions: platformPermissions(principal),

@@ -16,6 +16,7 @@ import * as definitions from "../jobs/definitions/route";
 import * as jobs from "../jobs/route";
 import * as stream from "../jobs/stream/route";
 import * as summary from "../jobs/summary/route";
+import * as mePassword from "../me/password/route";
 import * as me from "../me/route";
 import * as tenantProviders from "../providers/route";
 
@@ -23,6 +24,7 @@ const MODULES: Readonly<Record<string, object>> = {
   "/livez": livez,
   "/readyz": readyz,
   "/api/v1/me": me,
+  "/api/v1/me/password": mePassword,
   "/api/v1/jobs": jobs,
   "/api/v1/jobs/summary": summary,
   "/api/v1/jobs/stream": stream,

@@ -1,0 +1,26 @@
+import type { Metadata } from "next";
+import { redirect } from "next/navigation";
+import { PasswordForm } from "@/components/auth/password-form";
+import { currentViewer } from "@/lib/api/page";
+
+export const metadata: Metadata = { title: "Change password" };
+
+/** Where everybody changes their password, and where a one-time password leads first. */
+export default async function PasswordPage() {
+  const viewer = await currentViewer();
+  if (!viewer) redirect("/login?callbackUrl=%2Faccount%2Fpassword");
+  const { email, mustChangePassword } = viewer.principal.user;
+  return (
+    <section className="panel flex flex-col gap-5 p-6">
+      <div className="flex flex-col gap-1">
+        <h1 className="font-semibold text-xl tracking-tight">Change password</h1>
+        <p className="text-muted text-sm">
+          {mustChangePassword
+            ? "You signed in with a one-time password. Choose your own to go on."
+            : "Your sessions on other devices end with the change."}
+        </p>
+      </div>
+      <PasswordForm email={email} />
+    </section>
+  );
+}
