@@ -41,6 +41,7 @@ const VIEWS: readonly View[] = [
   { name: "no such job", path: job("01900000-0000-7000-8000-000000000000", "details"), ready: "text=Not found" },
   { name: "assets", path: "/t/acme/assets", ready: "text=No files yet" },
   { name: "workers", path: "/platform/workers", ready: "text=Live" },
+  { name: "change password", path: "/account/password", ready: "text=Present password" },
   { name: "no such page", path: "/nowhere", ready: "text=Nothing here" },
 ];
 
