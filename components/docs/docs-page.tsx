@@ -1,0 +1,17 @@
+import type { ReactNode } from "react";
+import { Logo } from "@/components/shell/logo";
+
+/** Frame of the public reference pages. */
+export function DocsPage({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <main
+      id="main"
+      tabIndex={-1}
+      className="mx-auto flex min-h-dvh w-full max-w-3xl flex-col gap-6 px-4 py-10 outline-none"
+    >
+      <Logo />
+      <h1 className="font-semibold text-2xl tracking-tight">{title}</h1>
+      {children}
+    </main>
+  );
+}
