@@ -29,6 +29,9 @@ chmodSync(scratch, 0o755); // under root, PostgreSQL runs as another user
 const env = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN_SETTINGS.test(name))),
   TMPDIR: scratch,
+  // Where the browser and the linter would leave things in the home folder.
+  XDG_CACHE_HOME: path.join(scratch, "cache"),
+  XDG_CONFIG_HOME: path.join(scratch, "config"),
   NEXT_TELEMETRY_DISABLED: "1",
 };
 
