@@ -49,6 +49,24 @@ describe("signing in", () => {
     await stage.database.query("delete from app.request_buckets");
   });
 
+  test("a one-time password leads to its change, says what is wrong with it, and then opens the start page", async () => {
+    const person = await stage.make.user({ roles: { [stage.acme.id]: "viewer" } });
+    await stage.database.query("update app.users set must_change_password = true where id = $1", [person.id]);
+    const { page, context } = await stage.open();
+    await page.goto("/t/acme/jobs");
+    await logIn(page, person);
+    await page.waitForURL("**/account/password");
+    await page.getByLabel("Present password").fill("not the present one");
+    await page.getByLabel("New password").fill("a password of my own");
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("It is not your present password.").waitFor();
+    await page.getByLabel("Present password").fill(person.password);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.waitForURL("**/t/acme/jobs");
+    await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+    await context.close();
+  });
+
   test("a way back to another site is not taken", async () => {
     const { page, context } = await stage.open();
     for (const target of ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
