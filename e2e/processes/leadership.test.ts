@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
 import { openStage } from "./stage";
@@ -92,6 +93,30 @@ test("a frozen leader is followed by another one, and writes nothing in its old 
   const writers = await query("select distinct term::int as term, leader_id from public.old_term_writes");
   expect(writers).toEqual([{ term: next.term, leader_id: next.leaderId }]);
   expect([(await leader()).leaderId, await lockHolders()]).toEqual([next.leaderId, 1]);
+});
+
+test("a leader that freezes inside a transaction, with its term locked, is followed as soon", async () => {
+  const frozen = await leader();
+  const blocker = new pg.Client({ connectionString: stage.database.adminUrl });
+  await blocker.connect();
+  await blocker.query("begin");
+  await blocker.query("lock table app.job_stat_deltas in access exclusive mode");
+  const inside = (state: string) =>
+    query(
+      `select 1 from pg_stat_activity where application_name = 'leasehold scheduler' and state = $1
+       and datname = current_database() and query like '%job_stat_deltas%'`,
+      [state],
+    );
+  await waitFor(async () => (await inside("active")).length > 0, { what: "a turn that waits for the lock" });
+  frozen.process.signal("SIGSTOP");
+  await blocker.query("rollback");
+  await blocker.end();
+  await waitFor(async () => (await inside("idle in transaction")).length > 0, { what: "the open transaction" });
+  const { next, afterMs } = await nextAfter(frozen);
+  console.info(`another scheduler led ${afterMs} ms after the leader froze in a transaction`);
+  frozen.process.signal("SIGCONT");
+  expect(afterMs).toBeLessThan(ANOTHER_WITHIN_MS);
+  expect(next.term).toBeGreaterThan(frozen.term);
 });
 
 test("a killed leader is followed by another one", async () => {

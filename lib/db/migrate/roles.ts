@@ -27,7 +27,8 @@ const SETTINGS: Readonly<Record<LoginRole, Readonly<Record<string, string>>>> = 
   auth: PEOPLE_WAIT,
   platform: PEOPLE_WAIT,
   worker: { ...BACKGROUND, ...PINNED_PLANS },
-  scheduler: BACKGROUND,
+  // A leader that froze inside a transaction keeps its term locked until the server ends its session.
+  scheduler: { ...BACKGROUND, idle_in_transaction_session_timeout: "5s" },
   migrator: {},
 };
 
