@@ -1,5 +1,9 @@
 import { statement } from "@/lib/db";
 
+// A lease that ends later than any lease can was not given by this clock (a restored backup, a server whose clock went
+// back): it counts as over, since nobody would wait for it. A lease is an hour at most.
+const IS_OVER = "(r.lease_expires_at < app.now() or r.lease_expires_at > app.now() + interval '2 hours')";
+
 /**
  * Lists running jobs whose lease is over, with what the decision needs. The decision is written by the fenced statements
  * of settle-attempts, so a job that was renewed, settled or claimed again since is not touched.
@@ -15,7 +19,7 @@ export const expiredLeasesSql = statement(
    cross join lateral (select definition_id, definition_version, max_attempts, retry_delay_seconds, retry_multiplier
      from app.jobs where id = r.job_id offset 0) j
    join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
-   where r.state = 'running' and r.lease_expires_at < app.now()
+   where r.state = 'running' and ${IS_OVER}
    limit $1`,
 );
 
@@ -27,7 +31,7 @@ export const lockExpiredSql = statement(
   "lock_expired",
   `select r.job_id from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
    join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
-   where r.lease_expires_at < app.now() for update of r skip locked`,
+   where ${IS_OVER} for update of r skip locked`,
 );
 
 /** Makes due jobs claimable, oldest first; answers the lanes that have new work. */
