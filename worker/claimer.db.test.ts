@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
-import { type ClaimedJob, cancelJob, type TenantScope } from "@/lib/queue";
+import { type ClaimedJob, cancelJob, getJob, listAttempts, type TenantScope } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
@@ -21,12 +21,17 @@ interface Setup {
   readonly places: number;
   readonly definitions?: readonly string[];
   readonly bands?: ReadonlySet<number>;
+  /** Keys of the commands on this worker's disk; all of them unless given. */
+  readonly commands?: readonly string[];
 }
 
 /** A claimer of so many places, which what it claims never leaves. */
-async function startClaimer({ places, definitions, bands }: Setup) {
+async function startClaimer({ places, definitions, bands, commands }: Setup) {
   const wanted = { queues: undefined, definitions, bands };
-  const served = await Served.read(make.worker, wanted, { hasHandler: () => false, hasCommand: () => true });
+  const served = await Served.read(make.worker, wanted, {
+    hasHandler: () => false,
+    hasCommand: (key) => commands?.includes(key) ?? true,
+  });
   const room = { places };
   claimer = new Claimer({
     db: make.worker,
@@ -126,6 +131,20 @@ describe("a claimer", () => {
     await waitFor(() => claimed.length === 1);
     await nextPolls(2);
     expect(claimed.map(({ jobId }) => jobId)).toEqual([wanted]);
+  });
+
+  test("OPS-08 burns no attempt of a definition whose command is not on its disk", async () => {
+    const scope = await make.tenant();
+    const [old, added] = [await make.definition({ commandKey: "old" }), await make.definition({ commandKey: "added" })];
+    const [unknown = ""] = await enqueue(scope, 1, { definitionKey: added.key });
+    await enqueue(scope, 1, { definitionKey: old.key });
+    await startClaimer({ places: 5, commands: ["old"] });
+    await waitFor(() => claimed.length === 1);
+    await nextPolls(2);
+    expect(claimed).toHaveLength(1);
+    const job = await getJob(make.web, scope, unknown);
+    expect([job?.status, job?.attemptCount]).toEqual(["queued", 0]);
+    expect(await listAttempts(make.web, scope, unknown)).toEqual([]);
   });
 
   test("claims nothing after it was stopped", async () => {

@@ -2,6 +2,7 @@ import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import { type ClaimedJob, claimJobs, describeLanes, FairShare, type KnownLane, pollWork } from "@/lib/queue";
 import { LaneDirectory } from "./lane-directory";
+import { processClock } from "./lease-protocol";
 import type { Served } from "./served";
 
 /** A lost wake-up costs at most this. */
@@ -17,8 +18,8 @@ export interface ClaimerOptions {
   /** Free places just now. */
   readonly free: () => number;
   readonly served: () => Served;
-  /** Takes over claimed jobs. */
-  readonly onClaimed: (jobs: readonly ClaimedJob[]) => void;
+  /** Takes over claimed jobs, whose leases count from `since` (by `processClock`). */
+  readonly onClaimed: (jobs: readonly ClaimedJob[], since: number) => void;
   /** Hears what each poll saw. */
   readonly onPolled: (poll: Awaited<ReturnType<typeof pollWork>>) => Promise<void> | void;
 }
@@ -112,8 +113,8 @@ export class Claimer {
     const polled = await pollWork(db, { workerId, afterLane: this.afterLane, maxLanes: LANES_PER_POLL });
     this.afterLane = polled.nextAfterLane;
     this.polledAt = performance.now();
-    await this.options.onPolled(polled);
     this.directory.found(polled.lanes);
+    await this.options.onPolled(polled);
     this.schedulePoll(POLL_MS);
   }
 
@@ -130,9 +131,10 @@ export class Claimer {
       const lane = known.get(laneNo);
       return lane ? [{ laneNo, limit, leaseSeconds: served.leaseOf(lane) }] : [];
     });
+    const since = processClock();
     const jobs = await claimJobs(db, { workerId, lanes: asked, limit: free });
     this.share.charge(jobs.map((job) => ({ ...job, band: known.get(job.laneNo)?.band ?? 2 })));
-    if (jobs.length > 0) onClaimed(jobs);
+    if (jobs.length > 0) onClaimed(jobs, since);
     if (jobs.length < free) this.dropEmpty(asked, jobs);
     return jobs.length > 0;
   }

@@ -3,6 +3,8 @@ import type { Lease } from "@/lib/queue";
 
 export interface HeldLease extends Lease {
   readonly leaseSeconds: number;
+  /** From when the lease counts, by `processClock`: before the claim was sent, so never later than the database's own. */
+  readonly since: number;
   /** Not renewed after this long, in milliseconds from now: the attempt is over by then or hopelessly stuck. */
   readonly renewForMs: number;
 }
@@ -22,5 +24,8 @@ export type FromThread =
 export interface LeaseThreadData {
   readonly databaseUrl: string;
 }
+
+/** Milliseconds of a clock that never jumps and that all threads of a process share, as `performance.now()` is not. */
+export const processClock = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 export const leaseKey = ({ jobId, leaseNo }: Lease): string => `${jobId}:${leaseNo}`;

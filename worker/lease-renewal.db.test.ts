@@ -25,14 +25,14 @@ let killed: number[];
 let job: ClaimedJob;
 const lease = () => ({ jobId: job.jobId, leaseNo: job.leaseNo });
 
-function renewalOn(db: ConstructorParameters<typeof LeaseRenewal>[0] = make.worker) {
+function renewalOn(db: ConstructorParameters<typeof LeaseRenewal>[0] = make.worker, since = 0) {
   const renewal = new LeaseRenewal(
     db,
     () => now,
     (message) => told.push(message),
     (pid) => killed.push(pid),
   );
-  renewal.hold({ ...lease(), leaseSeconds: LEASE_SECONDS, renewForMs: HOUR_MS });
+  renewal.hold({ ...lease(), leaseSeconds: LEASE_SECONDS, since, renewForMs: HOUR_MS });
   renewal.spawned(lease(), PID);
   return {
     renewal,
@@ -110,6 +110,34 @@ describe("renewal of leases", () => {
     expect([told, killed]).toEqual([[], []]);
     await turnAt(GIVE_UP_AT);
     expect(told).toEqual([{ type: "lost", leases: [lease()] }]);
+    expect(killed).toEqual([PID]);
+  });
+
+  test("a database that is silent does not put that off", async () => {
+    const { turnAt } = renewalOn({ ...away, run: () => new Promise(() => {}) });
+    void turnAt(RENEW_AT);
+    await turnAt(GIVE_UP_AT - 1);
+    expect(killed).toEqual([]);
+    await turnAt(GIVE_UP_AT);
+    expect(told).toEqual([{ type: "lost", leases: [lease()] }]);
+    expect(killed).toEqual([PID]);
+  });
+
+  test("of a short lease enough is left for a turn that comes a second later", async () => {
+    const { renewal, turnAt } = renewalOn(away);
+    renewal.hold({ ...lease(), leaseSeconds: 5, since: 0, renewForMs: HOUR_MS });
+    renewal.spawned(lease(), PID);
+    await turnAt(3799);
+    expect(killed).toEqual([]);
+    await turnAt(3800);
+    expect(killed).toEqual([PID]);
+  });
+
+  test("a lease counts from its claim, however late the answer to the claim came", async () => {
+    const { turnAt } = renewalOn(away, -RENEW_AT);
+    await turnAt(GIVE_UP_AT - RENEW_AT - 1);
+    expect(killed).toEqual([]);
+    await turnAt(GIVE_UP_AT - RENEW_AT);
     expect(killed).toEqual([PID]);
   });
 

@@ -6,6 +6,8 @@ import { type FromThread, type HeldLease, leaseKey } from "./lease-protocol";
 const RENEW_AFTER = 1 / 3;
 /** Left of a lease when its work is stopped because the database does not answer. */
 const MARGIN = 1 / 6;
+/** It is more than the time between two turns, or the last one could come after the end. */
+const LEAST_MARGIN_MS = 1200;
 
 interface Tracked extends HeldLease {
   /** By the monotonic clock, counted from before the statement was sent: never later than the database's own end. */
@@ -21,6 +23,7 @@ interface Tracked extends HeldLease {
  */
 export class LeaseRenewal {
   private readonly leases = new Map<string, Tracked>();
+  private asking = false;
 
   constructor(
     private readonly db: Pick<Database, "run" | "orm">,
@@ -30,12 +33,11 @@ export class LeaseRenewal {
   ) {}
 
   hold(lease: HeldLease): void {
-    const now = this.now();
     this.leases.set(leaseKey(lease), {
       ...lease,
-      expiresAt: now + lease.leaseSeconds * 1000,
-      renewAt: now + lease.leaseSeconds * 1000 * RENEW_AFTER,
-      renewUntil: now + lease.renewForMs,
+      expiresAt: lease.since + lease.leaseSeconds * 1000,
+      renewAt: lease.since + lease.leaseSeconds * 1000 * RENEW_AFTER,
+      renewUntil: this.now() + lease.renewForMs,
       pids: new Set(),
     });
   }
@@ -57,9 +59,22 @@ export class LeaseRenewal {
     else this.killGroup(pid);
   }
 
-  /** One look at all leases; call it about once a second. */
+  /**
+   * One look at all leases; call it about once a second, also while the last turn still waits for the database: one that
+   * is silent instead of gone must not keep the work of lost leases alive.
+   */
   async turn(): Promise<void> {
     this.giveUpOverdue();
+    if (this.asking) return;
+    this.asking = true;
+    try {
+      await this.renewDue();
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  private async renewDue(): Promise<void> {
     const sentAt = this.now();
     const due = [...this.leases.values()].filter(({ renewAt, renewUntil }) => renewAt <= sentAt && sentAt < renewUntil);
     if (due.length === 0) return;
@@ -79,7 +94,7 @@ export class LeaseRenewal {
 
   private giveUpOverdue(): void {
     const now = this.now();
-    this.lose([...this.leases.values()].filter((one) => now >= one.expiresAt - one.leaseSeconds * 1000 * MARGIN));
+    this.lose([...this.leases.values()].filter((one) => now >= one.expiresAt - marginMs(one)));
   }
 
   private lose(lost: readonly Tracked[]): void {
@@ -88,5 +103,7 @@ export class LeaseRenewal {
     if (still.length > 0) this.tell({ type: "lost", leases: still.map(plain) });
   }
 }
+
+const marginMs = ({ leaseSeconds }: HeldLease): number => Math.max(LEAST_MARGIN_MS, leaseSeconds * 1000 * MARGIN);
 
 const plain = ({ jobId, leaseNo }: Lease): Lease => ({ jobId, leaseNo });

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { openDatabase } from "@/lib/db";
 import { killGroup } from "./kill-group";
-import type { LeaseThreadData, ToThread } from "./lease-protocol";
+import { type LeaseThreadData, processClock, type ToThread } from "./lease-protocol";
 import { LeaseRenewal } from "./lease-renewal";
 
 // A thread of its own with a connection of its own: neither a busy pool nor a handler that blocks the main thread's
@@ -21,23 +21,9 @@ const db = openDatabase({
   acquireTimeoutMs: ANSWER_MS,
   queryTimeoutMs: ANSWER_MS,
 });
-const renewal = new LeaseRenewal(
-  db,
-  () => performance.now(),
-  (message) => port.postMessage(message),
-  killGroup,
-);
+const renewal = new LeaseRenewal(db, processClock, (message) => port.postMessage(message), killGroup);
 
-const timer = setInterval(turn, TURN_MS);
-let turning = false;
-
-function turn(): void {
-  if (turning) return;
-  turning = true;
-  void renewal.turn().finally(() => {
-    turning = false;
-  });
-}
+const timer = setInterval(() => void renewal.turn(), TURN_MS);
 
 port.on("message", (message: ToThread) => {
   switch (message.type) {

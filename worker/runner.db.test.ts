@@ -3,12 +3,22 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { type Database, DatabaseError, type Statement } from "@/lib/db";
 import { defineJob, type JobHandler, loadCommandRegistry } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
-import { type ClaimedJob, cancelJob, getJob, listAttempts, rescueExpiredLeases } from "@/lib/queue";
+import {
+  type ClaimedJob,
+  cancelJob,
+  getJob,
+  listAttempts,
+  rescueExpiredLeases,
+  settleAttempts,
+  updateDefinition,
+} from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
+import { processClock } from "./lease-protocol";
 import type { LeaseEvent } from "./leases";
 import { Runner } from "./runner";
 import { Settler } from "./settler";
@@ -25,7 +35,11 @@ afterAll(async () => {
 
 const log = createLogger({ process: "worker", level: "silent", format: "json" });
 const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
-const { key } = await make.definition({ executor: "handler", killGraceSeconds: 60 });
+const { key, id: definitionId } = await make.definition({
+  executor: "handler",
+  killGraceSeconds: 60,
+  argSchema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: false },
+});
 
 /** Attempts under way, to be ended one by one; they do not listen to their signal. */
 let underWay: { attempt: number; stopped: () => boolean; end: () => void }[];
@@ -35,7 +49,7 @@ let runner: Runner;
 
 const handler: JobHandler = defineJob({
   key,
-  schema: z.object({}),
+  schema: z.looseObject({}),
   run: ({ attempt, signal }) =>
     new Promise((resolve) => {
       underWay.push({ attempt, stopped: () => signal.aborted, end: () => resolve({ attempt }) });
@@ -45,8 +59,12 @@ const handler: JobHandler = defineJob({
 beforeEach(() => {
   underWay = [];
   tell = new Map();
-  runner = new Runner({
-    db: make.worker,
+  runner = runnerOn(make.worker);
+});
+
+function runnerOn(db: Database): Runner {
+  return new Runner({
+    db,
     log,
     leases: {
       hold: ({ leaseNo }, onEvent) => void tell.set(leaseNo, onEvent),
@@ -66,10 +84,23 @@ beforeEach(() => {
     random: () => 0.5,
     onFree: () => undefined,
   });
-});
+}
 
-async function claimed(): Promise<ClaimedJob> {
-  const { id } = await make.job(scope, { definitionKey: key });
+/** The worker's database, of which the first start of an attempt fails: before or after it was stored. */
+function failingOnce(error: DatabaseError, { stored }: { readonly stored: boolean }): Database {
+  let failures = 1;
+  return {
+    ...make.worker,
+    run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
+      if (!statement.name.startsWith("start_attempts") || failures-- <= 0) return make.worker.run<R>(statement, values);
+      if (stored) await make.worker.run<R>(statement, values);
+      throw error;
+    },
+  };
+}
+
+async function claimed(payload: unknown = {}): Promise<ClaimedJob> {
+  const { id } = await make.job(scope, { definitionKey: key, payload });
   return claimAgain(id);
 }
 
@@ -89,13 +120,13 @@ const noNotice = () => undefined;
 describe("a runner", () => {
   test("LEASE-01 keeps count of a job that it claims again before it notices that the first lease is lost", async () => {
     const first = await claimed();
-    runner.take([first]);
+    runner.take([first], processClock());
     await waitFor(() => underWay.length === 1);
     await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
       first.jobId,
     ]);
     await rescueExpiredLeases(make.worker, { limit: 10, random: () => 0 });
-    runner.take([await claimAgain(first.jobId)]);
+    runner.take([await claimAgain(first.jobId)], processClock());
     await waitFor(() => underWay.length === 2);
     expect(runner.count).toBe(2);
 
@@ -115,7 +146,7 @@ describe("a runner", () => {
 
   test("LEASE-01 is done with an attempt at once when its lease is lost, and records nothing of it", async () => {
     const job = await claimed();
-    runner.take([job]);
+    runner.take([job], processClock());
     await waitFor(() => underWay.length === 1);
     tell.get(job.leaseNo)?.("lost");
     await waitFor(() => runner.count === 0);
@@ -129,7 +160,7 @@ describe("a runner", () => {
 
   test("tells an attempt that its job was canceled", async () => {
     const job = await claimed();
-    runner.take([job]);
+    runner.take([job], processClock());
     await waitFor(() => underWay.length === 1);
     await cancelJob(make.web, scope, job.jobId);
     runner.cancel([job.jobId]);
@@ -141,10 +172,10 @@ describe("a runner", () => {
 
   test("LEASE-10 that drains gives back what does not end in time, and what it still gets, unspent", async () => {
     const [long, late] = [await claimed(), await claimed()];
-    runner.take([long]);
+    runner.take([long], processClock());
     await waitFor(() => underWay.length === 1);
     const draining = runner.drain(50, noNotice);
-    runner.take([late]);
+    runner.take([late], processClock());
     await waitFor(() => underWay[0]?.stopped());
     underWay[0]?.end();
     await draining;
@@ -154,5 +185,51 @@ describe("a runner", () => {
       expect(await statuses(jobId)).toEqual(["released"]);
     }
     expect(underWay).toHaveLength(1);
+  });
+
+  test.each([{ stored: false }, { stored: true }])(
+    "LEASE-31 gives a job back unspent when the database fails at its start (stored: $stored)",
+    async ({ stored }) => {
+      const job = await claimed();
+      const error = new DatabaseError({ kind: "unavailable", connectionLost: true });
+      runner = runnerOn(failingOnce(error, { stored }));
+      runner.take([job], processClock());
+      await waitFor(() => runner.count === 0);
+      expect([await statusOf(job.jobId), await statuses(job.jobId)]).toEqual(["queued", ["released"]]);
+      expect((await getJob(make.web, scope, job.jobId))?.attemptCount).toBe(0);
+      expect(underWay).toEqual([]);
+      runner.take([await claimAgain(job.jobId)], processClock());
+      await waitFor(() => underWay.length === 1);
+      underWay[0]?.end();
+      await waitFor(() => runner.count === 0);
+      expect(await statuses(job.jobId)).toEqual(["released", "succeeded"]);
+    },
+  );
+
+  test("leaves a job to its lease when it fails to start for a reason that would come back", async () => {
+    const job = await claimed();
+    runner = runnerOn(failingOnce(new DatabaseError({ kind: "forbidden" }), { stored: false }));
+    runner.take([job], processClock());
+    await waitFor(() => runner.count === 0);
+    expect([await statusOf(job.jobId), underWay]).toEqual(["running", []]);
+    await settleAttempts(make.worker, [{ ...job, status: "released", retryInSeconds: 3600, spent: false }]);
+  });
+
+  test("PAYLOAD-15 runs a job under the version it was accepted with, and fails a payload that does not fit for good", async () => {
+    const waiting = await make.job(scope, { definitionKey: key, payload: { n: 1 } });
+    const spoilt = await make.job(scope, { definitionKey: key, payload: { n: 2 } });
+    await database.query('update app.jobs set payload = \'{"n": "two"}\' where id = $1', [spoilt.id]);
+    await updateDefinition(make.platform, scope.actor, {
+      id: definitionId,
+      patch: { argSchema: { type: "object", required: ["more"], properties: { more: { type: "string" } } } },
+    });
+    runner.take(await make.claim("the-runner"), processClock());
+    await waitFor(() => underWay.length === 1);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+    expect(await statusOf(waiting.id)).toBe("succeeded");
+    const failed = await getJob(make.web, scope, spoilt.id);
+    expect([failed?.status, failed?.errorType, failed?.attemptCount]).toEqual(["dead_letter", "validation", 1]);
+    expect(failed?.lastError).toContain("/n");
   });
 });

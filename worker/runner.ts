@@ -1,4 +1,4 @@
-import type { Database } from "@/lib/db";
+import { type Database, DatabaseError } from "@/lib/db";
 import type { Execution, StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import {
@@ -19,6 +19,8 @@ import { type RunTools, runAttempt, timeoutOf } from "./run-attempt";
 import type { Settler } from "./settler";
 
 const MOST_STARTS = 500;
+/** Failures of a database that is away or busy; any other would come back with the next worker. */
+const PASSES: ReadonlySet<DatabaseError["kind"]> = new Set(["unavailable", "retryable", "timeout"] as const);
 /** Time after timeout and grace in which an attempt's end is still being recorded. */
 const SETTLE_MS = 60_000;
 
@@ -61,8 +63,9 @@ export class Runner {
     return this.running.size;
   }
 
-  take(jobs: readonly ClaimedJob[]): void {
-    for (const job of jobs) void this.run(job);
+  /** Runs jobs whose leases count from `since`, by `processClock`. */
+  take(jobs: readonly ClaimedJob[], since: number): void {
+    for (const job of jobs) void this.run(job, since);
   }
 
   /** Stops the given jobs, as far as this worker runs them: somebody canceled them. */
@@ -94,14 +97,14 @@ export class Runner {
     if (!running.controller.signal.aborted) running.controller.abort(reason);
   }
 
-  private async run(job: ClaimedJob): Promise<void> {
+  private async run(job: ClaimedJob, since: number): Promise<void> {
     const { log, leases, onFree } = this.options;
     const running: Running = { job, controller: new AbortController(), pids: new Set() };
     this.running.add(running);
     const leaseSeconds = Math.max(1, Math.round((job.leaseExpiresAt.getTime() - job.claimedAt.getTime()) / 1000));
     const { maxTimeoutSeconds } = this.options.tools;
     const renewForMs = (maxTimeoutSeconds + leaseSeconds) * 1000 + SETTLE_MS;
-    leases.hold({ ...job, leaseSeconds, renewForMs }, (event) =>
+    leases.hold({ ...job, leaseSeconds, since, renewForMs }, (event) =>
       this.stop(running, event === "lost" ? "lease-lost" : "cancel"),
     );
     try {
@@ -117,22 +120,12 @@ export class Runner {
   }
 
   private async attempt(running: Running): Promise<void> {
-    const { job, controller } = running;
-    const { log, leases, settler, tools } = this.options;
+    const { job } = running;
+    const { log, settler } = this.options;
     if (this.draining) return void (await settler.add(released(job), job.laneNo));
-    const definition = await this.definitionOf(job);
-    const overMs = (timeoutOf(job, definition, tools.maxTimeoutSeconds) + definition.killGraceSeconds) * 1000;
-    leases.limit(job, overMs + SETTLE_MS);
-    const fields = {
-      job_id: job.jobId,
-      tenant_id: job.tenantId,
-      definition_key: definition.key,
-      attempt_no: job.leaseNo,
-    };
-    if (!(await this.starts.add(job)) || controller.signal.reason === "lease-lost") {
-      log.warn(fields, "the lease was lost before the attempt began");
-      return;
-    }
+    const definition = await this.begin(running).catch((error: unknown) => this.giveBack(job, error));
+    if (!definition) return;
+    const fields = fieldsOf(job, definition);
     log.debug(fields, "attempt started");
     const execution = await this.execute(running, definition);
     const end = this.endOf(job, definition, execution);
@@ -144,6 +137,25 @@ export class Runner {
     const ended = { ...fields, status: end.status, outcome: end.outcome, error_type: end.errorType };
     if (answer === "lost") log.warn(ended, "the lease was lost; the result was refused");
     else log.info(ended, "attempt ended");
+  }
+
+  /** Null when the lease was lost before the attempt began; nothing has happened then. */
+  private async begin({ job, controller }: Running): Promise<RunnableDefinition | null> {
+    const { log, leases, tools } = this.options;
+    const definition = await this.definitionOf(job);
+    const overMs = (timeoutOf(job, definition, tools.maxTimeoutSeconds) + definition.killGraceSeconds) * 1000;
+    leases.limit(job, overMs + SETTLE_MS);
+    if ((await this.starts.add(job)) && controller.signal.reason !== "lease-lost") return definition;
+    log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
+    return null;
+  }
+
+  /** Gives a job back that the database was not there to start, instead of letting its lease run out. */
+  private async giveBack(job: ClaimedJob, error: unknown): Promise<null> {
+    if (!(error instanceof DatabaseError && PASSES.has(error.kind))) throw error;
+    this.options.log.warn({ err: error, job_id: job.jobId }, "an attempt could not begin; its job is given back");
+    await this.options.settler.add(released(job), job.laneNo);
+    return null;
   }
 
   private async execute(running: Running, definition: RunnableDefinition): Promise<Execution> {
@@ -191,6 +203,13 @@ export class Runner {
     return loading;
   }
 }
+
+const fieldsOf = (job: ClaimedJob, { key }: RunnableDefinition) => ({
+  job_id: job.jobId,
+  tenant_id: job.tenantId,
+  definition_key: key,
+  attempt_no: job.leaseNo,
+});
 
 /** A job given back before it was started. */
 const released = ({ jobId, leaseNo, tenantId }: ClaimedJob): AttemptEnd => ({

@@ -64,7 +64,7 @@ export class WorkerService {
       random,
       free: () => env.concurrency - this.runner.count,
       served: () => this.current,
-      onClaimed: (jobs) => this.runner.take(jobs),
+      onClaimed: (jobs, since) => this.runner.take(jobs, since),
       onPolled: (polled) => this.polled(polled),
     });
   }

@@ -61,6 +61,28 @@ describe("LEASE-25 every connection cut, twenty times, while jobs flow", async (
   });
 });
 
+test("LEASE-11 a database that is silent about a lease: its run is stopped before the lease is over", async () => {
+  const stage = await openStage();
+  await stage.startScheduler();
+  await stage.startWorker();
+  const diary = stage.diaryFile("silent");
+  const jobId = await stage.act({ run_ms: 60_000, from_attempt: 2, then_ms: 100, diary });
+  await stage.running(jobId);
+  await waitFor(() => readDiary(diary).some(({ what }) => what === "tick"));
+  const pid = await waitFor(() => renewerOf(stage), { what: "the first renewal" });
+  process.kill(pid, "SIGSTOP");
+  const { leaseExpiresAt } = await stage.read(jobId);
+  try {
+    const job = await stage.settled(jobId);
+    expect([job.status, await stage.statuses(jobId)]).toEqual(["succeeded", ["worker_lost", "succeeded"]]);
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  expectOneAfterTheOther(diary);
+  const lastOfFirst = readDiary(diary).findLast(({ attempt }) => attempt === 1);
+  expect(lastOfFirst?.at).toBeLessThan(leaseExpiresAt?.getTime() ?? 0);
+});
+
 describe("LEASE-11 the database stopped at once under running jobs", async () => {
   const home = path.join(makeFolder(), "server");
   mkdirSync(home, { mode: 0o755 });
@@ -117,10 +139,7 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
     const job = await waitFor(() => stage.settled(jobId).catch(() => null), { withinMs: 30_000, what: "the end" });
     expect([job.status, job.attemptCount]).toEqual(["succeeded", 2]);
     expect(await stage.statuses(jobId)).toEqual(["worker_lost", "succeeded"]);
-    const lines = readDiary(diary);
-    const lastOfFirst = Math.max(...lines.filter(({ attempt }) => attempt === 1).map(({ at }) => at));
-    const firstOfSecond = Math.min(...lines.filter(({ attempt }) => attempt === 2).map(({ at }) => at));
-    expect(lastOfFirst).toBeLessThan(firstOfSecond);
+    expectOneAfterTheOther(diary);
     for (const { child, output } of processes) expect(child.exitCode, output()).toBeNull();
   });
 
@@ -134,6 +153,21 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
     server = await startEmbedded(options);
   });
 });
+
+/** Fails when the second attempt began while the first one still did something. */
+function expectOneAfterTheOther(diary: string): void {
+  const lines = readDiary(diary);
+  const timesOf = (wanted: number) => lines.filter(({ attempt }) => attempt === wanted).map(({ at }) => at);
+  expect(Math.max(...timesOf(1))).toBeLessThan(Math.min(...timesOf(2)));
+}
+
+/** The server's process that renews the leases of the one worker, once there is one. */
+async function renewerOf({ database }: Stage): Promise<number | undefined> {
+  const [renewer] = await database.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and application_name = 'leasehold leases'`,
+  );
+  return renewer?.pid;
+}
 
 /** Enqueues until `during` is over; returns the ids that the queue has acknowledged. */
 async function keepEnqueueing(stage: Stage, during: () => Promise<void>): Promise<string[]> {
