@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@/lib/db";
 import { appendLogs, type Lease, type LogChunk, notifyChanges, reportProgress } from "@/lib/queue";
 
@@ -5,6 +6,7 @@ const FLUSH_MS = 300;
 const CHUNK_CHARS = 32 * 1024;
 const MOST_WAITING = 2000;
 const LAST_FLUSH_MS = 5000;
+const LAST_FLUSH_AGAIN_MS = 200;
 
 type Line = Omit<LogChunk, "seq">;
 
@@ -30,6 +32,7 @@ export class AttemptOutputWriter {
   private bytes = 0;
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
+  private ending = false;
   private over = false;
 
   constructor(private readonly options: AttemptOutputOptions) {}
@@ -54,17 +57,24 @@ export class AttemptOutputWriter {
   /** Stores what is left; gives up after five seconds, since a result is worth more than its output. */
   async end(): Promise<void> {
     clearTimeout(this.timer);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, LAST_FLUSH_MS);
-    });
-    await Promise.race([this.flushing.then(() => this.flush()), late]);
-    clearTimeout(timer);
+    this.ending = true;
+    const late = new AbortController();
+    await Promise.race([this.flushRest(), delay(LAST_FLUSH_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    late.abort();
     this.over = true;
   }
 
+  private async flushRest(): Promise<void> {
+    await this.flushing;
+    for (;;) {
+      await this.flush();
+      if (this.over || (this.unsent.length === 0 && !this.progress)) return;
+      await delay(LAST_FLUSH_AGAIN_MS);
+    }
+  }
+
   private schedule(): void {
-    if (this.over) return;
+    if (this.ending) return;
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       this.flushing = this.flushing.then(() => this.flush());

@@ -1,0 +1,101 @@
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { type Database, DatabaseError, type Statement } from "@/lib/db";
+import { type ClaimedJob, getJob, readLogs, rescueExpiredLeases } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
+import { AttemptOutputWriter } from "./attempt-output";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+const scope = await make.tenant();
+afterAll(() => make.close());
+
+let job: ClaimedJob;
+let lost: number;
+beforeEach(async () => {
+  job = await make.runningJob(scope);
+  lost = 0;
+});
+
+function writer({ db = make.worker, mostBytes = 10_000 }: { db?: Database; mostBytes?: number } = {}) {
+  const onLost = () => {
+    lost += 1;
+  };
+  return new AttemptOutputWriter({ db, lease: job, laneNo: job.laneNo, mostBytes, onLost });
+}
+
+const stored = async () =>
+  ((await readLogs(make.web, scope, job.jobId))?.lines ?? []).map(({ stream, body }) => [stream, body]);
+
+/** A database whose next writes of output fail: after they were stored, so that only their answers are missing. */
+function losingAnswers(times: number): Database {
+  let left = times;
+  return {
+    ...make.worker,
+    run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
+      const rows = await make.worker.run<R>(statement, values);
+      if (!statement.name.startsWith("append_logs") || left-- <= 0) return rows;
+      throw new DatabaseError({ kind: "unavailable", connectionLost: true });
+    },
+  };
+}
+
+describe("live output of an attempt", () => {
+  test("is stored soon, in order, joined by stream, with the latest progress", async () => {
+    const output = writer();
+    output.write({ stream: "stdout", body: "one " });
+    output.write({ stream: "stdout", body: "two" });
+    output.write({ stream: "stderr", body: "three" });
+    output.write({ stream: "log", level: "info", body: "four" });
+    output.write({ stream: "log", level: "info", body: "five" });
+    for (let percent = 1; percent <= 40; percent += 1) output.report(percent, `at ${percent}`);
+    const began = performance.now();
+    await waitFor(async () => (await stored()).length > 0);
+    expect(performance.now() - began).toBeLessThan(700);
+    expect(await stored()).toEqual([
+      ["stdout", "one two"],
+      ["stderr", "three"],
+      ["log", "four"],
+      ["log", "five"],
+    ]);
+    await output.end();
+    expect((await getJob(make.web, scope, job.jobId))?.progress).toEqual({ percent: 40, message: "at 40" });
+  });
+
+  test("is cut where it is full, and says so once", async () => {
+    const output = writer({ mostBytes: 10 });
+    for (let n = 0; n < 5; n += 1) output.write({ stream: "stdout", body: "123456" });
+    await output.end();
+    expect(await stored()).toEqual([
+      ["stdout", "123456123456"],
+      ["log", "The live output of this attempt is full."],
+    ]);
+  });
+
+  test("is sent again when the answer to it was lost, also at the end, and stored once", async () => {
+    const output = writer({ db: losingAnswers(3) });
+    output.write({ stream: "stdout", body: "first" });
+    await waitFor(async () => (await stored()).length > 0);
+    output.write({ stream: "stdout", body: "last" });
+    output.report(50, null);
+    await output.end();
+    expect(await stored()).toEqual([
+      ["stdout", "first"],
+      ["stdout", "last"],
+    ]);
+    expect((await getJob(make.web, scope, job.jobId))?.progress?.percent).toBe(50);
+    expect(lost).toBe(0);
+  });
+
+  test("LEASE-01 of a lost lease is refused, and its attempt is told", async () => {
+    const output = writer();
+    await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
+      job.jobId,
+    ]);
+    await rescueExpiredLeases(make.worker, { limit: 10, random: () => 0 });
+    output.write({ stream: "stdout", body: "late" });
+    await output.end();
+    expect([await stored(), lost]).toEqual([[], 1]);
+  });
+});
