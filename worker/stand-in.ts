@@ -8,13 +8,24 @@ const BATCH = 500;
 
 /**
  * Does a leader's urgent work while no scheduler lives: makes due jobs claimable and takes expired leases back. Several
- * workers may do it at once; all of it is fenced or safe to do twice.
+ * workers may do it at once; all of it is fenced or safe to do twice. Never rejects: whoever stands in still claims.
  */
 export async function standInForLeader(
-  db: Database,
+  worker: Database,
   { leaderAgeSeconds, random, log }: { leaderAgeSeconds: number | null; random: () => number; log: Logger },
 ): Promise<void> {
   if (leaderAgeSeconds !== null && leaderAgeSeconds <= LEADER_GONE_SECONDS) return;
+  try {
+    await doLeadersWork(worker, { random, log });
+  } catch (error) {
+    log.warn({ err: error }, "standing in for the leader failed");
+  }
+}
+
+async function doLeadersWork(
+  db: Database,
+  { random, log }: { readonly random: () => number; readonly log: Logger },
+): Promise<void> {
   const promoted = await promoteDueJobs(db, { limit: BATCH });
   const rescued = await rescueExpiredLeases(db, { limit: BATCH, random });
   const expired = await expireJobs(db, { limit: BATCH });

@@ -1,0 +1,56 @@
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { DatabaseError } from "@/lib/db";
+import { createLogger } from "@/lib/observability/log";
+import { getJob } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { standInForLeader } from "./stand-in";
+
+const LATER_MS = 60_000;
+const database = await testDatabase();
+const make = makeFactory(database);
+const scope = await make.tenant();
+afterAll(() => make.close());
+
+let lines: string[];
+beforeEach(() => {
+  lines = [];
+});
+const log = createLogger({
+  process: "worker",
+  level: "warn",
+  format: "json",
+  stream: { write: (line: string) => void lines.push(line) },
+});
+const standIn = (leaderAgeSeconds: number | null, db = make.worker) =>
+  standInForLeader(db, { leaderAgeSeconds, random: () => 0, log });
+
+test.each([10.1, null])(
+  "a worker does the leader's urgent work when none lives (age %s), and else leaves it",
+  async (age) => {
+    const running = await make.runningJob(scope);
+    const due = await make.job(scope, { scheduledFor: new Date(Date.now() + LATER_MS / 2) });
+    const tooLate = await make.job(scope, {
+      scheduledFor: new Date(Date.now() + LATER_MS / 3),
+      expiresAt: new Date(Date.now() + LATER_MS / 2),
+    });
+    const look = async () => {
+      const [row] = await database.query("select ready from app.live_jobs where job_id = $1", [due.id]);
+      const jobs = await Promise.all([running.jobId, tooLate.id].map((id) => getJob(make.web, scope, id)));
+      return [row?.ready, ...jobs.map((job) => job?.status)];
+    };
+    await database.moveClock(LATER_MS);
+    await standIn(10);
+    expect(await look()).toEqual([false, "running", "queued"]);
+    await standIn(age);
+    expect(await look()).toEqual([true, "queued", "expired"]);
+    await database.moveClock(0);
+  },
+);
+
+test("a worker that fails as a stand-in says so and goes on claiming", async () => {
+  const refuse = () => Promise.reject(new DatabaseError({ kind: "other" }));
+  await standIn(null, { ...make.worker, run: refuse, transaction: refuse });
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain("standing in for the leader failed");
+});
