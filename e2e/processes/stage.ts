@@ -111,10 +111,13 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** A folder in which every user may write, gone after the test file. */
+/**
+ * A folder in which every user may write, and only the owner of a file may take it away: scripts that are copied below it
+ * are trusted. Gone after the test file.
+ */
 export function makeFolder(): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "leasehold processes ")));
-  chmodSync(folder, 0o777);
+  chmodSync(folder, 0o1777);
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
