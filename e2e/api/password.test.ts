@@ -39,7 +39,35 @@ test("PW-1 a wrong present password, a weak new one and the same one again are r
   expect(await refused({ current_password: "not the right one", new_password: NEXT })).toBe("/current_password");
   expect(await refused({ current_password: user.password, new_password: "short" })).toBe("/new_password");
   expect(await refused({ current_password: user.password, new_password: user.password })).toBe("/new_password");
+  expect(await refused({ current_password: user.password, new_password: "😀".repeat(6) })).toBe("/new_password");
+  expect(await refused({ current_password: user.password, new_password: "ﷺ".repeat(100) })).toBe("/new_password");
   expect((await web.call("GET", "/api/v1/me", { cookie })).status).toBe(200);
+});
+
+test("wrong present passwords are counted with wrong sign-ins", async () => {
+  const user = await person();
+  const cookie = await web.login(user);
+  const statuses: number[] = [];
+  for (let tries = 0; tries < 11; tries++) {
+    statuses.push((await change(cookie, { current_password: "not the right one", new_password: NEXT })).status);
+  }
+  expect(statuses).toEqual([...Array(10).fill(422), 429]);
+  const answer = await change(cookie, { current_password: user.password, new_password: NEXT });
+  expectProblem(answer, 429, "too-many-requests");
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+});
+
+test("of two changes at once one is made", async () => {
+  const user = await person();
+  const cookie = await web.login(user);
+  const passwords = [NEXT, `${NEXT} too`];
+  const answers = await Promise.all(
+    passwords.map((password) => change(cookie, { current_password: user.password, new_password: password })),
+  );
+  const made = answers.findIndex((answer) => answer.status === 200);
+  // The loser found its session ended when it came late, and another password when it came together with the winner.
+  expect([401, 422]).toContain(answers[1 - made]?.status);
+  await web.login({ ...user, password: passwords[made] ?? "" });
 });
 
 test("CS-1 a password is not changed by another site, nor with an API key", async () => {

@@ -8,9 +8,11 @@ const storedHash = statement("auth_stored_hash", "select password_hash from app.
   repeatable: true,
 });
 
+// Only over the hash that was checked: of two changes at once the second finds another one and is refused.
 const storeHash = statement(
   "auth_store_hash",
-  "update app.users set password_hash = $2, must_change_password = false, updated_at = app.now() where id = $1",
+  `update app.users set password_hash = $2, must_change_password = false, updated_at = app.now()
+   where id = $1 and password_hash = $3 returning id`,
 );
 
 const revokeAll = statement(
@@ -26,7 +28,7 @@ export interface PasswordChange {
 
 /**
  * Sets a new password after checking the present one, ends every session of the user and opens a new one, whose id it
- * answers. Null when the present password is wrong; nothing but a line in the audit is written then.
+ * answers. Null when the present password is wrong, or no longer the present one; nothing but a line in the audit is written then.
  * @throws RangeError when the new password is too short or too long
  */
 export async function changePassword(
@@ -35,7 +37,8 @@ export async function changePassword(
   client: LoginClient,
 ): Promise<string | null> {
   const [user] = await db.run<{ password_hash: string | null }>(storedHash, [change.userId]);
-  const matches = await verifyPassword(change.current, user?.password_hash ?? null);
+  const stored = user?.password_hash ?? null;
+  const matches = await verifyPassword(change.current, stored);
   const entry = {
     actorKind: "user" as const,
     actorId: change.userId,
@@ -45,13 +48,13 @@ export async function changePassword(
     ip: client.ip,
     userAgent: client.userAgent,
   };
-  if (!matches) {
-    await writeAudit(db, { ...entry, success: false });
-    return null;
-  }
-  const hash = await hashPassword(change.next);
+  const hash = matches ? await hashPassword(change.next) : null;
   return db.transaction(async (tx) => {
-    await tx.run(storeHash, [change.userId, hash]);
+    const changed = hash === null ? [] : await tx.run(storeHash, [change.userId, hash, stored]);
+    if (changed.length === 0) {
+      await writeAudit(tx, { ...entry, success: false });
+      return null;
+    }
     await tx.run(revokeAll, [change.userId]);
     await writeAudit(tx, { ...entry, success: true });
     return openSession(tx, change.userId, client);

@@ -32,6 +32,12 @@ export async function takeLoginTokens(db: Runner, email: string, ip: string | nu
   return Math.max(...waits);
 }
 
+/** Gives back what takeLoginTokens took, when the password was right. */
+export async function returnLoginTokens(db: Runner, email: string, ip: string | null): Promise<void> {
+  await returnToBucket(db, addressBucket(ip), LOGIN_ADDRESS);
+  await returnToBucket(db, accountBucket(email), LOGIN_ACCOUNT);
+}
+
 /**
  * Checks an email and password and opens a session. Null whatever was wrong: an unknown account, a disabled one and a
  * wrong password look and cost the same.
@@ -51,8 +57,7 @@ export async function login(
     return null;
   }
   const sessionId = await openSession(db, user.id, client);
-  await returnToBucket(db, addressBucket(client.ip), LOGIN_ADDRESS);
-  await returnToBucket(db, accountBucket(email), LOGIN_ACCOUNT);
+  await returnLoginTokens(db, email, client.ip);
   await recordLogin(db, client, { userId: user.id, success: true });
   return { userId: user.id, sessionId };
 }

@@ -29,10 +29,23 @@ export const me = z.object({
 });
 export type Me = z.infer<typeof me>;
 
+// Counted as the hash counts: characters, not UTF-16 units, and in the normal form that is hashed.
+const newPassword = z
+  .string()
+  .max(1024)
+  .refine(
+    (text) => {
+      const { length } = [...text.normalize("NFKC")];
+      return length >= LIMITS.passwordMin && length <= LIMITS.passwordMax;
+    },
+    { error: `must have ${LIMITS.passwordMin} to ${LIMITS.passwordMax} characters` },
+  )
+  .meta({ minLength: LIMITS.passwordMin, maxLength: LIMITS.passwordMax });
+
 /** Body of POST /api/v1/me/password. */
 export const passwordChange = z.strictObject({
   current_password: z.string().min(1).max(1024),
-  new_password: z.string().min(LIMITS.passwordMin).max(LIMITS.passwordMax),
+  new_password: newPassword,
 });
 export type PasswordChange = z.infer<typeof passwordChange>;
 

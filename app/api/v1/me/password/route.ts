@@ -3,31 +3,44 @@ import { Reply } from "@/lib/api/respond";
 import { signedInRoute } from "@/lib/api/route";
 import { changePassword } from "@/lib/auth/change-password";
 import { sessionCookie } from "@/lib/auth/cookies";
+import { returnLoginTokens, takeLoginTokens } from "@/lib/auth/login";
 import { SESSION_ABSOLUTE_SECONDS } from "@/lib/auth/session";
-import { accountBucket, LOGIN_ACCOUNT, returnToBucket, takeFromBucket } from "@/lib/auth/throttle";
 import { passwordChange, passwordChanged } from "@/lib/contract";
 
 export const dynamic = "force-dynamic";
 
 export const POST = signedInRoute({
   summary: "Change your password; every other session of yours ends",
+  sessionOnly: true,
   body: passwordChange,
   response: passwordChanged,
   handler: async ({ principal, runtime, info, body }) => {
     if (principal.kind !== "user") throw new HttpProblem("forbidden", { detail: "An API key has no password." });
-    const bucket = accountBucket(principal.user.email);
-    const wait = await takeFromBucket(runtime.auth, bucket, LOGIN_ACCOUNT);
-    if (wait > 0) throw new HttpProblem("too-many-requests", { headers: { "retry-after": String(wait) } });
-    if (body.new_password === body.current_password) throw refused("/new_password", "must be another one");
+    if (isSame(body.new_password, body.current_password)) throw refused("/new_password", "must be another one");
+    const { email } = principal.user;
+    const wait = await takeLoginTokens(runtime.auth, email, info.ip);
+    if (wait > 0) throw tooMany(wait);
     const change = { userId: principal.user.id, current: body.current_password, next: body.new_password };
     const client = { ip: info.ip, userAgent: info.userAgent, requestId: info.id };
     const sessionId = await changePassword(runtime.auth, change, client);
     if (sessionId === null) throw refused("/current_password", "is not your present password");
-    await returnToBucket(runtime.auth, bucket, LOGIN_ACCOUNT);
+    await returnLoginTokens(runtime.auth, email, info.ip);
     const cookie = sessionCookie(runtime.config.origin, sessionId, SESSION_ABSOLUTE_SECONDS);
     return new Reply({ changed: true as const }, { headers: { "set-cookie": cookie } });
   },
 });
+
+// In the form in which passwords are hashed, where two spellings are one password.
+function isSame(one: string, other: string): boolean {
+  return one.normalize("NFKC") === other.normalize("NFKC");
+}
+
+function tooMany(wait: number): HttpProblem {
+  return new HttpProblem("too-many-requests", {
+    detail: "Too many wrong passwords. Wait a little and try again.",
+    headers: { "retry-after": String(Math.ceil(wait)) },
+  });
+}
 
 function refused(pointer: string, detail: string): HttpProblem {
   return new HttpProblem("validation-failed", { errors: [{ pointer, code: "refused", detail }] });
