@@ -47,15 +47,16 @@ function operation({ path, method, declaration }: DocumentedRoute): Json {
     ...parametersOf(declaration.params, "path"),
     ...parametersOf(declaration.query, "query"),
     ...(hasTenant ? [TENANT_HEADER] : []),
-    ...(method === "POST" && declaration.access !== "open" ? [IDEMPOTENCY_HEADER] : []),
+    ...(method === "POST" && declaration.access.includes(":") ? [IDEMPOTENCY_HEADER] : []),
   ];
   return {
     operationId: operationId(method, path),
     summary: declaration.summary,
     ...(declaration.access === "open" ? { security: [] } : {}),
+    ...(declaration.sessionOnly ? { security: [{ session: [] }] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(declaration.body ? { requestBody: requestBody(declaration.body) } : {}),
-    responses: responses(declaration),
+    responses: responses(declaration, method),
     "x-permission": declaration.access,
   };
 }
@@ -88,13 +89,13 @@ function requestBody(schema: z.ZodType): Json {
   return { required: true, content: { "application/json": { schema: jsonSchema(schema, "input") } } };
 }
 
-function responses(declaration: RouteDeclaration): Json {
+function responses(declaration: RouteDeclaration, method: string): Json {
   const { response, status = 200, mediaType = "application/json", access } = declaration;
   const schema = response ? jsonSchema(response, "output") : {};
   const success = { description: "Done", headers: REQUEST_ID, content: { [mediaType]: { schema } } };
   const answers: Json = { [status]: success };
   if (status === 201) answers[200] = { ...success, description: "It exists already" };
-  for (const [code, description] of Object.entries(problemsOf(access))) {
+  for (const [code, description] of Object.entries(problemsOf(access, method))) {
     answers[code] = {
       description,
       headers: REQUEST_ID,
@@ -106,11 +107,11 @@ function responses(declaration: RouteDeclaration): Json {
 
 const REQUEST_ID = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
 
-function problemsOf(access: RouteAccess): Record<string, string> {
+function problemsOf(access: RouteAccess, method: string): Record<string, string> {
   const always = { 400: "Cannot be understood", 503: "The database does not answer; see Retry-After" };
   if (access === "open") return always;
   const signedIn = { ...always, 401: "No valid session or key", 403: "Not allowed", 404: "Not there, or not yours" };
-  if (access.endsWith(":read") || access === "signed-in") return signedIn;
+  if (access.endsWith(":read") || method === "GET") return signedIn;
   return { ...signedIn, 409: "Conflicts with the current state", 413: "Too large", 415: "Not JSON", 422: "Not valid" };
 }
 

@@ -18,6 +18,8 @@ const NOTHING = z.strictObject({});
 /** What every route says about itself; checks, documentation and tests all read it from here. */
 export interface RouteSpec<P, Q, B, R> {
   readonly summary: string;
+  /** Refused to API keys, whatever their scopes; the handler does it. */
+  readonly sessionOnly?: boolean;
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
   readonly body?: z.ZodType<B>;

@@ -15,6 +15,8 @@ export interface NextContext {
 export interface RouteDeclaration {
   readonly access: RouteAccess;
   readonly summary: string;
+  /** Refused to API keys, whatever their scopes. */
+  readonly sessionOnly?: boolean;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
