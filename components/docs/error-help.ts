@@ -1,0 +1,167 @@
+import type { ProblemCode } from "@/lib/contract";
+
+interface ErrorHelp {
+  readonly meaning: string;
+  readonly remedy: string;
+}
+
+/** What each error code means and what a client does about it. */
+export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
+  "bad-request": {
+    meaning: "The request could not be read as one of this API. The detail says which part.",
+    remedy: "Correct that part. Sent again unchanged, it is refused again.",
+  },
+  "malformed-json": {
+    meaning: "The body is not JSON in UTF-8. The detail names the character at which reading stopped.",
+    remedy: "Serialize the body with a JSON library instead of joining strings.",
+  },
+  "invalid-path": {
+    meaning: "A part of the path has the wrong form, for instance an id that is not a UUID.",
+    remedy: "Use the id as an answer gave it.",
+  },
+  "invalid-query": {
+    meaning: "A query parameter is unknown, repeated or has the wrong form; errors names it.",
+    remedy: "Correct its spelling or value. In times, write + as %2B.",
+  },
+  "invalid-cursor": {
+    meaning: "The cursor was made for another list, tenant or filter, or was cut short.",
+    remedy: "Begin again without a cursor, and keep the filters the same while paging.",
+  },
+  "invalid-idempotency-key": {
+    meaning: "The Idempotency-Key is empty, too long or has characters other than printable ASCII.",
+    remedy: "Send 1 to 255 printable ASCII characters, such as a UUID.",
+  },
+  "tenant-required": {
+    meaning: "The route works inside one tenant, and a session or a super admin's key belongs to none.",
+    remedy: "Name the tenant by id or slug in the X-Tenant-Id header.",
+  },
+  "ambiguous-credentials": {
+    meaning: "The request carries a session cookie and an Authorization header, so it is not clear who asks.",
+    remedy: "Send one of them.",
+  },
+  "credentials-in-url": {
+    meaning: "An API key stands in the URL, where logs and histories keep it. The attempt was recorded.",
+    remedy: "Take the key for exposed: have it replaced, and send the new one in the Authorization header.",
+  },
+  unauthenticated: {
+    meaning: "There is no session and no key, or the one that was sent has expired or was revoked.",
+    remedy: "Sign in again, or send a valid key as Authorization: Bearer lhk_live_…",
+  },
+  forbidden: {
+    meaning: "You are known, but your role in this tenant does not include the permission of this route.",
+    remedy: "Ask an administrator of the tenant for another role.",
+  },
+  "password-change-required": {
+    meaning: "You signed in with a one-time password, which opens nothing but its own change. API keys go on.",
+    remedy: "Choose a password at /account/password, or with POST /api/v1/me/password.",
+  },
+  "insufficient-scope": {
+    meaning: "The role of the key's creator would allow this, but the key's scopes do not.",
+    remedy: "Use a key that has the scope.",
+  },
+  "cross-site-request": {
+    meaning: "A request with a session cookie that changes something did not come from a page of this installation.",
+    remedy: "Call the API from other sites and programs with an API key, not with the cookie.",
+  },
+  "tenant-suspended": {
+    meaning: "The tenant has been suspended and takes no new jobs.",
+    remedy: "Ask the operator of the installation.",
+  },
+  "not-found": {
+    meaning: "It does not exist, or it belongs to another tenant: both are answered alike.",
+    remedy: "Check the id, the path and the tenant that the request names.",
+  },
+  "method-not-allowed": {
+    meaning: "The path exists, but does not take this method.",
+    remedy: "The Allow header of the answer names the methods it takes.",
+  },
+  "body-too-slow": {
+    meaning: "The body was announced but did not arrive in time.",
+    remedy: "Send it again at once. With an Idempotency-Key nothing happens twice.",
+  },
+  conflict: {
+    meaning: "Something else was changed first.",
+    remedy: "Read the present state, then decide whether to repeat.",
+  },
+  "state-conflict": {
+    meaning:
+      "The job is in a state that does not allow this: a succeeded one is not retried, an ended one not canceled.",
+    remedy: "Read the job, then decide. To run a succeeded job again, enqueue it anew.",
+  },
+  "dedupe-taken": {
+    meaning: "Another job holds the dedupe key, so this one cannot be put back into the queue.",
+    remedy: "Wait until that job has ended, or cancel it.",
+  },
+  "definition-exists": {
+    meaning: "A definition has this key already; keys are never used twice.",
+    remedy: "Choose another key, or change the definition that exists.",
+  },
+  "provider-exists": {
+    meaning: "The tenant has a provider with this name already.",
+    remedy: "Choose another name.",
+  },
+  "idempotency-in-flight": {
+    meaning: "A request with the same Idempotency-Key has not been answered yet.",
+    remedy: "Wait a moment and send the same request again; it then gets the answer of the first.",
+  },
+  "payload-too-large": {
+    meaning: "The payload is larger than 256 KiB of UTF-8.",
+    remedy: "Put large data into a file and let the job read it.",
+  },
+  "body-too-large": {
+    meaning: "The body is larger than this route takes. The detail names the limit.",
+    remedy: "Send less at once.",
+  },
+  "unsupported-media-type": {
+    meaning: "The body is not announced as JSON, or it is compressed.",
+    remedy: "Send Content-Type: application/json, uncompressed.",
+  },
+  "validation-failed": {
+    meaning: "The body was read, but some values do not fit. errors names each place by a JSON pointer.",
+    remedy: "Correct those values. Fields that do not exist are refused, too.",
+  },
+  "payload-invalid": {
+    meaning: "The payload does not fit the argument schema of its definition, or could not be stored exactly.",
+    remedy: "errors names each place. GET /api/v1/jobs/definitions gives the schema.",
+  },
+  "definition-unknown": {
+    meaning: "No definition has the key that the request names.",
+    remedy: "GET /api/v1/jobs/definitions lists those that exist.",
+  },
+  "definition-inactive": {
+    meaning: "The definition has been switched off and takes no new jobs.",
+    remedy: "A super admin can switch it on again.",
+  },
+  "queue-unknown": {
+    meaning: "There is no queue of this name.",
+    remedy: "Leave the queue out to use the one of the definition, or correct its name.",
+  },
+  "arg-schema-invalid": {
+    meaning: "The argument schema is not a JSON Schema that can be used here. errors names the place.",
+    remedy: "Correct that place of the schema.",
+  },
+  "provider-path-invalid": {
+    meaning: "The folder is not there, is not a folder, or lies outside the folders that may be registered.",
+    remedy: "Choose a folder below one of PROVIDER_ROOTS, and check that the server may read it.",
+  },
+  "idempotency-mismatch": {
+    meaning: "The Idempotency-Key was sent with another body within the last 24 hours.",
+    remedy: "Use a new key for a new request, and the same one only to repeat.",
+  },
+  "too-many-requests": {
+    meaning: "There were too many attempts within a short time.",
+    remedy: "Wait for as many seconds as Retry-After says, then try again.",
+  },
+  "too-many-streams": {
+    meaning: "As many live streams as a user may have are open.",
+    remedy: "Close one of them, for instance a browser tab, then connect again.",
+  },
+  "internal-error": {
+    meaning: "A fault of this installation, not of the request.",
+    remedy: "Quote the request_id to the operator; the log has the cause under it.",
+  },
+  unavailable: {
+    meaning: "The database does not answer at the moment.",
+    remedy: "Wait for Retry-After, then repeat. With an Idempotency-Key nothing happens twice.",
+  },
+};
