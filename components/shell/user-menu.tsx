@@ -1,6 +1,6 @@
 "use client";
 
-import { ChevronsUpDown, CircleUserRound, KeyRound, LogOut } from "lucide-react";
+import { BookOpen, ChevronsUpDown, CircleUserRound, KeyRound, LogOut } from "lucide-react";
 import { useTheme } from "next-themes";
 import { Menu, MenuCheck, MenuItem, MenuLabel, MenuSeparator } from "@/components/ui/menu";
 import { Plain } from "@/components/ui/plain";
@@ -61,6 +61,10 @@ export function UserMenu({ viewer }: { readonly viewer: ViewerInfo }) {
       <MenuItem onSelect={() => window.location.assign("/account/password")}>
         <KeyRound aria-hidden className="size-4 text-muted" />
         Change password
+      </MenuItem>
+      <MenuItem onSelect={() => window.location.assign("/docs/api")}>
+        <BookOpen aria-hidden className="size-4 text-muted" />
+        API reference
       </MenuItem>
       <MenuItem onSelect={leave}>
         <LogOut aria-hidden className="size-4 text-muted" />

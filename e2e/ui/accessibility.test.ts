@@ -42,6 +42,7 @@ const VIEWS: readonly View[] = [
   { name: "assets", path: "/t/acme/assets", ready: "text=No files yet" },
   { name: "workers", path: "/platform/workers", ready: "text=Live" },
   { name: "change password", path: "/account/password", ready: "text=Present password" },
+  { name: "API reference", path: "/docs/api", ready: "text=Authentication" },
   { name: "errors", path: "/docs/errors", ready: "text=Errors of the API" },
   { name: "one error", path: "/docs/errors/state-conflict", ready: "text=All errors" },
   { name: "no such page", path: "/nowhere", ready: "text=Nothing here" },

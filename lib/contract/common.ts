@@ -40,7 +40,8 @@ export function queryInteger(min: number, max: number) {
     .string()
     .regex(/^(?:0|[1-9][0-9]{0,9})$/, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
-    .pipe(z.number().int().min(min).max(max));
+    .pipe(z.number().int().min(min).max(max))
+    .meta({ type: "integer", minimum: min, maximum: max, pattern: undefined });
 }
 
 /** Query parameters that every list takes. */

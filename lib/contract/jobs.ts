@@ -130,7 +130,10 @@ const commaSeparated = z
 /** Query of GET /api/v1/jobs; `status` may be repeated or comma separated. */
 export const jobListQuery = z.strictObject({
   ...pageQuery,
-  status: commaSeparated.pipe(z.array(jobStatus).min(1).max(JOB_STATUSES.length)).optional(),
+  status: commaSeparated
+    .pipe(z.array(jobStatus).min(1).max(JOB_STATUSES.length))
+    .optional()
+    .meta({ description: `Repeated or separated by commas: ${JOB_STATUSES.join(", ")}` }),
   source: jobSource.optional(),
   queue: queueName.optional(),
   definition_key: definitionKey.optional(),

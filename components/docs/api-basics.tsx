@@ -1,0 +1,76 @@
+import type { ReactNode } from "react";
+import { Pre } from "./operation";
+
+const FIRST_CALL = `URL=https://leasehold.example.com
+KEY=lhk_live_…
+
+curl -sS "$URL/api/v1/me" -H "Authorization: Bearer $KEY"`;
+
+const PROBLEM = `{"type": "/docs/errors/validation-failed", "title": "The request is not valid", "status": 422,
+ "detail": "The request is not valid", "instance": "/api/v1/jobs", "code": "validation-failed", "request_id": "…",
+ "errors": [{"pointer": "/payload/a", "code": "nul-character", "detail": "U+0000 cannot be stored"}]}`;
+
+/** What holds for every operation: who asks, errors, lists, repeating. */
+export function ApiBasics() {
+  return (
+    <>
+      <Topic id="authentication" title="Authentication">
+        <p>
+          Send an API key as <C>Authorization: Bearer lhk_live_…</C>, never in the URL. A key does what its scopes and
+          its creator's present role both allow, and goes on while its creator has a one-time password to change. The
+          pages use a session cookie instead; with both, a request is refused.
+        </p>
+        <p>
+          The tenant is the key's own. With a session or a super admin's key, name it by id or slug in{" "}
+          <C>X-Tenant-Id</C>.
+        </p>
+        <Pre label="First call" text={FIRST_CALL} />
+      </Topic>
+      <Topic id="errors" title="Errors">
+        <p>
+          Errors are <C>application/problem+json</C>. The <C>code</C> is stable, texts are not; <C>type</C> is a page
+          that explains it. <Link href="/docs/errors">All error codes</Link>
+        </p>
+        <Pre label="An error answer" text={PROBLEM} />
+      </Topic>
+      <Topic id="pagination" title="Pagination">
+        <p>
+          Lists answer <C>data</C> and <C>pagination</C>, newest first. Take up to 200 rows with <C>limit</C> (50 unless
+          you say so), and go on with <C>cursor</C> set to <C>next_cursor</C> while <C>has_more</C> is true: nothing is
+          skipped or repeated while rows come and go. <C>offset</C> works up to 10,000, not together with a cursor.{" "}
+          <C>total</C> is exact to 10,000; beyond that <C>total_relation</C> is <C>gte</C>.
+        </p>
+      </Topic>
+      <Topic id="idempotency" title="Idempotency">
+        <p>
+          With an <C>Idempotency-Key</C> a POST is safe to repeat: for 24 hours the same key with the same body gets the
+          same answer, with <C>Idempotency-Replayed: true</C>. With another body it is refused. A request that failed is
+          not remembered.
+        </p>
+      </Topic>
+    </>
+  );
+}
+
+function Topic({ id, title, children }: { readonly id: string; readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section id={id} aria-labelledby={`${id}-title`} className="flex min-w-0 scroll-mt-4 flex-col gap-2">
+      <h2 id={`${id}-title`} className="font-semibold text-xl tracking-tight">
+        {title}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+function C({ children }: { readonly children: string }) {
+  return <code className="break-words rounded-sm bg-sunken px-1 font-mono text-sm">{children}</code>;
+}
+
+function Link({ href, children }: { readonly href: string; readonly children: string }) {
+  return (
+    <a href={href} className="font-medium text-accent underline">
+      {children}
+    </a>
+  );
+}
