@@ -1,0 +1,1 @@
+-- Queues' own settings, pauses and exact limits.

@@ -1,0 +1,1 @@
+-- Acts on many jobs, and what people make of dead letters.

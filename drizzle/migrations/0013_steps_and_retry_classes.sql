@@ -1,0 +1,1 @@
+-- Stored steps of an attempt, and retry policies by error class.
