@@ -64,7 +64,7 @@ async function main(): Promise<void> {
     await endTerm();
     await leadership.close();
   });
-  log.info({ version: VERSION, schedulerId: leaderId, healthPort: health.port }, "scheduler is ready");
+  log.info({ version: VERSION, scheduler_id: leaderId, health_port: health.port }, "scheduler is ready");
   announceReady({ port: health.port });
 }
 
