@@ -1,4 +1,4 @@
-import type { FieldLine, Operation } from "@/lib/api/reference";
+import type { FieldLine, Operation } from "@/lib/contract/reference";
 
 /** One operation: who may, what it takes, what it answers, and how to call it. */
 export function OperationPanel({ operation }: { readonly operation: Operation }) {

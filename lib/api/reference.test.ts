@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { DOCUMENTED_ROUTES } from "@/app/api/v1/openapi.json/documented-routes";
+import { type ApiDocument, operationsOf, typeText } from "@/lib/contract/reference";
 import { openApiDocument } from "./openapi";
-import { type ApiDocument, operationsOf, typeText } from "./reference";
 
 const operations = operationsOf(openApiDocument(DOCUMENTED_ROUTES, "1") as unknown as ApiDocument);
 const named = (id: string) => operations.find((operation) => operation.id === id);

@@ -4,7 +4,7 @@ import { ApiBasics } from "@/components/docs/api-basics";
 import { DocsPage } from "@/components/docs/docs-page";
 import { OperationPanel } from "@/components/docs/operation";
 import { openApiDocument } from "@/lib/api/openapi";
-import { type ApiDocument, type Operation, operationsOf } from "@/lib/api/reference";
+import { type ApiDocument, type Operation, operationsOf } from "@/lib/contract/reference";
 
 export const metadata: Metadata = { title: "API reference" };
 
