@@ -31,6 +31,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+          // A browser that does not answer at all says nothing about a page; whatever a page does wrong fails at once.
+          ...(name === "ui" ? { retry: { count: 1, condition: /^the browser did not answer/i } } : {}),
         },
       })),
     ],

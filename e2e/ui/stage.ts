@@ -54,9 +54,13 @@ export async function openStage({ worker = true } = {}) {
   const { browser, watch } = await openBrowser();
 
   const open = async (options: BrowserContextOptions = {}): Promise<SignedIn> => {
-    const context = await browser.newContext({ baseURL: web.url, viewport: { width: 1280, height: 860 }, ...options });
+    const shape = { baseURL: web.url, viewport: { width: 1280, height: 860 }, ...options };
+    const context = await answered(browser.newContext(shape), "a new context");
     context.setDefaultTimeout(STEP_MS);
-    const page = await context.newPage();
+    const close = context.close.bind(context);
+    // What a test is about has been seen by then, and the browser itself is ended with its file.
+    context.close = (reason) => answered(close(reason), "the end of a context").catch(() => undefined);
+    const page = await answered(context.newPage(), "a new page");
     watch(page);
     return { page, context };
   };
@@ -143,6 +147,15 @@ async function openBrowser() {
     });
   };
   return { browser, watch };
+}
+
+/** Playwright puts no limit on these steps of its own, so that one of them would use up a test's time without a word. */
+async function answered<T>(step: Promise<T>, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`The browser did not answer: ${what}`)), STEP_MS);
+  });
+  return Promise.race([step, late]).finally(() => clearTimeout(timer));
 }
 
 // Most tests are not about the login: theirs is one request, as the form would send it.
