@@ -10,6 +10,13 @@ export const jobQueues = app.table("job_queues", {
   isActive: boolean("is_active").notNull().default(true),
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  defaultPriority: integer("default_priority").notNull().default(100),
+  timeoutSeconds: integer("timeout_seconds"),
+  maxAttempts: integer("max_attempts"),
+  retryDelaySeconds: doublePrecision("retry_delay_seconds"),
+  retryMultiplier: doublePrecision("retry_multiplier"),
+  weight: doublePrecision("weight").notNull().default(1),
+  version: integer("version").notNull().default(1),
 });
 
 export const jobDefinitions = app.table("job_definitions", {

@@ -6,5 +6,6 @@ export * from "./figures";
 export * from "./inventory";
 export * from "./jobs";
 export * from "./lists";
+export * from "./pauses";
 export * from "./processes";
 export * from "./tenancy";

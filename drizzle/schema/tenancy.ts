@@ -11,6 +11,7 @@ export const tenants = app.table("tenants", {
   status: text("status").notNull().default("active"),
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  weight: doublePrecision("weight").notNull().default(1),
 });
 
 export const users = app.table("users", {

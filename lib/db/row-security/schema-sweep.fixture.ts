@@ -33,6 +33,7 @@ const SERVER_MADE_KEYS = new Set([
   "security_audit_pkey",
   "job_audit_pkey",
   "idempotency_keys_pkey",
+  "pauses_pkey",
 ]);
 
 const quoted = (names: Iterable<string>) => [...names].map((name) => `'${name}'`).join(", ");
