@@ -2,7 +2,7 @@
 const TEST = "\\.(test|fixture)\\.tsx?$";
 const SQL_LIBRARIES = "node_modules/(pg|drizzle-orm)/";
 const NEXT_AND_REACT = "node_modules/(next|next-auth|react|react-dom)/";
-const QUEUE_TYPES = "^lib/queue/(types|states)\\.ts$";
+const QUEUE_TYPES = "^lib/queue/(types|states|error-classes)\\.ts$";
 
 /** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
 const forbidden = [
@@ -16,7 +16,7 @@ const forbidden = [
   },
   {
     name: "policy-is-pure",
-    from: { path: "^lib/queue/(policy/|states\\.ts)", pathNot: TEST },
+    from: { path: "^lib/queue/(policy/|(states|error-classes)\\.ts)", pathNot: TEST },
     to: {
       path: `^(lib/db|drizzle|lib/queue/(sql|operations|queries))/|${SQL_LIBRARIES}|^(node:)?(fs|net|http|https|timers)`,
     },
@@ -31,7 +31,7 @@ const forbidden = [
   {
     name: "queue-via-index",
     from: { pathNot: "^lib/(queue|testing)/" },
-    to: { path: "^lib/queue/", pathNot: "^lib/queue/(index|types|states)\\.ts$" },
+    to: { path: "^lib/queue/", pathNot: "^lib/queue/(index|types|states|error-classes)\\.ts$" },
   },
   {
     name: "processes-are-headless",

@@ -12,6 +12,7 @@ import {
   resolveInside,
 } from "@/lib/execution";
 import {
+  attemptTimeout,
   type ClaimedJob,
   compileArgSchema,
   holdLease,
@@ -33,11 +34,6 @@ export interface RunTools {
 
 /** What an attempt hears of and is told by its worker. */
 export type AttemptHooks = Pick<RunContext, "signal" | "onOutput" | "onProgress" | "onLog" | "onSpawn">;
-
-/** Time limit of an attempt in seconds: the job's own over its definition's, within the installation's. */
-export function timeoutOf(job: ClaimedJob, definition: RunnableDefinition, maxTimeoutSeconds: number): number {
-  return Math.min(job.timeoutSeconds ?? definition.timeoutSeconds, maxTimeoutSeconds);
-}
 
 /** Runs one attempt under the version of its definition that the job was accepted with. Never rejects. */
 export async function runAttempt(
@@ -77,7 +73,7 @@ function contextOf(
     payload: job.payload,
     secrets: [],
     killGraceSeconds: definition.killGraceSeconds,
-    timeoutSeconds: timeoutOf(job, definition, tools.maxTimeoutSeconds),
+    timeoutSeconds: attemptTimeout(job, definition, tools.maxTimeoutSeconds),
     resolveProviderPath: (providerId, relative) => providerPath(tools, job.tenantId, { providerId, relative }),
   };
 }

@@ -3,6 +3,7 @@ import type { Execution, StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import {
   type AttemptEnd,
+  attemptTimeout,
   type ClaimedJob,
   decideEnd,
   type ExecutionEnd,
@@ -15,7 +16,7 @@ import { AttemptOutputWriter } from "./attempt-output";
 import { Batcher } from "./batcher";
 import { killGroup } from "./kill-group";
 import type { Leases } from "./leases";
-import { type RunTools, runAttempt, timeoutOf } from "./run-attempt";
+import { type RunTools, runAttempt } from "./run-attempt";
 import type { Settler } from "./settler";
 
 const MOST_STARTS = 500;
@@ -143,7 +144,7 @@ export class Runner {
   private async begin({ job, controller }: Running): Promise<RunnableDefinition | null> {
     const { log, leases, tools } = this.options;
     const definition = await this.definitionOf(job);
-    const overMs = (timeoutOf(job, definition, tools.maxTimeoutSeconds) + definition.killGraceSeconds) * 1000;
+    const overMs = (attemptTimeout(job, definition, tools.maxTimeoutSeconds) + definition.killGraceSeconds) * 1000;
     leases.limit(job, overMs + SETTLE_MS);
     if ((await this.starts.add(job)) && controller.signal.reason !== "lease-lost") return definition;
     log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");

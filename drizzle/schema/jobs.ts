@@ -73,6 +73,7 @@ export const liveJobs = app.table("live_jobs", {
   progressMessage: text("progress_message"),
   hasDedupeKey: boolean("has_dedupe_key").notNull().default(false),
   hasDependents: boolean("has_dependents").notNull().default(false),
+  timeouts: integer("timeouts").notNull().default(0),
 });
 
 export const jobAttempts = app.table(

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { type createJob, type JobListQuery, LIMITS, type LogQuery, type UpdateDefinition } from "@/lib/contract";
 import type { DefinitionPatch, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
+import { retryClassesIn } from "./retry-classes";
 
 /** The query of a job list in the queue's words. */
 export function jobFilter(query: JobListQuery): JobFilter {
@@ -79,6 +80,7 @@ export function definitionInput(body: UpdateDefinition): DefinitionPatch {
         maxDelaySeconds: retry.max_delay_seconds,
         jitter: retry.jitter,
       }),
+    retryClasses: body.retry_classes && retryClassesIn(body.retry_classes),
   });
 }
 

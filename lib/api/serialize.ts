@@ -13,6 +13,7 @@ const iso = (at: Date): string => at.toISOString();
 const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
 /** A job as lists show it. */
+import { retryClassesOut } from "./retry-classes";
 export function serializeJobRow(job: JobView): JobRow {
   return {
     id: job.id,
@@ -128,12 +129,13 @@ export function serializeDefinition(definition: DefinitionView): Definition {
     lease_seconds: definition.leaseSeconds,
     kill_grace_seconds: definition.killGraceSeconds,
     retry: {
-      strategy: definition.retry.strategy,
-      delay_seconds: definition.retry.delaySeconds,
-      multiplier: definition.retry.multiplier,
-      max_delay_seconds: definition.retry.maxDelaySeconds,
-      jitter: definition.retry.jitter,
+      strategy: definition.retry.strategy ?? null,
+      delay_seconds: definition.retry.delaySeconds ?? null,
+      multiplier: definition.retry.multiplier ?? null,
+      max_delay_seconds: definition.retry.maxDelaySeconds ?? null,
+      jitter: definition.retry.jitter ?? null,
     },
+    retry_classes: retryClassesOut(definition.retryClasses),
     dead_letter: definition.deadLetter,
     is_active: definition.isActive,
     version: definition.version,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { RETRY_CLASSES } from "@/lib/queue/error-classes";
 import { definitionKey, id, instant, jsonObject, queueName } from "./common";
 import { LIMITS } from "./limits";
 
@@ -6,13 +7,36 @@ export const EXECUTORS = ["command", "handler"] as const;
 export const executor = z.enum(EXECUTORS);
 export const RETRY_STRATEGIES = ["exponential", "linear", "fixed", "random", "none"] as const;
 
+/** What a definition says of retries; null = its queue, the class of the error, or the installation decides. */
 export const retryPolicy = z.object({
-  strategy: z.enum(RETRY_STRATEGIES),
-  delay_seconds: z.number(),
-  multiplier: z.number(),
-  max_delay_seconds: z.number(),
-  jitter: z.number(),
+  strategy: z.enum(RETRY_STRATEGIES).nullable(),
+  delay_seconds: z.number().nullable(),
+  multiplier: z.number().nullable(),
+  max_delay_seconds: z.number().nullable(),
+  jitter: z.number().nullable(),
 });
+
+const delaySeconds = z.number().min(0).max(LIMITS.retryDelaySecondsMax);
+const multiplier = z.number().min(1).max(LIMITS.retryMultiplierMax);
+const maxDelaySeconds = z.number().min(0).max(LIMITS.timeoutSecondsMax);
+
+const classPolicy = z.strictObject({
+  retryable: z.boolean().optional(),
+  delay_seconds: delaySeconds.optional(),
+  multiplier: multiplier.optional(),
+  max_delay_seconds: maxDelaySeconds.optional(),
+  /** Can lower the number of a job's attempts, never raise it. */
+  max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).optional(),
+});
+const timeoutPolicy = classPolicy.extend({ timeout_multiplier: multiplier.optional() });
+
+/** What a definition says for single classes of errors. */
+export const retryClasses = z
+  .strictObject(Object.fromEntries(RETRY_CLASSES.map((name) => [name, classPolicy])) as RetryClassShape)
+  .extend({ timeout: timeoutPolicy })
+  .partial();
+type RetryClassShape = Record<(typeof RETRY_CLASSES)[number], typeof classPolicy>;
+export type RetryClasses = z.infer<typeof retryClasses>;
 
 export const definition = z.object({
   id,
@@ -27,6 +51,7 @@ export const definition = z.object({
   lease_seconds: z.int(),
   kill_grace_seconds: z.int(),
   retry: retryPolicy,
+  retry_classes: retryClasses,
   dead_letter: z.boolean(),
   is_active: z.boolean(),
   version: z.int(),
@@ -37,11 +62,11 @@ export type Definition = z.infer<typeof definition>;
 export const definitionList = z.object({ data: z.array(definition) });
 
 const retryIn = z.strictObject({
-  strategy: z.enum(RETRY_STRATEGIES).optional(),
-  delay_seconds: z.number().min(0).max(LIMITS.retryDelaySecondsMax).optional(),
-  multiplier: z.number().min(1).max(LIMITS.retryMultiplierMax).optional(),
-  max_delay_seconds: z.number().min(0).max(LIMITS.timeoutSecondsMax).optional(),
-  jitter: z.number().min(0).max(1).optional(),
+  strategy: z.enum(RETRY_STRATEGIES).nullish(),
+  delay_seconds: delaySeconds.nullish(),
+  multiplier: multiplier.nullish(),
+  max_delay_seconds: maxDelaySeconds.nullish(),
+  jitter: z.number().min(0).max(1).nullish(),
 });
 
 const changeable = {
@@ -58,6 +83,8 @@ const changeable = {
   lease_seconds: z.int().min(5).max(3600).optional(),
   kill_grace_seconds: z.int().min(0).max(300).optional(),
   retry: retryIn.optional(),
+  /** Replaces what was said for all classes. */
+  retry_classes: retryClasses.optional(),
   dead_letter: z.boolean().optional(),
   is_active: z.boolean().optional(),
 };

@@ -1,5 +1,5 @@
 import { stoppedOutcome } from "./command/outcome";
-import { AttemptStoppedError, isRetryable, JobError, LeaseLostError } from "./errors";
+import { AttemptStoppedError, JobError, LeaseLostError } from "./errors";
 import { cleanMessage } from "./output/clean-result";
 import type { SecretForms } from "./output/secret-forms";
 import type { ErrorClass, Failure, Outcome } from "./types";
@@ -34,11 +34,16 @@ export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
 function describe(error: unknown): Omit<Failure, "kind" | "stack"> {
   if (error instanceof JobError) {
     const { errorType, message, retryable, retryAfterSeconds } = error;
-    return { errorType, message, retryable, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+    return {
+      errorType,
+      message,
+      ...(retryable === undefined ? {} : { retryable }),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    };
   }
   const errorType = classOf(error);
   const isPermanent = error instanceof Error && error.name === "DatabaseError" && isBadInput(error);
-  return { errorType, message: messageOf(error), retryable: isPermanent ? false : isRetryable(errorType) };
+  return { errorType, message: messageOf(error), ...(isPermanent ? { retryable: false } : {}) };
 }
 
 function classOf(error: unknown): ErrorClass {

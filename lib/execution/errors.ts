@@ -1,22 +1,9 @@
 import type { ErrorClass } from "./types";
 
-const NOT_RETRYABLE: ReadonlySet<ErrorClass> = new Set([
-  "validation",
-  "authentication",
-  "not_found",
-  "permission",
-  "invalid_input",
-  "command_not_allowed",
-]);
-
-/** Whether a failure of this class is worth another attempt when nobody says otherwise. */
-export function isRetryable(errorType: ErrorClass): boolean {
-  return !NOT_RETRYABLE.has(errorType);
-}
-
 export interface JobErrorOptions {
   readonly errorType?: ErrorClass;
-  readonly retryable?: boolean;
+  /** Whether another attempt is worth it; left out, the class decides. */
+  readonly retryable?: boolean | undefined;
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
 }
@@ -25,13 +12,13 @@ export interface JobErrorOptions {
 export class JobError extends Error {
   override readonly name: string = "JobError";
   readonly errorType: ErrorClass;
-  readonly retryable: boolean;
+  readonly retryable: boolean | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(message: string, options: JobErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.errorType = options.errorType ?? "unknown";
-    this.retryable = options.retryable ?? isRetryable(this.errorType);
+    this.retryable = options.retryable;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

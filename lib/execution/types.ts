@@ -1,21 +1,8 @@
 /** What the worker and an execution exchange. Types only. */
 
-/** Why an attempt failed; stored as `error_type`. */
-export type ErrorClass =
-  | "transient_network"
-  | "rate_limit"
-  | "temporary_resource"
-  | "timeout"
-  | "validation"
-  | "authentication"
-  | "not_found"
-  | "permission"
-  | "invalid_input"
-  | "internal"
-  | "database"
-  | "unknown"
-  | "command_not_allowed"
-  | "worker_lost";
+import type { ErrorClass } from "@/lib/queue/error-classes";
+
+export type { ErrorClass };
 
 /** Why a running attempt is told to stop; the `reason` of its abort signal. */
 export type StopReason = "timeout" | "cancel" | "lease-lost" | "shutdown";
@@ -24,7 +11,8 @@ export type Failure = {
   readonly kind: "failed";
   readonly errorType: ErrorClass;
   readonly message: string;
-  readonly retryable: boolean;
+  /** Said by who failed; left out, the class decides. */
+  readonly retryable?: boolean;
   readonly retryAfterSeconds?: number;
   /** In-process handlers only; redacted. */
   readonly stack?: string;

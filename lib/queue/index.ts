@@ -31,6 +31,7 @@ export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from
 export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";
 export { decideEnd, type ExecutionEnd } from "./policy/attempt-end";
 export { FairShare, type KnownLane, type LanePick } from "./policy/fairness";
+export { attemptTimeout } from "./policy/retry-policy";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
 export { getJob } from "./queries/get-job";
 export { listJobs } from "./queries/list-jobs";

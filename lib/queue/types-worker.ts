@@ -1,6 +1,6 @@
 /** Shapes that only workers and schedulers use. */
 import type { AttemptStatus, TerminalState } from "./states";
-import type { Executor, LogLevel, LogStream, RetryPolicy } from "./types";
+import type { Executor, LogLevel, LogStream, RetryClasses, RetrySettings } from "./types";
 
 /** One version of a definition, as an attempt runs under it. */
 export interface RunnableDefinition {
@@ -14,7 +14,8 @@ export interface RunnableDefinition {
   readonly maxAttempts: number;
   readonly leaseSeconds: number;
   readonly killGraceSeconds: number;
-  readonly retry: RetryPolicy;
+  readonly retry: RetrySettings;
+  readonly retryClasses: RetryClasses;
   readonly deadLetter: boolean;
 }
 
@@ -81,6 +82,8 @@ export interface ClaimedJob extends Lease {
   readonly priority: number;
   readonly runNo: number;
   readonly attemptsSpent: number;
+  /** Attempts of this run that ended at their time limit. */
+  readonly timeouts: number;
   readonly maxAttempts: number;
   readonly timeoutSeconds: number | null;
   readonly retryDelaySeconds: number | null;

@@ -1,4 +1,5 @@
 /** The shapes that the queue takes and gives. Client-safe: types only. */
+import type { ClassPolicy, RetryClass } from "./error-classes";
 import type { AttemptStatus, JobStatus } from "./states";
 
 export type JobSource = "manual" | "event" | "schedule" | "system";
@@ -200,6 +201,12 @@ export interface RetryPolicy {
   readonly jitter: number;
 }
 
+/** What one level says of a retry policy; null = the next level decides. */
+export type RetrySettings = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | null | undefined };
+
+/** What a definition says for classes of errors, over what it says in general. */
+export type RetryClasses = { readonly [K in RetryClass]?: Partial<ClassPolicy> };
+
 export type Executor = "command" | "handler";
 
 export interface DefinitionView {
@@ -214,7 +221,8 @@ export interface DefinitionView {
   readonly maxAttempts: number;
   readonly leaseSeconds: number;
   readonly killGraceSeconds: number;
-  readonly retry: RetryPolicy;
+  readonly retry: RetrySettings;
+  readonly retryClasses: RetryClasses;
   readonly deadLetter: boolean;
   readonly isActive: boolean;
   readonly version: number;
@@ -233,7 +241,9 @@ export interface DefinitionInput {
   readonly maxAttempts?: number;
   readonly leaseSeconds?: number;
   readonly killGraceSeconds?: number;
-  readonly retry?: Partial<RetryPolicy>;
+  readonly retry?: RetrySettings;
+  /** Replaces the overrides of all classes. */
+  readonly retryClasses?: RetryClasses;
   readonly deadLetter?: boolean;
   readonly isActive?: boolean;
 }

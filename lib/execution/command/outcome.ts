@@ -1,4 +1,3 @@
-import { isRetryable } from "../errors";
 import { cleanMessage, cleanResult } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
 import type { CommandSpec } from "../registry/schema";
@@ -29,8 +28,8 @@ export function stoppedOutcome(reason: StopReason, detail: string): Outcome {
   return reason === "lease-lost" ? { kind: "lease_lost" } : { kind: "released" };
 }
 
-export function failure(errorType: ErrorClass, message: string, retryable = isRetryable(errorType)): Failure {
-  return { kind: "failed", errorType, message, retryable };
+export function failure(errorType: ErrorClass, message: string, retryable?: boolean): Failure {
+  return { kind: "failed", errorType, message, ...(retryable === undefined ? {} : { retryable }) };
 }
 
 function howItEnded({ exitCode, signal }: ProcessResult): string {
@@ -44,10 +43,13 @@ function spawnFailure(code: string): Failure {
 }
 
 function failedExit({ process, spec, secrets, lastLine }: Ended): Failure {
-  const { errorType, retryable, message } = classify(process, spec);
+  const { errorType, retryable, retryAfterSeconds, message } = classify(process, spec);
   const text = [message, lastLine].filter(Boolean).join(": ");
-  return { ...failure(errorType, cleanMessage(text, secrets)), ...(retryable === undefined ? {} : { retryable }) };
+  const failed = failure(errorType, cleanMessage(text, secrets), retryable);
+  return retryAfterSeconds === undefined ? failed : { ...failed, retryAfterSeconds };
 }
+
+type ExitRule = Exclude<CommandSpec["exit_codes"][string], string>;
 
 function classify({ exitCode, signal }: ProcessResult, spec: CommandSpec) {
   if (signal)
@@ -55,13 +57,15 @@ function classify({ exitCode, signal }: ProcessResult, spec: CommandSpec) {
       errorType: signalClass(signal),
       message: `killed by ${signal}${signalHint(signal)}`,
       retryable: undefined,
+      retryAfterSeconds: undefined,
     };
   const mapped = spec.exit_codes[String(exitCode)];
-  const rule = typeof mapped === "string" ? { error: mapped, retryable: undefined, message: undefined } : mapped;
+  const rule: ExitRule | undefined = typeof mapped === "string" ? { error: mapped } : mapped;
   return {
     errorType: rule?.error ?? "unknown",
     message: rule?.message ?? `exit code ${exitCode}`,
     retryable: rule?.retryable,
+    retryAfterSeconds: rule?.retry_after_seconds,
   };
 }
 

@@ -63,10 +63,11 @@ export class HandlerCommands {
     if (outcome.kind === "succeeded") return outcome.result;
     if (outcome.kind === "lease_lost") throw new LeaseLostError();
     if (outcome.kind !== "failed") throw new AttemptStoppedError(outcome.kind);
-    const { message, errorType, retryable } = outcome;
+    const { message, errorType, retryable, retryAfterSeconds } = outcome;
     throw new CommandFailedError(message, {
       errorType,
       retryable,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
       exitCode: process?.exitCode,
       signal: process?.signal,
     });

@@ -1,20 +1,5 @@
 import { z } from "zod";
-import type { ErrorClass } from "../types";
-
-const ERROR_CLASSES = [
-  "transient_network",
-  "rate_limit",
-  "temporary_resource",
-  "timeout",
-  "validation",
-  "authentication",
-  "not_found",
-  "permission",
-  "invalid_input",
-  "internal",
-  "database",
-  "unknown",
-] as const satisfies readonly ErrorClass[];
+import { RETRY_CLASSES } from "@/lib/queue/error-classes";
 
 const common = {
   /** The payload property that the value comes from; the placeholder's own name when left out. */
@@ -58,10 +43,12 @@ const limitsSchema = z.strictObject({
 });
 
 const exitCodeSchema = z.union([
-  z.enum(ERROR_CLASSES),
+  z.enum(RETRY_CLASSES),
   z.strictObject({
-    error: z.enum(ERROR_CLASSES),
+    error: z.enum(RETRY_CLASSES),
     retryable: z.boolean().optional(),
+    /** The next attempt waits at least this long. */
+    retry_after_seconds: z.number().min(0).max(604_800).optional(),
     message: z.string().max(500).optional(),
   }),
 ]);

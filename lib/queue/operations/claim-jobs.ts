@@ -18,6 +18,7 @@ interface ClaimedRow {
   priority: number;
   run_no: number;
   attempts_spent: number;
+  timeouts: number;
   claimed_at: Date;
   lease_expires_at: Date;
   definition_id: string;
@@ -65,6 +66,7 @@ function toClaimedJob(row: ClaimedRow): ClaimedJob {
     priority: row.priority,
     runNo: row.run_no,
     attemptsSpent: row.attempts_spent,
+    timeouts: row.timeouts,
     claimedAt: row.claimed_at,
     leaseExpiresAt: row.lease_expires_at,
     definitionId: row.definition_id,

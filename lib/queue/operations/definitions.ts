@@ -1,6 +1,7 @@
 import type { Database, Runner } from "@/lib/db";
 import { QueueError } from "../errors";
 import { compileArgSchema } from "../policy/arg-schema";
+import { checkRetry } from "../policy/retry-settings";
 import {
   definitionByKeySql,
   definitionVersionSql,
@@ -12,7 +13,7 @@ import {
   queueByNameSql,
   updateDefinitionSql,
 } from "../sql/definitions";
-import type { Actor, DefinitionInput, DefinitionPatch, DefinitionView, RetryStrategy } from "../types";
+import type { Actor, DefinitionInput, DefinitionPatch, DefinitionView, RetryClasses, RetryStrategy } from "../types";
 import type { RunnableDefinition, Servable } from "../types-worker";
 
 export interface DefinitionRow {
@@ -28,11 +29,12 @@ export interface DefinitionRow {
   max_attempts: number;
   lease_seconds: number;
   kill_grace_seconds: number;
-  retry_strategy: RetryStrategy;
-  retry_delay_seconds: number;
-  retry_multiplier: number;
-  retry_max_delay_seconds: number;
-  retry_jitter: number;
+  retry_strategy: RetryStrategy | null;
+  retry_delay_seconds: number | null;
+  retry_multiplier: number | null;
+  retry_max_delay_seconds: number | null;
+  retry_jitter: number | null;
+  retry_classes: RetryClasses;
   dead_letter: boolean;
   is_active: boolean;
   version: number;
@@ -45,10 +47,11 @@ export async function listDefinitions(db: Runner): Promise<DefinitionView[]> {
   return (await db.run<DefinitionRow>(listDefinitionsSql)).map(toDefinitionView);
 }
 
-/** Adds a definition. @throws QueueError definition-exists, queue-unknown, schema-invalid */
+/** Adds a definition. @throws QueueError definition-exists, queue-unknown, schema-invalid, invalid-value */
 export async function createDefinition(db: Database, actor: Actor, input: DefinitionInput): Promise<DefinitionView> {
   const merged = merge(DEFAULTS, input);
   compileArgSchema(merged.argSchema);
+  checkRetry(input);
   return db.transaction(async (tx) => {
     const queueId = await queueIdOf(tx, merged.queue);
     const [row] = await tx.run<{ id: string }>(insertDefinitionSql, values(input.key, merged, queueId));
@@ -60,7 +63,7 @@ export async function createDefinition(db: Database, actor: Actor, input: Defini
 
 /**
  * Changes a definition under a new version. Jobs that wait keep the version that they were accepted with.
- * @throws QueueError not-found, queue-unknown, schema-invalid
+ * @throws QueueError not-found, queue-unknown, schema-invalid, invalid-value
  */
 export async function updateDefinition(
   db: Database,
@@ -68,6 +71,7 @@ export async function updateDefinition(
   { id, patch }: { readonly id: string; readonly patch: DefinitionPatch },
 ): Promise<DefinitionView> {
   if (patch.argSchema) compileArgSchema(patch.argSchema);
+  checkRetry(patch);
   return db.transaction(async (tx) => {
     const current = await definitionById(tx, id);
     const merged = merge(current, patch);
@@ -98,6 +102,7 @@ export async function loadDefinitionVersion(
     leaseSeconds: row.lease_seconds,
     killGraceSeconds: row.kill_grace_seconds,
     retry: retryOf(row),
+    retryClasses: row.retry_classes,
     deadLetter: row.dead_letter,
   };
 }
@@ -157,7 +162,8 @@ const DEFAULTS: Settings = {
   maxAttempts: 3,
   leaseSeconds: 30,
   killGraceSeconds: 5,
-  retry: { strategy: "exponential", delaySeconds: 10, multiplier: 2, maxDelaySeconds: 3600, jitter: 0.2 },
+  retry: { strategy: null, delaySeconds: null, multiplier: null, maxDelaySeconds: null, jitter: null },
+  retryClasses: {},
   deadLetter: true,
   isActive: true,
 };
@@ -194,6 +200,7 @@ function values(key: string, settings: Settings, queueId: number): unknown[] {
     retry.multiplier,
     retry.maxDelaySeconds,
     retry.jitter,
+    JSON.stringify(settings.retryClasses),
     settings.deadLetter,
     settings.isActive,
   ];
@@ -223,6 +230,7 @@ function toDefinitionView(row: DefinitionRow): DefinitionView {
     leaseSeconds: row.lease_seconds,
     killGraceSeconds: row.kill_grace_seconds,
     retry: retryOf(row),
+    retryClasses: row.retry_classes,
     deadLetter: row.dead_letter,
     isActive: row.is_active,
     version: row.version,

@@ -1,7 +1,8 @@
 import type { Database, Transaction } from "@/lib/db";
 import { decideAfterLostLease, type Random } from "../policy/retry";
+import { generalPolicy } from "../policy/retry-policy";
 import { expiredLeasesSql, lockExpiredSql } from "../sql/rescue";
-import type { RetryStrategy } from "../types";
+import type { RetryClasses, RetryStrategy } from "../types";
 import type { AttemptEnd } from "../types-worker";
 import { leaseArrays } from "./claim-jobs";
 import { settleAttempts } from "./settle-attempts";
@@ -17,11 +18,14 @@ interface ExpiredRow {
   reclaims: number;
   cancel_requested: boolean;
   max_attempts: number;
-  retry_delay_seconds: number;
-  retry_multiplier: number;
-  retry_strategy: RetryStrategy;
-  retry_max_delay_seconds: number;
-  retry_jitter: number;
+  job_retry_delay_seconds: number | null;
+  job_retry_multiplier: number | null;
+  retry_delay_seconds: number | null;
+  retry_multiplier: number | null;
+  retry_strategy: RetryStrategy | null;
+  retry_max_delay_seconds: number | null;
+  retry_jitter: number | null;
+  retry_classes: RetryClasses;
   dead_letter: boolean;
 }
 
@@ -80,13 +84,19 @@ function toEnd(row: ExpiredRow, random: Random): AttemptEnd {
       reclaims: row.reclaims,
       deadLetter: row.dead_letter,
     },
-    {
-      strategy: row.retry_strategy,
-      delaySeconds: row.retry_delay_seconds,
-      multiplier: row.retry_multiplier,
-      maxDelaySeconds: row.retry_max_delay_seconds,
-      jitter: row.retry_jitter,
-    },
+    generalPolicy({
+      job: { retryDelaySeconds: row.job_retry_delay_seconds, retryMultiplier: row.job_retry_multiplier },
+      definition: {
+        retry: {
+          strategy: row.retry_strategy,
+          delaySeconds: row.retry_delay_seconds,
+          multiplier: row.retry_multiplier,
+          maxDelaySeconds: row.retry_max_delay_seconds,
+          jitter: row.retry_jitter,
+        },
+        retryClasses: row.retry_classes,
+      },
+    }),
     random,
   );
   return decision.outcome === "retry"

@@ -13,6 +13,7 @@ const claimed: ClaimedJob = {
   priority: 100,
   runNo: 1,
   attemptsSpent: 1,
+  timeouts: 0,
   maxAttempts: 3,
   timeoutSeconds: null,
   retryDelaySeconds: 7,
@@ -33,6 +34,7 @@ const definition: RunnableDefinition = {
   leaseSeconds: 30,
   killGraceSeconds: 5,
   retry: { strategy: "exponential", delaySeconds: 10, multiplier: 2, maxDelaySeconds: 3600, jitter: 0 },
+  retryClasses: {},
   deadLetter: true,
 };
 const end = (execution: ExecutionEnd) => decideEnd({ claimed, definition, execution }, () => 0.5);
@@ -62,4 +64,29 @@ test("an error's text begins with its message, in one line, and then says where 
 
 test("every end names the lease that it was run under", () => {
   expect(end({ kind: "succeeded", result: 1 })).toMatchObject({ jobId: "j", leaseNo: 4, tenantId: "t", result: 1 });
+});
+
+test("A-07 a class ends a run before its own attempts are used up, and never lets it have more", () => {
+  const roomy = { ...claimed, maxAttempts: 10 };
+  const after = (attemptsSpent: number, errorType: string, maxAttempts = roomy.maxAttempts) =>
+    decideEnd(
+      {
+        claimed: { ...roomy, attemptsSpent, maxAttempts },
+        definition,
+        execution: { kind: "failed", errorType, message: "no" },
+      },
+      () => 0.5,
+    );
+  expect(after(1, "unknown").outcome).toBeUndefined();
+  expect(after(2, "unknown").outcome).toBe("dead_letter");
+  expect(after(2, "transient_network").outcome).toBeUndefined();
+  expect(after(2, "transient_network", 3).outcome).toBe("dead_letter");
+});
+
+test("A-07 an error that is not worth another attempt makes a dead letter at once; whoever failed has the last word", () => {
+  const of = (errorType: string, retryable?: boolean) =>
+    end({ kind: "failed", errorType, message: "no", ...(retryable === undefined ? {} : { retryable }) }).outcome;
+  const never = ["validation", "authentication", "not_found", "permission", "invalid_input", "command_not_allowed"];
+  expect(never.map((name) => of(name))).toEqual(never.map(() => "dead_letter"));
+  expect([of("unknown", false), of("not_found", true)]).toEqual(["dead_letter", undefined]);
 });

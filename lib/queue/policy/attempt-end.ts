@@ -1,6 +1,7 @@
-import type { RetryPolicy } from "../types";
+import type { RetryPolicy, RetrySettings } from "../types";
 import type { AttemptEnd, AttemptOutput, ClaimedJob, RunnableDefinition } from "../types-worker";
 import { decideRetry, type Random } from "./retry";
+import { policyFor } from "./retry-policy";
 
 /** How an execution ended, as far as the policy looks at it. */
 export type ExecutionEnd =
@@ -9,7 +10,8 @@ export type ExecutionEnd =
       readonly kind: "failed";
       readonly errorType: string;
       readonly message: string;
-      readonly retryable: boolean;
+      /** Said by who failed; left out, the class decides. */
+      readonly retryable?: boolean;
       readonly retryAfterSeconds?: number;
       readonly stack?: string;
     }
@@ -17,27 +19,19 @@ export type ExecutionEnd =
   | { readonly kind: "canceled" }
   | { readonly kind: "released" };
 
-/** The retry policy of one job: what the job says, over what its definition says. */
-export function retryPolicyOf(
-  job: Pick<ClaimedJob, "retryDelaySeconds" | "retryMultiplier">,
-  definition: Pick<RunnableDefinition, "retry">,
-): RetryPolicy {
-  return {
-    ...definition.retry,
-    delaySeconds: job.retryDelaySeconds ?? definition.retry.delaySeconds,
-    multiplier: job.retryMultiplier ?? definition.retry.multiplier,
-  };
-}
-
 interface Ended {
   readonly claimed: ClaimedJob;
   readonly definition: RunnableDefinition;
   readonly execution: ExecutionEnd;
   readonly output?: AttemptOutput | undefined;
+  /** What the job's queue and the installation say about retries. */
+  readonly queue?: RetrySettings | undefined;
+  readonly environment?: RetryPolicy | undefined;
 }
 
 /** Decides what an ended execution means for its job: the run ends, or the job waits for another attempt. */
-export function decideEnd({ claimed, definition, execution, output }: Ended, random: Random): AttemptEnd {
+export function decideEnd(ended: Ended, random: Random): AttemptEnd {
+  const { claimed, execution, output } = ended;
   const lease = { jobId: claimed.jobId, leaseNo: claimed.leaseNo, tenantId: claimed.tenantId };
   const base = output === undefined ? lease : { ...lease, output };
   switch (execution.kind) {
@@ -51,7 +45,7 @@ export function decideEnd({ claimed, definition, execution, output }: Ended, ran
       return {
         ...base,
         status: "timeout",
-        ...afterFailure({ claimed, definition }, { retryable: true }, random),
+        ...afterFailure(ended, { errorType: "timeout" }, random),
         errorType: "timeout",
         errorText: execution.message,
       };
@@ -59,7 +53,7 @@ export function decideEnd({ claimed, definition, execution, output }: Ended, ran
       return {
         ...base,
         status: "failed",
-        ...afterFailure({ claimed, definition }, execution, random),
+        ...afterFailure(ended, execution, random),
         errorType: execution.errorType,
         errorText: textOf(execution),
       };
@@ -73,19 +67,20 @@ function textOf({ message, stack }: { readonly message: string; readonly stack?:
 }
 
 function afterFailure(
-  { claimed, definition }: Pick<Ended, "claimed" | "definition">,
-  failure: { readonly retryable: boolean; readonly retryAfterSeconds?: number },
+  { claimed, definition, queue, environment }: Ended,
+  failure: { readonly errorType: string; readonly retryable?: boolean; readonly retryAfterSeconds?: number },
   random: Random,
 ): Pick<AttemptEnd, "spent" | "outcome" | "retryInSeconds"> {
+  const policy = policyFor(failure.errorType, { job: claimed, definition, queue, environment });
   const decision = decideRetry(
     {
       attemptsSpent: claimed.attemptsSpent + 1,
-      maxAttempts: claimed.maxAttempts,
-      retryable: failure.retryable,
+      maxAttempts: Math.min(claimed.maxAttempts, policy.maxAttempts ?? claimed.maxAttempts),
+      retryable: failure.retryable ?? policy.retryable,
       deadLetter: definition.deadLetter,
       ...(failure.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: failure.retryAfterSeconds }),
     },
-    retryPolicyOf(claimed, definition),
+    policy,
     random,
   );
   return decision.outcome === "retry"

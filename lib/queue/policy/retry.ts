@@ -24,7 +24,8 @@ export function decideRetry(failed: FailedAttempt, policy: RetryPolicy, random: 
   if (!failed.retryable || policy.strategy === "none") return { outcome: end, reason: "not-retryable" };
   if (failed.attemptsSpent >= failed.maxAttempts) return { outcome: end, reason: "attempts-exhausted" };
   const backoff = backoffSeconds(failed.attemptsSpent, policy, random);
-  const asked = Math.min(Math.max(failed.retryAfterSeconds ?? 0, 0), policy.maxDelaySeconds);
+  // A caller may have computed it from what the other side sent; NaN is no number of seconds.
+  const asked = Math.min(Math.max(failed.retryAfterSeconds || 0, 0), policy.maxDelaySeconds);
   return { outcome: "retry", delaySeconds: Math.max(backoff, asked) };
 }
 

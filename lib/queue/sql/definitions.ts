@@ -2,7 +2,7 @@ import { statement } from "@/lib/db";
 
 const COLUMNS = `d.id, d.key, d.description, d.executor, d.command_key, q.name as queue, d.queue_id, d.arg_schema,
   d.timeout_seconds, d.max_attempts, d.lease_seconds, d.kill_grace_seconds, d.retry_strategy, d.retry_delay_seconds,
-  d.retry_multiplier, d.retry_max_delay_seconds, d.retry_jitter, d.dead_letter, d.is_active, d.version, d.created_at,
+  d.retry_multiplier, d.retry_max_delay_seconds, d.retry_jitter, d.retry_classes, d.dead_letter, d.is_active, d.version, d.created_at,
   d.updated_at`;
 const FROM = "from app.job_definitions d join app.job_queues q on q.id = d.queue_id";
 
@@ -32,8 +32,8 @@ export const insertDefinitionSql = statement(
   "insert_definition",
   `insert into app.job_definitions (key, description, executor, command_key, queue_id, arg_schema, timeout_seconds,
      max_attempts, lease_seconds, kill_grace_seconds, retry_strategy, retry_delay_seconds, retry_multiplier,
-     retry_max_delay_seconds, retry_jitter, dead_letter, is_active)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+     retry_max_delay_seconds, retry_jitter, retry_classes, dead_letter, is_active)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
    on conflict (key) do nothing returning id`,
 );
 
@@ -42,7 +42,7 @@ export const updateDefinitionSql = statement(
   `update app.job_definitions set description = $2, executor = $3, command_key = $4, queue_id = $5, arg_schema = $6,
      timeout_seconds = $7, max_attempts = $8, lease_seconds = $9, kill_grace_seconds = $10, retry_strategy = $11,
      retry_delay_seconds = $12, retry_multiplier = $13, retry_max_delay_seconds = $14, retry_jitter = $15,
-     dead_letter = $16, is_active = $17, version = version + 1, updated_at = app.now()
+     retry_classes = $16, dead_letter = $17, is_active = $18, version = version + 1, updated_at = app.now()
    where key = $1 returning id`,
 );
 
@@ -51,10 +51,10 @@ export const keepDefinitionVersionSql = statement(
   "keep_definition_version",
   `insert into app.job_definition_versions (definition_id, version, executor, command_key, arg_schema, timeout_seconds,
      max_attempts, lease_seconds, kill_grace_seconds, retry_strategy, retry_delay_seconds, retry_multiplier,
-     retry_max_delay_seconds, retry_jitter, dead_letter, created_by)
+     retry_max_delay_seconds, retry_jitter, retry_classes, dead_letter, created_by)
    select id, version, executor, command_key, arg_schema, timeout_seconds, max_attempts, lease_seconds,
      kill_grace_seconds, retry_strategy, retry_delay_seconds, retry_multiplier, retry_max_delay_seconds, retry_jitter,
-     dead_letter, $2 from app.job_definitions where id = $1`,
+     retry_classes, dead_letter, $2 from app.job_definitions where id = $1`,
 );
 
 export const definitionVersionSql = statement(

@@ -12,9 +12,8 @@ export const expiredLeasesSql = statement(
   "expired_leases",
   `select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.claimed_by_worker, r.attempt_started_at is not null as started,
      r.attempts_spent, r.reclaims, r.cancel_requested_at is not null as cancel_requested, j.max_attempts,
-     coalesce(j.retry_delay_seconds, v.retry_delay_seconds) as retry_delay_seconds,
-     coalesce(j.retry_multiplier, v.retry_multiplier) as retry_multiplier, v.retry_strategy, v.retry_max_delay_seconds,
-     v.retry_jitter, v.dead_letter
+     j.retry_delay_seconds as job_retry_delay_seconds, j.retry_multiplier as job_retry_multiplier, v.retry_delay_seconds,
+     v.retry_multiplier, v.retry_strategy, v.retry_max_delay_seconds, v.retry_jitter, v.retry_classes, v.dead_letter
    from app.live_jobs r
    cross join lateral (select definition_id, definition_version, max_attempts, retry_delay_seconds, retry_multiplier
      from app.jobs where id = r.job_id offset 0) j

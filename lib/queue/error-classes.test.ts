@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { CLASS_POLICIES, type ClassPolicy, errorClassOf, RETRY_CLASSES } from "./error-classes";
+
+function documented(): Record<string, ClassPolicy> {
+  const text = readFileSync("docs/retries.md", "utf8");
+  const rows = [...text.matchAll(/^\| `([a-z_]+)` \| (yes|no) \|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([^|\n]*)\|$/gm)];
+  const figure = (name: keyof ClassPolicy, cell = "") => (/\d/.test(cell) ? { [name]: Number(cell) } : {});
+  return Object.fromEntries(
+    rows.map(([, name, again, first, factor, longest, attempts, cause]) => [
+      name,
+      {
+        retryable: again === "yes",
+        ...figure("delaySeconds", first),
+        ...figure("multiplier", factor),
+        ...figure("maxDelaySeconds", longest),
+        ...figure("maxAttempts", attempts),
+        ...figure("timeoutMultiplier", /limit ([\d.]+) times/.exec(cause ?? "")?.[1]),
+      },
+    ]),
+  );
+}
+
+test("A-07 docs/retries.md has every class, with the policy that is built in", () => {
+  expect(documented()).toEqual(CLASS_POLICIES);
+});
+
+test("A-07 the classes that a definition may change are all but the two that are not the work's own", () => {
+  expect([...RETRY_CLASSES, "command_not_allowed", "worker_lost"].toSorted()).toEqual(
+    Object.keys(CLASS_POLICIES).toSorted(),
+  );
+});
+
+test("a name that is no class counts as unknown, also one that every object has", () => {
+  expect(["oops", "toString", "__proto__", ""].map(errorClassOf)).toEqual(Array(4).fill("unknown"));
+  expect(errorClassOf("rate_limit")).toBe("rate_limit");
+});

@@ -1,0 +1,60 @@
+/**
+ * The classes of errors, and how each is tried again where neither job, definition nor queue says otherwise.
+ * Client-safe. The table of docs/retries.md is this one.
+ */
+export const RETRY_CLASSES = [
+  "transient_network",
+  "rate_limit",
+  "temporary_resource",
+  "timeout",
+  "database",
+  "internal",
+  "unknown",
+  "validation",
+  "authentication",
+  "not_found",
+  "permission",
+  "invalid_input",
+] as const;
+
+/** A class whose policy a definition may change. */
+export type RetryClass = (typeof RETRY_CLASSES)[number];
+
+/** Why an attempt failed; stored as `error_type`. The last two are never the work's own fault or choice. */
+export type ErrorClass = RetryClass | "command_not_allowed" | "worker_lost";
+
+export interface ClassPolicy {
+  /** False: the first such failure ends the run. */
+  readonly retryable: boolean;
+  readonly delaySeconds?: number;
+  readonly multiplier?: number;
+  readonly maxDelaySeconds?: number;
+  /** Attempts of a run, the first included, after which a failure of this class ends it; never more than the job's own. */
+  readonly maxAttempts?: number;
+  /** The time limit grows by this factor with each timeout of the run. */
+  readonly timeoutMultiplier?: number;
+}
+
+const NEVER: ClassPolicy = { retryable: false };
+
+export const CLASS_POLICIES: Readonly<Record<ErrorClass, ClassPolicy>> = {
+  transient_network: { retryable: true, delaySeconds: 2, multiplier: 2, maxDelaySeconds: 300, maxAttempts: 6 },
+  rate_limit: { retryable: true, delaySeconds: 60, multiplier: 1.5, maxDelaySeconds: 3600, maxAttempts: 4 },
+  temporary_resource: { retryable: true, delaySeconds: 0, multiplier: 1, maxDelaySeconds: 60, maxAttempts: 4 },
+  timeout: { retryable: true, maxAttempts: 4, timeoutMultiplier: 1.5 },
+  database: { retryable: true, delaySeconds: 2, multiplier: 2, maxDelaySeconds: 300, maxAttempts: 6 },
+  internal: { retryable: true, delaySeconds: 5, multiplier: 2, maxDelaySeconds: 3600, maxAttempts: 3 },
+  unknown: { retryable: true, delaySeconds: 5, multiplier: 2, maxDelaySeconds: 3600, maxAttempts: 3 },
+  validation: NEVER,
+  authentication: NEVER,
+  not_found: NEVER,
+  permission: NEVER,
+  invalid_input: NEVER,
+  command_not_allowed: NEVER,
+  worker_lost: { retryable: true },
+};
+
+/** The class of this name; `unknown` for a name that is none. */
+export function errorClassOf(name: string): ErrorClass {
+  return Object.hasOwn(CLASS_POLICIES, name) ? (name as ErrorClass) : "unknown";
+}

@@ -1,0 +1,59 @@
+import { RETRY_CLASSES } from "../error-classes";
+import { QueueError } from "../errors";
+import type { DefinitionPatch, Problem } from "../types";
+
+type Bounds = Readonly<Record<string, readonly [least: number, most: number]>>;
+
+/** The same as the CHECKs of app.job_definitions. */
+const RETRY_BOUNDS: Bounds = {
+  delaySeconds: [0, 86_400],
+  multiplier: [1, 10],
+  maxDelaySeconds: [0, 604_800],
+  jitter: [0, 1],
+};
+const CLASS_BOUNDS: Bounds = {
+  delaySeconds: [0, 86_400],
+  multiplier: [1, 10],
+  maxDelaySeconds: [0, 604_800],
+  maxAttempts: [1, 100],
+  timeoutMultiplier: [1, 10],
+};
+
+/** Refuses retry settings that no policy could be made of. @throws QueueError invalid-value, with pointers */
+export function checkRetry({ retry, retryClasses }: Pick<DefinitionPatch, "retry" | "retryClasses">): void {
+  const problems = [
+    ...numberProblems(retry ?? {}, "/retry", RETRY_BOUNDS),
+    ...Object.entries(retryClasses ?? {}).flatMap(([name, policy]) => classProblems(name, policy)),
+  ];
+  if (problems.length > 0) throw new QueueError("invalid-value", "The retry settings are not valid.", { problems });
+}
+
+function classProblems(name: string, policy: object): Problem[] {
+  const pointer = `/retry_classes/${name}`;
+  if (!(RETRY_CLASSES as readonly string[]).includes(name)) {
+    return [{ pointer, code: "unknown", detail: "is not a class of errors that can be set" }];
+  }
+  const allowed = [...Object.keys(CLASS_BOUNDS), "retryable"].filter(
+    (field) => field !== "timeoutMultiplier" || name === "timeout",
+  );
+  const strangers = Object.keys(policy).filter((field) => !allowed.includes(field));
+  return [
+    ...strangers.map((field) => ({ pointer: `${pointer}/${snake(field)}`, code: "unknown", detail: "is not known" })),
+    ...numberProblems(policy, pointer, CLASS_BOUNDS),
+  ];
+}
+
+function numberProblems(settings: object, pointer: string, bounds: Bounds): Problem[] {
+  return Object.entries(settings).flatMap(([field, value]) => {
+    const range = bounds[field];
+    if (range === undefined || value === null || value === undefined) return [];
+    const [least, most] = range;
+    const fits = typeof value === "number" && value >= least && value <= most;
+    const isWhole = field !== "maxAttempts" || Number.isInteger(value);
+    if (fits && isWhole) return [];
+    const detail = `must be ${field === "maxAttempts" ? "a whole number " : ""}from ${least} to ${most}`;
+    return [{ pointer: `${pointer}/${snake(field)}`, code: "range", detail }];
+  });
+}
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
