@@ -94,6 +94,8 @@ function Footnote({ attempt }: { readonly attempt: Attempt }) {
   const notes = [
     printed > 0 ? `${formatBytes(printed)} printed` : "",
     attempt.dropped_bytes ? `${formatBytes(attempt.dropped_bytes)} of it not kept` : "",
+    attempt.cpu_ms === null ? "" : `${formatDuration(attempt.cpu_ms)} of processor time`,
+    attempt.peak_rss_bytes === null ? "" : `${formatBytes(attempt.peak_rss_bytes)} of memory at most`,
     attempt.claimed_at && attempt.started_at
       ? `started ${formatDuration(Date.parse(attempt.started_at) - Date.parse(attempt.claimed_at))} after its claim`
       : "",

@@ -110,6 +110,8 @@ create table app.job_attempts (
   stdout_bytes bigint,
   stderr_bytes bigint,
   dropped_bytes bigint,
+  cpu_ms bigint check (cpu_ms >= 0),
+  peak_rss_bytes bigint check (peak_rss_bytes >= 0),
   retry_at timestamptz,
   outcome text check (outcome in ('succeeded', 'failed', 'dead_letter', 'canceled', 'expired')),
   superseded boolean not null default false,

@@ -98,6 +98,8 @@ export const jobAttempts = app.table(
     stdoutBytes: bigint("stdout_bytes", { mode: "number" }),
     stderrBytes: bigint("stderr_bytes", { mode: "number" }),
     droppedBytes: bigint("dropped_bytes", { mode: "number" }),
+    cpuMs: bigint("cpu_ms", { mode: "number" }),
+    peakRssBytes: bigint("peak_rss_bytes", { mode: "number" }),
     retryAt: timestamp("retry_at", { withTimezone: true }),
     outcome: text("outcome"),
     superseded: boolean("superseded").notNull().default(false),

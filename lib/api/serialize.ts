@@ -87,6 +87,8 @@ export function serializeAttempt(attempt: AttemptView): Attempt {
     stdout_bytes: attempt.stdoutBytes,
     stderr_bytes: attempt.stderrBytes,
     dropped_bytes: attempt.droppedBytes,
+    cpu_ms: attempt.cpuMs,
+    peak_rss_bytes: attempt.peakRssBytes,
     retry_at: isoOrNull(attempt.retryAt),
   };
 }

@@ -191,6 +191,8 @@ export const attempt = z.object({
   stdout_bytes: z.number().nullable(),
   stderr_bytes: z.number().nullable(),
   dropped_bytes: z.number().nullable(),
+  cpu_ms: z.number().nullable(),
+  peak_rss_bytes: z.number().nullable(),
   retry_at: instant.nullable(),
 });
 export type Attempt = z.infer<typeof attempt>;

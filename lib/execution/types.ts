@@ -42,6 +42,9 @@ export interface AttemptOutput {
   readonly stderrBytes: number;
   /** What stands in neither head nor tail, over both streams. */
   readonly droppedBytes: number;
+  /** Of the command's processes, as far as they were seen. */
+  readonly cpuMs?: number;
+  readonly peakRssBytes?: number;
   readonly pid?: number;
   readonly exitCode?: number;
   readonly signal?: string;

@@ -103,6 +103,9 @@ export interface AttemptOutput {
   readonly stdoutBytes?: number;
   readonly stderrBytes?: number;
   readonly droppedBytes?: number;
+  /** Of the command's processes, as far as they were seen. */
+  readonly cpuMs?: number;
+  readonly peakRssBytes?: number;
 }
 
 /** How an attempt ended, as the worker saw it; what follows (retry, dead letter) is decided by the policy. */

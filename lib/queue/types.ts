@@ -168,6 +168,9 @@ export interface AttemptView {
   readonly stdoutBytes: number | null;
   readonly stderrBytes: number | null;
   readonly droppedBytes: number | null;
+  /** Of the command's processes; null where nothing was measured. */
+  readonly cpuMs: number | null;
+  readonly peakRssBytes: number | null;
   readonly retryAt: Date | null;
 }
 

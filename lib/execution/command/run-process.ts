@@ -6,6 +6,7 @@ import { bareEnvironment } from "../process/bare-environment";
 import { ProcessGroup } from "../process/group";
 import type { Isolation } from "../process/supervisor";
 import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
+import { type Usage, UsageMeter } from "../process/usage";
 import { delay } from "../timer";
 import type { StopReason } from "../types";
 import { FrameSink, type FrameSinkOptions } from "./frame-sink";
@@ -28,6 +29,7 @@ export interface ProcessResult {
   readonly pid?: number;
   readonly exitCode?: number;
   readonly signal?: string;
+  readonly usage?: Usage;
   readonly stoppedBy: StopReason | null;
   readonly result: unknown;
   readonly lostRow: string | null;
@@ -57,9 +59,11 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   plan.onSpawn?.(pid);
   const group = new ProcessGroup(pid, { mark: plan.folder, searchesMarks: plan.isolation.namespace === null });
   const stopper = new Stopper(group, { ...plan.stop, onStop: () => plan.frames.rows?.discard() });
+  const meter = new UsageMeter(pid);
   const exit = exitOf(child);
   const output = readOutput(child, plan, sink);
   const { exitCode, signal } = await exit;
+  const usage = meter.stop();
   await drain(output, sink);
   stopper.dispose();
   await group.kill(KILL_WITHIN_MS);
@@ -71,6 +75,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     pid,
     ...(exitCode === null ? {} : { exitCode }),
     ...(signal === null ? {} : { signal }),
+    ...(usage === undefined ? {} : { usage }),
     stoppedBy: stopper.reason,
     result: sink.result,
     lostRow: sink.lostRow,

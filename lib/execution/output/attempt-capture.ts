@@ -1,3 +1,4 @@
+import type { Usage } from "../process/usage";
 import type { AttemptOutput, OutputStream, RunContext } from "../types";
 import type { SecretForms } from "./secret-forms";
 import { StreamCapture } from "./stream-capture";
@@ -6,6 +7,7 @@ export interface ProcessEnd {
   readonly pid?: number | undefined;
   readonly exitCode?: number | undefined;
   readonly signal?: string | undefined;
+  readonly usage?: Usage | undefined;
 }
 
 /** Everything that the processes of one attempt print. */
@@ -34,6 +36,7 @@ export class AttemptCapture {
       ...(end.pid === undefined ? {} : { pid: end.pid }),
       ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
       ...(end.signal === undefined ? {} : { signal: end.signal }),
+      ...end.usage,
     };
   }
 }

@@ -147,5 +147,7 @@ function outputColumns({ output }: AttemptEnd): Record<string, unknown> {
     stdout_bytes: output.stdoutBytes,
     stderr_bytes: output.stderrBytes,
     dropped_bytes: output.droppedBytes,
+    cpu_ms: output.cpuMs,
+    peak_rss_bytes: output.peakRssBytes,
   };
 }

@@ -23,6 +23,8 @@ interface AttemptRow {
   stdout_bytes: number | null;
   stderr_bytes: number | null;
   dropped_bytes: number | null;
+  cpu_ms: number | null;
+  peak_rss_bytes: number | null;
   retry_at: Date | null;
 }
 
@@ -61,6 +63,8 @@ function toAttempt(row: AttemptRow): AttemptView {
     stdoutBytes: row.stdout_bytes,
     stderrBytes: row.stderr_bytes,
     droppedBytes: row.dropped_bytes,
+    cpuMs: row.cpu_ms,
+    peakRssBytes: row.peak_rss_bytes,
     retryAt: row.retry_at,
   };
 }

@@ -1,5 +1,14 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { cancelJob, enqueueJobs, foldStatDeltas, listJobs, summarizeJobs } from "@/lib/queue";
+import {
+  cancelJob,
+  enqueueJobs,
+  foldStatDeltas,
+  listAttempts,
+  listJobs,
+  settleAttempts,
+  summarizeJobs,
+} from "@/lib/queue";
+import { retried, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
@@ -61,6 +70,26 @@ describe("reading", () => {
     expect((await listJobs(make.web, own, { q: seen[3] ?? "" }, { limit: 5 })).total).toBe(1);
     expect((await listJobs(make.web, own, { q: "nothing-such" }, { limit: 5 })).total).toBe(0);
     expect((await listJobs(make.web, own, { createdAfter: new Date(Date.now() + 1000) }, { limit: 5 })).total).toBe(0);
+  });
+
+  test("A-03 an attempt shows all that was recorded of it, whether it ended the run or not", async () => {
+    const own = await make.tenant();
+    const output = {
+      pid: 4711,
+      exitCode: 0,
+      stdoutTail: "out",
+      stderrTail: "err",
+      stdoutBytes: 300_000,
+      stderrBytes: 3,
+      droppedBytes: 37_856,
+      cpuMs: 1230,
+      peakRssBytes: 50_000_000,
+    };
+    for (const end of [succeeded, (claimed: Parameters<typeof succeeded>[0]) => retried(claimed, 60)]) {
+      const claimed = await make.runningJob(own);
+      await settleAttempts(make.worker, [{ ...end(claimed), output }]);
+      expect(await listAttempts(make.web, own, claimed.jobId)).toMatchObject([output]);
+    }
   });
 
   test("figures are the same before and after they were folded", async () => {

@@ -52,11 +52,11 @@ export const listAttemptsSql = statement(
   "list_attempts",
   `select a.job_id, a.attempt_no, a.run_no, a.status, a.worker_id, a.claimed_at, a.started_at, a.finished_at, a.pid,
      a.exit_code, a.signal, a.error_type, a.error_text, a.stdout_tail, a.stderr_tail, a.stdout_bytes, a.stderr_bytes,
-     a.dropped_bytes, a.retry_at
+     a.dropped_bytes, a.cpu_ms, a.peak_rss_bytes, a.retry_at
    from app.job_attempts a where ${tenantIs("a.tenant_id")} and a.job_id = $2 and a.worker_id is not null
    union all
    select l.job_id, l.lease_no, l.run_no, 'running', l.claimed_by_worker, l.claimed_at, l.attempt_started_at, null, null,
-     null, null, null, null, null, null, null, null, null, null
+     null, null, null, null, null, null, null, null, null, null, null, null
    from app.live_jobs l where ${tenantIs("l.tenant_id")} and l.job_id = $2 and l.state = 'running'
    order by 2 desc limit 500`,
   { repeatable: true },

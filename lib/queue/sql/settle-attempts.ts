@@ -3,20 +3,21 @@ import { statement } from "@/lib/db";
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
   error_type text, error_text text, result jsonb, pid int, exit_code int, signal text, stdout_tail text, stderr_tail text,
-  stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint)`;
+  stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint, cpu_ms bigint, peak_rss_bytes bigint)`;
 
 const ATTEMPT_COLUMNS = `job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at, finished_at,
-  pid, exit_code, signal, error_type, error_text, stdout_tail, stderr_tail, stdout_bytes, stderr_bytes, dropped_bytes`;
+  pid, exit_code, signal, error_type, error_text, stdout_tail, stderr_tail, stdout_bytes, stderr_bytes, dropped_bytes,
+  cpu_ms, peak_rss_bytes`;
 
 const attemptValues = (
   at: string,
 ): string => `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status,
   ${at}.claimed_by_worker, ${at}.claimed_at, ${at}.attempt_started_at, app.now(), ${at}.pid, ${at}.exit_code,
   ${at}.signal, ${at}.error_type, ${at}.error_text, ${at}.stdout_tail, ${at}.stderr_tail, ${at}.stdout_bytes,
-  ${at}.stderr_bytes, ${at}.dropped_bytes`;
+  ${at}.stderr_bytes, ${at}.dropped_bytes, ${at}.cpu_ms, ${at}.peak_rss_bytes`;
 
 const OUTPUT = `x.pid, x.exit_code, x.signal, x.error_type, x.error_text, x.stdout_tail, x.stderr_tail, x.stdout_bytes,
-  x.stderr_bytes, x.dropped_bytes`;
+  x.stderr_bytes, x.dropped_bytes, x.cpu_ms, x.peak_rss_bytes`;
 
 /** Ends a taken dedupe key with its job, unless its window goes on. */
 const RELEASE_KEYS = `freed as (

@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { UsageMeter } from "./usage";
+
+const BUSY = `const kept = Buffer.alloc(80 * 1024 * 1024, 1);
+const until = performance.now() + 1500; while (performance.now() < until); kept.at(0);`;
+
+test.runIf(process.platform === "linux")(
+  "A-03 processor time and memory of a command and its children are seen while it runs",
+  async () => {
+    const child = spawn("/bin/sh", ["-c", '"$0" -e "$1" & wait; sleep 1.2', process.execPath, BUSY]);
+    const meter = new UsageMeter(child.pid ?? 0);
+    await once(child, "exit");
+    const usage = meter.stop();
+    expect(usage?.cpuMs).toBeGreaterThan(200);
+    expect(usage?.cpuMs).toBeLessThan(20_000);
+    expect(usage?.peakRssBytes).toBeGreaterThan(80 * 1024 * 1024);
+  },
+);
+
+test("a process that is gone has no figures, and is no error", async () => {
+  const child = spawn("/bin/true");
+  await once(child, "exit");
+  const meter = new UsageMeter(child.pid ?? 0);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(meter.stop()).toBeUndefined();
+});
