@@ -12,7 +12,8 @@ create table app.lanes (
   unique (tenant_id, queue_id, definition_id, band)
 );
 
--- What was asked for. Inserted once; how a run ended stands in job_attempts (outcome), so this table has no dead rows.
+-- What was asked for. How a run ended stands in job_attempts (outcome), so this table has no dead rows but those of the
+-- few jobs whose priority or time a person changed.
 -- No foreign keys to or from the partitioned tables: they cost 20-75 % of the throughput and keep a day from being dropped.
 create table app.jobs (
   id uuid not null default app.new_id() primary key,

@@ -14,6 +14,8 @@ const foreign = await enqueue(
 );
 const later = { scheduled_for: "2126-01-01T00:00:00Z" };
 
+const BODIES = { GET: undefined, POST: {}, PATCH: { priority: 1 } };
+
 const idsOf = (answer: Answer): string[] => answer.body.data.map((job: { id: string }) => job.id);
 const post = (path: string, body: unknown = {}, as = key) => web.call("POST", path, { key: as, body });
 const without = ({ request_id: _, instance: __, ...rest }: Record<string, unknown>) => rest;
@@ -25,9 +27,11 @@ test("API-08 a foreign id, an absent one and a malformed one tell nothing", asyn
     ["GET", "/logs"],
     ["POST", "/cancel"],
     ["POST", "/retry"],
+    ["POST", "/pause"],
+    ["POST", "/resume"],
+    ["PATCH", ""],
   ] as const) {
-    const ask = (id: string) =>
-      web.call(method, `/api/v1/jobs/${id}${path}`, { key, ...(method === "POST" ? { body: {} } : {}) });
+    const ask = (id: string) => web.call(method, `/api/v1/jobs/${id}${path}`, { key, body: BODIES[method] });
     const [mine, absent] = [await ask(foreign.id), await ask(ABSENT)];
     expectProblem(mine, 404, "not-found");
     expect(without(mine.body)).toEqual(without(absent.body));

@@ -19,7 +19,7 @@ test("TENANT-08 row security alone keeps a tenant's rows apart when the applicat
   }
   for (const path of ["", "/attempts", "/logs"])
     expectProblem(await get(`/api/v1/jobs/${foreign.id}${path}`), 404, "not-found");
-  for (const act of ["cancel", "retry"]) {
+  for (const act of ["cancel", "retry", "pause", "resume"]) {
     expectProblem(await web.call("POST", `/api/v1/jobs/${foreign.id}/${act}`, { key, body: {} }), 404, "not-found");
   }
   expect((await get("/api/v1/jobs/summary")).body.counts.queued).toBe(1);

@@ -50,6 +50,7 @@ function fromQueue(error: QueueError): HttpProblem {
   return new HttpProblem(QUEUE_PROBLEMS[error.code] ?? "bad-request", {
     detail: error.message,
     ...(errors.length > 0 ? { errors } : {}),
+    ...(error.current ? { currentStatus: error.current } : {}),
   });
 }
 

@@ -1,6 +1,13 @@
 import type * as z from "zod";
-import { type createJob, type JobListQuery, LIMITS, type LogQuery, type UpdateDefinition } from "@/lib/contract";
-import type { DefinitionPatch, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
+import {
+  type ChangeJob,
+  type createJob,
+  type JobListQuery,
+  LIMITS,
+  type LogQuery,
+  type UpdateDefinition,
+} from "@/lib/contract";
+import type { DefinitionPatch, JobChange, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
 import { retryClassesIn } from "./retry-classes";
 
 /** The query of a job list in the queue's words. */
@@ -16,6 +23,11 @@ export function jobFilter(query: JobListQuery): JobFilter {
     createdBefore: dateOf(query.created_before),
     q: query.q,
   });
+}
+
+/** The body of a change in the queue's words. */
+export function jobChange(body: ChangeJob): JobChange {
+  return defined({ priority: body.priority, scheduledFor: dateOf(body.scheduled_for) });
 }
 
 /** The body of an enqueue request in the queue's words. */

@@ -1,9 +1,11 @@
 import { PROBLEMS, type Problem, type ProblemCode, type ProblemError } from "@/lib/contract";
+import type { JobStatus } from "@/lib/queue/states";
 
 interface ProblemOptions {
   detail?: string;
   errors?: ProblemError[];
   headers?: Record<string, string>;
+  currentStatus?: JobStatus;
 }
 
 /** An answer that is an error on purpose: thrown anywhere below a route, turned into problem+json at its edge. */
@@ -11,6 +13,7 @@ export class HttpProblem extends Error {
   readonly status: number;
   readonly errors: ProblemError[] | undefined;
   readonly headers: Record<string, string>;
+  readonly currentStatus: JobStatus | undefined;
 
   constructor(
     readonly code: ProblemCode,
@@ -20,6 +23,7 @@ export class HttpProblem extends Error {
     this.status = PROBLEMS[code][0];
     this.errors = options.errors;
     this.headers = options.headers ?? {};
+    this.currentStatus = options.currentStatus;
   }
 }
 
@@ -34,6 +38,7 @@ export function problemBody(problem: HttpProblem, instance: string, requestId: s
     code: problem.code,
     request_id: requestId,
     ...(problem.errors ? { errors: problem.errors } : {}),
+    ...(problem.currentStatus ? { current_status: problem.currentStatus } : {}),
   };
 }
 

@@ -121,6 +121,15 @@ export type RetryJob = z.infer<typeof retryJob>;
 /** Body of POST /api/v1/jobs/{id}/cancel. */
 export const cancelJob = z.strictObject({});
 
+/** Body of POST /api/v1/jobs/{id}/pause and /resume. */
+export const pauseJob = z.strictObject({});
+
+/** Body of PATCH /api/v1/jobs/{id}, for a job that is queued or paused. */
+export const changeJob = z
+  .strictObject({ priority: z.int().min(1).max(LIMITS.priorityMax).optional(), scheduled_for: instantIn.optional() })
+  .refine((value) => Object.keys(value).length > 0, "must name priority, scheduled_for or both");
+export type ChangeJob = z.infer<typeof changeJob>;
+
 export const jobParams = z.strictObject({ jobId: id });
 
 const commaSeparated = z

@@ -6,6 +6,7 @@ export const TENANT_PERMISSIONS = [
   "jobs:create",
   "jobs:cancel",
   "jobs:retry",
+  "jobs:update",
   "definitions:read",
   "assets:read",
 ] as const;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { JOB_STATUSES } from "@/lib/queue/states";
 
 /** Every `code` that an error answer can carry, with its HTTP status and title. The code is stable, the text is not. */
 export const PROBLEMS = {
@@ -60,5 +61,7 @@ export const problem = z.object({
   code: problemCode,
   request_id: z.string(),
   errors: z.array(problemError).optional(),
+  /** Where the job stands, for a state-conflict. */
+  current_status: z.enum(JOB_STATUSES).optional(),
 });
 export type Problem = z.infer<typeof problem>;

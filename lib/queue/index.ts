@@ -1,6 +1,7 @@
 /** The queue: the only way in, besides types.ts and states.ts. Knows no HTTP, no page, no process environment. */
 export { LeaseLostError, QueueError, type QueueErrorCode, TermLostError } from "./errors";
 export { cancelJob } from "./operations/cancel-job";
+export { changeJob, pauseJob, resumeJob } from "./operations/change-jobs";
 export { type ClaimRequest, claimJobs, startAttempts } from "./operations/claim-jobs";
 export {
   createDefinition,

@@ -1,5 +1,16 @@
 import { expect, test } from "vitest";
-import { canMove, isCancelable, isRetryable, isTerminal, JOB_STATUSES, LIVE_STATES, TERMINAL_STATES } from "./states";
+import {
+  canMove,
+  isCancelable,
+  isChangeable,
+  isPausable,
+  isResumable,
+  isRetryable,
+  isTerminal,
+  JOB_STATUSES,
+  LIVE_STATES,
+  TERMINAL_STATES,
+} from "./states";
 
 test("only a person brings a finished job back, and never one that succeeded", () => {
   for (const from of TERMINAL_STATES) {
@@ -18,4 +29,11 @@ test("a status is live or terminal, and everything live can be canceled", () => 
 
 test("a job starts running only from queued", () => {
   expect(JOB_STATUSES.filter((from) => canMove(from, "running"))).toEqual(["queued"]);
+});
+
+test("only what waits for its turn is paused, only what is paused resumes, and both may be changed", () => {
+  expect(JOB_STATUSES.filter(isPausable)).toEqual(["queued"]);
+  expect(JOB_STATUSES.filter(isResumable)).toEqual(["paused"]);
+  expect(JOB_STATUSES.filter(isChangeable)).toEqual(["queued", "paused"]);
+  for (const status of JOB_STATUSES) expect(canMove("paused", status, "worker"), status).toBe(status === "expired");
 });

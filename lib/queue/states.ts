@@ -71,6 +71,21 @@ export function isRetryable(status: JobStatus): boolean {
   return canMove(status, "queued", "person") && isTerminal(status);
 }
 
+/** A person may pause a job that waits for nothing but its turn or its time. */
+export function isPausable(status: JobStatus): boolean {
+  return canMove(status, "paused", "person");
+}
+
+/** A person may let a paused job go on. */
+export function isResumable(status: JobStatus): boolean {
+  return status === "paused" && canMove(status, "queued", "person");
+}
+
+/** Priority and time of a job may be changed while nothing but a worker or a person's word is waited for. */
+export function isChangeable(status: JobStatus): boolean {
+  return status === "queued" || status === "paused";
+}
+
 /** A person may cancel whatever has not ended; a running job is asked to stop first. */
 export function isCancelable(status: JobStatus): boolean {
   return !isTerminal(status);

@@ -10,7 +10,7 @@ import {
 } from "@/lib/contract";
 
 const READ: readonly TenantPermission[] = ["jobs:read", "definitions:read", "assets:read"];
-const WORK: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry"];
+const WORK: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry", "jobs:update"];
 
 /** What each role may do in its tenant. */
 const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission[]>> = {

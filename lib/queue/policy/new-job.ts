@@ -94,7 +94,8 @@ function tagProblems(tags: readonly string[]): Problem[] {
   return [...badLength, ...checkPayload(tags).map((found) => ({ ...found, pointer: `/tags${found.pointer}` }))];
 }
 
-const isStorableDate = (date: Date): boolean =>
+/** Whether the database and every reader of RFC 3339 can hold this time. */
+export const isStorableDate = (date: Date): boolean =>
   !Number.isNaN(date.getTime()) && date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999;
 
 function timeProblems(job: NewJob): Problem[] {

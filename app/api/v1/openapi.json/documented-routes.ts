@@ -10,6 +10,8 @@ import * as assets from "../assets/route";
 import * as attempts from "../jobs/[jobId]/attempts/route";
 import * as cancel from "../jobs/[jobId]/cancel/route";
 import * as logs from "../jobs/[jobId]/logs/route";
+import * as pause from "../jobs/[jobId]/pause/route";
+import * as resume from "../jobs/[jobId]/resume/route";
 import * as retry from "../jobs/[jobId]/retry/route";
 import * as job from "../jobs/[jobId]/route";
 import * as definitions from "../jobs/definitions/route";
@@ -31,6 +33,8 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/definitions": definitions,
   "/api/v1/jobs/[jobId]": job,
   "/api/v1/jobs/[jobId]/cancel": cancel,
+  "/api/v1/jobs/[jobId]/pause": pause,
+  "/api/v1/jobs/[jobId]/resume": resume,
   "/api/v1/jobs/[jobId]/retry": retry,
   "/api/v1/jobs/[jobId]/attempts": attempts,
   "/api/v1/jobs/[jobId]/logs": logs,

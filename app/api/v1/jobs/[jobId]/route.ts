@@ -1,8 +1,9 @@
+import { jobChange } from "@/lib/api/filters";
 import { notFound } from "@/lib/api/problem";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeJob } from "@/lib/api/serialize";
-import { job, jobParams } from "@/lib/contract";
-import { getJob } from "@/lib/queue";
+import { changeJob as changeBody, job, jobParams } from "@/lib/contract";
+import { changeJob, getJob } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
 
@@ -16,4 +17,14 @@ export const GET = tenantRoute({
     if (!view) throw notFound();
     return serializeJob(view);
   },
+});
+
+export const PATCH = tenantRoute({
+  permission: "jobs:update",
+  summary: "Change priority or time of a queued or paused job",
+  params: jobParams,
+  body: changeBody,
+  response: job,
+  handler: async ({ db, scope, params, body }) =>
+    serializeJob(await changeJob(db, scope, { jobId: params.jobId, ...jobChange(body) })),
 });

@@ -1,0 +1,17 @@
+import { tenantRoute } from "@/lib/api/route";
+import { serializeJob } from "@/lib/api/serialize";
+import { wakeWorkers } from "@/lib/api/wake";
+import { pauseJob as body, job, jobParams } from "@/lib/contract";
+import { resumeJob } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "jobs:update",
+  summary: "Put a paused job back to where it stood",
+  params: jobParams,
+  body,
+  response: job,
+  afterCommit: wakeWorkers,
+  handler: async ({ db, scope, params }) => serializeJob(await resumeJob(db, scope, params.jobId)),
+});
