@@ -9,6 +9,7 @@ import { loadCommandRegistry } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
 import { announceReady, installShutdown, startHealthServer, VERSION, waitForSchema } from "@/lib/process";
 import type { WorkerRegistration } from "@/lib/queue";
+import { watchMemory } from "./memory-watch";
 import { Presence } from "./presence";
 import { WorkerService } from "./service";
 
@@ -17,6 +18,8 @@ const log = createLogger({ process: "worker", level: env.logLevel, format: env.l
 const workerId = `${hostname()}:${process.pid}:${randomUUID()}`;
 const POOL = 8;
 const WEB_POOL_MAX = 20;
+/** EX_TEMPFAIL: whoever watches over workers starts another one. */
+const OVER_MEMORY_LIMIT = 75;
 
 async function main(): Promise<void> {
   const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
@@ -55,6 +58,15 @@ async function main(): Promise<void> {
     await health.close();
   });
   service.start();
+  const unwatch = watchMemory({
+    limitBytes: env.memoryLimitBytes,
+    rss: () => process.memoryUsage.rss(),
+    onOver: (rss) => {
+      log.warn({ rss_bytes: rss, limit_bytes: env.memoryLimitBytes }, "over the memory limit: draining");
+      shutdown.begin("the memory limit", OVER_MEMORY_LIMIT);
+    },
+  });
+  shutdown.onDrain(unwatch);
   log.info(bannerOf(describe(), registry.sha256), "worker is ready");
   announceReady({ port: health.port, workerId });
 }

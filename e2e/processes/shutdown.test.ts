@@ -37,6 +37,13 @@ test("SIGTERM lets short jobs end, gives long ones back unspent, and exits 0 wit
   for (const id of [long, later]) await stage.cancel(id);
 });
 
+test("A-01 a worker that stays over its memory limit lets its jobs end and leaves with 75", async () => {
+  const worker = await stage.startWorker({ WORKER_MEMORY_LIMIT_MB: "1" });
+  const jobId = await stage.act({ run_ms: 11_000 });
+  expect(await worker.exited).toEqual({ code: 75, signal: null });
+  expect((await stage.read(jobId)).status).toBe("succeeded");
+});
+
 test("LEASE-10 five deploys during a long job leave its three attempts untouched", async () => {
   const jobId = await stage.act({ run_ms: 60_000, from_attempt: DEPLOYS + 1, then_ms: 10 }, { maxAttempts: 3 });
   for (let deploy = 1; deploy <= DEPLOYS; deploy += 1) {
