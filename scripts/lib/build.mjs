@@ -48,7 +48,19 @@ export async function buildProcesses({ testBuild = false } = {}) {
   const wanted = hashSources(PROCESS_SOURCES, [String(testBuild)]);
   if (readText(stamp) === wanted) return false;
   const { build: esbuild } = await import("esbuild");
-  const common = {
+  const common = commonOptions({ out, testBuild });
+  const results = await Promise.all([
+    esbuild({ ...common, entryPoints: bundledEntries(), external: EXTERNAL, banner: { js: BANNER } }),
+    esbuild({ ...common, entryPoints: { web: "lib/web/main.ts" }, packages: "external" }),
+  ]);
+  for (const file of results.flatMap((result) => result.outputFiles)) writeWhole(file.path, file.contents);
+  writeWhole(stamp, wanted);
+  return true;
+}
+
+/** @param {{ out: string, testBuild: boolean }} options */
+function commonOptions({ out, testBuild }) {
+  return {
     absWorkingDir: ROOT,
     outdir: out,
     outExtension: { ".js": ".mjs" },
@@ -61,13 +73,20 @@ export async function buildProcesses({ testBuild = false } = {}) {
     logLevel: "error",
     define: { __LEASEHOLD_TEST_BUILD__: String(testBuild) },
   };
-  const results = await Promise.all([
-    esbuild({ ...common, entryPoints: bundledEntries(), external: EXTERNAL, banner: { js: BANNER } }),
-    esbuild({ ...common, entryPoints: { web: "lib/web/main.ts" }, packages: "external" }),
-  ]);
-  for (const file of results.flatMap((result) => result.outputFiles)) writeWhole(file.path, file.contents);
-  writeWhole(stamp, wanted);
-  return true;
+}
+
+/** Builds the benchmarks, and the background processes as they are shipped, but with the benchmark's own handler. */
+export async function buildBench() {
+  const { build: esbuild } = await import("esbuild");
+  const { admin: _seedsInstallations, ...entries } = bundledEntries();
+  const { outputFiles } = await esbuild({
+    ...commonOptions({ out: inRoot("bench/dist"), testBuild: false }),
+    entryPoints: { ...entries, client: "bench/leasehold/client.ts", main: "bench/main.ts" },
+    alias: { "@/jobs": inRoot("bench/leasehold/jobs.ts") },
+    external: EXTERNAL,
+    banner: { js: BANNER },
+  });
+  for (const file of outputFiles) writeWhole(file.path, file.contents);
 }
 
 /** Programs that run without node_modules beside them, and the threads and helpers they start (`*.entry.ts`). */

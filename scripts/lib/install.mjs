@@ -27,7 +27,8 @@ export async function ensureInstalled() {
   writeWhole(inRoot(STAMP), wanted);
 }
 
-function npmProgram() {
+/** npm's own program: a script of Node. */
+export function npmProgram() {
   const beside = path.join(path.dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js");
   const found = [process.env.npm_execpath, beside].find(
     (file) => file && /npm-cli\.js$/.test(file) && existsSync(file),

@@ -1,0 +1,76 @@
+import { handlers } from "@/jobs";
+import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
+import { createDefinition, enqueueJob, enqueueJobs, type TenantScope } from "@/lib/queue";
+import { batches, serve, sharedClock, timed } from "../lib/program.mjs";
+import { query } from "../lib/server";
+
+const FILL_SIZE = 500;
+const HISTORY =
+  "app.live_jobs, app.jobs, app.job_attempts, app.job_logs, app.job_stat_deltas, app.job_stats, app.live_totals";
+const SYSTEM = { kind: "system", id: null, userId: null } as const;
+const DEFINITION = "noop";
+
+const adminUrl = process.env.DATABASE_URL ?? "";
+const secret = process.env.LEASEHOLD_SECRET ?? "";
+const scopes: TenantScope[] = [];
+const web = open("web", 20);
+
+interface Fill {
+  readonly from?: number;
+  readonly count: number;
+  readonly tenant?: number;
+}
+
+serve({
+  async prepare({ tenants = 1 }: { tenants?: number }) {
+    await migrate({ adminUrl, secret, log: () => {} });
+    const platform = open("platform", 1);
+    const argSchema = handlers.get(DEFINITION)?.argSchema ?? {};
+    await createDefinition(platform, SYSTEM, { key: DEFINITION, executor: "handler", argSchema });
+    await platform.close();
+    const rows = await query<{ id: string }>(
+      adminUrl,
+      "insert into app.tenants (slug, name) select 't' || n, 'T' || n from generate_series(1, $1) n returning id",
+      [tenants],
+    );
+    for (const { id } of rows) scopes.push({ tenantId: id, actor: SYSTEM });
+  },
+  reset: () => query(adminUrl, `truncate ${HISTORY}`),
+  async fill({ from = 0, count, tenant = 0 }: Fill) {
+    for (const tags of batches({ from, count, size: FILL_SIZE }))
+      await enqueueJobs(
+        web,
+        scopeOf(tenant),
+        tags.map((tag) => jobOf(tag, tenant)),
+      );
+  },
+  singles: ({ count, callers }: { count: number; callers: number }) =>
+    timed({ count, callers, send: (n) => enqueueJob(web, scopeOf(0), jobOf(n, 0)) }),
+  bulks({ count, size }: { count: number; size: number }) {
+    const all = batches({ from: 0, count, size });
+    const send = (n: number) =>
+      enqueueJobs(
+        web,
+        scopeOf(0),
+        (all[n] ?? []).map((tag) => jobOf(tag, 0)),
+      );
+    return timed({ count: all.length, callers: 1, send });
+  },
+  async one({ tag, tenant = 0 }: { tag: number; tenant?: number }) {
+    const at = sharedClock();
+    await enqueueJob(web, scopeOf(tenant), jobOf(tag, tenant));
+    return { at };
+  },
+});
+
+function open(role: "web" | "platform", max: number): Database {
+  return openDatabase({ url: roleUrl(adminUrl, secret, role), role, max, applicationName: "leasehold bench" });
+}
+
+function scopeOf(tenant: number): TenantScope {
+  const scope = scopes[tenant];
+  if (!scope) throw new Error(`there is no tenant ${tenant}`);
+  return scope;
+}
+
+const jobOf = (tag: number, tenant: number) => ({ definitionKey: DEFINITION, payload: { tag, tenant } });

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+
+const ANSWER_WITHIN_MS = 10 * 60_000;
+
+interface Answer {
+  readonly type: "answer";
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+export type ChildMessage = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** A program of the benchmark in a process of its own. It hears calls and tells events over its IPC channel. */
+export class Child {
+  private readonly process: ChildProcess;
+  private readonly events = new EventEmitter();
+  private readonly exited: Promise<unknown>;
+  private lastId = 0;
+  private errors = "";
+
+  constructor(program: readonly string[], env: Readonly<Record<string, string>>) {
+    const { PATH, HOME, TMPDIR } = process.env;
+    this.process = spawn(process.execPath, [...program], {
+      env: { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), NODE_ENV: "production", ...env },
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    this.exited = once(this.process, "exit");
+    this.process.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.errors = (this.errors + text).slice(-4000);
+    });
+    this.process.on("message", (message: ChildMessage) => this.events.emit(message.type, message));
+    this.process.on("error", (error) => this.events.emit("failed", error));
+    void this.exited.then(() => this.events.emit("failed", new Error(`a program ended early: ${this.errors}`)));
+    alive.add(this);
+    void this.exited.then(() => alive.delete(this));
+  }
+
+  on(type: string, listener: (message: ChildMessage) => void): void {
+    this.events.on(type, listener);
+  }
+
+  /** Resolves with the first message of this type from now on; rejects when the process ends before. */
+  next(type: string): Promise<ChildMessage> {
+    return new Promise((resolve, reject) => {
+      const done = (settle: () => void) => {
+        this.events.off(type, arrived);
+        this.events.off("failed", failed);
+        settle();
+      };
+      const arrived = (message: ChildMessage) => done(() => resolve(message));
+      const failed = (error: Error) => done(() => reject(error));
+      this.events.on(type, arrived);
+      this.events.on("failed", failed);
+    });
+  }
+
+  /** Calls a verb of the program and answers what it returned. */
+  async call<T>(verb: string, args: unknown = {}): Promise<T> {
+    this.lastId += 1;
+    const id = this.lastId;
+    return new Promise<T>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${verb} was not answered`)), ANSWER_WITHIN_MS);
+      const settle = (end: () => void) => {
+        clearTimeout(timer);
+        this.events.off("answer", hear);
+        this.events.off("failed", reject);
+        end();
+      };
+      const hear = (message: ChildMessage) => {
+        const answer = message as unknown as Answer;
+        if (answer.id !== id) return;
+        settle(() => (answer.error === undefined ? resolve(answer.result as T) : reject(new Error(answer.error))));
+      };
+      this.events.on("answer", hear);
+      this.events.on("failed", reject);
+      this.process.send({ type: "call", id, verb, args });
+    });
+  }
+
+  /** SIGTERM, and the end. */
+  async stop(): Promise<void> {
+    this.process.kill("SIGTERM");
+    await this.exited;
+  }
+
+  kill(): void {
+    this.process.kill("SIGKILL");
+  }
+}
+
+const alive = new Set<Child>();
+
+/** Ends whatever still runs: for the way out. */
+export function killChildren(): void {
+  for (const child of alive) child.kill();
+}

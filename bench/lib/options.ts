@@ -1,0 +1,43 @@
+export const SCENARIOS = ["throughput", "enqueue", "latency"] as const;
+export type Scenario = (typeof SCENARIOS)[number];
+
+export interface Options {
+  readonly scenarios: readonly Scenario[];
+  readonly rounds: number;
+  /** Jobs of a round, where a scenario counts in jobs. */
+  readonly jobs: number;
+  readonly quick: boolean;
+  /** Systems to run; empty = all. */
+  readonly only: readonly string[];
+}
+
+export const USAGE = `usage: npm run bench -- ${SCENARIOS.join(" | ")} [--quick] [--rounds N] [--jobs N] [--only SYSTEM,…]`;
+
+/** @throws Error that names what cannot be understood */
+export function parseOptions(args: readonly string[]): Options {
+  const scenarios = args.filter((arg): arg is Scenario => (SCENARIOS as readonly string[]).includes(arg));
+  const quick = args.includes("--quick");
+  const known = new Set<string>([...scenarios, "--quick"]);
+  const argumentOf = (name: string) => {
+    const at = args.indexOf(name);
+    if (at === -1) return undefined;
+    known.add(name).add(args[at + 1] ?? "");
+    return args[at + 1];
+  };
+  const numberOf = (name: string, fallback: number) => {
+    const value = Number(argumentOf(name) ?? fallback);
+    if (!Number.isInteger(value) || value < 1) throw new Error(`${name} wants a whole number.\n${USAGE}`);
+    return value;
+  };
+  const options = {
+    scenarios,
+    quick,
+    rounds: numberOf("--rounds", quick ? 3 : 5),
+    jobs: numberOf("--jobs", quick ? 5000 : 30_000),
+    only: argumentOf("--only")?.split(",") ?? [],
+  };
+  const strange = args.find((arg) => !known.has(arg));
+  if (strange !== undefined) throw new Error(`${strange}: not understood.\n${USAGE}`);
+  if (scenarios.length === 0) throw new Error(USAGE);
+  return options;
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import pg from "pg";
+import { startEmbedded } from "@/lib/db/embedded/index.mjs";
+
+/** The same for all systems: durable commits, and no checkpoint in the middle of a round. */
+const SETTINGS = { shared_buffers: "512MB", max_wal_size: "4GB", max_connections: "200" };
+
+export interface BenchServer {
+  readonly version: string;
+  readonly secret: string;
+  /** A new, empty database; answers its administrator's URL. */
+  createDatabase(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Boots a throw-away PostgreSQL with durable commits; its data goes with it. */
+export async function startServer(): Promise<BenchServer> {
+  const home = mkdtempSync(path.join(tmpdir(), "leasehold-bench-"));
+  chmodSync(home, 0o755); // under root, the server runs as another user
+  const server = await startEmbedded({
+    home,
+    password: randomBytes(16).toString("hex"),
+    pgBin: process.env.PG_BIN,
+    settings: SETTINGS,
+  });
+  const rows = await query<{ v: string }>(server.adminUrl(), "select current_setting('server_version') as v");
+  return {
+    version: rows[0]?.v ?? "",
+    secret: randomBytes(32).toString("base64url"),
+    createDatabase: async (name) => {
+      await query(server.adminUrl(), `create database ${name}`);
+      return server.adminUrl(name);
+    },
+    stop: async () => {
+      await server.stop();
+      for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One statement on a connection of its own. */
+export async function query<R extends pg.QueryResultRow>(url: string, text: string, values?: unknown[]): Promise<R[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<R>(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}

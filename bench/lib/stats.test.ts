@@ -1,0 +1,22 @@
+import { describe, expect, test } from "vitest";
+import { jain, median, percentile } from "./stats";
+
+describe("what the benchmarks compute", () => {
+  test("medians of odd and even numbers of rounds, in any order", () => {
+    expect(median([3, 1, 2])).toBe(2);
+    expect(median([4, 1, 3, 2])).toBe(2.5);
+    expect(median([10, 9])).toBe(9.5);
+  });
+
+  test("percentiles name a value that was measured", () => {
+    const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
+    expect([percentile(hundred, 0.5), percentile(hundred, 0.95), percentile(hundred, 1)]).toEqual([50, 95, 100]);
+    expect(percentile([7], 0.99)).toBe(7);
+  });
+
+  test("fairness is 1 when all got the same and 1/n when one got everything", () => {
+    expect(jain([5, 5, 5, 5])).toBe(1);
+    expect(jain([8, 0, 0, 0])).toBe(0.25);
+    expect(jain([])).toBeNaN();
+  });
+});

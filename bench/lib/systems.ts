@@ -1,0 +1,144 @@
+import path from "node:path";
+import { Child } from "./child";
+import { type BenchServer, query } from "./server";
+
+/** Places of a worker, for all systems alike. */
+export const CONCURRENCY = 50;
+
+export interface WorkerOptions {
+  /** The worker tells when this many jobs have started. */
+  readonly expected?: number;
+  readonly concurrency?: number;
+  /** How long a job takes. */
+  readonly workMs?: number;
+  /** Whether each start is told. */
+  readonly tell?: boolean;
+}
+
+interface SystemSpec {
+  readonly name: string;
+  /** Arguments of Node for the program that enqueues, and for the one that works. */
+  readonly client: readonly string[];
+  readonly worker: readonly string[];
+  readonly workerEnv: (options: WorkerOptions) => Readonly<Record<string, string>>;
+  /** Answers one row while a job is unfinished. */
+  readonly unfinished: string;
+  /** Programs of the system that run beside its workers. */
+  readonly beside?: readonly (readonly string[])[];
+}
+
+const bench = (...parts: string[]) => path.join(import.meta.dirname, "..", ...parts);
+const built = (name: string) => bench("dist", `${name}.mjs`);
+
+const commonEnv = ({ expected = 0, workMs = 0, tell = false }: WorkerOptions) => ({
+  BENCH_EXPECTED: String(expected),
+  BENCH_WORK_MS: String(workMs),
+  BENCH_TELL: tell ? "1" : "0",
+});
+
+const graphile = (name: string, variant: "plain" | "batched"): SystemSpec => ({
+  name,
+  client: [bench("peers", "graphile-worker.mjs"), "client"],
+  worker: [bench("peers", "graphile-worker.mjs"), "worker"],
+  workerEnv: (options) => ({
+    ...commonEnv(options),
+    BENCH_VARIANT: variant,
+    BENCH_CONCURRENCY: String(options.concurrency ?? CONCURRENCY),
+  }),
+  unfinished: "select 1 from graphile_worker._private_jobs limit 1",
+});
+
+const SPECS: readonly SystemSpec[] = [
+  {
+    name: "leasehold",
+    client: [built("client")],
+    worker: [built("worker")],
+    workerEnv: (options) => ({
+      ...commonEnv(options),
+      WORKER_CONCURRENCY: String(options.concurrency ?? CONCURRENCY),
+      LOG_FORMAT: "json",
+      SHUTDOWN_GRACE_SECONDS: "5",
+    }),
+    unfinished: "select 1 from app.live_jobs limit 1",
+    beside: [[built("scheduler")]],
+  },
+  graphile("graphile", "plain"),
+  graphile("graphile-batched", "batched"),
+  {
+    name: "pg-boss",
+    client: [bench("peers", "pg-boss.mjs"), "client"],
+    worker: [bench("peers", "pg-boss.mjs"), "worker"],
+    workerEnv: (options) => ({
+      ...commonEnv(options),
+      ...(options.concurrency && { BENCH_CONCURRENCY: String(options.concurrency), BENCH_BATCH: "1" }),
+    }),
+    unfinished: "select 1 from pgboss.job where state < 'completed' and name = 'noop' limit 1",
+  },
+];
+
+export const SYSTEMS: readonly string[] = SPECS.map(({ name }) => name);
+
+/** One queue under test, in a database of its own. */
+export class System {
+  readonly client: Child;
+
+  private constructor(
+    private readonly spec: SystemSpec,
+    private readonly env: Readonly<Record<string, string>>,
+    private readonly beside: readonly Child[],
+    readonly adminUrl: string,
+  ) {
+    this.client = new Child(spec.client, env);
+  }
+
+  get name(): string {
+    return this.spec.name;
+  }
+
+  static async open(server: BenchServer, name: string, { tenants = 1 } = {}): Promise<System> {
+    const spec = SPECS.find((one) => one.name === name);
+    if (!spec) throw new Error(`There is no system ${name}; there are ${SYSTEMS.join(", ")}.`);
+    const adminUrl = await server.createDatabase(`bench_${name.replaceAll("-", "_")}_${Date.now() % 1e7}`);
+    const env = { DATABASE_URL: adminUrl, LEASEHOLD_SECRET: server.secret };
+    const beside: Child[] = [];
+    const system = new System(spec, env, beside, adminUrl);
+    await system.client.next("ready");
+    await system.client.call("prepare", { tenants });
+    for (const program of spec.beside ?? []) {
+      const child = new Child(program, { ...env, SHUTDOWN_GRACE_SECONDS: "1" });
+      await child.next("ready");
+      beside.push(child);
+    }
+    return system;
+  }
+
+  /** Empties the queue and its history, and leaves no dead rows of a former round. */
+  async reset(): Promise<void> {
+    await this.client.call("reset");
+    await query(this.adminUrl, "vacuum analyze");
+  }
+
+  /** Starts a worker. It may begin before this resolves: listen to it at once. */
+  startWorker(options: WorkerOptions): Child {
+    return new Child(this.spec.worker, { ...this.env, ...this.spec.workerEnv(options) });
+  }
+
+  async isDone(): Promise<boolean> {
+    return (await query(this.adminUrl, this.spec.unfinished)).length === 0;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.client, ...this.beside].map((child) => child.stop()));
+  }
+}
+
+/** Opens the systems of a scenario. */
+export async function openSystems(
+  server: BenchServer,
+  { only, tenants = 1, without = [] }: { only: readonly string[]; tenants?: number; without?: readonly string[] },
+): Promise<System[]> {
+  const names = only.length > 0 ? only : SYSTEMS.filter((name) => !without.includes(name));
+  const systems: System[] = [];
+  for (const name of names) systems.push(await System.open(server, name, { tenants }));
+  return systems;
+}

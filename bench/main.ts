@@ -1,0 +1,52 @@
+import { execFileSync } from "node:child_process";
+import { cpus } from "node:os";
+import { killChildren } from "./lib/child";
+import { type Options, parseOptions, type Scenario } from "./lib/options";
+import { type BenchServer, startServer } from "./lib/server";
+import { enqueue } from "./scenarios/enqueue";
+import { latency } from "./scenarios/latency";
+import { throughput } from "./scenarios/throughput";
+
+const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => Promise<string>>> = {
+  throughput,
+  enqueue,
+  latency,
+};
+
+async function main(): Promise<void> {
+  const options = parseOptions(process.argv.slice(2));
+  const server = await startServer();
+  const leave = async (code: number) => {
+    killChildren();
+    await server.stop();
+    process.exit(code);
+  };
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => void leave(1));
+  try {
+    say(
+      `${commit()}, Node ${process.version}, PostgreSQL ${server.version}, ${cpus().length} cores, ${options.rounds} rounds`,
+    );
+    for (const scenario of options.scenarios) {
+      say(`\n### ${scenario}\n\n${await RUN[scenario](server, options)}`);
+    }
+    await leave(0);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
+    await leave(1);
+  }
+}
+
+function commit(): string {
+  try {
+    return `commit ${execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim()}`;
+  } catch {
+    return "commit unknown";
+  }
+}
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exit(1);
+});

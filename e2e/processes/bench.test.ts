@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { plainEnvironment } from "@/lib/testing/processes";
+
+const run = promisify(execFile);
+
+async function bench(...args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, ["scripts/bench.mjs", ...args, "--only", "leasehold"], {
+    env: plainEnvironment(),
+    maxBuffer: 1e7,
+  });
+  return stdout;
+}
+
+test("the benchmarks of the engine run to their end and print a figure each", async () => {
+  const output = await bench("throughput", "enqueue", "latency", "--jobs", "100", "--rounds", "1");
+  for (const scenario of ["throughput", "enqueue", "latency"]) expect(output).toContain(`### ${scenario}`);
+  const rows = output.split("\n").filter((line) => line.startsWith("| leasehold |"));
+  expect(rows).toHaveLength(3);
+  for (const row of rows) expect(row).toMatch(/^\| leasehold \| [1-9][\d,.]*/);
+}, 240_000);
+
+test("a benchmark that is not there is refused with what there is", async () => {
+  await expect(bench("speed")).rejects.toMatchObject({ stderr: expect.stringContaining("throughput") });
+});
