@@ -10,6 +10,7 @@ import {
   promoteDueJobs,
   pruneWorkers,
   rescueExpiredLeases,
+  sweepDependents,
 } from "@/lib/queue";
 import type { Loop } from "./run-loops";
 
@@ -46,6 +47,7 @@ export const LOOPS: readonly Loop[] = [
     turn: async ({ inTerm, db, log, random }) => {
       const { laneNos, rescued, ended } = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, random }));
       if (rescued + ended > 0) log.warn({ rescued, ended }, "leases ran out");
+      notifyWork(db, laneNos);
       notifyChanges(db, laneNos);
       return { again: rescued + ended === BATCH };
     },
@@ -55,9 +57,15 @@ export const LOOPS: readonly Loop[] = [
     everyMs: SECOND,
     turn: async ({ inTerm, db }) => {
       const { laneNos, count } = await inTerm((tx) => expireJobs(tx, { limit: BATCH }));
+      notifyWork(db, laneNos);
       notifyChanges(db, laneNos);
       return { again: count === BATCH };
     },
+  },
+  {
+    name: "look after blocked jobs",
+    everyMs: SECOND,
+    turn: sweepTurn(),
   },
   {
     name: "fold figures",
@@ -89,3 +97,16 @@ export const LOOPS: readonly Loop[] = [
     },
   },
 ];
+
+/** Goes over the blocked jobs part by part, one part in each turn. */
+function sweepTurn(): Loop["turn"] {
+  let after: string | undefined;
+  return async ({ inTerm, db, log }) => {
+    const { last, healed, laneNos } = await inTerm((tx) => sweepDependents(tx, { after, limit: BATCH }));
+    after = last;
+    if (healed > 0) log.error({ healed }, "jobs were blocked although nothing kept them; they were released");
+    notifyWork(db, laneNos);
+    notifyChanges(db, laneNos);
+    return { again: false };
+  };
+}

@@ -39,11 +39,13 @@ export class Settler {
 
   private async settle(items: readonly Ended[]): Promise<SettleAnswer[]> {
     const lost = new Set<string>();
+    const released = new Set<number>();
     let open = items.map(({ end }) => end);
     for (let failures = 0; open.length > 0; ) {
       try {
         const settled = await settleAttempts(this.db, open);
         for (const jobId of settled.lost) lost.add(jobId);
+        for (const laneNo of settled.releasedLanes) released.add(laneNo);
         open = open.filter((end) => settled.locked.includes(end.jobId));
         failures = 0;
         if (open.length > 0) await setTimeout(LOCKED_AGAIN_MS);
@@ -52,7 +54,10 @@ export class Settler {
         await this.pauseAfter(error, failures);
       }
     }
-    this.tell(items.filter(({ end }) => !lost.has(end.jobId)));
+    this.tell(
+      items.filter(({ end }) => !lost.has(end.jobId)),
+      released,
+    );
     return items.map(({ end }) => (lost.has(end.jobId) ? "lost" : "settled"));
   }
 
@@ -62,15 +67,9 @@ export class Settler {
     await setTimeout(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10)) * (0.5 + this.random()));
   }
 
-  private tell(stored: readonly Ended[]): void {
+  private tell(stored: readonly Ended[], released: ReadonlySet<number>): void {
     const back = stored.filter(({ end }) => end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0);
-    notifyWork(
-      this.db,
-      back.map(({ laneNo }) => laneNo),
-    );
-    notifyChanges(
-      this.db,
-      stored.map(({ laneNo }) => laneNo),
-    );
+    notifyWork(this.db, [...back.map(({ laneNo }) => laneNo), ...released]);
+    notifyChanges(this.db, [...stored.map(({ laneNo }) => laneNo), ...released]);
   }
 }

@@ -30,6 +30,8 @@ async function doLeadersWork(
   const rescued = await rescueExpiredLeases(db, { limit: BATCH, random });
   const expired = await expireJobs(db, { limit: BATCH });
   if (rescued.rescued + rescued.ended > 0) log.warn({ ...rescued }, "leases ran out");
-  notifyWork(db, promoted.laneNos);
-  notifyChanges(db, [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos])]);
+  // A job that ended may have been waited for.
+  const laneNos = [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos])];
+  notifyWork(db, laneNos);
+  notifyChanges(db, laneNos);
 }

@@ -89,7 +89,8 @@ create index live_jobs_expiry on app.live_jobs (expires_at) where expires_at is 
 
 -- One row for each ended lease, whatever its end; attempt_no is the lease number. The row that ended a run also
 -- carries the job's outcome (measured: an UPDATE of app.jobs instead keeps 0.62-0.73 of the rate, this 0.91-1.1).
--- A run that ends without a lease (canceled or expired while it waited) leaves a row without a worker.
+-- A run that ends without a lease (canceled or expired while it waited, or failed by what it waited for) leaves a row
+-- without a worker.
 create table app.job_attempts (
   job_id uuid not null,
   attempt_no bigint not null check (attempt_no >= 1),
@@ -123,7 +124,7 @@ create table app.job_attempts (
   primary key (job_id, attempt_no),
   constraint job_attempts_leased_or_outcome check (
     (worker_id is not null and claimed_at is not null)
-    or (worker_id is null and claimed_at is null and outcome in ('canceled', 'expired'))),
+    or (worker_id is null and claimed_at is null and outcome in ('canceled', 'expired', 'failed'))),
   constraint job_attempts_superseded_is_outcome check (not superseded or outcome is not null)
 ) partition by range (job_id);
 create index job_attempts_unhappy on app.job_attempts (tenant_id, outcome, job_id desc)

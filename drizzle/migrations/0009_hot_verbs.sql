@@ -71,7 +71,7 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
         and l.band = app.band_of((i ->> 'priority')::integer))
       on conflict do nothing;
 
-    p_items := (select jsonb_agg(i || jsonb_build_object('id', app.new_id(), 'n', n) order by n)
+    p_items := (select jsonb_agg(i || jsonb_build_object('id', coalesce(i ->> 'id', app.new_id()::text), 'n', n) order by n)
                 from jsonb_array_elements(p_items) with ordinality e (i, n));
 
     if jsonb_path_exists(p_items, '$[*].dedupe_key') then
@@ -93,7 +93,7 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
         queue_id integer, source text, source_ref text, priority integer, payload jsonb, tags jsonb, metadata jsonb,
         correlation_id text, parent_job_id uuid, retried_from_id uuid, dedupe_key text, scheduled_for timestamptz,
         expires_at timestamptz, max_attempts integer, timeout_seconds integer, retry_delay_seconds double precision,
-        retry_multiplier double precision, created_by uuid)
+        retry_multiplier double precision, created_by uuid, depends_on jsonb)
       join app.lanes l on l.tenant_id = p_tenant and l.queue_id = x.queue_id and l.definition_id = x.definition_id
         and l.band = app.band_of(x.priority)
     ), fresh as materialized (
@@ -110,15 +110,29 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
     ), live as (
       insert into app.live_jobs (job_id, tenant_id, lane_no, state, ready, sort_key, priority, scheduled_for, expires_at,
         has_dedupe_key)
-      select f.id, p_tenant, f.lane, 'queued', f.due <= v_now, app.sort_key_of(f.due, f.priority), f.priority, f.due,
+      select f.id, p_tenant, f.lane, case when f.depends_on is null then 'queued' else 'blocked' end,
+        f.due <= v_now and f.depends_on is null, app.sort_key_of(f.due, f.priority), f.priority, f.due,
         f.expires_at, f.dedupe_key is not null
       from fresh f
     ), delta as (
       insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
       select p_tenant, f.definition_id, v_now, 'queued', count(*) from fresh f group by f.definition_id
     )
-    select i.n, coalesce(i.duplicate_of::uuid, i.id), i.duplicate_of is not null, 'queued', i.due <= v_now, i.lane, v_now, i.due
+    select i.n, coalesce(i.duplicate_of::uuid, i.id), i.duplicate_of is not null,
+      case when i.depends_on is null then 'queued' else 'blocked' end, i.due <= v_now and i.depends_on is null, i.lane,
+      v_now, i.due
     from item i order by i.n;
+
+    -- A job that waits for others is inserted blocked. Whether it still is when the transaction ends, the caller reads.
+    -- Who waits for an item whose dedupe key was taken waits for the holder.
+    if jsonb_path_exists(p_items, '$[*].depends_on') then
+      perform app.link_dependencies(p_tenant, (
+        select jsonb_agg(e || jsonb_build_object('child_id', i ->> 'id', 'parent_id', coalesce(h.holder, e ->> 'parent_id')))
+        from jsonb_array_elements(p_items) i cross join jsonb_array_elements(i -> 'depends_on') e
+        left join (select d ->> 'id' as id, v_duplicates ->> (d ->> 'n') as holder
+                   from jsonb_array_elements(p_items) d where v_duplicates ? (d ->> 'n')) h on h.id = e ->> 'parent_id'
+        where not v_duplicates ? (i ->> 'n')));
+    end if;
   end $$;
 
 -- The rest of what a database user of ours may call; nothing is left to PUBLIC.

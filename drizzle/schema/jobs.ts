@@ -138,3 +138,20 @@ export const dedupeKeys = app.table(
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.key] })],
 );
+
+export const jobDependencies = app.table(
+  "job_dependencies",
+  {
+    childId: uuid("child_id").notNull(),
+    edgeNo: smallint("edge_no").notNull(),
+    tenantId: uuid("tenant_id").notNull(),
+    parentId: uuid("parent_id").notNull(),
+    alias: text("alias"),
+    type: text("type").notNull(),
+    condition: jsonb("condition"),
+    onFailure: text("on_failure").notNull(),
+    bindings: jsonb("bindings"),
+    state: text("state").notNull().default("pending"),
+  },
+  (table) => [primaryKey({ columns: [table.childId, table.edgeNo] })],
+);

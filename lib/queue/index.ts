@@ -18,6 +18,7 @@ export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-
 export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
 export { type Retried, retryJob } from "./operations/retry-job";
 export { settleAttempts } from "./operations/settle-attempts";
+export { type Swept, sweepDependents } from "./operations/sweep-dependents";
 export {
   beatTerm,
   countDefaultPartitionRows,

@@ -7,8 +7,8 @@
  *                            │ ▲
  *                      claim ▼ │ retry with backoff · lease expired · given back
  *                          running ─► succeeded | failed | dead_letter | canceled
- *   queued, blocked, paused ─► canceled | expired
- *   failed, dead_letter, canceled, expired ─► queued   (retry: the same job, run_no + 1)
+ *   queued, blocked, paused ─► canceled | expired;  blocked ─► failed   (what it waited for did not happen)
+ *   failed, dead_letter, canceled, expired ─► queued   (retry: the same job, run_no + 1; blocked if it waits again)
  */
 export const LIVE_STATES = ["queued", "blocked", "paused", "running"] as const;
 export const TERMINAL_STATES = ["succeeded", "failed", "dead_letter", "canceled", "expired"] as const;
@@ -40,7 +40,13 @@ const MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobStatus, reado
     canceled: ["person"],
     expired: ["scheduler", "worker"],
   },
-  blocked: { queued: ["worker"], canceled: ["person", "worker"], expired: ["scheduler", "worker"] },
+  // By whoever ends the last parent, in that transaction.
+  blocked: {
+    queued: ["worker", "scheduler", "person"],
+    canceled: ["person", "worker", "scheduler"],
+    failed: ["worker", "scheduler", "person"],
+    expired: ["scheduler", "worker"],
+  },
   paused: { queued: ["person"], canceled: ["person"], expired: ["scheduler", "worker"] },
   running: {
     queued: ["worker", "scheduler"],

@@ -132,4 +132,6 @@ export interface Settled {
   readonly locked: readonly string[];
   /** Jobs that were to be retried but had a cancel request: they ended as canceled. */
   readonly canceled: readonly string[];
+  /** Lanes in which jobs that waited for these were released or ended. */
+  readonly releasedLanes: readonly number[];
 }

@@ -27,6 +27,29 @@ export interface Problem {
 
 export type DedupeMode = "live" | "window" | "retained";
 
+export type DependencyType = "completion" | "success" | "data" | "conditional";
+export type ConditionOp = "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+export type OnParentFailure = "cancel" | "fail" | "run";
+
+/** What must be true of a parent that is over: `path` is `status` or begins with `result`. */
+export interface Condition {
+  readonly path: string;
+  readonly op: ConditionOp;
+  readonly value?: unknown;
+}
+
+/** One job that a new job waits for: an item of the same bulk by its `ref`, or a job of the tenant by its id. */
+export interface Dependency {
+  readonly ref?: string;
+  readonly jobId?: string;
+  /** Default success. */
+  readonly type?: DependencyType;
+  /** For the type conditional, and only for it. */
+  readonly condition?: Condition;
+  /** The parent's name in placeholders; default its ref. */
+  readonly as?: string;
+}
+
 /** A request for work. Whatever is left out comes from the definition, then from the queue's defaults. */
 export interface NewJob {
   readonly definitionKey: string;
@@ -49,6 +72,11 @@ export interface NewJob {
   readonly retryMultiplier?: number;
   readonly dedupeKey?: string;
   readonly dedupe?: { readonly mode: DedupeMode; readonly windowSeconds?: number };
+  /** The name of this job among those that are enqueued with it. */
+  readonly ref?: string;
+  readonly dependsOn?: readonly Dependency[];
+  /** What becomes of the job when a parent does not do what it waits for; default cancel. */
+  readonly onParentFailure?: OnParentFailure;
 }
 
 /** The answer to a NewJob. A duplicate names the job that holds the key, and nothing was inserted for it. */

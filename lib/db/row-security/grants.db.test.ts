@@ -121,11 +121,14 @@ describe("RLS-8 the roles that claim and keep time", () => {
     expect(await updatable("web", "job_attempts")).toEqual(["superseded"]);
   });
 
-  test("of the record of what was asked for, web alone changes priority and time, and nobody anything else", async () => {
-    for (const role of APPLICATION_ROLES) {
-      const columns = role === "web" ? ["lane_no", "priority", "scheduled_for"] : [];
-      expect(await updatable(role, "jobs"), role).toEqual(columns);
-    }
+  test("of the record of what was asked for, priority and time change by web, and the payload when results are put into it", async () => {
+    const changing: Partial<Record<ApplicationRole, string[]>> = {
+      web: ["lane_no", "payload", "priority", "scheduled_for"],
+      worker: ["payload"],
+      scheduler: ["payload"],
+    };
+    for (const role of APPLICATION_ROLES)
+      expect((await updatable(role, "jobs")).sort(), role).toEqual(changing[role] ?? []);
     for (const role of APPLICATION_ROLES) expect(await tablesWith(role, "DELETE"), role).not.toContain("jobs");
   });
 });

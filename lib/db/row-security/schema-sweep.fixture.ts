@@ -27,6 +27,7 @@ const SERVER_MADE_KEYS = new Set([
   "live_jobs_pkey",
   "job_attempts_pkey",
   "job_logs_pkey",
+  "job_dependencies_pkey",
   "providers_pkey",
   "assets_pkey",
   "lists_pkey",

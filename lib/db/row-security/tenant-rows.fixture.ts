@@ -30,6 +30,8 @@ const SEED = `
     values ($job, 1, $tenant, 1, 'canceled', 'canceled');
   insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body) values ($job, 1, 0, $tenant, 'stdout', 'canary');
   insert into app.dedupe_keys (tenant_id, key, job_id) values ($tenant, 'same-key', $job);
+  insert into app.job_dependencies (child_id, edge_no, tenant_id, parent_id, type, on_failure)
+    values ($job, 1, $tenant, app.new_id(), 'success', 'cancel');
   insert into app.job_stat_deltas (tenant_id, definition_id, kind, n) values ($tenant, $definition, 'queued', 1);
   insert into app.job_stats (tenant_id, bucket, definition_id, kind, n, wait_ms, run_ms)
     values ($tenant, '2026-01-01', $definition, 'queued', 1, 0, 0);

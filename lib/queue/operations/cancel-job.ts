@@ -4,11 +4,12 @@ import { getJob, inTenant } from "../queries/get-job";
 import { auditJobSql, cancelWaitingSql, lockLiveJobSql, requestCancelSql } from "../sql/control-jobs";
 import type { LiveState } from "../states";
 import type { JobView, TenantScope } from "../types";
-import { notifyCancel, notifyChanges } from "./wake";
+import { notifyCancel, notifyChanges, notifyWork } from "./wake";
 
 /**
  * Cancels a job. One that waits ends at once. A running one is asked to stop: its process group gets TERM within two
- * seconds and the status changes when it has ended; asking again changes nothing.
+ * seconds and the status changes when it has ended; asking again changes nothing. Jobs that wait for one that ends so
+ * are released, or end with it.
  * @throws QueueError not-found; state-conflict when it has ended already (whatever committed first holds)
  */
 export function cancelJob(db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> {
@@ -17,11 +18,13 @@ export function cancelJob(db: Database | TenantTransaction, scope: TenantScope, 
     const [live] = await tx.run<{ state: LiveState; lane_no: number }>(lockLiveJobSql, key);
     if (!live) throw await alreadyEnded(tx, scope, jobId);
     const running = live.state === "running";
-    await tx.run(running ? requestCancelSql : cancelWaitingSql, key);
+    const [ended] = await tx.run<{ released?: number[] | null }>(running ? requestCancelSql : cancelWaitingSql, key);
+    const released = ended?.released ?? [];
     await auditJob(tx, scope, { jobId, action: "cancel", from: live.state, to: running ? "running" : "canceled" });
     tx.afterCommit((pool) => {
       if (running) notifyCancel(pool);
-      notifyChanges(pool, [live.lane_no]);
+      notifyWork(pool, released);
+      notifyChanges(pool, [live.lane_no, ...released]);
     });
     const job = await getJob(tx, scope, jobId);
     if (!job) throw jobNotFound();

@@ -1,10 +1,13 @@
-import { type Database, DatabaseError, type Runner, type TenantTransaction } from "@/lib/db";
+import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
 import { QueueError } from "../errors";
 import { compileArgSchema, type PayloadValidator } from "../policy/arg-schema";
+import { type Linked, takesResults } from "../policy/dependencies";
 import { checkNewJob } from "../policy/new-job";
 import { enqueueJobsSql } from "../sql/control-jobs";
+import type { JobStatus } from "../states";
 import type { Enqueued, NewJob, TenantScope } from "../types";
 import { type DefinitionRow, findDefinition, queueIdOf } from "./definitions";
+import { areLinked, planLinks, readLinkedStates } from "./link-jobs";
 import { notifyChanges, notifyWork } from "./wake";
 
 interface KnownDefinition {
@@ -15,7 +18,7 @@ interface KnownDefinition {
 interface EnqueuedRow {
   job_id: string;
   deduplicated: boolean;
-  state: "queued";
+  state: JobStatus;
   ready: boolean;
   lane_no: number;
   queued_at: Date;
@@ -37,14 +40,32 @@ export async function enqueueJob(db: Database | TenantTransaction, scope: Tenant
   return enqueued;
 }
 
-/** Accepts many jobs of one tenant, all or nothing, in the order given; see `enqueueJob`. */
+/**
+ * Accepts many jobs of one tenant, all or nothing, in the order given; see `enqueueJob`. They may wait for each other by
+ * `ref` and for jobs that exist: such a job is blocked until then, unless what it waits for is over already.
+ */
 export async function enqueueJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
   jobs: readonly NewJob[],
 ): Promise<Enqueued[]> {
   if (jobs.length === 0) return [];
-  const rows = await insertJobs(db, scope, jobs);
+  if (!areLinked(jobs)) return told(db, scope, { jobs, rows: await insertJobs(db, scope, { jobs, links: [] }) });
+  if (!("inTransaction" in db)) return withTenant(db, scope.tenantId, (tx) => enqueueJobs(tx, scope, jobs));
+  const inserted = await insertJobs(db, scope, { jobs, links: await planLinks(db, jobs) });
+  const states = await readLinkedStates(
+    db,
+    inserted.map((row) => row.job_id),
+  );
+  return told(db, scope, { jobs, rows: inserted.map((row) => ({ ...row, ...states.get(row.job_id) })) });
+}
+
+/** Wakes whom the new jobs concern, once they are there for others, and answers them. */
+function told(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { jobs, rows }: { readonly jobs: readonly NewJob[]; readonly rows: readonly EnqueuedRow[] },
+): Enqueued[] {
   const fresh = rows.filter((row) => !row.deduplicated);
   const wake = (pool: Runner) => {
     notifyWork(
@@ -72,10 +93,12 @@ export async function enqueueJobs(
 async function insertJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
-  jobs: readonly NewJob[],
+  { jobs, links }: { readonly jobs: readonly NewJob[]; readonly links: readonly Linked[] },
 ): Promise<EnqueuedRow[]> {
   const insert = async () => {
-    const items = jobs.map((job, index) => toItem(db, scope, { job, at: jobs.length > 1 ? `/jobs/${index}` : "" }));
+    const items = jobs.map((job, index) =>
+      toItem(db, scope, { job, link: links[index], at: jobs.length > 1 ? `/jobs/${index}` : "" }),
+    );
     return db.run<EnqueuedRow>(enqueueJobsSql, [scope.tenantId, JSON.stringify(await Promise.all(items))]);
   };
   try {
@@ -98,15 +121,19 @@ const definitionChanged = (): QueueError =>
 
 interface Placed {
   readonly job: NewJob;
+  readonly link: Linked | undefined;
   /** Where the job stands in the request, as a JSON pointer. */
   readonly at: string;
 }
 
-async function toItem(db: Runner, scope: TenantScope, { job, at }: Placed): Promise<Record<string, unknown>> {
+async function toItem(db: Runner, scope: TenantScope, { job, link, at }: Placed): Promise<Record<string, unknown>> {
   const { row, validate } = await knownDefinition(db, job.definitionKey, at);
-  checkNewJob(job, { at, validate });
+  // A payload that takes in results is compared with the schema when they are there, by the worker.
+  checkNewJob(job, { at, validate: takesResults(job) ? () => [] : validate });
   const queueId = job.queue === undefined ? row.queue_id : await queueIdOf(db, job.queue);
   return withoutUndefined({
+    id: link?.id,
+    depends_on: link !== undefined && link.edges.length > 0 ? link.edges : undefined,
     definition_id: row.id,
     definition_version: row.version,
     queue_id: queueId,

@@ -4,6 +4,8 @@ import { expireWaitingSql, promoteDueSql } from "../sql/rescue";
 interface LaneCount {
   lane_no: number;
   n: number;
+  /** Lanes of jobs that waited for those that ended. */
+  released?: number[] | null;
 }
 
 export interface Promoted {
@@ -12,7 +14,7 @@ export interface Promoted {
 }
 
 const total = (rows: readonly LaneCount[]): Promoted => ({
-  laneNos: rows.map((row) => row.lane_no),
+  laneNos: [...new Set([...rows.map((row) => row.lane_no), ...(rows[0]?.released ?? [])])],
   count: rows.reduce((sum, row) => sum + row.n, 0),
 });
 

@@ -62,7 +62,8 @@ async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], rando
   const back = lost.filter((row) => done.has(row.job_id));
   const endedIds = new Set([...settled.canceled].concat(ends.filter((end) => end.outcome).map((end) => end.jobId)));
   const ended = back.filter((row) => endedIds.has(row.job_id)).length;
-  return { laneNos: [...new Set(back.map((row) => row.lane_no))], rescued: back.length - ended, ended };
+  const laneNos = [...new Set([...back.map((row) => row.lane_no), ...settled.releasedLanes])];
+  return { laneNos, rescued: back.length - ended, ended };
 }
 
 function toEnd(row: ExpiredRow, random: Random): AttemptEnd {

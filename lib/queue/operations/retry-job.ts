@@ -2,7 +2,8 @@ import type { Database, TenantTransaction } from "@/lib/db";
 import { jobNotFound, QueueError } from "../errors";
 import { getJob, inTenant } from "../queries/get-job";
 import { lockOutcomeSql, reviveKeySql, startRunSql, supersedeOutcomeSql, takeKeySql } from "../sql/control-jobs";
-import { isRetryable, type TerminalState } from "../states";
+import { waitAgainSql } from "../sql/dependencies";
+import { isRetryable, isTerminal, type TerminalState } from "../states";
 import type { JobView, NewJob, TenantScope } from "../types";
 import { alreadyEnded, auditJob } from "./cancel-job";
 import { enqueueJob } from "./enqueue-jobs";
@@ -25,8 +26,9 @@ export interface Retried {
 
 /**
  * Runs a finished job again. Unchanged, it is the same job in its next run: attempts start anew, history stays. With a
- * payload, it is a new job that names the old one, and the payload is checked as at any door.
- * @throws QueueError not-found; state-conflict unless failed, dead_letter, canceled or expired; dedupe-taken;
+ * payload, it is a new job that names the old one and waits for nobody, and the payload is checked as at any door.
+ * A job that ended because of a parent waits for it again; while the parent is still over and not good, that is a conflict.
+ * @throws QueueError not-found; state-conflict unless failed, dead_letter, canceled or expired, or see above; dedupe-taken;
  * definition-inactive; payload-invalid
  */
 export function retryJob(
@@ -45,12 +47,22 @@ async function retryUnchanged(tx: TenantTransaction, scope: TenantScope, jobId: 
   if (outcome.dedupe_key !== null) await takeKeyAgain(tx, key, outcome.dedupe_key);
   await tx.run(supersedeOutcomeSql, [...key, outcome.attempt_no]);
   await tx.run(startRunSql, [...key, outcome.attempt_no, outcome.run_no]);
-  await auditJob(tx, scope, { jobId, action: "retry", from: outcome.outcome, to: "queued" });
+  const job = await waitAgain(tx, scope, jobId);
+  await auditJob(tx, scope, { jobId, action: "retry", from: outcome.outcome, to: job.status });
   tx.afterCommit((pool) => {
     notifyWork(pool, [outcome.lane_no]);
     notifyChanges(pool, [outcome.lane_no]);
   });
-  return { job: await reread(tx, scope, jobId), created: false };
+  return { job, created: false };
+}
+
+/** A job whose parents had not done what it waited for waits for them again, so it cannot run before them by a retry. */
+async function waitAgain(tx: TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> {
+  await tx.run(waitAgainSql, [scope.tenantId, jobId]);
+  const job = await reread(tx, scope, jobId);
+  if (!isTerminal(job.status)) return job;
+  const detail = "What this job waited for has not happened: retry its parent first, or retry it with a payload.";
+  throw new QueueError("state-conflict", detail, { current: job.status });
 }
 
 async function retryEdited(

@@ -15,27 +15,38 @@ interface Progress {
   readonly lost: string[];
   readonly locked: string[];
   readonly canceled: string[];
+  readonly releasedLanes: number[];
+}
+
+interface FinishedRow {
+  job_id: string;
+  /** The same in each row of a batch. */
+  released: number[] | null;
 }
 
 /**
  * Records how a batch of attempts ended: runs that are over leave the live table, the others go back to the queue. Each
  * statement is atomic, so an attempt is recorded wholly or not at all, and settling the same batch again after an
  * unknown answer is safe: what was stored then counts as lost. Lost leases are reported, never written. One bad row
- * never blocks the others. A job that was to be retried but has a cancel request ends as canceled.
+ * never blocks the others. A job that was to be retried but has a cancel request ends as canceled. Jobs that waited for
+ * those that ended are released, or end with them, in the same statement.
  */
 export async function settleAttempts(db: Runner, ends: readonly AttemptEnd[], reclaimed = false): Promise<Settled> {
-  const progress: Progress = { settled: [], lost: [], locked: [], canceled: [] };
+  const progress: Progress = { settled: [], lost: [], locked: [], canceled: [], releasedLanes: [] };
   const final = ends.filter((end) => end.outcome !== undefined);
   const again = ends.filter((end) => end.outcome === undefined);
   const left: Open = new Map();
-  await applyBatch(final, (batch) => finish(db, batch), { progress, left });
+  await applyBatch(final, (batch) => finish(db, batch, progress), { progress, left });
   await applyBatch(again, (batch) => requeue(db, batch, reclaimed), { progress, left });
   await tellLostFromLocked(db, left, progress);
   return progress;
 }
 
-const finish = async (db: Runner, batch: readonly AttemptEnd[]): Promise<string[]> =>
-  (await db.run<{ job_id: string }>(finishAttemptsSql, [toJson(batch)])).map((row) => row.job_id);
+async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes }: Progress): Promise<string[]> {
+  const rows = await db.run<FinishedRow>(finishAttemptsSql, [toJson(batch)]);
+  releasedLanes.push(...(rows[0]?.released ?? []));
+  return rows.map((row) => row.job_id);
+}
 
 const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: boolean): Promise<string[]> =>
   (await db.run<{ job_id: string }>(requeueAttemptsSql, [toJson(batch), reclaimed ? 1 : 0])).map((row) => row.job_id);
@@ -94,6 +105,7 @@ async function tellLostFromLocked(db: Runner, left: Open, progress: Progress): P
     await finishAsCanceled(
       db,
       cancel.flatMap((row) => left.get(row.job_id) ?? []),
+      progress,
     ),
   );
   const stillHeld = new Set(held.map((row) => row.job_id));
@@ -103,12 +115,13 @@ async function tellLostFromLocked(db: Runner, left: Open, progress: Progress): P
   }
 }
 
-async function finishAsCanceled(db: Runner, ends: readonly AttemptEnd[]): Promise<string[]> {
+async function finishAsCanceled(db: Runner, ends: readonly AttemptEnd[], progress: Progress): Promise<string[]> {
   return ends.length === 0
     ? []
     : finish(
         db,
         ends.map((end) => ({ ...end, outcome: "canceled" as const })),
+        progress,
       );
 }
 

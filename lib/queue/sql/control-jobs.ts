@@ -1,4 +1,5 @@
 import { statement, tenantIs } from "@/lib/db";
+import { RELEASED } from "./dependencies";
 
 export const enqueueJobsSql = statement("enqueue_jobs", "select * from app.enqueue_jobs($1, $2::jsonb)");
 
@@ -19,10 +20,12 @@ export const cancelWaitingSql = statement(
   "cancel_waiting",
   `with ended as (
      delete from app.live_jobs where ${tenantIs("tenant_id")} and job_id = $2 and state <> 'running'
-     returning job_id, lease_no, tenant_id, lane_no, run_no, started_at, attempts_spent, has_dedupe_key
+     returning job_id, lease_no, tenant_id, lane_no, run_no, started_at, attempts_spent, has_dedupe_key,
+       has_dependents
    ), attempt as (
      insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at, attempt_count)
      select job_id, lease_no + 1, tenant_id, run_no, 'canceled', app.now(), 'canceled', started_at, attempts_spent from ended
+     returning job_id
    ), freed as (
      delete from app.dedupe_keys k using ended e where e.has_dedupe_key and k.tenant_id = e.tenant_id
        and k.job_id = e.job_id and (k.held_until is null or k.held_until <= app.now())
@@ -33,7 +36,7 @@ export const cancelWaitingSql = statement(
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
      select e.tenant_id, l.definition_id, app.now(), 'canceled', 1 from ended e join app.lanes l on l.lane_no = e.lane_no
    )
-   select job_id from ended`,
+   select job_id, ${RELEASED} as released from ended`,
 );
 
 /** The outcome of a job's last run, locked, with what a new run needs. No row = the job is not there or not finished. */

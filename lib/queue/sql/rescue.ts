@@ -1,4 +1,5 @@
 import { statement } from "@/lib/db";
+import { RELEASED } from "./dependencies";
 
 // A lease that ends later than any lease can was not given by this clock (a restored backup, a server whose clock went
 // back): it counts as over, since nobody would wait for it. A lease is an hour at most.
@@ -53,12 +54,14 @@ export const expireWaitingSql = statement(
      order by expires_at limit $1 for update skip locked
    ), ended as (
      delete from app.live_jobs r using due where r.ctid = due.tid
-     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.started_at, r.attempts_spent, r.has_dedupe_key
+     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.started_at, r.attempts_spent, r.has_dedupe_key,
+       r.has_dependents
    ), attempt as (
      insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at,
        attempt_count, error_type, error_text)
      select job_id, lease_no + 1, tenant_id, run_no, 'expired', app.now(), 'expired', started_at, attempts_spent,
        'expired', 'It had not started when its expires_at passed.' from ended
+     returning job_id
    ), freed as (
      delete from app.dedupe_keys k using ended e where e.has_dedupe_key and k.tenant_id = e.tenant_id
        and k.job_id = e.job_id and (k.held_until is null or k.held_until <= app.now())
@@ -70,5 +73,5 @@ export const expireWaitingSql = statement(
      select e.tenant_id, l.definition_id, app.now(), 'expired', count(*)
      from ended e join app.lanes l on l.lane_no = e.lane_no group by 1, 2
    )
-   select lane_no, count(*)::int as n from ended group by lane_no`,
+   select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no`,
 );

@@ -1,4 +1,5 @@
 import { statement } from "@/lib/db";
+import { RELEASED } from "./dependencies";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
@@ -59,8 +60,9 @@ export const finishAttemptsSql = statement(
    ), attempt as (
      insert into app.job_attempts (${ATTEMPT_COLUMNS}, outcome, run_started_at, attempt_count, progress, result)
      select ${attemptValues("e")}, e.outcome, e.run_started_at, e.attempt_count, e.progress, e.result from ended e
+     returning job_id
    ), ${RELEASE_KEYS}, ${COUNT_ENDED}
-   select job_id from ended`,
+   select job_id, ${RELEASED} as released from ended`,
 );
 
 /**

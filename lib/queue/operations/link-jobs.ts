@@ -1,0 +1,33 @@
+import type { TenantTransaction } from "@/lib/db";
+import { isLinked, type Linked, linkJobs, outerParents } from "../policy/dependencies";
+import { linkedStatesSql, planLinksSql } from "../sql/dependencies";
+import type { JobStatus } from "../states";
+import type { NewJob } from "../types";
+
+/**
+ * Gives ids to jobs of which some wait for others, and works out their edges. An id of another tenant's job is answered
+ * like one that no job has.
+ * @throws QueueError invalid-value with pointers
+ */
+export async function planLinks(tx: TenantTransaction, jobs: readonly NewJob[]): Promise<Linked[]> {
+  const [plan] = await tx.run<{ ids: string[]; known: string[] }>(planLinksSql, [
+    tx.tenantId,
+    jobs.length,
+    outerParents(jobs),
+  ]);
+  return linkJobs(jobs, plan ?? { ids: [], known: [] });
+}
+
+export const areLinked = (jobs: readonly NewJob[]): boolean => jobs.some(isLinked);
+
+/** Where jobs stand that were inserted blocked: their parents may have been over. */
+export async function readLinkedStates(
+  tx: TenantTransaction,
+  jobIds: readonly string[],
+): Promise<Map<string, { readonly state: JobStatus; readonly ready: boolean }>> {
+  const rows = await tx.run<{ job_id: string; state: JobStatus; ready: boolean }>(linkedStatesSql, [
+    tx.tenantId,
+    jobIds,
+  ]);
+  return new Map(rows.map(({ job_id, state, ready }) => [job_id, { state, ready }]));
+}

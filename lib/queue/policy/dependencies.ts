@@ -1,0 +1,240 @@
+import { QueueError } from "../errors";
+import type { Dependency, NewJob, OnParentFailure, Problem } from "../types";
+import { compileCondition, type StoredCondition } from "./condition";
+import { checkPayload } from "./payload-check";
+import { type Binding, compileTemplate } from "./template";
+
+/** How many edges one call may make. */
+export const EDGES_MAX = 10_000;
+const NAME = /^[A-Za-z0-9_-]{1,100}$/;
+
+/** An edge as `app.link_dependencies` takes it. */
+export interface Edge {
+  readonly edge_no: number;
+  readonly parent_id: string;
+  readonly alias?: string;
+  readonly type: string;
+  readonly condition?: StoredCondition;
+  readonly on_failure: OnParentFailure;
+  readonly bindings?: readonly Binding[];
+}
+
+/** The id of a new job, and what it waits for (none = it does not wait). */
+export interface Linked {
+  readonly id: string;
+  readonly edges: readonly Edge[];
+}
+
+export const isLinked = (job: NewJob): boolean => job.ref !== undefined || job.dependsOn !== undefined;
+
+/** Whether a job's payload takes in results, so that it cannot be compared with its schema before they are there. */
+export const takesResults = (job: NewJob): boolean => job.dependsOn?.some(({ type }) => type === "data") ?? false;
+
+/** The ids of existing jobs that the given ones wait for, each once. */
+export function outerParents(jobs: readonly NewJob[]): string[] {
+  return [
+    ...new Set(jobs.flatMap((job) => (job.dependsOn ?? []).flatMap(({ jobId }) => (jobId ? [normal(jobId)] : [])))),
+  ];
+}
+
+const normal = (id: string): string => id.toLowerCase();
+
+interface Plan {
+  readonly jobs: readonly NewJob[];
+  /** Where a job stands in the request, as a JSON pointer. */
+  readonly at: (index: number) => string;
+  readonly byRef: ReadonlyMap<string, number>;
+  readonly ids: readonly string[];
+  readonly known: ReadonlySet<string>;
+  readonly problems: Problem[];
+}
+
+/**
+ * Works out who waits for whom. `ids` are new, in rising order; they are given out so that a child's is greater than
+ * its parents' (locks are taken in order of ids). `known` are those of the outer parents that the tenant has.
+ * @throws QueueError invalid-value with pointers: ref-duplicate, ref-unknown, job-unknown, cycle and faults of form
+ */
+export function linkJobs(
+  jobs: readonly NewJob[],
+  given: { readonly ids: readonly string[]; readonly known: readonly string[] },
+): Linked[] {
+  const problems: Problem[] = [];
+  const at = (index: number) => (jobs.length > 1 ? `/jobs/${index}` : "");
+  const byRef = indexRefs(jobs, at, problems);
+  const order = orderJobs(jobs, { at, byRef, problems });
+  const ids = new Array<string>(jobs.length);
+  order.forEach((index, place) => {
+    ids[index] = given.ids[place] ?? "";
+  });
+  const plan: Plan = { jobs, at, byRef, ids, known: new Set(given.known.map(normal)), problems };
+  if (jobs.reduce((sum, job) => sum + (job.dependsOn?.length ?? 0), 0) > EDGES_MAX)
+    problems.push({ pointer: "", code: "length", detail: `has more than ${EDGES_MAX} dependencies` });
+  const linked = jobs.map((job, index) => ({ id: ids[index] ?? "", edges: edgesOf(job, index, plan) }));
+  if (problems.length > 0)
+    throw new QueueError("invalid-value", "The dependencies are not valid.", { problems: problems.slice(0, 20) });
+  return linked;
+}
+
+function indexRefs(jobs: readonly NewJob[], at: Plan["at"], problems: Problem[]): Map<string, number> {
+  const byRef = new Map<string, number>();
+  jobs.forEach(({ ref }, index) => {
+    if (ref === undefined) return;
+    const pointer = `${at(index)}/ref`;
+    if (!NAME.test(ref)) problems.push({ pointer, code: "format", detail: "must have 1 to 100 of A-Z a-z 0-9 _ -" });
+    if (byRef.has(ref)) problems.push({ pointer, code: "ref-duplicate", detail: "another job has this ref" });
+    else byRef.set(ref, index);
+  });
+  return byRef;
+}
+
+/** Jobs in an order in which each comes after all that it waits for; those in a cycle are reported and come last. */
+function orderJobs(jobs: readonly NewJob[], plan: Pick<Plan, "at" | "byRef" | "problems">): number[] {
+  const same = sameJobs(jobs);
+  const parents = jobs.map((job) => parentsOf(job, plan.byRef).map((index) => same[index] ?? index));
+  const open = jobs.map((_job, index) => (same[index] === index ? (parents[index]?.length ?? 0) : 0));
+  const children = jobs.map((): number[] => []);
+  parents.forEach((list, child) => {
+    if (same[child] === child) for (const parent of list) children[parent]?.push(child);
+  });
+  const order = open.flatMap((count, index) => (count === 0 ? [index] : []));
+  for (let next = 0; next < order.length; next += 1) {
+    for (const child of children[order[next] ?? -1] ?? []) {
+      open[child] = (open[child] ?? 0) - 1;
+      if (open[child] === 0) order.push(child);
+    }
+  }
+  const done = new Set(order);
+  const left = jobs.flatMap((_job, index) => (done.has(index) ? [] : [index]));
+  if (left.length > 0) plan.problems.push(cycleProblem(jobs, left, { ...plan, parents }));
+  return [...order, ...left];
+}
+
+/** Jobs with one dedupe key are one job: the first takes the key, the others answer with it. */
+function sameJobs(jobs: readonly NewJob[]): number[] {
+  const first = new Map<string, number>();
+  return jobs.map(({ dedupeKey }, index) => {
+    if (dedupeKey === undefined) return index;
+    const holder = first.get(dedupeKey) ?? index;
+    first.set(dedupeKey, holder);
+    return holder;
+  });
+}
+
+const parentsOf = (job: NewJob, byRef: ReadonlyMap<string, number>): number[] =>
+  (job.dependsOn ?? []).flatMap(({ ref }) => (ref === undefined ? [] : (byRef.get(ref) ?? [])));
+
+/** Follows parents that are left, each of which has one that is left, until one is met again: that one is in a cycle. */
+function cycleProblem(
+  jobs: readonly NewJob[],
+  left: readonly number[],
+  plan: Pick<Plan, "at" | "byRef"> & { readonly parents: readonly (readonly number[])[] },
+): Problem {
+  const stuck = new Set(left);
+  const seen = new Set<number>();
+  let current = left[0] ?? 0;
+  while (!seen.has(current)) {
+    seen.add(current);
+    current = plan.parents[current]?.find((parent) => stuck.has(parent)) ?? current;
+  }
+  const next = plan.parents[current]?.find((parent) => stuck.has(parent));
+  const edge = (jobs[current]?.dependsOn ?? []).findIndex(
+    ({ ref }) =>
+      ref !== undefined && (plan.byRef.get(ref) === next || sameJobs(jobs)[plan.byRef.get(ref) ?? -1] === next),
+  );
+  const pointer = `${plan.at(current)}/depends_on/${Math.max(edge, 0)}/ref`;
+  return { pointer, code: "cycle", detail: "makes the job wait for itself" };
+}
+
+function edgesOf(job: NewJob, index: number, plan: Plan): Edge[] {
+  const here = plan.at(index);
+  const dependsOn = job.dependsOn ?? [];
+  const edges = dependsOn.map((dependency, place) => {
+    const found = edgeOf(dependency, { pointer: `${here}/depends_on/${place}`, plan });
+    return { edge_no: place + 1, ...found, on_failure: job.onParentFailure ?? ("cancel" as const) };
+  });
+  if (job.onParentFailure !== undefined && dependsOn.length === 0) {
+    const detail = "is only for a job with depends_on";
+    plan.problems.push({ pointer: `${here}/on_parent_failure`, code: "unexpected", detail });
+  }
+  return takesResults(job) ? withBindings(job, edges, { pointer: here, problems: plan.problems }) : edges;
+}
+
+function edgeOf(
+  dependency: Dependency,
+  { pointer, plan }: { readonly pointer: string; readonly plan: Plan },
+): Omit<Edge, "edge_no" | "on_failure"> {
+  const { type = "success", condition } = dependency;
+  const alias = dependency.as ?? dependency.ref;
+  if (alias !== undefined && !NAME.test(alias))
+    plan.problems.push({ pointer: `${pointer}/as`, code: "format", detail: "must have 1 to 100 of A-Z a-z 0-9 _ -" });
+  const base = { parent_id: parentId(dependency, pointer, plan), type, ...(alias === undefined ? {} : { alias }) };
+  if (type !== "conditional") {
+    if (condition !== undefined)
+      plan.problems.push({
+        pointer: `${pointer}/condition`,
+        code: "unexpected",
+        detail: "is only for the type conditional",
+      });
+    return base;
+  }
+  if (condition === undefined) {
+    plan.problems.push({
+      pointer: `${pointer}/condition`,
+      code: "required",
+      detail: "is required for the type conditional",
+    });
+    return base;
+  }
+  const compiled = compileCondition(condition);
+  if ("steps" in compiled) return { ...base, condition: compiled };
+  plan.problems.push(...compiled.map((found) => ({ ...found, pointer: `${pointer}/condition${found.pointer}` })));
+  return base;
+}
+
+function parentId({ ref, jobId }: Dependency, pointer: string, { byRef, ids, known, problems }: Plan): string {
+  if ((ref === undefined) === (jobId === undefined)) {
+    problems.push({ pointer, code: "required", detail: "needs either ref or job_id" });
+    return "";
+  }
+  if (ref !== undefined) {
+    const index = byRef.get(ref);
+    if (index !== undefined) return ids[index] ?? "";
+    problems.push({
+      pointer: `${pointer}/ref`,
+      code: "ref-unknown",
+      detail: "is not the ref of a job in this request",
+    });
+    return "";
+  }
+  const id = normal(jobId ?? "");
+  if (!known.has(id))
+    problems.push({ pointer: `${pointer}/job_id`, code: "job-unknown", detail: "there is no such job" });
+  return id;
+}
+
+/** Puts the places of parents' results on the first data edge. */
+function withBindings(
+  job: NewJob,
+  edges: readonly Edge[],
+  { pointer, problems }: { readonly pointer: string; readonly problems: Problem[] },
+): Edge[] {
+  const payload = job.payload === undefined ? {} : job.payload;
+  // What cannot be stored is refused with better words by the check of the job itself.
+  if (checkPayload(payload).length > 0) return [...edges];
+  const names = new Map<string, number>();
+  edges.forEach(({ alias, edge_no }, place) => {
+    if (alias === undefined) return;
+    const first = edges[(names.get(alias) ?? edge_no) - 1];
+    if (first?.parent_id !== edges[place]?.parent_id)
+      problems.push({
+        pointer: `${pointer}/depends_on/${place}/as`,
+        code: "duplicate",
+        detail: "another parent has this name",
+      });
+    if (!names.has(alias)) names.set(alias, edge_no);
+  });
+  const template = compileTemplate(JSON.parse(JSON.stringify(payload)), names);
+  problems.push(...template.problems.map((found) => ({ ...found, pointer: `${pointer}/payload${found.pointer}` })));
+  const first = edges.findIndex(({ type }) => type === "data");
+  return edges.map((edge, place) => (place === first ? { ...edge, bindings: template.bindings } : edge));
+}

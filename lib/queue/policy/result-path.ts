@@ -1,0 +1,18 @@
+/** Paths into what is known of a parent: `status`, `result`, `result.rows[0].name`. */
+
+const STEP = /\.([A-Za-z0-9_-]+)|\[(0|[1-9][0-9]{0,5})\]/y;
+const MAX_STEPS = 32;
+
+/** The steps of a path, or null when it is none. Steps are only ever looked up in stored JSON, never in objects of code. */
+export function parseResultPath(path: string): string[] | null {
+  if (path === "status") return ["status"];
+  if (!path.startsWith("result")) return null;
+  const steps = ["result"];
+  STEP.lastIndex = "result".length;
+  while (STEP.lastIndex < path.length) {
+    const match = STEP.exec(path);
+    if (!match || steps.length >= MAX_STEPS) return null;
+    steps.push(match[1] ?? match[2] ?? "");
+  }
+  return steps;
+}
