@@ -1,6 +1,10 @@
 /** The shapes that the queue takes and gives. Client-safe: types only. */
 import type { ClassPolicy, RetryClass } from "./error-classes";
-import type { AttemptStatus, JobStatus } from "./states";
+import type { JobStatus } from "./states";
+import type { Dependency, OnParentFailure } from "./types-dependencies";
+
+export type * from "./types-dependencies";
+export type * from "./types-output";
 
 export type JobSource = "manual" | "event" | "schedule" | "system";
 
@@ -26,29 +30,6 @@ export interface Problem {
 }
 
 export type DedupeMode = "live" | "window" | "retained";
-
-export type DependencyType = "completion" | "success" | "data" | "conditional";
-export type ConditionOp = "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
-export type OnParentFailure = "cancel" | "fail" | "run";
-
-/** What must be true of a parent that is over: `path` is `status` or begins with `result`. */
-export interface Condition {
-  readonly path: string;
-  readonly op: ConditionOp;
-  readonly value?: unknown;
-}
-
-/** One job that a new job waits for: an item of the same bulk by its `ref`, or a job of the tenant by its id. */
-export interface Dependency {
-  readonly ref?: string;
-  readonly jobId?: string;
-  /** Default success. */
-  readonly type?: DependencyType;
-  /** For the type conditional, and only for it. */
-  readonly condition?: Condition;
-  /** The parent's name in placeholders; default its ref. */
-  readonly as?: string;
-}
 
 /** A request for work. Whatever is left out comes from the definition, then from the queue's defaults. */
 export interface NewJob {
@@ -191,51 +172,6 @@ export interface JobSummary {
   readonly oldestQueuedAgeSeconds: number | null;
   readonly runningCount: number;
   readonly asOf: Date;
-}
-
-export interface AttemptView {
-  readonly jobId: string;
-  readonly attemptNo: number;
-  readonly runNo: number;
-  readonly status: AttemptStatus | "running";
-  readonly workerId: string;
-  readonly claimedAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
-  readonly durationMs: number | null;
-  readonly pid: number | null;
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly errorType: string | null;
-  readonly errorText: string | null;
-  readonly stdoutTail: string | null;
-  readonly stderrTail: string | null;
-  readonly stdoutBytes: number | null;
-  readonly stderrBytes: number | null;
-  readonly droppedBytes: number | null;
-  /** Of the command's processes; null where nothing was measured. */
-  readonly cpuMs: number | null;
-  readonly peakRssBytes: number | null;
-  readonly retryAt: Date | null;
-}
-
-export type LogStream = "stdout" | "stderr" | "log";
-export type LogLevel = "debug" | "info" | "warn" | "error";
-
-export interface LogLine {
-  readonly attemptNo: number;
-  readonly seq: number;
-  readonly stream: LogStream;
-  readonly level: LogLevel | null;
-  readonly at: Date;
-  readonly body: string;
-  readonly context: unknown;
-}
-
-export interface LogPage {
-  readonly lines: readonly LogLine[];
-  readonly hasMore: boolean;
-  readonly running: boolean;
 }
 
 export type RetryStrategy = "exponential" | "linear" | "fixed" | "random" | "none";

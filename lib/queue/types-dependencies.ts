@@ -1,0 +1,24 @@
+/** What jobs wait for. Client-safe: types only; reached through types.ts. */
+
+export type DependencyType = "completion" | "success" | "data" | "conditional";
+export type ConditionOp = "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+export type OnParentFailure = "cancel" | "fail" | "run";
+
+/** What must be true of a parent that is over: `path` is `status` or begins with `result`. */
+export interface Condition {
+  readonly path: string;
+  readonly op: ConditionOp;
+  readonly value?: unknown;
+}
+
+/** One job that a new job waits for: an item of the same bulk by its `ref`, or a job of the tenant by its id. */
+export interface Dependency {
+  readonly ref?: string;
+  readonly jobId?: string;
+  /** Default success. */
+  readonly type?: DependencyType;
+  /** For the type conditional, and only for it. */
+  readonly condition?: Condition;
+  /** The parent's name in placeholders; default its ref. */
+  readonly as?: string;
+}

@@ -1,0 +1,47 @@
+/** What attempts leave behind. Client-safe: types only; reached through types.ts. */
+import type { AttemptStatus } from "./states";
+
+export interface AttemptView {
+  readonly jobId: string;
+  readonly attemptNo: number;
+  readonly runNo: number;
+  readonly status: AttemptStatus | "running";
+  readonly workerId: string;
+  readonly claimedAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly durationMs: number | null;
+  readonly pid: number | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly errorType: string | null;
+  readonly errorText: string | null;
+  readonly stdoutTail: string | null;
+  readonly stderrTail: string | null;
+  readonly stdoutBytes: number | null;
+  readonly stderrBytes: number | null;
+  readonly droppedBytes: number | null;
+  /** Of the command's processes; null where nothing was measured. */
+  readonly cpuMs: number | null;
+  readonly peakRssBytes: number | null;
+  readonly retryAt: Date | null;
+}
+
+export type LogStream = "stdout" | "stderr" | "log";
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface LogLine {
+  readonly attemptNo: number;
+  readonly seq: number;
+  readonly stream: LogStream;
+  readonly level: LogLevel | null;
+  readonly at: Date;
+  readonly body: string;
+  readonly context: unknown;
+}
+
+export interface LogPage {
+  readonly lines: readonly LogLine[];
+  readonly hasMore: boolean;
+  readonly running: boolean;
+}
