@@ -96,6 +96,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "A definition has this key already; keys are never used twice.",
     remedy: "Choose another key, or change the definition that exists.",
   },
+  "queue-exists": {
+    meaning: "There is a queue with this name already. Names of queues are unique in the installation.",
+    remedy: "Choose another name, or change the queue that is there.",
+  },
   "provider-exists": {
     meaning: "The tenant has a provider with this name already.",
     remedy: "Choose another name.",

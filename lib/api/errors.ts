@@ -30,6 +30,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "definition-inactive": "definition-inactive",
   "definition-exists": "definition-exists",
   "queue-unknown": "queue-unknown",
+  "queue-exists": "queue-exists",
   "payload-invalid": "payload-invalid",
   "payload-too-large": "payload-too-large",
   "schema-invalid": "arg-schema-invalid",

@@ -58,13 +58,13 @@ export function newJob(body: z.output<typeof createJob>): NewJob {
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
 // What was not sent must be absent, not undefined: the queue fills in defaults for what is absent.
-function defined<T extends object>(value: T): Partial<Defined<T>> & Pick<Defined<T>, RequiredKeys<T>> {
+export function defined<T extends object>(value: T): Partial<Defined<T>> & Pick<Defined<T>, RequiredKeys<T>> {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<Defined<T>> &
     Pick<Defined<T>, RequiredKeys<T>>;
 }
 type RequiredKeys<T> = { [K in keyof T]: undefined extends T[K] ? never : K }[keyof T];
 
-function dateOf(text: string | undefined): Date | undefined {
+export function dateOf(text: string | undefined): Date | undefined {
   return text === undefined ? undefined : new Date(text);
 }
 

@@ -18,6 +18,7 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/jobs/summary": { GET: "jobs:read" },
   "/api/v1/jobs/stream": { GET: "jobs:read" },
   "/api/v1/jobs/definitions": { GET: "definitions:read" },
+  "/api/v1/jobs/queues": { GET: "definitions:read" },
   "/api/v1/jobs/[jobId]": { GET: "jobs:read", PATCH: "jobs:update" },
   "/api/v1/jobs/[jobId]/pause": { POST: "jobs:update" },
   "/api/v1/jobs/[jobId]/resume": { POST: "jobs:update" },
@@ -29,6 +30,10 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/providers": { GET: "assets:read" },
   "/api/v1/admin/workers": { GET: "platform:workers:read" },
   "/api/v1/admin/providers": { GET: "platform:providers:read", POST: "platform:providers:write" },
+  "/api/v1/admin/queues": { GET: "platform:queues:read", POST: "platform:queues:write" },
+  "/api/v1/admin/queues/[queueId]": { PATCH: "platform:queues:write" },
+  "/api/v1/admin/pause": { GET: "platform:queues:read", POST: "platform:queues:write" },
+  "/api/v1/admin/pause/[pauseId]": { DELETE: "platform:queues:write" },
   "/api/v1/admin/jobs/definitions": { GET: "platform:definitions:read", POST: "platform:definitions:write" },
   "/api/v1/admin/jobs/definitions/[definitionId]": { PATCH: "platform:definitions:write" },
 };

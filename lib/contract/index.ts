@@ -5,5 +5,6 @@ export * from "./limits";
 export * from "./permissions";
 export * from "./platform";
 export * from "./problems";
+export * from "./queues";
 export * from "./session";
 export * from "./stream";

@@ -18,6 +18,8 @@ export const PLATFORM_PERMISSIONS = [
   "platform:providers:write",
   "platform:definitions:read",
   "platform:definitions:write",
+  "platform:queues:read",
+  "platform:queues:write",
 ] as const;
 
 export const tenantPermission = z.enum(TENANT_PERMISSIONS);

@@ -6,6 +6,7 @@ export type QueueErrorCode =
   | "definition-inactive"
   | "definition-exists"
   | "queue-unknown"
+  | "queue-exists"
   | "payload-invalid"
   | "payload-too-large"
   | "schema-invalid"

@@ -13,8 +13,10 @@ export {
 export { enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
 export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";
+export { endPause, listPauses, pause } from "./operations/pauses";
 export { describeLanes, type PolledWork, pollWork } from "./operations/poll-work";
 export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";
+export { createQueue, listQueues, listTenantQueues, updateQueue } from "./operations/queues";
 export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
 export { type Retried, retryJob } from "./operations/retry-job";
 export { settleAttempts } from "./operations/settle-attempts";

@@ -6,6 +6,8 @@ import type { Dependency, OnParentFailure } from "./types-dependencies";
 export type * from "./types-dependencies";
 export type * from "./types-output";
 
+export type * from "./types-queues";
+
 export type JobSource = "manual" | "event" | "schedule" | "system";
 
 /** Who acts. `userId` is the person behind an API key, as far as there is one. */
@@ -234,26 +236,3 @@ export interface DefinitionInput {
 
 /** What may change; the key never does. `version` rises with every change that a job can notice. */
 export type DefinitionPatch = Omit<DefinitionInput, "key">;
-
-export type WorkerStatus = "live" | "late" | "stale" | "dead" | "draining" | "stopped";
-
-export interface WorkerView {
-  readonly workerId: string;
-  readonly hostname: string;
-  readonly pid: number;
-  readonly version: string;
-  readonly label: string;
-  readonly queues: readonly string[];
-  readonly definitions: readonly string[];
-  readonly capacity: number;
-  readonly runningCount: number;
-  readonly status: WorkerStatus;
-  readonly startedAt: Date;
-  readonly lastSeenAt: Date;
-  readonly ageSeconds: number;
-  readonly healthPort: number | null;
-  readonly isolation: string;
-  readonly cpuPercent: number | null;
-  readonly rssBytes: number | null;
-  readonly eventLoopLagMs: number | null;
-}

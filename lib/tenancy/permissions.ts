@@ -25,8 +25,13 @@ const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = 
   "jobs:read": ["jobs:read", "definitions:read"],
   "jobs:write": WORK,
   "assets:read": ["assets:read"],
-  "platform:read": ["platform:workers:read", "platform:providers:read", "platform:definitions:read"],
-  "platform:write": ["platform:providers:write", "platform:definitions:write"],
+  "platform:read": [
+    "platform:workers:read",
+    "platform:providers:read",
+    "platform:definitions:read",
+    "platform:queues:read",
+  ],
+  "platform:write": ["platform:providers:write", "platform:definitions:write", "platform:queues:write"],
 };
 
 /** The permissions of a role in a tenant, cut down to a key's scopes where the principal is a key. */

@@ -16,6 +16,7 @@ export interface PolledWork {
 
 interface PolledRow {
   lanes: KnownLane[];
+  next_after_lane: number;
   leader_age_seconds: number | null;
   held: number;
   definitions_version: number;
@@ -32,10 +33,9 @@ export async function pollWork(
   }: { readonly workerId: string; readonly afterLane: number; readonly maxLanes: number },
 ): Promise<PolledWork> {
   const [row] = await db.run<PolledRow>(pollWorkSql, [workerId, afterLane, maxLanes]);
-  const lanes = row?.lanes ?? [];
   return {
-    lanes,
-    nextAfterLane: lanes.length < maxLanes ? 0 : Math.max(...lanes.map((lane) => lane.laneNo)),
+    lanes: row?.lanes ?? [],
+    nextAfterLane: row?.next_after_lane ?? 0,
     leaderAgeSeconds: row?.leader_age_seconds ?? null,
     held: row?.held ?? 0,
     definitionsVersion: row?.definitions_version ?? 0,
@@ -43,23 +43,9 @@ export async function pollWork(
   };
 }
 
-interface LaneRow {
-  lane_no: number;
-  tenant_id: string;
-  definition_id: string;
-  queue_id: number;
-  band: number;
-}
-
-/** What the lanes named by a wake-up are. */
+/** What the lanes named by a wake-up are; paused ones are left out. */
 export async function describeLanes(db: Runner, laneNos: readonly number[]): Promise<KnownLane[]> {
   if (laneNos.length === 0) return [];
-  const rows = await db.run<LaneRow>(describeLanesSql, [laneNos]);
-  return rows.map((row) => ({
-    laneNo: row.lane_no,
-    tenantId: row.tenant_id,
-    definitionId: row.definition_id,
-    queueId: row.queue_id,
-    band: row.band,
-  }));
+  const [row] = await db.run<{ lanes: KnownLane[] }>(describeLanesSql, [laneNos]);
+  return row?.lanes ?? [];
 }

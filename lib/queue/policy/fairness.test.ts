@@ -7,6 +7,8 @@ const lane = (laneNo: number, tenantId: string, band = 2): KnownLane => ({
   band,
   definitionId: "d",
   queueId: 1,
+  tenantWeight: 1,
+  queueWeight: 1,
 });
 const middle = () => 0.5;
 

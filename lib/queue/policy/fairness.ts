@@ -6,6 +6,8 @@ export interface KnownLane {
   readonly definitionId: string;
   readonly queueId: number;
   readonly band: number;
+  readonly tenantWeight: number;
+  readonly queueWeight: number;
 }
 
 export interface LanePick {

@@ -1,5 +1,5 @@
 import type { JobStatus } from "../states";
-import type { WaitReason } from "../types";
+import type { PauseScope, WaitReason } from "../types";
 
 export interface WaitFacts {
   readonly status: JobStatus;
@@ -8,6 +8,8 @@ export interface WaitFacts {
   readonly attemptsSpent: number;
   readonly until: Date;
   readonly hasWorker: boolean;
+  /** The pause that holds it. */
+  readonly pause: { readonly scope: PauseScope; readonly reason: string; readonly until: Date | null } | null;
   /** Ready jobs before it in its lane, counted up to 1,000; left out where nobody counted. */
   readonly ahead?: number;
 }
@@ -25,8 +27,20 @@ export function describeWait(facts: WaitFacts): WaitReason | null {
     };
   }
   if (facts.isFuture) return { code: "scheduled", detail: "The job is scheduled for later.", until: facts.until };
+  if (facts.pause) return describePause(facts.pause);
   if (!facts.hasWorker) return { code: "no_worker", detail: "No live worker serves this definition and queue." };
   return { code: "position", detail: place(facts.ahead) };
+}
+
+const PAUSED: Readonly<Record<PauseScope, string>> = {
+  all: "All queues are paused",
+  queue: "Its queue is paused",
+  definition: "Its definition is paused",
+  tenant: "The tenant's jobs are paused",
+};
+
+function describePause({ scope, reason, until }: NonNullable<WaitFacts["pause"]>): WaitReason {
+  return { code: "paused", detail: `${PAUSED[scope]}: ${reason}`, ...(until === null ? {} : { until }) };
 }
 
 function place(ahead: number | undefined): string {

@@ -1,6 +1,6 @@
 import { describeWait } from "../policy/wait-reason";
 import type { JobStatus } from "../states";
-import type { JobSource, JobView } from "../types";
+import type { JobSource, JobView, PauseScope } from "../types";
 
 export interface JobRow {
   id: string;
@@ -40,6 +40,7 @@ export interface JobRow {
   created_by: string | null;
   is_future: boolean | null;
   has_worker: boolean;
+  pause: { scope: PauseScope; reason: string; until: string | null } | null;
   lane_no: number | null;
   sort_key: number | null;
 }
@@ -85,6 +86,7 @@ export function toJobView(row: JobRow, ahead?: number): JobView {
       attemptsSpent: row.attempt_count,
       until: row.scheduled_for,
       hasWorker: row.has_worker,
+      pause: row.pause && { ...row.pause, until: row.pause.until === null ? null : new Date(row.pause.until) },
       ...(ahead === undefined ? {} : { ahead }),
     }),
   };

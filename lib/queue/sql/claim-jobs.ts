@@ -1,11 +1,16 @@
 import { statement } from "@/lib/db";
 
+// The first part is evaluated once for the statement, the second only while something is paused.
+const IS_OPEN = `(not (select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))
+         or not (select app.is_paused(n.queue_id, n.definition_id, n.tenant_id) from app.lanes n where n.lane_no = l.lane_no))`;
+
 /**
  * Claims up to `$3` ready jobs from the lanes `$1` (at most `$2[i]` from lane `$1[i]`, first in sort_key order) for the
  * worker `$4`, under leases of `$5[i]` seconds. Two claimers never get the same job, and none waits for another.
  * Each claimed row has the next lease number of its job. Lanes are read through live_jobs_claim, whose order is the
- * ORDER BY, so there is no Sort, and a lane's backlog does not matter. Rows are updated by ctid and payloads are read
- * through OFFSET 0, so that no planner statistics can turn the join around.
+ * ORDER BY, so there is no Sort, and a lane's backlog does not matter. A paused lane gives nothing, whatever the
+ * claimer believes; while nothing is paused, that costs one look for the whole statement. Rows are updated by ctid and
+ * payloads are read through OFFSET 0, so that no planner statistics can turn the join around.
  */
 export const claimJobsSql = statement(
   "claim_jobs",
@@ -15,6 +20,7 @@ export const claimJobsSql = statement(
      cross join lateral (
        select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready
        order by sort_key limit l.n for update skip locked) x
+     where ${IS_OPEN}
      limit $3
    ), claimed as (
      update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $4,

@@ -40,9 +40,16 @@ export const listWorkersSql = statement(
   { repeatable: true },
 );
 
+/** Lanes as claimers know them. `n` is the lane, `q` its queue, `t` its tenant. */
+const LANE = `'laneNo', n.lane_no, 'tenantId', n.tenant_id, 'definitionId', n.definition_id, 'queueId', n.queue_id,
+       'band', n.band, 'tenantWeight', t.weight, 'queueWeight', q.weight`;
+const LANE_JOINS = "join app.job_queues q on q.id = n.queue_id join app.tenants t on t.id = n.tenant_id";
+const NOT_PAUSED = `(not (select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))
+       or not app.is_paused(n.queue_id, n.definition_id, n.tenant_id))`;
+
 /**
  * Everything an idle worker needs to know, in one statement a second: the next lanes with ready jobs after lane `$2`
- * (at most `$3`, found by skipping through the claim index), how old the leader's sign of life is, which of its running
+ * (at most `$3`, found by skipping through the claim index; paused ones are left out), how old the leader's sign of life is, which of its running
  * jobs are to be canceled, and a number that rises whenever a definition or queue is added or changed.
  */
 export const pollWorkSql = statement(
@@ -55,13 +62,13 @@ export const pollWorkSql = statement(
      where r.n < $3
    )
    select
-     (select coalesce(jsonb_agg(jsonb_build_object('laneNo', l.lane_no, 'tenantId', l.tenant_id, 'definitionId',
-        l.definition_id, 'queueId', l.queue_id, 'band', l.band)), '[]')
-      from ready_lanes r join app.lanes l on l.lane_no = r.lane_no) as lanes,
+     (select coalesce(jsonb_agg(jsonb_build_object(${LANE})), '[]')
+      from ready_lanes r join app.lanes n on n.lane_no = r.lane_no ${LANE_JOINS} where ${NOT_PAUSED}) as lanes,
+     (select case when count(*) < $3 then 0 else max(lane_no) end from ready_lanes) as next_after_lane,
      (select extract(epoch from app.now() - last_seen_at)::float8 from app.leader) as leader_age_seconds,
      (select count(*)::int from app.live_jobs where state = 'running' and claimed_by_worker = $1) as held,
      (select coalesce(sum(version), 0)::float8 from app.job_definitions)
-       + (select count(*) filter (where is_active) + 2 * count(*) from app.job_queues) as definitions_version,
+       + (select coalesce(sum(version), 0) from app.job_queues) as definitions_version,
      (select coalesce(jsonb_agg(job_id), '[]') from app.live_jobs
       where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null) as cancel_requested`,
   { repeatable: true },
@@ -69,6 +76,7 @@ export const pollWorkSql = statement(
 
 export const describeLanesSql = statement(
   "describe_lanes",
-  `select lane_no, tenant_id, definition_id, queue_id, band from app.lanes where lane_no = any ($1::int[])`,
+  `select coalesce(jsonb_agg(jsonb_build_object(${LANE})), '[]') as lanes
+   from app.lanes n ${LANE_JOINS} where n.lane_no = any ($1::int[]) and ${NOT_PAUSED}`,
   { repeatable: true },
 );

@@ -4,7 +4,11 @@ import * as livez from "../../../livez/route";
 import * as readyz from "../../../readyz/route";
 import * as adminDefinition from "../admin/jobs/definitions/[definitionId]/route";
 import * as adminDefinitions from "../admin/jobs/definitions/route";
+import * as adminPause from "../admin/pause/[pauseId]/route";
+import * as adminPauses from "../admin/pause/route";
 import * as providers from "../admin/providers/route";
+import * as adminQueue from "../admin/queues/[queueId]/route";
+import * as adminQueues from "../admin/queues/route";
 import * as workers from "../admin/workers/route";
 import * as assets from "../assets/route";
 import * as attempts from "../jobs/[jobId]/attempts/route";
@@ -15,6 +19,7 @@ import * as resume from "../jobs/[jobId]/resume/route";
 import * as retry from "../jobs/[jobId]/retry/route";
 import * as job from "../jobs/[jobId]/route";
 import * as definitions from "../jobs/definitions/route";
+import * as queues from "../jobs/queues/route";
 import * as jobs from "../jobs/route";
 import * as stream from "../jobs/stream/route";
 import * as summary from "../jobs/summary/route";
@@ -31,6 +36,7 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/summary": summary,
   "/api/v1/jobs/stream": stream,
   "/api/v1/jobs/definitions": definitions,
+  "/api/v1/jobs/queues": queues,
   "/api/v1/jobs/[jobId]": job,
   "/api/v1/jobs/[jobId]/cancel": cancel,
   "/api/v1/jobs/[jobId]/pause": pause,
@@ -42,6 +48,10 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/providers": tenantProviders,
   "/api/v1/admin/workers": workers,
   "/api/v1/admin/providers": providers,
+  "/api/v1/admin/queues": adminQueues,
+  "/api/v1/admin/queues/[queueId]": adminQueue,
+  "/api/v1/admin/pause": adminPauses,
+  "/api/v1/admin/pause/[pauseId]": adminPause,
   "/api/v1/admin/jobs/definitions": adminDefinitions,
   "/api/v1/admin/jobs/definitions/[definitionId]": adminDefinition,
 };

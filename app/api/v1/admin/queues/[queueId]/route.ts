@@ -1,0 +1,33 @@
+import { auditedChange } from "@/lib/api/audited";
+import { queueInput } from "@/lib/api/queue-input";
+import { platformRoute } from "@/lib/api/route";
+import { serializeQueue } from "@/lib/api/serialize-queues";
+import { wakeWorkers } from "@/lib/api/wake";
+import { queue, queueParams, updateQueue as updateBody } from "@/lib/contract";
+import { updateQueue } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const PATCH = platformRoute({
+  permission: "platform:queues:write",
+  summary: "Change a queue, for what is enqueued and started from now on",
+  params: queueParams,
+  body: updateBody,
+  response: queue,
+  handler: async (context) => {
+    const { db, params, body } = context;
+    const fields = Object.keys(body);
+    const changed = await auditedChange(
+      context,
+      (inside) => updateQueue(inside, { id: params.queueId, patch: queueInput(body) }),
+      ({ id, name }) => ({
+        action: "queue.changed",
+        objectKind: "queue",
+        objectId: String(id),
+        detail: { name, fields },
+      }),
+    );
+    wakeWorkers(db);
+    return serializeQueue(changed);
+  },
+});

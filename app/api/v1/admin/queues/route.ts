@@ -1,0 +1,36 @@
+import { auditedChange } from "@/lib/api/audited";
+import { queueInput } from "@/lib/api/queue-input";
+import { Reply } from "@/lib/api/respond";
+import { platformRoute } from "@/lib/api/route";
+import { serializeQueue } from "@/lib/api/serialize-queues";
+import { createQueue as createBody, queue, queueList } from "@/lib/contract";
+import { createQueue, listQueues } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = platformRoute({
+  permission: "platform:queues:read",
+  summary: "List all queues with their settings",
+  response: queueList,
+  handler: async ({ db }) => ({ data: (await listQueues(db)).map(serializeQueue) }),
+});
+
+export const POST = platformRoute({
+  permission: "platform:queues:write",
+  summary: "Create a queue",
+  body: createBody,
+  response: queue,
+  status: 201,
+  handler: async (context) => {
+    const { body } = context;
+    const created = await auditedChange(
+      context,
+      (db) => createQueue(db, { name: body.name, ...queueInput(body) }),
+      ({ id, name }) => ({ action: "queue.created", objectKind: "queue", objectId: String(id), detail: { name } }),
+    );
+    return new Reply(serializeQueue(created), {
+      status: 201,
+      headers: { location: `/api/v1/admin/queues/${created.id}` },
+    });
+  },
+});

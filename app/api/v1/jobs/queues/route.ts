@@ -1,0 +1,16 @@
+import { tenantRoute } from "@/lib/api/route";
+import { serializeTenantQueue } from "@/lib/api/serialize-queues";
+import { tenantQueueList } from "@/lib/contract";
+import { listTenantQueues } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "definitions:read",
+  summary: "List the queues that take jobs, and what is paused",
+  response: tenantQueueList,
+  handler: async ({ db, scope }) => {
+    const queues = await listTenantQueues(db, scope);
+    return { data: queues.map(serializeTenantQueue) };
+  },
+});

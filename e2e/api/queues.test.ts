@@ -1,0 +1,105 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { accountsIn } from "@/lib/testing/accounts";
+import { testDatabase } from "@/lib/testing/database";
+import { expectProblem, startWeb } from "./web";
+
+const database = await testDatabase();
+const make = accountsIn(database);
+const [acme, globex] = [await make.tenant("acme"), await make.tenant("globex")];
+const superAdmin = await make.user({ superAdmin: true });
+const { key: superKey } = await make.key(superAdmin, {
+  kind: "super_admin",
+  scopes: ["platform:read", "platform:write"],
+});
+const member = await make.user({ roles: { [acme.id]: "member", [globex.id]: "viewer" } });
+const [{ key }, { key: otherKey }] = [
+  await make.key(member, { tenantId: acme.id }),
+  await make.key(member, { tenantId: globex.id }),
+];
+const web = await startWeb(database);
+const admin = (method: string, path: string, body?: unknown) =>
+  web.call(method, `/api/v1/admin/${path}`, { key: superKey, body });
+const audited = (action: string) =>
+  database.query("select object_id from app.security_audit where action = $1 order by id", [action]);
+
+describe("queues", () => {
+  test("are made and changed by a super admin, with a line in the audit each", async () => {
+    const made = await admin("POST", "queues", { name: "imports", timeout_seconds: 60 });
+    expect([made.status, made.body]).toMatchObject([
+      201,
+      { name: "imports", default_priority: 100, timeout_seconds: 60, max_attempts: null, weight: 1, pause: null },
+    ]);
+    const path = made.headers.get("location")?.replace("/api/v1/admin/", "") ?? "";
+    const changed = await admin("PATCH", path, { weight: 3, timeout_seconds: null, max_attempts: 5 });
+    expect([changed.status, changed.body]).toMatchObject([200, { weight: 3, timeout_seconds: null, max_attempts: 5 }]);
+    const listed = (await admin("GET", "queues")).body.data.find(({ name }: { name: string }) => name === "imports");
+    expect(listed).toEqual(changed.body);
+    expect(await audited("queue.created")).toEqual([{ object_id: String(made.body.id) }]);
+    expect(await audited("queue.changed")).toEqual([{ object_id: String(made.body.id) }]);
+    expectProblem(await admin("POST", "queues", { name: "imports" }), 409, "queue-exists");
+  });
+
+  test.each([
+    ["POST", { name: "No!" }, 422],
+    ["POST", { name: "x", weight: 0 }, 422],
+    ["PATCH /1", { name: "other" }, 422],
+    ["PATCH /999999", { weight: 2 }, 404],
+    ["PATCH /one", { weight: 2 }, 400],
+  ])("%s with %j is refused", async (what, body, status) => {
+    const [method = "", id = ""] = what.split(" ");
+    expect((await admin(method, `queues${id}`, body)).status).toBe(status);
+  });
+});
+
+describe("a pause", () => {
+  afterEach(async () => {
+    for (const { id } of (await admin("GET", "pause")).body.data) await admin("DELETE", `pause/${id}`);
+  });
+
+  test("tells everybody who waits for it why, and is ended by hand", async () => {
+    const body = { scope: "queue", queue: "billing-sync", reason: "provider is away", until: "2999-01-01T00:00:00Z" };
+    const set = await admin("POST", "pause", body);
+    expect([set.status, set.body]).toMatchObject([
+      201,
+      { scope: "queue", queue: "billing-sync", reason: "provider is away", until: "2999-01-01T00:00:00.000Z" },
+    ]);
+    const seen = await web.call("GET", "/api/v1/jobs/queues", { key });
+    const held = seen.body.data.filter(({ pause }: { pause: unknown }) => pause !== null);
+    expect(held).toMatchObject([{ name: "billing-sync", pause: { scope: "queue", reason: "provider is away" } }]);
+    expect((await admin("DELETE", `pause/${set.body.id}`)).body).toEqual(set.body);
+    expect((await admin("GET", "pause")).body.data).toEqual([]);
+    expectProblem(await admin("DELETE", `pause/${set.body.id}`), 404, "not-found");
+    expect(await audited("pause.set")).toContainEqual({ object_id: set.body.id });
+    expect(await audited("pause.ended")).toContainEqual({ object_id: set.body.id });
+  });
+
+  test("of a tenant is told to that tenant only", async () => {
+    await admin("POST", "pause", { scope: "tenant", tenant: "globex", reason: "unpaid" });
+    const reasons = async (mine: string) => {
+      const { body } = await web.call("GET", "/api/v1/jobs/queues", { key: mine });
+      return new Set(body.data.map(({ pause }: { pause: { reason: string } | null }) => pause?.reason));
+    };
+    expect(await reasons(key)).toEqual(new Set([undefined]));
+    expect(await reasons(otherKey)).toEqual(new Set(["unpaid"]));
+  });
+
+  test.each([
+    [{ scope: "queue", reason: "x" }, "/queue"],
+    [{ scope: "all", reason: " " }, "/reason"],
+    [{ scope: "all", reason: "x", queue: "default" }, "/queue"],
+    [{ scope: "tenant", tenant: "nobody", reason: "x" }, "/tenant"],
+    [{ scope: "all", reason: "x", until: "2020-01-01T00:00:00Z" }, "/until"],
+  ])("as %j is refused with its place", async (body, pointer) => {
+    const problem = expectProblem(await admin("POST", "pause", body), 422, "validation-failed");
+    expect(problem.errors[0].pointer).toBe(pointer);
+  });
+});
+
+test.each(["queues", "pause"])("a tenant's key reads and changes nothing of /admin/%s", async (path) => {
+  for (const method of ["GET", "POST"])
+    expectProblem(
+      await web.call(method, `/api/v1/admin/${path}`, { key, body: method === "POST" ? {} : undefined }),
+      403,
+      "forbidden",
+    );
+});

@@ -1,0 +1,31 @@
+import type { CreatePause, UpdateQueue } from "@/lib/contract";
+import type { PauseInput, QueuePatch } from "@/lib/queue/types";
+import { dateOf, defined } from "./filters";
+
+/** The body of a queue request in the queue's words. */
+export function queueInput(body: UpdateQueue): QueuePatch {
+  return defined({
+    description: body.description,
+    defaultPriority: body.default_priority,
+    timeoutSeconds: body.timeout_seconds,
+    maxAttempts: body.max_attempts,
+    retryDelaySeconds: body.retry_delay_seconds,
+    retryMultiplier: body.retry_multiplier,
+    weight: body.weight,
+    isActive: body.is_active,
+  });
+}
+
+/** The body of a pause request in the queue's words. */
+export function pauseInput(body: CreatePause): PauseInput {
+  return {
+    scope: body.scope,
+    reason: body.reason,
+    ...defined({
+      queue: body.scope === "queue" ? body.queue : undefined,
+      definitionKey: body.scope === "definition" ? body.definition_key : undefined,
+      tenant: body.scope === "tenant" ? body.tenant : undefined,
+      until: dateOf(body.until),
+    }),
+  };
+}

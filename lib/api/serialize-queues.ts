@@ -1,0 +1,56 @@
+import type { Pause, Queue, TenantQueue } from "@/lib/contract";
+import type { PauseView, QueueView } from "@/lib/queue/types";
+
+const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
+
+/** A queue as a tenant sees it. */
+export function serializeTenantQueue(queue: QueueView): TenantQueue {
+  const { pause } = queue;
+  return {
+    name: queue.name,
+    description: queue.description,
+    default_priority: queue.defaultPriority,
+    timeout_seconds: queue.timeoutSeconds,
+    max_attempts: queue.maxAttempts,
+    retry_delay_seconds: queue.retryDelaySeconds,
+    retry_multiplier: queue.retryMultiplier,
+    pause: pause && {
+      scope: pause.scope,
+      reason: pause.reason,
+      since: pause.since.toISOString(),
+      until: isoOrNull(pause.until),
+    },
+  };
+}
+
+export function serializeQueue(queue: QueueView): Queue {
+  return {
+    id: queue.id,
+    ...serializeTenantQueue(queue),
+    weight: queue.weight,
+    is_active: queue.isActive,
+    created_at: queue.createdAt.toISOString(),
+    updated_at: queue.updatedAt.toISOString(),
+  };
+}
+
+export function serializePause(pause: PauseView): Pause {
+  return {
+    id: pause.id,
+    scope: pause.scope,
+    queue: pause.queue,
+    definition_key: pause.definitionKey,
+    tenant: pause.tenant,
+    reason: pause.reason,
+    since: pause.since.toISOString(),
+    until: isoOrNull(pause.until),
+    paused_by: pause.pausedBy,
+  };
+}
+
+/** The line of the security audit about a pause. */
+export function pauseChange(action: "pause.set" | "pause.ended", pause: PauseView) {
+  const { id, scope, queue, definitionKey, tenant, until } = pause;
+  const detail = { scope, queue, definition_key: definitionKey, tenant, until: isoOrNull(until) };
+  return { action, objectKind: "pause", objectId: id, detail };
+}

@@ -1,0 +1,79 @@
+import * as z from "zod";
+import { definitionKey, id, instant, instantIn, queryInteger, queueName, slug } from "./common";
+import { LIMITS } from "./limits";
+
+export const PAUSE_SCOPES = ["all", "queue", "definition", "tenant"] as const;
+const pauseScope = z.enum(PAUSE_SCOPES);
+
+const queueFields = {
+  name: z.string(),
+  description: z.string(),
+  default_priority: z.int(),
+  timeout_seconds: z.int().nullable(),
+  max_attempts: z.int().nullable(),
+  retry_delay_seconds: z.number().nullable(),
+  retry_multiplier: z.number().nullable(),
+  /** Why nothing of the queue is started just now; null while it is not paused. */
+  pause: z.object({ scope: pauseScope, reason: z.string(), since: instant, until: instant.nullable() }).nullable(),
+};
+
+/** A queue as its users see it. */
+export const tenantQueue = z.object(queueFields);
+export type TenantQueue = z.infer<typeof tenantQueue>;
+export const tenantQueueList = z.object({ data: z.array(tenantQueue) });
+
+export const queue = z.object({
+  id: z.int(),
+  ...queueFields,
+  weight: z.number(),
+  is_active: z.boolean(),
+  created_at: instant,
+  updated_at: instant,
+});
+export type Queue = z.infer<typeof queue>;
+export const queueList = z.object({ data: z.array(queue) });
+
+const changeable = {
+  description: z.string().max(2000).optional(),
+  default_priority: z.int().min(1).max(LIMITS.priorityMax).optional(),
+  timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).nullable().optional(),
+  max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).nullable().optional(),
+  retry_delay_seconds: z.number().min(0).max(LIMITS.retryDelaySecondsMax).nullable().optional(),
+  retry_multiplier: z.number().min(1).max(LIMITS.retryMultiplierMax).nullable().optional(),
+  weight: z.number().min(0.01).max(1000).optional(),
+  is_active: z.boolean().optional(),
+};
+
+/** Body of POST /api/v1/admin/queues. */
+export const createQueue = z.strictObject({ name: queueName, ...changeable });
+/** Body of PATCH …/{queueId}: what is not named stays; null takes a value away. The name never changes. */
+export const updateQueue = z.strictObject(changeable);
+export type UpdateQueue = z.infer<typeof updateQueue>;
+export const queueParams = z.strictObject({ queueId: queryInteger(1, 2_147_483_647) });
+
+export const pauseView = z.object({
+  id,
+  scope: pauseScope,
+  queue: z.string().nullable(),
+  definition_key: z.string().nullable(),
+  tenant: z.string().nullable(),
+  reason: z.string(),
+  since: instant,
+  until: instant.nullable(),
+  paused_by: id.nullable(),
+});
+export type Pause = z.infer<typeof pauseView>;
+export const pauseList = z.object({ data: z.array(pauseView) });
+
+const reason = z.string().trim().min(1).max(500);
+const until = instantIn.optional();
+
+/** Body of POST /api/v1/admin/pause: what is paused, why, and until when. Without an end it holds until it is ended. */
+export const createPause = z.discriminatedUnion("scope", [
+  z.strictObject({ scope: z.literal("all"), reason, until }),
+  z.strictObject({ scope: z.literal("queue"), queue: queueName, reason, until }),
+  z.strictObject({ scope: z.literal("definition"), definition_key: definitionKey, reason, until }),
+  z.strictObject({ scope: z.literal("tenant"), tenant: z.union([id, slug]), reason, until }),
+]);
+export type CreatePause = z.infer<typeof createPause>;
+export const pauseParams = z.strictObject({ pauseId: id });

@@ -1,0 +1,42 @@
+import { statement } from "@/lib/db";
+
+const SELECT = `select p.id, p.scope, q.name as queue, d.key as definition_key, t.slug as tenant, p.reason, p.paused_at,
+     p.paused_until, p.paused_by
+   from app.pauses p
+   left join app.job_queues q on q.id = p.queue_id
+   left join app.job_definitions d on d.id = p.definition_id
+   left join app.tenants t on t.id = p.tenant_id`;
+const HOLDS = "(p.paused_until is null or p.paused_until > app.now())";
+
+/** The pauses that hold just now, newest first. */
+export const listPausesSql = statement(
+  "list_pauses",
+  `${SELECT} where ${HOLDS} order by p.paused_at desc, p.id desc limit 1000`,
+  { repeatable: true },
+);
+
+export const pauseByIdSql = statement("pause_by_id", `${SELECT} where p.id = $1`);
+
+/** Ids of what a pause names; a name that is given and not found leaves its id null. */
+export const pauseTargetSql = statement(
+  "pause_target",
+  `select (select id from app.job_queues where name = $1) as queue_id,
+     (select id from app.job_definitions where key = $2) as definition_id,
+     (select id from app.tenants where slug = $3 or id::text = $3) as tenant_id`,
+);
+
+/** Pauses a target, or gives the pause that it has another reason and end. */
+export const setPauseSql = statement(
+  "set_pause",
+  `insert into app.pauses (scope, queue_id, definition_id, tenant_id, reason, paused_until, paused_by)
+   values ($1, $2, $3, $4, $5, $6, $7)
+   on conflict on constraint pauses_one_for_each do update set reason = excluded.reason, paused_at = app.now(),
+     paused_until = excluded.paused_until, paused_by = excluded.paused_by
+   returning id`,
+);
+
+/** Takes a pause away that still holds. */
+export const endPauseSql = statement(
+  "end_pause",
+  `delete from app.pauses p where p.id = $1 and ${HOLDS} returning p.id, p.tenant_id`,
+);

@@ -1,0 +1,80 @@
+/** The shapes of queues, pauses and workers. Client-safe: types only. */
+
+/** What a queue says for jobs that come into it; null = nothing, and the installation's own default holds. */
+export interface QueueSettings {
+  readonly description: string;
+  readonly defaultPriority: number;
+  readonly timeoutSeconds: number | null;
+  readonly maxAttempts: number | null;
+  readonly retryDelaySeconds: number | null;
+  readonly retryMultiplier: number | null;
+  /** Its share of a tenant's starts, against the tenant's other queues. */
+  readonly weight: number;
+  readonly isActive: boolean;
+}
+
+export interface QueueView extends QueueSettings {
+  readonly id: number;
+  readonly name: string;
+  /** Why nothing of it is started just now. */
+  readonly pause: {
+    readonly scope: PauseScope;
+    readonly reason: string;
+    readonly since: Date;
+    readonly until: Date | null;
+  } | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export type QueueInput = { readonly name: string } & Partial<QueueSettings>;
+export type QueuePatch = Partial<QueueSettings>;
+
+export type PauseScope = "all" | "queue" | "definition" | "tenant";
+
+/** What is to be paused: the scope, and the name of what it is about. */
+export interface PauseInput {
+  readonly scope: PauseScope;
+  readonly queue?: string;
+  readonly definitionKey?: string;
+  /** Id or slug. */
+  readonly tenant?: string;
+  readonly reason: string;
+  readonly until?: Date;
+}
+
+export interface PauseView {
+  readonly id: string;
+  readonly scope: PauseScope;
+  readonly queue: string | null;
+  readonly definitionKey: string | null;
+  /** Slug. */
+  readonly tenant: string | null;
+  readonly reason: string;
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly pausedBy: string | null;
+}
+
+export type WorkerStatus = "live" | "late" | "stale" | "dead" | "draining" | "stopped";
+
+export interface WorkerView {
+  readonly workerId: string;
+  readonly hostname: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly label: string;
+  readonly queues: readonly string[];
+  readonly definitions: readonly string[];
+  readonly capacity: number;
+  readonly runningCount: number;
+  readonly status: WorkerStatus;
+  readonly startedAt: Date;
+  readonly lastSeenAt: Date;
+  readonly ageSeconds: number;
+  readonly healthPort: number | null;
+  readonly isolation: string;
+  readonly cpuPercent: number | null;
+  readonly rssBytes: number | null;
+  readonly eventLoopLagMs: number | null;
+}
