@@ -21,7 +21,7 @@ export default defineConfig({
         extends: true,
         test: { name: "db", include: ["**/*.db.test.ts"], exclude: [...exclude, "e2e/**"], globalSetup },
       },
-      ...["api", "processes", "ui"].map((name) => ({
+      ...["api", "processes", "chaos", "ui"].map((name) => ({
         extends: true as const,
         test: {
           name,

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { type Bound, type HeldSpan, overstepped } from "./limits";
+
+const span = (claimedAt: number, endedAt: number, more: Partial<HeldSpan> = {}): HeldSpan => ({
+  tenantId: "t",
+  queue: "q",
+  definitionKey: "d",
+  claimedAt,
+  endedAt,
+  ...more,
+});
+const over = (bound: Omit<Bound, "name">, spans: readonly HeldSpan[]) => overstepped({ name: "b", ...bound }, spans);
+
+describe("leases at once", () => {
+  test("one that ends as another begins does not overlap it", () => {
+    expect(over({ running: 1 }, [span(0, 10), span(10, 20)])).toBe(0);
+    expect(over({ running: 1 }, [span(0, 10), span(9, 20)])).toBe(1);
+    expect(over({ running: 1 }, [span(0, 10), span(1, 9), span(2, Number.POSITIVE_INFINITY)])).toBe(2);
+  });
+
+  test("only what the bound is about counts", () => {
+    const spans = [
+      span(0, 9),
+      span(1, 9, { tenantId: "u" }),
+      span(2, 9, { queue: "r" }),
+      span(3, 9, { definitionKey: "e" }),
+    ];
+    expect(over({ running: 1, tenantId: "u" }, spans)).toBe(0);
+    expect(over({ running: 1, queue: "q" }, spans)).toBe(2);
+    expect(over({ running: 1, tenantId: "t", queue: "q" }, spans)).toBe(1);
+    expect(over({ running: 1, tenantId: "t", queue: "q", definitionKey: "d" }, spans)).toBe(0);
+  });
+
+  test("under a limit that was lowered, older leases may run on, and new ones may not begin", () => {
+    const lowered = { running: 1, from: new Date(100) };
+    expect(over(lowered, [span(0, 200), span(50, 200)])).toBe(0);
+    expect(over(lowered, [span(0, 200), span(150, 200)])).toBe(1);
+  });
+});
+
+describe("starts per period", () => {
+  const starts = { perSecond: 2, burst: 3 };
+  const at = (...times: number[]) => times.map((time) => span(time, time + 1));
+
+  test("a burst and then one each half second are within it", () => {
+    expect(over({ starts }, at(0, 0, 0, 500, 1000, 1500))).toBe(0);
+  });
+
+  test("one too many anywhere is found, whatever came before", () => {
+    expect(over({ starts }, at(0, 0, 0, 0))).toBe(1);
+    expect(over({ starts }, at(0, 0, 0, 500, 900))).toBe(1);
+    expect(over({ starts }, at(0, 10_000, 10_000, 10_000, 10_000, 10_000))).toBe(2);
+  });
+
+  test("instants since 1970 do not blur it", () => {
+    const now = 1_790_000_000_000;
+    const even = Array.from({ length: 5000 }, (_, n) => now + n * 500);
+    expect(over({ starts: { perSecond: 2, burst: 1 } }, at(...even))).toBe(0);
+    expect(over({ starts: { perSecond: 2, burst: 1 } }, at(...even, now + 1))).toBe(1);
+  });
+});

@@ -1,0 +1,14 @@
+import type { TestDatabase } from "../database";
+
+/**
+ * Makes time stand still in a database, for all its users: `app.now()` reads one row, and moves when that row is
+ * written. Milliseconds since 1970; set it through a connection of the administrator.
+ */
+export async function freezeClock({ query }: TestDatabase, atMs: number): Promise<void> {
+  await query("create table public.frozen_clock as select to_timestamp($1::float8 / 1000) as at", [atMs]);
+  await query("grant select on public.frozen_clock to public");
+  await query(`create or replace function app.now() returns timestamptz language sql stable parallel safe
+    as $$ select at from public.frozen_clock $$`);
+}
+
+export const SET_CLOCK = "update public.frozen_clock set at = to_timestamp($1::float8 / 1000)";

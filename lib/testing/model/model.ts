@@ -1,0 +1,286 @@
+import type { AttemptStatus, TerminalState } from "@/lib/queue/states";
+
+/** What the queue should do, written down once more and without a database. All times are milliseconds. */
+export interface LiveModel {
+  state: "queued" | "paused" | "running";
+  ready: boolean;
+  scheduledFor: number;
+  expiresAt: number | null;
+  runNo: number;
+  leaseNo: number;
+  spent: number;
+  reclaims: number;
+  worker: string | null;
+  claimedAt: number | null;
+  startedAt: number | null;
+  leaseEndsAt: number | null;
+  cancelAt: number | null;
+}
+
+export interface AttemptModel {
+  readonly attemptNo: number;
+  readonly runNo: number;
+  readonly status: AttemptStatus;
+  readonly worker: string | null;
+  readonly claimedAt: number | null;
+  readonly startedAt: number | null;
+  readonly finishedAt: number;
+  readonly retryAt: number | null;
+  readonly outcome: TerminalState | null;
+  readonly attemptCount: number | null;
+  superseded: boolean;
+}
+
+export interface JobModel {
+  readonly id: string;
+  readonly queuedAt: number;
+  priority: number;
+  readonly maxAttempts: number;
+  readonly key: string | null;
+  live: LiveModel | null;
+  attempts: AttemptModel[];
+}
+
+interface KeyModel {
+  jobId: string;
+  live: boolean;
+  heldUntil: number | null;
+}
+
+export interface LeaseModel {
+  readonly jobId: string;
+  readonly leaseNo: number;
+}
+
+export interface EndModel {
+  readonly status: AttemptStatus;
+  readonly spent: boolean;
+  readonly outcome?: TerminalState;
+  readonly retryInMs?: number;
+  /** Adds to the count of reclaims. */
+  readonly reclaimed?: boolean;
+}
+
+type ChangeAnswer = "state-conflict" | "invalid-value" | null;
+
+export const LEASE_MS = 30_000;
+export const BACKOFF_MS = 20_000;
+const MOST_RECLAIMS = 10;
+
+export class QueueModel {
+  readonly jobs = new Map<string, JobModel>();
+  readonly keys = new Map<string, KeyModel>();
+  /** Every lease that was ever given, the latest last. */
+  readonly leases: LeaseModel[] = [];
+
+  constructor(public now: number) {}
+
+  holderOf(key: string): string | null {
+    const taken = this.keys.get(key);
+    return taken && (taken.live || (taken.heldUntil !== null && taken.heldUntil > this.now)) ? taken.jobId : null;
+  }
+
+  add(
+    job: Pick<JobModel, "id" | "priority" | "maxAttempts" | "key">,
+    times: { readonly scheduledFor: number; readonly expiresAt: number | null; readonly heldUntil: number | null },
+  ): void {
+    const { scheduledFor, expiresAt, heldUntil } = times;
+    const live = this.waiting({ scheduledFor, expiresAt, runNo: 1, leaseNo: 0 });
+    this.jobs.set(job.id, { ...job, queuedAt: this.now, live, attempts: [] });
+    if (job.key !== null) this.keys.set(job.key, { jobId: job.id, live: true, heldUntil });
+  }
+
+  sortKey({ priority, live }: JobModel): number {
+    return (live?.scheduledFor ?? 0) / 1000 / 600 + priority;
+  }
+
+  readyJobs(): JobModel[] {
+    return [...this.jobs.values()].filter(({ live }) => live?.ready).sort((a, b) => this.sortKey(a) - this.sortKey(b));
+  }
+
+  claim(id: string, worker: string): void {
+    const live = this.liveOf(id);
+    live.leaseNo += 1;
+    Object.assign(live, { state: "running", ready: false, worker, claimedAt: this.now, startedAt: null });
+    live.leaseEndsAt = this.now + LEASE_MS;
+    this.leases.push({ jobId: id, leaseNo: live.leaseNo });
+  }
+
+  /** The live row if this lease holds it. */
+  held({ jobId, leaseNo }: LeaseModel): LiveModel | null {
+    const live = this.jobs.get(jobId)?.live;
+    return live?.state === "running" && live.leaseNo === leaseNo ? live : null;
+  }
+
+  /** What a settle answers for this lease. */
+  settle(lease: LeaseModel, end: EndModel): "settled" | "canceled" | "lost" {
+    const live = this.held(lease);
+    const job = this.jobs.get(lease.jobId);
+    if (!live || !job) return "lost";
+    const canceled = end.outcome === undefined && live.cancelAt !== null;
+    const outcome = canceled ? "canceled" : end.outcome;
+    if (outcome !== undefined) {
+      this.end(job, { ...end, outcome });
+      return canceled ? "canceled" : "settled";
+    }
+    const retryInMs = end.retryInMs ?? 0;
+    if (retryInMs > 0) live.scheduledFor = this.now + retryInMs;
+    this.note(job, live, end);
+    live.spent += end.spent ? 1 : 0;
+    live.reclaims += end.reclaimed ? 1 : 0;
+    Object.assign(live, { state: "queued", ready: retryInMs <= 0, worker: null, claimedAt: null, startedAt: null });
+    live.leaseEndsAt = null;
+    return "settled";
+  }
+
+  /** What a failure means for the holder of a lease: another attempt, or the end. */
+  failure({ jobId }: LeaseModel, spentBefore: number): EndModel {
+    const exhausted = spentBefore + 1 >= (this.jobs.get(jobId)?.maxAttempts ?? 0);
+    return exhausted
+      ? { status: "failed", spent: true, outcome: "dead_letter" }
+      : { status: "failed", spent: true, retryInMs: BACKOFF_MS };
+  }
+
+  cancel(id: string): "canceled" | "running" | "conflict" {
+    const job = this.jobs.get(id);
+    if (!job?.live) return "conflict";
+    if (job.live.state === "running") {
+      job.live.cancelAt ??= this.now;
+      return "running";
+    }
+    this.endWaiting(job, "canceled");
+    return "canceled";
+  }
+
+  retry(id: string): "retried" | "conflict" | "dedupe-taken" {
+    const job = this.jobs.get(id);
+    const last = job?.attempts.find(({ outcome, superseded }) => outcome !== null && !superseded);
+    if (!job || !last || last.outcome === "succeeded") return "conflict";
+    if (job.key !== null) {
+      const holder = this.holderOf(job.key);
+      if (holder !== null && holder !== id) return "dedupe-taken";
+      // A window that goes on keeps its end; a key that was free is taken for as long as the job lives.
+      const heldUntil = holder === id ? (this.keys.get(job.key)?.heldUntil ?? null) : null;
+      this.keys.set(job.key, { jobId: id, live: true, heldUntil });
+    }
+    last.superseded = true;
+    job.live = this.waiting({
+      scheduledFor: this.now,
+      expiresAt: null,
+      runNo: last.runNo + 1,
+      leaseNo: last.attemptNo,
+    });
+    return "retried";
+  }
+
+  pause(id: string): boolean {
+    return this.move(id, "queued", (live) => Object.assign(live, { state: "paused", ready: false }));
+  }
+
+  resume(id: string): boolean {
+    return this.move(id, "paused", (live) =>
+      Object.assign(live, { state: "queued", ready: live.scheduledFor <= this.now }),
+    );
+  }
+
+  /** Another priority, another time, or both; null = as it is. */
+  change(id: string, { priority, at }: { readonly priority: number | null; readonly at: number | null }): ChangeAnswer {
+    const job = this.jobs.get(id);
+    if (!job?.live || job.live.state === "running") return "state-conflict";
+    if (at !== null && job.live.expiresAt !== null && job.live.expiresAt <= at) return "invalid-value";
+    job.priority = priority ?? job.priority;
+    if (at !== null) job.live.scheduledFor = Math.max(at, job.queuedAt);
+    job.live.ready = job.live.state === "queued" && job.live.scheduledFor <= this.now;
+    return null;
+  }
+
+  private move(id: string, from: LiveModel["state"], act: (live: LiveModel) => void): boolean {
+    const live = this.jobs.get(id)?.live;
+    if (live?.state !== from) return false;
+    act(live);
+    return true;
+  }
+
+  promote(): number {
+    const due = this.living().filter(
+      ({ live }) => live.state === "queued" && !live.ready && live.scheduledFor <= this.now,
+    );
+    for (const { live } of due) live.ready = true;
+    return due.length;
+  }
+
+  expire(): number {
+    const due = this.living().filter(
+      ({ live }) => live.state !== "running" && (live.expiresAt ?? Infinity) <= this.now,
+    );
+    for (const { job } of due) this.endWaiting(job, "expired");
+    return due.length;
+  }
+
+  rescue(): number {
+    const over = this.living().filter(({ live }) => live.state === "running" && (live.leaseEndsAt ?? 0) < this.now);
+    for (const { job, live } of over) this.settle({ jobId: job.id, leaseNo: live.leaseNo }, this.lostLease(job, live));
+    return over.length;
+  }
+
+  private lostLease({ maxAttempts }: JobModel, live: LiveModel): EndModel {
+    const lost = { status: "worker_lost", spent: live.startedAt !== null, reclaimed: true } as const;
+    const spent = live.spent + (lost.spent ? 1 : 0);
+    if (live.cancelAt !== null) return { ...lost, outcome: "canceled" };
+    if (live.reclaims + 1 >= MOST_RECLAIMS || (lost.spent && spent >= maxAttempts))
+      return { ...lost, outcome: "dead_letter" };
+    return { ...lost, retryInMs: live.reclaims === 0 ? 0 : BACKOFF_MS };
+  }
+
+  private end(job: JobModel, end: EndModel): void {
+    if (!job.live) return;
+    this.note(job, job.live, end);
+    job.live = null;
+    this.freeKey(job);
+  }
+
+  private endWaiting(job: JobModel, outcome: "canceled" | "expired"): void {
+    const live = job.live;
+    if (!live) return;
+    live.leaseNo += 1;
+    this.end(job, { status: outcome, spent: false, outcome });
+  }
+
+  private freeKey({ id, key }: JobModel): void {
+    const taken = key === null ? undefined : this.keys.get(key);
+    if (key === null || taken?.jobId !== id) return;
+    if (taken.heldUntil === null || taken.heldUntil <= this.now) this.keys.delete(key);
+    else taken.live = false;
+  }
+
+  private note(job: JobModel, live: LiveModel, { status, outcome, spent }: EndModel): void {
+    job.attempts.push({
+      attemptNo: live.leaseNo,
+      runNo: live.runNo,
+      status,
+      worker: live.worker,
+      claimedAt: live.claimedAt,
+      startedAt: live.startedAt,
+      finishedAt: this.now,
+      retryAt: outcome === undefined ? live.scheduledFor : null,
+      outcome: outcome ?? null,
+      attemptCount: outcome === undefined ? null : live.spent + (spent ? 1 : 0),
+      superseded: false,
+    });
+  }
+
+  private waiting(start: Pick<LiveModel, "scheduledFor" | "expiresAt" | "runNo" | "leaseNo">): LiveModel {
+    const idle = { worker: null, claimedAt: null, startedAt: null, leaseEndsAt: null, cancelAt: null };
+    return { ...start, ...idle, state: "queued", ready: start.scheduledFor <= this.now, spent: 0, reclaims: 0 };
+  }
+
+  private living(): { job: JobModel; live: LiveModel }[] {
+    return [...this.jobs.values()].flatMap((job) => (job.live ? [{ job, live: job.live }] : []));
+  }
+
+  private liveOf(id: string): LiveModel {
+    const live = this.jobs.get(id)?.live;
+    if (!live) throw new Error("the model has no such live job");
+    return live;
+  }
+}

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import pg from "pg";
+import { expect } from "vitest";
+import { loadDefinitionVersion } from "@/lib/queue";
+import type { TestDatabase } from "../database";
+import { makeFactory } from "../factories";
+import { anyStep, type Real, type Step } from "./commands";
+import { freezeClock, SET_CLOCK } from "./frozen-clock";
+import { BACKOFF_MS, QueueModel } from "./model";
+import { compare } from "./stored";
+
+export interface ModelRun {
+  readonly runs: number;
+  readonly steps: number;
+  readonly seed: number;
+}
+
+export interface ModelReport {
+  readonly steps: number;
+  /** How often each kind of step was done. */
+  readonly kinds: ReadonlyMap<string, number>;
+}
+
+/**
+ * Draws sequences of steps, does each step for real and in the model, and compares the whole of the database with the
+ * model after every one. Each run has a tenant of its own, and time is one that only `wait` moves.
+ * @throws with the seed and the steps that led to the difference
+ */
+export async function runModel(database: TestDatabase, { runs, steps, seed }: ModelRun): Promise<ModelReport> {
+  let now = Math.floor(Date.now() / 1000) * 1000;
+  await freezeClock(database, now);
+  const make = makeFactory(database);
+  const admin = new pg.Client({ connectionString: database.adminUrl });
+  await admin.connect();
+  const retry = { strategy: "fixed", delaySeconds: BACKOFF_MS / 1000, jitter: 0 } as const;
+  const { id, version } = await make.definition({ retry });
+  const definition = await loadDefinitionVersion(make.worker, id, version);
+  const kinds = new Map<string, number>();
+  let done = 0;
+
+  const oneRun = async (sequence: readonly Step[]) => {
+    const slug = `m-${crypto.randomUUID()}`;
+    const tenant = await admin.query("insert into app.tenants (slug, name) values ($1, $1) returning id", [slug]);
+    const tenantId: string = tenant.rows[0].id;
+    const model = new QueueModel(now);
+    const real: Real = {
+      make,
+      definition,
+      claimed: new Map(),
+      scope: { tenantId, actor: { kind: "system", id: null, userId: null } },
+      setClock: async (atMs) => {
+        now = atMs;
+        await admin.query(SET_CLOCK, [atMs]);
+      },
+      lanes: async () => {
+        const { rows } = await admin.query("select lane_no from app.lanes where tenant_id = $1 order by 1", [tenantId]);
+        return rows.map(({ lane_no }) => lane_no);
+      },
+    };
+    const trace: string[] = [];
+    try {
+      for (const step of sequence) {
+        trace.push(step.toString());
+        await step.run(model, real);
+        const { stored, expected } = await compare(admin, model, tenantId);
+        // vitest's own comparison is slow, and its words are wanted for a difference only.
+        if (!isDeepStrictEqual(stored, expected)) expect(stored).toEqual(expected);
+        const kind = step.toString().split(/ [{"\d]/)[0] ?? "";
+        kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+        done += 1;
+      }
+    } catch (error) {
+      throw new Error(`after ${trace.join("\n  then ")}\n${(error as Error).message}`, { cause: error });
+    } finally {
+      await admin.query("delete from app.live_jobs where tenant_id = $1", [tenantId]);
+    }
+  };
+
+  try {
+    const sequences = fc.array(anyStep, { minLength: steps, maxLength: steps });
+    await fc.assert(fc.asyncProperty(sequences, oneRun), { numRuns: runs, seed, endOnFailure: true });
+    return { steps: done, kinds };
+  } finally {
+    await Promise.all([make.close(), admin.end()]);
+  }
+}

@@ -1,0 +1,132 @@
+// One run of tests: a scratch folder that takes whatever they leave, an environment without the machine's settings, a tally.
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { capture, killChildren } from "./child.mjs";
+import { processesWith } from "./leftovers.mjs";
+import { inRoot } from "./paths.mjs";
+import { say } from "./progress.mjs";
+import { Tally } from "./tally.mjs";
+
+/** A stage that takes longer is ended. */
+const STAGE_LIMIT_MS = 9 * 60_000;
+const DRAIN_MS = 5000;
+
+/** A developer's own settings must not reach the tests, nor the tests a database of theirs. */
+const OWN_SETTINGS =
+  /^(DATABASE_|LEASEHOLD_|AUTH_|NEXTAUTH_|WORKER_|PG(?!_BIN$)|PORT$|HOST$|HEALTH_PORT$|DATA_KEY$|PROVIDER_ROOTS$|LOG_|COMMANDS_FILE$|MAX_TIMEOUT_SECONDS$|SHUTDOWN_GRACE_SECONDS$|NODE_ENV$)/;
+
+/** Where data goes when the clone itself cannot be reached by PostgreSQL's user; the tests keep out of it. */
+const ELSEWHERE = "/var/lib/leasehold";
+
+export const tally = new Tally();
+const elsewhereBefore = new Set(namesIn(ELSEWHERE));
+const scratch = mkdtempSync(path.join(tmpdir(), "leasehold-tests-"));
+chmodSync(scratch, 0o755); // under root, PostgreSQL runs as another user
+/** @type {NodeJS.ProcessEnv} */
+export const env = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN_SETTINGS.test(name))),
+  TMPDIR: scratch,
+  // Where the browser and the linter would leave things in the home folder.
+  XDG_CACHE_HOME: path.join(scratch, "cache"),
+  XDG_CONFIG_HOME: path.join(scratch, "config"),
+  NEXT_TELEMETRY_DISABLED: "1",
+};
+
+for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) {
+  process.on(name, () => {
+    killChildren();
+    cleanUp();
+    process.exit(128 + constants.signals[name]);
+  });
+}
+
+/**
+ * @param {string} name
+ * @param {string[]} args
+ */
+export async function check(name, args) {
+  const began = Date.now();
+  const { code, output } = await limited(capture(args, { env }));
+  say(`${code === 0 ? "ok  " : "FAIL"}  ${name} (${seconds(began)})`);
+  if (code !== 0) say(output.slice(-20_000));
+  tally.check(name, code === 0);
+  return code === 0;
+}
+
+/**
+ * @param {string} name
+ * @param {string[]} projects
+ * @param {string[]} filters
+ * @param {number} [limitMs]
+ */
+export async function vitest(name, projects, filters, limitMs = STAGE_LIMIT_MS) {
+  const began = Date.now();
+  const report = path.join(scratch, `${projects.join("-")}.json`);
+  say(`\n${name}`);
+  const args = [
+    inRoot("node_modules/vitest/vitest.mjs"),
+    "run",
+    "--passWithNoTests",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+    ...projects.flatMap((project) => ["--project", project]),
+    ...filters,
+  ];
+  const { code } = await limited(capture(args, { env, onText: (text) => process.stdout.write(text) }), limitMs);
+  tally.addReport(name, report, code);
+  say(`${name}: ${seconds(began)}`);
+}
+
+/**
+ * @template T
+ * @param {Promise<T>} work
+ */
+async function limited(work, limitMs = STAGE_LIMIT_MS) {
+  const timer = setTimeout(() => {
+    say(`still running after ${limitMs / 60_000} minutes: ended`);
+    killChildren();
+  }, limitMs);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export async function nothingLeft() {
+  for (const end = Date.now() + DRAIN_MS; processesWith(scratch).length > 0 && Date.now() < end; ) await sleep(100);
+  const left = processesWith(scratch);
+  for (const { pid, command } of left) {
+    say(`left running: ${pid} ${command}`);
+    process.kill(pid, "SIGKILL");
+  }
+  tally.check("no process is left", left.length === 0);
+  const folders = namesIn(ELSEWHERE).filter((name) => !elsewhereBefore.has(name));
+  for (const name of folders) say(`left behind: ${ELSEWHERE}/${name}`);
+  tally.check("no folder is left", folders.length === 0);
+}
+
+/** @param {string} folder */
+function namesIn(folder) {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+export function close() {
+  cleanUp();
+  if (tally.failures.length > 0) say(`\nFailed:\n${tally.failures.map((line) => `  ${line}`).join("\n")}`);
+  if (tally.skipped > 0) say(`\n${tally.skipped} skipped`);
+  say(`\n${tally.passed} passed, ${tally.failed} failed`);
+  process.exitCode = tally.failed > 0 || tally.passed === 0 ? 1 : 0;
+}
+
+function cleanUp() {
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** @param {number} since */
+function seconds(since) {
+  return `${((Date.now() - since) / 1000).toFixed(1)} s`;
+}
