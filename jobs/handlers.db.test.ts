@@ -12,7 +12,7 @@ import {
   loadCommandRegistry,
   resolveInside,
 } from "@/lib/execution";
-import { makeTestFolder, type TestFolder, testContext } from "@/lib/execution/test-support";
+import { makeTestFolder, memorySteps, type TestFolder, testContext } from "@/lib/execution/test-support";
 import { compileArgSchema } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { builtinDefinitions, handlers } from "./index";
@@ -73,7 +73,7 @@ async function run(
     payload: { provider_id: providerId, ...payload },
     resolveProviderPath,
   });
-  const context: HandlerRunContext = { ...ctx, registry, transaction };
+  const context: HandlerRunContext = { ...ctx, registry, transaction, steps: memorySteps().steps };
   const { outcome } = await executeHandler(handler, context);
   return outcome.kind === "succeeded" ? outcome.result : outcome;
 }

@@ -10,20 +10,26 @@ import {
   LeaseLostError,
   type RunContext,
   resolveInside,
+  type StepStore,
 } from "@/lib/execution";
 import {
   attemptTimeout,
   type ClaimedJob,
   compileArgSchema,
+  findStep,
   holdLease,
   type PayloadValidator,
+  QueueError,
   LeaseLostError as QueueLeaseLost,
   type RunnableDefinition,
+  storeStep,
 } from "@/lib/queue";
 import { findProviderPath } from "@/lib/tenancy/providers";
 
 /** What running attempts takes, the same for all of them. */
 export interface RunTools {
+  /** For what is written under the fence: steps. */
+  readonly worker: Database;
   /** For handlers: confined to the job's tenant. */
   readonly web: Database;
   readonly registry: CommandRegistry;
@@ -56,6 +62,7 @@ export async function runAttempt(
     ...ctx,
     registry: tools.registry,
     transaction: (fn) => inLease(tools.web, job, fn),
+    steps: stepsOf(tools.worker, job),
   });
 }
 
@@ -75,6 +82,19 @@ function contextOf(
     killGraceSeconds: definition.killGraceSeconds,
     timeoutSeconds: attemptTimeout(job, definition, tools.maxTimeoutSeconds),
     resolveProviderPath: (providerId, relative) => providerPath(tools, job.tenantId, { providerId, relative }),
+  };
+}
+
+function stepsOf(worker: Database, job: ClaimedJob): StepStore {
+  return {
+    find: (name) => findStep(worker, job, name),
+    store: (name, result) =>
+      storeStep(worker, job, { name, result }).catch((error: unknown) => {
+        if (error instanceof QueueLeaseLost) throw new LeaseLostError();
+        if (!(error instanceof QueueError)) throw error;
+        const message = `the result of step ${JSON.stringify(name)} cannot be stored: ${error.message}`;
+        throw new JobError(message, { errorType: "internal", retryable: false });
+      }),
   };
 }
 

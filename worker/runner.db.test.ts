@@ -74,6 +74,7 @@ function runnerOn(db: Database): Runner {
     },
     settler: new Settler(make.worker, log, () => 0.5),
     tools: {
+      worker: make.worker,
       web: make.web,
       registry,
       handlers: new Map([[key, handler]]),

@@ -1,5 +1,5 @@
 import { type Database, DatabaseError } from "@/lib/db";
-import type { Execution, StopReason } from "@/lib/execution";
+import type { ChildJob, Execution, StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import {
   type AttemptEnd,
@@ -8,6 +8,7 @@ import {
   decideEnd,
   type ExecutionEnd,
   loadDefinitionVersion,
+  type NewJob,
   notifyChanges,
   type RunnableDefinition,
   startAttempts,
@@ -129,12 +130,16 @@ export class Runner {
     const fields = fieldsOf(job, definition);
     log.debug(fields, "attempt started");
     const execution = await this.execute(running, definition);
-    const end = this.endOf(job, definition, execution);
+    let end = this.endOf(job, definition, execution);
     if (end === null) {
       log.warn(fields, "the lease was lost; the result is dropped");
       return;
     }
-    const answer = await settler.add(end, job.laneNo);
+    let answer = await settler.add(end, job.laneNo);
+    if (typeof answer === "object") {
+      end = refusedEnd({ claimed: job, definition, random: this.options.random }, end, answer.refused);
+      answer = await settler.add(end, job.laneNo);
+    }
     const ended = { ...fields, status: end.status, outcome: end.outcome, error_type: end.errorType };
     if (answer === "lost") log.warn(ended, "the lease was lost; the result was refused");
     else log.info(ended, "attempt ended");
@@ -188,10 +193,11 @@ export class Runner {
   }
 
   /** Null when there is nothing to record: the lease is lost. */
-  private endOf(job: ClaimedJob, definition: RunnableDefinition, { outcome, output }: Execution): AttemptEnd | null {
+  private endOf(job: ClaimedJob, definition: RunnableDefinition, execution: Execution): AttemptEnd | null {
+    const { outcome, output, children } = execution;
     if (outcome.kind === "lease_lost") return null;
-    const execution: ExecutionEnd = outcome;
-    return decideEnd({ claimed: job, definition, execution, output }, this.options.random);
+    const end = decideEnd({ claimed: job, definition, execution: outcome, output }, this.options.random);
+    return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(job, child)) };
   }
 
   private definitionOf({ definitionId, definitionVersion }: ClaimedJob): Promise<RunnableDefinition> {
@@ -211,6 +217,24 @@ const fieldsOf = (job: ClaimedJob, { key }: RunnableDefinition) => ({
   definition_key: key,
   attempt_no: job.leaseNo,
 });
+
+/** A child belongs to the job that asked for it, and goes on under its correlation id unless it has one of its own. */
+const asChildOf = (job: ClaimedJob, child: ChildJob): NewJob => ({
+  ...(job.correlationId === null ? {} : { correlationId: job.correlationId }),
+  ...child,
+  parentJobId: job.jobId,
+  source: "system",
+});
+
+/** The end of an attempt whose children were refused: a failure that says so. */
+function refusedEnd(
+  { claimed, definition, random }: { claimed: ClaimedJob; definition: RunnableDefinition; random: () => number },
+  { output }: AttemptEnd,
+  reason: string,
+): AttemptEnd {
+  const execution: ExecutionEnd = { kind: "failed", errorType: "validation", message: reason };
+  return decideEnd({ claimed, definition, execution, output }, random);
+}
 
 /** A job given back before it was started. */
 const released = ({ jobId, leaseNo, tenantId }: ClaimedJob): AttemptEnd => ({

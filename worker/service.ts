@@ -53,7 +53,14 @@ export class WorkerService {
       random,
       leases: this.leases,
       settler: new Settler(worker, log, random),
-      tools: { web, registry, handlers, providerRoots: env.providerRoots, maxTimeoutSeconds: env.maxTimeoutSeconds },
+      tools: {
+        worker,
+        web,
+        registry,
+        handlers,
+        providerRoots: env.providerRoots,
+        maxTimeoutSeconds: env.maxTimeoutSeconds,
+      },
       logMaxBytes: env.logMaxBytes,
       onFree: () => this.claimer.freed(),
     });

@@ -10,7 +10,8 @@ const LOCKED_AGAIN_MS = 100;
 const FIRST_RETRY_MS = 200;
 const MAX_RETRY_MS = 5000;
 
-export type SettleAnswer = "settled" | "lost";
+/** `refused` = nothing was stored, because a job that the attempt had enqueued was refused. */
+export type SettleAnswer = "settled" | "lost" | { readonly refused: string };
 
 interface Ended {
   readonly end: AttemptEnd;
@@ -40,12 +41,14 @@ export class Settler {
   private async settle(items: readonly Ended[]): Promise<SettleAnswer[]> {
     const lost = new Set<string>();
     const released = new Set<number>();
+    const refused = new Map<string, string>();
     let open = items.map(({ end }) => end);
     for (let failures = 0; open.length > 0; ) {
       try {
         const settled = await settleAttempts(this.db, open);
         for (const jobId of settled.lost) lost.add(jobId);
         for (const laneNo of settled.releasedLanes) released.add(laneNo);
+        for (const { jobId, reason } of settled.refused) refused.set(jobId, reason);
         open = open.filter((end) => settled.locked.includes(end.jobId));
         failures = 0;
         if (open.length > 0) await setTimeout(LOCKED_AGAIN_MS);
@@ -55,10 +58,14 @@ export class Settler {
       }
     }
     this.tell(
-      items.filter(({ end }) => !lost.has(end.jobId)),
+      items.filter(({ end }) => !lost.has(end.jobId) && !refused.has(end.jobId)),
       released,
     );
-    return items.map(({ end }) => (lost.has(end.jobId) ? "lost" : "settled"));
+    return items.map(({ end }) => {
+      const reason = refused.get(end.jobId);
+      if (reason !== undefined) return { refused: reason };
+      return lost.has(end.jobId) ? "lost" : "settled";
+    });
   }
 
   private async pauseAfter(error: unknown, failures: number): Promise<void> {

@@ -8,4 +8,5 @@ export * from "./jobs";
 export * from "./lists";
 export * from "./pauses";
 export * from "./processes";
+export * from "./steps";
 export * from "./tenancy";

@@ -74,6 +74,7 @@ export const liveJobs = app.table("live_jobs", {
   hasDedupeKey: boolean("has_dedupe_key").notNull().default(false),
   hasDependents: boolean("has_dependents").notNull().default(false),
   timeouts: integer("timeouts").notNull().default(0),
+  snoozes: integer("snoozes").notNull().default(0),
 });
 
 export const jobAttempts = app.table(

@@ -1,5 +1,5 @@
 import { stoppedOutcome } from "./command/outcome";
-import { AttemptStoppedError, JobError, LeaseLostError } from "./errors";
+import { AttemptStoppedError, JobError, LeaseLostError, SnoozedError } from "./errors";
 import { cleanMessage } from "./output/clean-result";
 import type { SecretForms } from "./output/secret-forms";
 import type { ErrorClass, Failure, Outcome } from "./types";
@@ -20,6 +20,7 @@ const RESOURCES = ["ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EBUSY", "EAGAIN", "E
 /** What an error that a handler threw means for the attempt. */
 export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
   if (error instanceof LeaseLostError) return stoppedOutcome("lease-lost", "");
+  if (error instanceof SnoozedError) return snoozed(error, secrets);
   const known = describe(error);
   const { stack } = error instanceof Error ? error : { stack: undefined };
   return {
@@ -29,6 +30,10 @@ export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
     // The stack repeats the message, so it is redacted too.
     ...(stack ? { stack: cleanMessage(stack, secrets) } : {}),
   };
+}
+
+function snoozed({ seconds, reason }: SnoozedError, secrets: SecretForms): Outcome {
+  return { kind: "snoozed", seconds, ...(reason === undefined ? {} : { reason: cleanMessage(reason, secrets) }) };
 }
 
 function describe(error: unknown): Omit<Failure, "kind" | "stack"> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { TenantTransaction } from "@/lib/db";
-import type { LogLevel } from "./types";
+import type { ChildJob, LogLevel } from "./types";
 
 export type LogContext = Readonly<Record<string, unknown>>;
 
@@ -33,6 +33,22 @@ export interface HandlerContext<P> {
    * a late attempt writes is rolled back.
    */
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T>;
+  /**
+   * Runs `fn` once over all attempts of a run: its result is stored under the job's lease, and a later attempt gets it
+   * without calling `fn`. The result is JSON of at most 256 KiB, and is what comes back from JSON at once (a Date is a
+   * string). A name may be used once in an attempt. What is stored can be read by the tenant's members.
+   */
+  step<T>(name: string, fn: () => Promise<T> | T): Promise<T>;
+  /**
+   * Asks for another job of this tenant, with this job as its parent. It is enqueued in the transaction that records this
+   * job's success, and not at all if the attempt ends otherwise. At most 1,000. A job that is refused fails the attempt.
+   */
+  enqueue(job: ChildJob): void;
+  /**
+   * Ends the attempt here (it throws) and puts the job back for `seconds`, 1 to 604,800, without spending an attempt. A run
+   * can do so 1,000 times.
+   */
+  snooze(seconds: number, reason?: string): never;
   /** The real path of something in a folder that is registered for the tenant. */
   providerPath(providerId: string, relative: string): Promise<string>;
 }

@@ -74,3 +74,15 @@ export class AttemptStoppedError extends Error {
     super(`the attempt was stopped: ${reason}`);
   }
 }
+
+/** Ends an attempt without spending it: the job comes back after a while. Thrown by `ctx.snooze`. */
+export class SnoozedError extends Error {
+  override readonly name = "SnoozedError";
+
+  constructor(
+    readonly seconds: number,
+    readonly reason?: string,
+  ) {
+    super(reason ?? `put off for ${seconds} seconds`);
+  }
+}

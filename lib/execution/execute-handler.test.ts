@@ -9,6 +9,7 @@ import type { CommandRegistry } from "./registry/registry";
 import {
   hasProc,
   makeTestFolder,
+  memorySteps,
   processesOf,
   registryOf,
   shellCommand,
@@ -56,7 +57,13 @@ function handlerRun(
 ) {
   const job = defineJob({ key: "test", schema: z.strictObject({ n: z.int() }), run });
   const context: TestContext = testContext({ payload: { n: 1 }, killGraceSeconds: 0.3, ...changes });
-  const execution = executeHandler(job, { registry, transaction: noTransactions, ...changes, ...context.ctx });
+  const execution = executeHandler(job, {
+    registry,
+    transaction: noTransactions,
+    steps: memorySteps().steps,
+    ...changes,
+    ...context.ctx,
+  });
   return { ...context, execution };
 }
 

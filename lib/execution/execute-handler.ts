@@ -4,20 +4,23 @@ import { failure, stoppedOutcome } from "./command/outcome";
 import { stopReason } from "./command/stopper";
 import type { JobHandler } from "./define-job";
 import { invalidLimits } from "./execute-command";
+import { HandlerChildren } from "./handler/children";
 import { HandlerCommands } from "./handler/commands";
 import { handlerContext } from "./handler/context";
+import { HandlerSteps } from "./handler/steps";
 import { AttemptCapture } from "./output/attempt-capture";
 import { cleanResult } from "./output/clean-result";
 import { type SecretForms, secretForms } from "./output/secret-forms";
 import type { CommandRegistry } from "./registry/registry";
 import { startTimer } from "./timer";
-import type { Execution, Outcome, RunContext, StopReason } from "./types";
+import type { Execution, Outcome, RunContext, StepStore, StopReason } from "./types";
 
 export interface HandlerRunContext extends RunContext {
   /** For the commands that the handler runs. */
   readonly registry: CommandRegistry;
   /** Commits only while the attempt holds its lease; rejects with `LeaseLostError` when it does not. */
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T>;
+  readonly steps: StepStore;
 }
 
 /**
@@ -40,6 +43,7 @@ export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext
     capture,
     secrets,
   });
+  const children = new HandlerChildren();
   let isOver = false;
   const context = handlerContext({
     ctx,
@@ -47,6 +51,8 @@ export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext
     secrets,
     signal: stop.signal,
     commands,
+    steps: new HandlerSteps(ctx.steps),
+    children,
     transaction: (fn) => ctx.transaction(fn),
     isOver: () => isOver,
   });
@@ -55,7 +61,9 @@ export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext
   isOver = true;
   stop.dispose();
   await commands.close(outcome.kind === "lease_lost" ? "lease-lost" : "shutdown");
-  return { outcome, output: capture.finish(commands.last ?? {}) };
+  const output = capture.finish(commands.last ?? {});
+  const asked = outcome.kind === "succeeded" ? children.all : [];
+  return { outcome, output, ...(asked.length === 0 ? {} : { children: asked }) };
 }
 
 async function settle(run: () => Promise<unknown>, stop: StopWatch, secrets: SecretForms): Promise<Outcome> {

@@ -16,6 +16,7 @@ export {
   LeaseLostError,
   NonRetryableError,
   RateLimitedError,
+  SnoozedError,
 } from "./errors";
 export { executeCommand } from "./execute-command";
 export { executeHandler, type HandlerRunContext } from "./execute-handler";
@@ -25,6 +26,7 @@ export type { CommandRegistry } from "./registry/registry";
 export { retryAfter } from "./retry-after";
 export type {
   AttemptOutput,
+  ChildJob,
   ErrorClass,
   Execution,
   Failure,
@@ -32,5 +34,6 @@ export type {
   Outcome,
   OutputStream,
   RunContext,
+  StepStore,
   StopReason,
 } from "./types";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { executeCommand } from "./execute-command";
 import { loadCommandRegistry, type RegistryOptions } from "./registry/load";
 import type { CommandRegistry } from "./registry/registry";
-import type { Execution, LogLevel, OutputStream, RunContext, StopReason } from "./types";
+import type { Execution, LogLevel, OutputStream, RunContext, StepStore, StopReason } from "./types";
 
 export interface TestFolder {
   /** Stands in for `jobs/`: registry and scripts. */
@@ -129,3 +129,13 @@ function carriesJob(pid: number, jobId: string): boolean {
 }
 
 export const hasProc = existsSync("/proc/self/environ");
+
+/** Steps as a worker would keep them, in memory. */
+export function memorySteps(known: ReadonlyMap<string, unknown> = new Map()) {
+  const stored = new Map(known);
+  const steps: StepStore = {
+    find: async (name) => (stored.has(name) ? { result: stored.get(name) } : null),
+    store: async (name, result) => void stored.set(name, result),
+  };
+  return { steps, stored };
+}

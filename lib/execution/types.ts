@@ -1,6 +1,7 @@
 /** What the worker and an execution exchange. Types only. */
 
 import type { ErrorClass } from "@/lib/queue/error-classes";
+import type { NewJob } from "@/lib/queue/types";
 
 export type { ErrorClass };
 
@@ -25,7 +26,9 @@ export type Outcome =
   | { readonly kind: "timeout"; readonly message: string }
   | { readonly kind: "canceled" }
   | { readonly kind: "lease_lost" }
-  | { readonly kind: "released" };
+  | { readonly kind: "released" }
+  /** Not now: the work asked to be tried again later, which spends no attempt. */
+  | { readonly kind: "snoozed"; readonly seconds: number; readonly reason?: string };
 
 export type OutputStream = "stdout" | "stderr";
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -82,4 +85,17 @@ export interface RunContext {
 export interface Execution {
   readonly outcome: Outcome;
   readonly output: AttemptOutput;
+  /** Jobs to be enqueued in the transaction that records a success. */
+  readonly children?: readonly ChildJob[];
+}
+
+/** A job that a handler asks for. Tenant, parent and (if not said) correlation id are those of the job that runs. */
+export type ChildJob = Omit<NewJob, "parentJobId" | "retriedFromId" | "source" | "sourceRef">;
+
+/** Where the results of steps are kept, for one attempt. */
+export interface StepStore {
+  /** What an earlier attempt of this run stored under the name. */
+  find(name: string): Promise<{ readonly result: unknown } | null>;
+  /** Stores a result under the fence. Rejects with `LeaseLostError` when the lease is lost. */
+  store(name: string, result: unknown): Promise<void>;
 }

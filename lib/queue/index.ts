@@ -20,6 +20,7 @@ export { createQueue, listQueues, listTenantQueues, updateQueue } from "./operat
 export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
 export { type Retried, retryJob } from "./operations/retry-job";
 export { settleAttempts } from "./operations/settle-attempts";
+export { findStep, storeStep } from "./operations/steps";
 export { type Swept, sweepDependents } from "./operations/sweep-dependents";
 export {
   beatTerm,
@@ -39,6 +40,7 @@ export { attemptTimeout } from "./policy/retry-policy";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
 export { getJob } from "./queries/get-job";
 export { listJobs } from "./queries/list-jobs";
+export { listSteps } from "./queries/list-steps";
 export { type LogPosition, listAttempts, readLogs } from "./queries/read-output";
 export { summarizeJobs } from "./queries/summarize-jobs";
 export type * from "./types";

@@ -45,3 +45,15 @@ export interface LogPage {
   readonly hasMore: boolean;
   readonly running: boolean;
 }
+
+/** A step that an attempt has done for good. */
+export interface StepView {
+  readonly name: string;
+  readonly runNo: number;
+  readonly attemptNo: number;
+  readonly createdAt: Date;
+  readonly resultBytes: number;
+  /** Null as well when it is too large to be shown (`isShown` false). */
+  readonly result: unknown;
+  readonly isShown: boolean;
+}

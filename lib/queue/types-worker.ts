@@ -1,6 +1,6 @@
 /** Shapes that only workers and schedulers use. */
 import type { AttemptStatus, TerminalState } from "./states";
-import type { Executor, LogLevel, LogStream, RetryClasses, RetrySettings } from "./types";
+import type { Executor, LogLevel, LogStream, NewJob, RetryClasses, RetrySettings } from "./types";
 
 /** One version of a definition, as an attempt runs under it. */
 export interface RunnableDefinition {
@@ -84,6 +84,8 @@ export interface ClaimedJob extends Lease {
   readonly attemptsSpent: number;
   /** Attempts of this run that ended at their time limit. */
   readonly timeouts: number;
+  /** How often this run was put off. */
+  readonly snoozes: number;
   readonly maxAttempts: number;
   readonly timeoutSeconds: number | null;
   readonly retryDelaySeconds: number | null;
@@ -122,6 +124,8 @@ export interface AttemptEnd extends Lease {
   readonly errorText?: string;
   readonly result?: unknown;
   readonly output?: AttemptOutput;
+  /** Jobs that are enqueued in the transaction that records this end; only with an outcome. */
+  readonly children?: readonly NewJob[];
 }
 
 export interface Settled {
@@ -134,4 +138,6 @@ export interface Settled {
   readonly canceled: readonly string[];
   /** Lanes in which jobs that waited for these were released or ended. */
   readonly releasedLanes: readonly number[];
+  /** Ends whose children were refused: nothing was written, the lease is still held. */
+  readonly refused: readonly { readonly jobId: string; readonly reason: string }[];
 }

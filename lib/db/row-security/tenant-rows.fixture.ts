@@ -29,6 +29,7 @@ const SEED = `
   insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, outcome)
     values ($job, 1, $tenant, 1, 'canceled', 'canceled');
   insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body) values ($job, 1, 0, $tenant, 'stdout', 'canary');
+  insert into app.job_steps (job_id, run_no, name, tenant_id, attempt_no, result) values ($job, 1, 'canary', $tenant, 1, '{}');
   insert into app.dedupe_keys (tenant_id, key, job_id) values ($tenant, 'same-key', $job);
   insert into app.job_dependencies (child_id, edge_no, tenant_id, parent_id, type, on_failure)
     values ($job, 1, $tenant, app.new_id(), 'success', 'cancel');

@@ -19,6 +19,7 @@ export class FrameSink {
   isBlocked = false;
   lastActivity = performance.now();
   result: unknown = null;
+  snooze: { readonly seconds: number; readonly reason: string | null } | null = null;
   /** Set when a row was lost that somebody wanted to read. */
   lostRow: string | null = null;
   readonly #options: FrameSinkOptions;
@@ -62,6 +63,8 @@ export class FrameSink {
       ctx.onLog(frame.level, cleanMessage(frame.message, secrets));
     } else if (frame.type === "result") {
       this.result = frame.value ?? null;
+    } else if (frame.type === "snooze") {
+      this.snooze = { seconds: frame.seconds, reason: frame.reason };
     } else {
       this.#report(frame);
     }

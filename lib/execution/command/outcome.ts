@@ -17,8 +17,13 @@ export function outcomeOf(ended: Ended): Outcome {
   if (process.stoppedBy) return stoppedOutcome(process.stoppedBy, howItEnded(process));
   if (process.spawnError) return spawnFailure(process.spawnError);
   if (process.lostRow) return failure("internal", `the command sent a row that cannot be read: ${process.lostRow}`);
+  if (process.exitCode === 0 && process.snooze) return snoozed(process.snooze, secrets);
   if (process.exitCode === 0) return { kind: "succeeded", result: cleanResult(process.result, secrets) };
   return failedExit(ended);
+}
+
+function snoozed({ seconds, reason }: NonNullable<ProcessResult["snooze"]>, secrets: SecretForms): Outcome {
+  return { kind: "snoozed", seconds, ...(reason === null ? {} : { reason: cleanMessage(reason, secrets) }) };
 }
 
 /** What an attempt ends as that was told to stop. */

@@ -32,6 +32,8 @@ export interface ProcessResult {
   readonly usage?: Usage;
   readonly stoppedBy: StopReason | null;
   readonly result: unknown;
+  /** The command asked to be run again later. */
+  readonly snooze?: FrameSink["snooze"];
   readonly lostRow: string | null;
   /** Why no process was started, as an error code. */
   readonly spawnError?: string;
@@ -78,6 +80,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     ...(usage === undefined ? {} : { usage }),
     stoppedBy: stopper.reason,
     result: sink.result,
+    snooze: sink.snooze,
     lostRow: sink.lostRow,
   };
 }

@@ -1,7 +1,7 @@
 import { RowChannel } from "../command/row-channel";
 import { type CommandEnd, runCommand } from "../command/run-command";
 import type { CommandRun } from "../define-job";
-import { AttemptStoppedError, CommandFailedError, LeaseLostError } from "../errors";
+import { AttemptStoppedError, CommandFailedError, LeaseLostError, SnoozedError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
 import type { SecretForms } from "../output/secret-forms";
 import type { CommandRegistry } from "../registry/registry";
@@ -62,6 +62,7 @@ export class HandlerCommands {
     const { outcome, process } = end;
     if (outcome.kind === "succeeded") return outcome.result;
     if (outcome.kind === "lease_lost") throw new LeaseLostError();
+    if (outcome.kind === "snoozed") throw new SnoozedError(outcome.seconds, outcome.reason);
     if (outcome.kind !== "failed") throw new AttemptStoppedError(outcome.kind);
     const { message, errorType, retryable, retryAfterSeconds } = outcome;
     throw new CommandFailedError(message, {

@@ -1,12 +1,16 @@
 import { isAbsolute } from "node:path";
 import type { TenantTransaction } from "@/lib/db";
 import type { HandlerContext, LogContext } from "../define-job";
-import { AttemptStoppedError } from "../errors";
+import { AttemptStoppedError, SnoozedError } from "../errors";
 import { cleanMessage, cleanResult } from "../output/clean-result";
 import { shortMessage } from "../output/frames";
 import type { SecretForms } from "../output/secret-forms";
 import type { LogLevel, RunContext } from "../types";
+import type { HandlerChildren } from "./children";
 import type { HandlerCommands } from "./commands";
+import type { HandlerSteps } from "./steps";
+
+const SNOOZE_SECONDS = { least: 1, most: 604_800 } as const;
 
 export interface HandlerRun {
   readonly ctx: RunContext;
@@ -14,6 +18,8 @@ export interface HandlerRun {
   readonly secrets: SecretForms;
   readonly signal: AbortSignal;
   readonly commands: HandlerCommands;
+  readonly steps: HandlerSteps;
+  readonly children: HandlerChildren;
   readonly transaction: <T>(fn: (tx: TenantTransaction) => Promise<T>) => Promise<T>;
   /** True once nobody listens to the handler any more. */
   isOver(): boolean;
@@ -49,6 +55,18 @@ export function handlerContext(run: HandlerRun): HandlerContext<unknown> {
       if (run.signal.aborted) throw new AttemptStoppedError(String(run.signal.reason));
       return run.transaction(fn);
     },
+    async step(name, fn) {
+      check();
+      return run.steps.run(name, fn, run.signal);
+    },
+    enqueue(job) {
+      check();
+      run.children.add(job);
+    },
+    snooze(seconds, reason) {
+      check();
+      throw new SnoozedError(snoozeSeconds(seconds), reason);
+    },
     async providerPath(providerId, relative) {
       check();
       const path = await ctx.resolveProviderPath(providerId, relative);
@@ -56,6 +74,11 @@ export function handlerContext(run: HandlerRun): HandlerContext<unknown> {
       return path;
     },
   };
+}
+
+function snoozeSeconds(seconds: number): number {
+  if (Number.isFinite(seconds) && seconds >= SNOOZE_SECONDS.least && seconds <= SNOOZE_SECONDS.most) return seconds;
+  throw new RangeError(`snooze takes ${SNOOZE_SECONDS.least} to ${SNOOZE_SECONDS.most} seconds`);
 }
 
 function commandOf(run: HandlerRun, check: () => void): HandlerContext<unknown>["command"] {

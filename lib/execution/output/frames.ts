@@ -12,6 +12,7 @@ export type Frame =
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string }
   | { readonly type: "row"; readonly value: unknown }
   | { readonly type: "result"; readonly value: unknown }
+  | { readonly type: "snooze"; readonly seconds: number; readonly reason: string | null }
   | { readonly type: "invalid"; readonly problem: string; readonly isRow: boolean };
 
 /** Cuts the bytes of fd 3 into frames. A line that is no frame is reported as such and does no harm to the next. */
@@ -85,6 +86,7 @@ function toFrame(frame: Record<string, unknown>, size: number): Frame {
   if (isRow || frame.type === "result") return { type: frame.type as "row" | "result", value: frame.value };
   if (frame.type === "progress") return toProgress(frame);
   if (frame.type === "log") return toLog(frame);
+  if (frame.type === "snooze") return toSnooze(frame);
   return { type: "invalid", problem: "a frame has no known type", isRow: false };
 }
 
@@ -103,6 +105,13 @@ export function shortMessage(text: string): string {
       .slice(0, 500)
       .join(""),
   );
+}
+
+function toSnooze({ seconds, reason }: Record<string, unknown>): Frame {
+  if (typeof seconds !== "number" || !(seconds >= 1 && seconds <= 604_800)) {
+    return { type: "invalid", problem: "a snooze frame needs seconds from 1 to 604800", isRow: false };
+  }
+  return { type: "snooze", seconds, reason: typeof reason === "string" ? shortMessage(reason) : null };
 }
 
 const LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "warn", "error"]);

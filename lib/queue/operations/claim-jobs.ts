@@ -19,6 +19,7 @@ interface ClaimedRow {
   run_no: number;
   attempts_spent: number;
   timeouts: number;
+  snoozes: number;
   claimed_at: Date;
   lease_expires_at: Date;
   definition_id: string;
@@ -67,6 +68,7 @@ function toClaimedJob(row: ClaimedRow): ClaimedJob {
     runNo: row.run_no,
     attemptsSpent: row.attempts_spent,
     timeouts: row.timeouts,
+    snoozes: row.snoozes,
     claimedAt: row.claimed_at,
     leaseExpiresAt: row.lease_expires_at,
     definitionId: row.definition_id,

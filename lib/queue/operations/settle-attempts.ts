@@ -1,9 +1,11 @@
-import { DatabaseError, type Runner } from "@/lib/db";
+import { type Database, DatabaseError, type Runner, withTenant } from "@/lib/db";
+import { QueueError } from "../errors";
 import { cleanText, cutText } from "../policy/clean";
 import { checkPayload } from "../policy/payload-check";
 import { finishAttemptsSql, readLeasesSql, requeueAttemptsSql } from "../sql/settle-attempts";
 import type { AttemptEnd, Settled } from "../types-worker";
 import { leaseArrays } from "./claim-jobs";
+import { enqueueJobs } from "./enqueue-jobs";
 
 const ERROR_TEXT_MAX = 16_384;
 const RESULT_MAX_BYTES = 256 * 1024;
@@ -16,6 +18,7 @@ interface Progress {
   readonly locked: string[];
   readonly canceled: string[];
   readonly releasedLanes: number[];
+  readonly refused: { readonly jobId: string; readonly reason: string }[];
 }
 
 interface FinishedRow {
@@ -29,14 +32,18 @@ interface FinishedRow {
  * statement is atomic, so an attempt is recorded wholly or not at all, and settling the same batch again after an
  * unknown answer is safe: what was stored then counts as lost. Lost leases are reported, never written. One bad row
  * never blocks the others. A job that was to be retried but has a cancel request ends as canceled. Jobs that waited for
- * those that ended are released, or end with them, in the same statement.
+ * those that ended are released, or end with them, in the same statement. An end with children is stored in a transaction of
+ * its own together with them; when one of them is refused, so is the end.
  */
 export async function settleAttempts(db: Runner, ends: readonly AttemptEnd[], reclaimed = false): Promise<Settled> {
-  const progress: Progress = { settled: [], lost: [], locked: [], canceled: [], releasedLanes: [] };
-  const final = ends.filter((end) => end.outcome !== undefined);
+  const progress: Progress = { settled: [], lost: [], locked: [], canceled: [], releasedLanes: [], refused: [] };
+  const final = ends.filter((end) => end.outcome !== undefined && !end.children?.length);
   const again = ends.filter((end) => end.outcome === undefined);
   const left: Open = new Map();
   await applyBatch(final, (batch) => finish(db, batch, progress), { progress, left });
+  for (const end of ends.filter(({ children }) => children?.length)) {
+    await finishWithChildren(db, end, { progress, left });
+  }
   await applyBatch(again, (batch) => requeue(db, batch, reclaimed), { progress, left });
   await tellLostFromLocked(db, left, progress);
   return progress;
@@ -46,6 +53,42 @@ async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes 
   const rows = await db.run<FinishedRow>(finishAttemptsSql, [toJson(batch)]);
   releasedLanes.push(...(rows[0]?.released ?? []));
   return rows.map((row) => row.job_id);
+}
+
+/** The end and its children are stored together or not at all. */
+async function finishWithChildren(
+  db: Runner,
+  end: AttemptEnd,
+  into: { readonly progress: Progress; readonly left: Open },
+): Promise<void> {
+  const scope = { tenantId: end.tenantId, actor: { kind: "system", id: null, userId: null } } as const;
+  const together = ([one]: readonly AttemptEnd[]): Promise<string[]> =>
+    withTenant(poolOf(db), end.tenantId, async (tx) => {
+      const done = one ? await finish(tx, [one], into.progress) : [];
+      if (done.length > 0) await enqueueJobs(tx, scope, end.children ?? []);
+      return done;
+    });
+  try {
+    await applyBatch([end], together, into).catch((error: unknown) => {
+      // It may have been changed between the reading and the insert; the whole is undone, so it can be done again.
+      if (!(error instanceof QueueError && error.code === "definition-inactive")) throw error;
+      return applyBatch([end], together, into);
+    });
+  } catch (error) {
+    if (!(error instanceof QueueError || isContentRefused(error))) throw error;
+    into.progress.refused.push({ jobId: end.jobId, reason: reasonOf(error) });
+  }
+}
+
+function poolOf(db: Runner): Database {
+  if ("transaction" in db) return db as Database;
+  throw new Error("ends with children are settled on a pool: each has a transaction of its own");
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof QueueError)) return "A job that it enqueued cannot be stored.";
+  const where = error.problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; ");
+  return `A job that it enqueued was refused: ${error.message}${where === "" ? "" : ` (${where})`}`;
 }
 
 const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: boolean): Promise<string[]> =>

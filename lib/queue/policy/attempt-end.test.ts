@@ -14,6 +14,7 @@ const claimed: ClaimedJob = {
   runNo: 1,
   attemptsSpent: 1,
   timeouts: 0,
+  snoozes: 0,
   maxAttempts: 3,
   timeoutSeconds: null,
   retryDelaySeconds: 7,

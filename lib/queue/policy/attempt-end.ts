@@ -17,7 +17,12 @@ export type ExecutionEnd =
     }
   | { readonly kind: "timeout"; readonly message: string }
   | { readonly kind: "canceled" }
-  | { readonly kind: "released" };
+  | { readonly kind: "released" }
+  | { readonly kind: "snoozed"; readonly seconds: number; readonly reason?: string };
+
+/** How often a run may be put off: a job that never stops doing so would never end. */
+export const MAX_SNOOZES = 1000;
+const SNOOZE_SECONDS = { least: 1, most: 604_800 } as const;
 
 interface Ended {
   readonly claimed: ClaimedJob;
@@ -41,6 +46,8 @@ export function decideEnd(ended: Ended, random: Random): AttemptEnd {
       return { ...base, status: "canceled", outcome: "canceled", spent: false };
     case "released":
       return { ...base, status: "released", retryInSeconds: 0, spent: false };
+    case "snoozed":
+      return { ...base, ...afterSnooze(ended, execution) };
     case "timeout":
       return {
         ...base,
@@ -58,6 +65,20 @@ export function decideEnd(ended: Ended, random: Random): AttemptEnd {
         errorText: textOf(execution),
       };
   }
+}
+
+function afterSnooze(
+  { claimed, definition }: Ended,
+  { seconds, reason }: { readonly seconds: number; readonly reason?: string },
+): Omit<AttemptEnd, "jobId" | "leaseNo" | "tenantId"> {
+  if (claimed.snoozes >= MAX_SNOOZES) {
+    const errorText = `It was put off ${MAX_SNOOZES} times in this run.`;
+    const outcome = definition.deadLetter ? "dead_letter" : "failed";
+    return { status: "failed", outcome, spent: true, errorType: "internal", errorText };
+  }
+  const { least, most } = SNOOZE_SECONDS;
+  const retryInSeconds = Math.min(Math.max(seconds || least, least), most);
+  return { status: "snoozed", retryInSeconds, spent: false, ...(reason === undefined ? {} : { errorText: reason }) };
 }
 
 /** The message first, so that a list can show one line, then where it came from. */

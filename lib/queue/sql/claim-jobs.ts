@@ -28,7 +28,7 @@ export const claimJobsSql = statement(
        lease_expires_at = app.now() + make_interval(secs => (
          select u.s from unnest($1::int[], $5::int[]) u (lane, s) where u.lane = r.lane_no limit 1))
      where r.ctid = any (array(select tid from picked))
-     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts, r.claimed_at,
+     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts, r.snoozes, r.claimed_at,
        r.lease_expires_at
    )
    select c.*, j.definition_id, j.definition_version, j.payload, j.max_attempts, j.timeout_seconds,

@@ -86,7 +86,7 @@ export const requeueAttemptsSql = statement(
        sort_key = case when x.retry_in_seconds <= 0 then r.sort_key
                        else app.sort_key_of(app.now() + make_interval(secs => x.retry_in_seconds), r.priority) end,
        attempts_spent = r.attempts_spent + x.spent::int, reclaims = r.reclaims + $2::int,
-       timeouts = r.timeouts + (x.status = 'timeout')::int,
+       timeouts = r.timeouts + (x.status = 'timeout')::int, snoozes = r.snoozes + (x.status = 'snoozed')::int,
        claimed_by_worker = null, claimed_at = null, attempt_started_at = null, lease_expires_at = null
      from held x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, x.worker as claimed_by_worker,

@@ -1,0 +1,42 @@
+import { AttemptStoppedError, NonRetryableError } from "../errors";
+import type { StepStore } from "../types";
+
+const NAME_CHARS = 200;
+
+/** The steps of one attempt. */
+export class HandlerSteps {
+  readonly #used = new Set<string>();
+
+  constructor(private readonly store: StepStore) {}
+
+  /** The stored result of the step; runs and stores it when no attempt of this run has done so yet. */
+  async run<T>(name: string, fn: () => Promise<T> | T, signal: AbortSignal): Promise<T> {
+    this.#take(name);
+    const known = await this.store.find(name);
+    if (known) return known.result as T;
+    if (signal.aborted) throw new AttemptStoppedError(String(signal.reason));
+    const result = asStored(name, await fn());
+    await this.store.store(name, result);
+    return result as T;
+  }
+
+  #take(name: string): void {
+    if (typeof name !== "string" || name === "" || name.length > NAME_CHARS) {
+      throw new NonRetryableError(`a step needs a name of 1 to ${NAME_CHARS} characters`, { errorType: "internal" });
+    }
+    if (this.#used.has(name)) {
+      const message = `step ${JSON.stringify(name)} was used twice in one attempt`;
+      throw new NonRetryableError(message, { errorType: "internal" });
+    }
+    this.#used.add(name);
+  }
+}
+
+/** What a later attempt will read, so that the first one does not see anything else. */
+function asStored(name: string, result: unknown): unknown {
+  try {
+    return result === undefined ? null : JSON.parse(JSON.stringify(result));
+  } catch {
+    throw new NonRetryableError(`the result of step ${JSON.stringify(name)} is not JSON`, { errorType: "internal" });
+  }
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from "node:crypto";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { z } from "zod";
+import { defineJob, type HandlerContext, type JobHandler, loadCommandRegistry } from "@/lib/execution";
+import { createLogger } from "@/lib/observability/log";
+import { getJob, listAttempts, listJobs, listSteps } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
+import { processClock } from "./lease-protocol";
+import { Runner } from "./runner";
+import { Settler } from "./settler";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+const scope = await make.tenant();
+const sharedFolder = mkdtempSync(path.join(tmpdir(), "leasehold-verbs-"));
+chmodSync(sharedFolder, 0o755); // commands may run as another user
+afterAll(async () => {
+  await make.close();
+  rmSync(sharedFolder, { recursive: true, force: true });
+});
+
+const log = createLogger({ process: "worker", level: "silent", format: "json" });
+const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
+const handlers = new Map<string, JobHandler>();
+const runner = new Runner({
+  db: make.worker,
+  log,
+  leases: { hold: () => undefined, limit: () => undefined, drop: () => undefined, spawned: () => undefined },
+  settler: new Settler(make.worker, log, () => 0.5),
+  tools: { worker: make.worker, web: make.web, registry, handlers, providerRoots: [], maxTimeoutSeconds: 3600 },
+  logMaxBytes: 1000,
+  random: () => 0.5,
+  onFree: () => undefined,
+});
+
+/** A job whose handler is `run`, after its first attempt. */
+async function ran(run: (ctx: HandlerContext<unknown>) => Promise<unknown>, job: { correlationId?: string } = {}) {
+  const { key } = await make.definition({ executor: "handler", key: `verb-${randomUUID().slice(0, 8)}` });
+  handlers.set(key, defineJob({ key, schema: z.unknown(), run }));
+  const { id } = await make.job(scope, { definitionKey: key, ...job });
+  await attempt(id);
+  return id;
+}
+
+async function attempt(jobId: string): Promise<void> {
+  await database.query("update app.live_jobs set ready = true where job_id = $1 and state = 'queued'", [jobId]);
+  const claimed = (await make.claim("verbs")).filter((one) => one.jobId === jobId);
+  expect(claimed).toHaveLength(1);
+  runner.take(claimed, processClock());
+  await waitFor(() => runner.count === 0);
+}
+
+const read = async (jobId: string) => {
+  const job = await getJob(make.web, scope, jobId);
+  if (!job) throw new Error("there is no such job");
+  return job;
+};
+const attempts = async (jobId: string) => ((await listAttempts(make.web, scope, jobId)) ?? []).toReversed();
+
+test("a snooze puts the job back without spending an attempt, for as long as it asked", async () => {
+  const jobId = await ran((ctx) => ctx.snooze(3600, "the library is closed"));
+  const job = await read(jobId);
+  expect([job.status, job.attemptCount]).toEqual(["queued", 0]);
+  const [first] = await attempts(jobId);
+  expect([first?.status, first?.errorType, first?.errorText]).toEqual(["snoozed", null, "the library is closed"]);
+  const waitMs = (first?.retryAt?.getTime() ?? 0) - (first?.finishedAt?.getTime() ?? 0);
+  expect(Math.abs(waitMs - 3_600_000)).toBeLessThan(5000);
+  await database.query("update app.live_jobs set snoozes = 1000 where job_id = $1", [jobId]);
+  await attempt(jobId);
+  expect(await read(jobId)).toMatchObject({ status: "dead_letter", errorType: "internal" });
+});
+
+test("G-03 an attempt resumes after the steps of the one before it", async () => {
+  const did: string[] = [];
+  const jobId = await ran(async (ctx) => {
+    const uploaded = await ctx.step("upload", () => did.push("upload"));
+    if (ctx.attempt === 1) throw new Error("the network is gone");
+    did.push("publish");
+    return { uploaded };
+  });
+  await attempt(jobId);
+  expect(await read(jobId)).toMatchObject({ status: "succeeded", result: { uploaded: 1 } });
+  expect(did).toEqual(["upload", "publish"]);
+  expect(await listSteps(make.web, scope, jobId)).toMatchObject([{ name: "upload", attemptNo: 1, result: 1 }]);
+});
+
+test("G-03 a step whose result cannot be stored fails the attempt for good", async () => {
+  const jobId = await ran((ctx) => ctx.step("large", () => "x".repeat(300_000)));
+  expect(await read(jobId)).toMatchObject({ status: "dead_letter", errorType: "internal" });
+});
+
+test("G-04 children come with the success, under the parent's correlation id", async () => {
+  const { key } = await make.definition();
+  const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: key, payload: { from: ctx.jobId } }), {
+    correlationId: "order-7",
+  });
+  const { jobs } = await listJobs(make.web, scope, { parentJobId: jobId }, { limit: 10 });
+  expect(jobs).toMatchObject([{ definitionKey: key, correlationId: "order-7", source: "system", status: "queued" }]);
+});
+
+test("G-04 a child that is refused fails the attempt, and says why", async () => {
+  const jobId = await ran(async (ctx) => ctx.enqueue({ definitionKey: "nobody-has-this" }));
+  const job = await read(jobId);
+  expect([job.status, job.errorType]).toEqual(["dead_letter", "validation"]);
+  expect(job.lastError).toContain("There is no such definition");
+});
