@@ -28,6 +28,7 @@ async function main(): Promise<void> {
     );
     for (const scenario of options.scenarios) {
       say(`\n### ${scenario}\n\n${await RUN[scenario](server, options)}`);
+      if (options.statements) say(`\n${(await server.topStatements("bench_leasehold")).join("\n")}`);
     }
     await leave(0);
   } catch (error) {

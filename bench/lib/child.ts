@@ -21,9 +21,8 @@ export class Child {
   private errors = "";
 
   constructor(program: readonly string[], env: Readonly<Record<string, string>>) {
-    const { PATH, HOME, TMPDIR } = process.env;
-    this.process = spawn(process.execPath, [...program], {
-      env: { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), NODE_ENV: "production", ...env },
+    this.process = spawn(process.execPath, [...nodeFlags(), ...program], {
+      env: { ...ownEnvironment(), NODE_ENV: "production", ...env },
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
     this.exited = once(this.process, "exit");
@@ -88,6 +87,15 @@ export class Child {
   kill(): void {
     this.process.kill("SIGKILL");
   }
+}
+
+/** For profiles: BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profiles". */
+const nodeFlags = (): string[] => process.env.BENCH_NODE_FLAGS?.split(" ") ?? [];
+
+/** What the machine needs, and nothing that configures a system under test. */
+function ownEnvironment(): Record<string, string | undefined> {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { PATH, HOME, TMPDIR };
 }
 
 const alive = new Set<Child>();

@@ -9,15 +9,17 @@ export interface Options {
   readonly quick: boolean;
   /** Systems to run; empty = all. */
   readonly only: readonly string[];
+  /** Whether to list what the database spent its time on. */
+  readonly statements: boolean;
 }
 
-export const USAGE = `usage: npm run bench -- ${SCENARIOS.join(" | ")} [--quick] [--rounds N] [--jobs N] [--only SYSTEM,…]`;
+export const USAGE = `usage: npm run bench -- ${SCENARIOS.join(" | ")} [--quick] [--rounds N] [--jobs N] [--only SYSTEM,…] [--statements]`;
 
 /** @throws Error that names what cannot be understood */
 export function parseOptions(args: readonly string[]): Options {
   const scenarios = args.filter((arg): arg is Scenario => (SCENARIOS as readonly string[]).includes(arg));
   const quick = args.includes("--quick");
-  const known = new Set<string>([...scenarios, "--quick"]);
+  const known = new Set<string>([...scenarios, "--quick", "--statements"]);
   const argumentOf = (name: string) => {
     const at = args.indexOf(name);
     if (at === -1) return undefined;
@@ -32,6 +34,7 @@ export function parseOptions(args: readonly string[]): Options {
   const options = {
     scenarios,
     quick,
+    statements: args.includes("--statements"),
     rounds: numberOf("--rounds", quick ? 3 : 5),
     jobs: numberOf("--jobs", quick ? 5000 : 30_000),
     only: argumentOf("--only")?.split(",") ?? [],

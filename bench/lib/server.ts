@@ -13,6 +13,8 @@ export interface BenchServer {
   readonly secret: string;
   /** A new, empty database; answers its administrator's URL. */
   createDatabase(name: string): Promise<string>;
+  /** What took most time since the last call, in databases whose name begins so: a line for each statement. */
+  topStatements(prefix: string): Promise<string[]>;
   stop(): Promise<void>;
 }
 
@@ -34,11 +36,26 @@ export async function startServer(): Promise<BenchServer> {
       await query(server.adminUrl(), `create database ${name}`);
       return server.adminUrl(name);
     },
+    topStatements: (prefix) => topStatements(server.adminUrl(), prefix),
     stop: async () => {
       await server.stop();
       for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function topStatements(url: string, prefix: string): Promise<string[]> {
+  await query(url, "create extension if not exists pg_stat_statements");
+  const rows = await query<{ line: string }>(
+    url,
+    `select format('%s ms in %s calls, %s rows, %s ms of planning: %s', round(total_exec_time::numeric), calls, rows,
+       round(total_plan_time::numeric), left(regexp_replace(s.query, 's+', ' ', 'g'), 110)) as line
+     from pg_stat_statements s join pg_database d on d.oid = s.dbid
+     where starts_with(d.datname, $1) order by total_exec_time desc limit 15`,
+    [prefix],
+  );
+  await query(url, "select pg_stat_statements_reset()");
+  return rows.map(({ line }) => line);
 }
 
 /** One statement on a connection of its own. */
