@@ -1,5 +1,6 @@
 import type { Runner } from "@/lib/db";
 import { claimJobsSql, startAttemptsSql } from "../sql/claim-jobs";
+import { readLeasesSql } from "../sql/settle-attempts";
 import type { ClaimedJob, LaneRequest, Lease } from "../types-worker";
 
 export interface ClaimRequest {
@@ -48,9 +49,21 @@ export async function claimJobs(db: Runner, request: ClaimRequest): Promise<Clai
 
 /** Marks attempts as started, before their first side effect; returns the ids of the jobs that are still held. */
 export async function startAttempts(db: Runner, leases: readonly Lease[]): Promise<string[]> {
-  if (leases.length === 0) return [];
-  const rows = await db.run<{ job_id: string }>(startAttemptsSql, leaseArrays(leases));
-  return rows.map((row) => row.job_id);
+  const started = new Set<string>();
+  for (let asked = leases; asked.length > 0; ) {
+    const rows = await db.run<{ job_id: string }>(startAttemptsSql, leaseArrays(asked));
+    for (const row of rows) started.add(row.job_id);
+    const missing = asked.filter(({ jobId }) => !started.has(jobId));
+    // A row that somebody else changed in the moment of the statement was passed over: its lease is still held.
+    asked = missing.length === 0 ? [] : await heldOf(db, missing);
+  }
+  return [...started];
+}
+
+async function heldOf(db: Runner, leases: readonly Lease[]): Promise<Lease[]> {
+  const rows = await db.run<{ job_id: string }>(readLeasesSql, leaseArrays(leases));
+  const held = new Set(rows.map((row) => row.job_id));
+  return leases.filter(({ jobId }) => held.has(jobId));
 }
 
 /** Leases as the two parallel arrays that the fenced statements take. */

@@ -17,8 +17,6 @@ interface ExtendedRow {
   job_id: string;
   lease_expires_at: Date | null;
   cancel_requested: boolean;
-  renewed: boolean;
-  held: boolean;
 }
 
 /** Renews the leases that are still held. A lease that ran out but that nobody reclaimed yet is renewed too. */
@@ -32,12 +30,16 @@ export async function extendLeases(
     leases.map((lease) => lease.leaseNo),
     leases.map((lease) => lease.leaseSeconds),
   ]);
+  const renewed = rows.flatMap((row) =>
+    row.lease_expires_at ? [{ jobId: row.job_id, leaseExpiresAt: row.lease_expires_at }] : [],
+  );
+  const isRenewed = new Set(renewed.map(({ jobId }) => jobId));
+  const isHeld = new Set(rows.map((row) => row.job_id));
+  const others = leases.map(({ jobId }) => jobId).filter((jobId) => !isRenewed.has(jobId));
   return {
-    renewed: rows.flatMap((row) =>
-      row.lease_expires_at ? [{ jobId: row.job_id, leaseExpiresAt: row.lease_expires_at }] : [],
-    ),
-    lost: rows.filter((row) => !row.held).map((row) => row.job_id),
-    locked: rows.filter((row) => row.held && !row.renewed).map((row) => row.job_id),
+    renewed,
+    lost: others.filter((jobId) => !isHeld.has(jobId)),
+    locked: others.filter((jobId) => isHeld.has(jobId)),
     cancelRequested: rows.filter((row) => row.cancel_requested).map((row) => row.job_id),
   };
 }

@@ -1,4 +1,5 @@
 import { statement } from "@/lib/db";
+import { heldRows } from "./held-rows";
 
 // The first part is evaluated once for the statement, the second only while something is paused.
 const IS_OPEN = `(not (select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))
@@ -39,11 +40,17 @@ export const claimJobsSql = statement(
      from app.jobs where id = c.job_id offset 0) j`,
 );
 
-/** Marks attempts as started, under the fence, before their first side effect; answers those that are still held. */
+/**
+ * Marks attempts as started, under the fence, before their first side effect. A lease that is missing from the answer is
+ * lost, or its row was changed by somebody else in this very moment.
+ */
 export const startAttemptsSql = statement(
   "start_attempts",
-  `update app.live_jobs r set attempt_started_at = app.now(), started_at = coalesce(r.started_at, app.now())
-   from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
-   where r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
+  `with held as materialized (
+     select r.tid from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
+     cross join lateral (${heldRows("ctid as tid")} for no key update) r
+   )
+   update app.live_jobs r set attempt_started_at = app.now(), started_at = coalesce(r.started_at, app.now())
+   from held h where r.ctid = h.tid
    returning r.job_id`,
 );

@@ -1,26 +1,26 @@
 import { statement } from "@/lib/db";
+import { heldRows } from "./held-rows";
 
 /**
- * Renews leases of the given holders and says of each whether it was renewed, is locked by another transaction just now
- * (ask again), or is lost. Rows are taken with SKIP LOCKED, so that one long transaction cannot starve the others.
+ * Renews leases of the given holders. The answer has a row for each lease that was renewed and one for each that is held,
+ * so one that is held only is locked by another transaction just now (ask again), and one without a row is lost. Rows are
+ * taken with SKIP LOCKED, so that one long transaction cannot starve the others.
  */
 export const extendLeasesSql = statement(
   "extend_leases",
   `with asked as materialized (
      select * from unnest($1::uuid[], $2::bigint[], $3::int[]) x (job_id, lease_no, lease_seconds)
    ), held as materialized (
-     select r.ctid as tid, a.lease_seconds
-     from asked a join app.live_jobs r on r.job_id = a.job_id and r.lease_no = a.lease_no and r.state = 'running'
-     for update of r skip locked
+     select r.tid, x.lease_seconds
+     from asked x cross join lateral (${heldRows("ctid as tid")} for update skip locked) r
    ), renewed as (
      update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => h.lease_seconds)
      from held h where r.ctid = h.tid
-     returning r.job_id, r.lease_no, r.lease_expires_at, r.cancel_requested_at is not null as cancel_requested
+     returning r.job_id, r.lease_expires_at, r.cancel_requested_at is not null as cancel_requested
    )
-   select a.job_id, n.lease_expires_at, coalesce(n.cancel_requested, false) as cancel_requested,
-     n.job_id is not null as renewed, r.job_id is not null as held
-   from asked a left join renewed n on n.job_id = a.job_id and n.lease_no = a.lease_no
-   left join app.live_jobs r on r.job_id = a.job_id and r.lease_no = a.lease_no and r.state = 'running'`,
+   select job_id, lease_expires_at, cancel_requested from renewed
+   union all
+   select r.job_id, null, false from asked x cross join lateral (${heldRows("job_id")} offset 0) r`,
 );
 
 /** Locks the live row against rescue until the caller's transaction ends; no row = the lease is lost. */

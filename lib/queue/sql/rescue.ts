@@ -1,9 +1,10 @@
 import { statement } from "@/lib/db";
 import { RELEASED } from "./dependencies";
+import { heldRows } from "./held-rows";
 
 // A lease that ends later than any lease can was not given by this clock (a restored backup, a server whose clock went
 // back): it counts as over, since nobody would wait for it. A lease is an hour at most.
-const IS_OVER = "(r.lease_expires_at < app.now() or r.lease_expires_at > app.now() + interval '2 hours')";
+const IS_OVER = "(lease_expires_at < app.now() or lease_expires_at > app.now() + interval '2 hours')";
 
 /**
  * Lists running jobs whose lease is over, with what the decision needs. The decision is written by the fenced statements
@@ -30,8 +31,7 @@ export const expiredLeasesSql = statement(
 export const lockExpiredSql = statement(
   "lock_expired",
   `select r.job_id from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
-   join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
-   where ${IS_OVER} for update of r skip locked`,
+   cross join lateral (${heldRows("job_id")} and ${IS_OVER} for update skip locked) r`,
 );
 
 /** Makes due jobs claimable, oldest first; answers the lanes that have new work. */

@@ -1,5 +1,6 @@
 import { statement } from "@/lib/db";
 import { RELEASED } from "./dependencies";
+import { heldRows } from "./held-rows";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
@@ -32,11 +33,13 @@ const RELEASE_KEYS = `freed as (
 
 const COUNT_ENDED = `counted as (
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n, wait_ms, run_ms)
-     select e.tenant_id, l.definition_id, app.now(), e.outcome, count(*),
-       coalesce(sum(extract(epoch from e.claimed_at - e.scheduled_for) * 1000)::bigint, 0),
-       coalesce(sum(extract(epoch from app.now() - coalesce(e.attempt_started_at, e.claimed_at)) * 1000)::bigint, 0)
-     from ended e join app.lanes l on l.lane_no = e.lane_no
-     group by e.tenant_id, l.definition_id, e.outcome
+     select e.tenant_id, l.definition_id, app.now(), e.outcome, e.n, e.wait_ms, e.run_ms
+     from (
+       select tenant_id, lane_no, outcome, count(*) as n,
+         coalesce(sum(extract(epoch from claimed_at - scheduled_for) * 1000)::bigint, 0) as wait_ms,
+         coalesce(sum(extract(epoch from app.now() - coalesce(attempt_started_at, claimed_at)) * 1000)::bigint, 0) as run_ms
+       from ended group by tenant_id, lane_no, outcome) e
+     join app.lanes l on l.lane_no = e.lane_no
    )`;
 
 /**
@@ -49,9 +52,8 @@ export const finishAttemptsSql = statement(
   `with asked as materialized (
      select x.* from jsonb_to_recordset($1::jsonb) as x ${END}
    ), held as materialized (
-     select r.ctid as tid, ${OUTPUT}, x.status, x.outcome, x.result, x.spent
-     from asked x join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
-     for update of r skip locked
+     select r.tid, ${OUTPUT}, x.status, x.outcome, x.result, x.spent
+     from asked x cross join lateral (${heldRows("ctid as tid")} for update skip locked) r
    ), ended as (
      delete from app.live_jobs r using held x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
@@ -74,11 +76,10 @@ export const requeueAttemptsSql = statement(
   `with asked as materialized (
      select x.* from jsonb_to_recordset($1::jsonb) as x ${END}
    ), held as materialized (
-     select r.ctid as tid, ${OUTPUT}, x.status, x.retry_in_seconds, x.spent, r.claimed_by_worker as worker,
-       r.claimed_at as claimed, r.attempt_started_at as attempt_started
-     from asked x join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'
-     where r.cancel_requested_at is null
-     for update of r skip locked
+     select r.*, ${OUTPUT}, x.status, x.retry_in_seconds, x.spent
+     from asked x cross join lateral (
+       ${heldRows("ctid as tid, claimed_by_worker as worker, claimed_at as claimed, attempt_started_at as attempt_started")}
+         and cancel_requested_at is null for update skip locked) r
    ), back as (
      update app.live_jobs r set state = 'queued', ready = x.retry_in_seconds <= 0,
        scheduled_for = case when x.retry_in_seconds <= 0 then r.scheduled_for
@@ -107,6 +108,6 @@ export const readLeasesSql = statement(
   "read_leases",
   `select r.job_id, r.cancel_requested_at is not null as cancel_requested
    from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
-   join app.live_jobs r on r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'`,
+   cross join lateral (${heldRows("job_id, cancel_requested_at")} offset 0) r`,
   { repeatable: true },
 );
