@@ -45,7 +45,10 @@ export const LOOPS: readonly Loop[] = [
     name: "rescue expired leases",
     everyMs: SECOND,
     turn: async ({ inTerm, db, log, random }) => {
-      const { laneNos, rescued, ended } = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, random }));
+      const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, random }));
+      const { laneNos, rescued, ended, unstorable } = sweep;
+      if (unstorable.length > 0)
+        log.error({ job_ids: unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
       if (rescued + ended > 0) log.warn({ rescued, ended }, "leases ran out");
       notifyWork(db, laneNos);
       notifyChanges(db, laneNos);

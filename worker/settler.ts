@@ -46,7 +46,8 @@ export class Settler {
     for (let failures = 0; open.length > 0; ) {
       try {
         const settled = await settleAttempts(this.db, open);
-        for (const jobId of settled.lost) lost.add(jobId);
+        for (const jobId of [...settled.lost, ...settled.unstorable]) lost.add(jobId);
+        this.complain(settled.unstorable);
         for (const laneNo of settled.releasedLanes) released.add(laneNo);
         for (const { jobId, reason } of settled.refused) refused.set(jobId, reason);
         open = open.filter((end) => settled.locked.includes(end.jobId));
@@ -66,6 +67,11 @@ export class Settler {
       if (reason !== undefined) return { refused: reason };
       return lost.has(end.jobId) ? "lost" : "settled";
     });
+  }
+
+  private complain(jobIds: readonly string[]): void {
+    if (jobIds.length === 0) return;
+    this.log.error({ job_ids: jobIds.slice(0, 10) }, "the database will not store how these attempts ended");
   }
 
   private async pauseAfter(error: unknown, failures: number): Promise<void> {

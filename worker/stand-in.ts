@@ -29,6 +29,9 @@ async function doLeadersWork(
   const promoted = await promoteDueJobs(db, { limit: BATCH });
   const rescued = await rescueExpiredLeases(db, { limit: BATCH, random });
   const expired = await expireJobs(db, { limit: BATCH });
+  if (rescued.unstorable.length > 0) {
+    log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
+  }
   if (rescued.rescued + rescued.ended > 0) log.warn({ ...rescued }, "leases ran out");
   // A job that ended may have been waited for.
   const laneNos = [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos])];

@@ -73,6 +73,23 @@ async function commit(connection: Connection): Promise<void> {
   }
 }
 
+// Savepoints of one name hide each other, so they may be nested.
+async function inSavepoint<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  await connection.command("savepoint part");
+  let result: T;
+  try {
+    result = await work();
+  } catch (error) {
+    if (!connection.isBroken) {
+      await connection.command("rollback to savepoint part");
+      await connection.command("release savepoint part");
+    }
+    throw error;
+  }
+  await connection.command("release savepoint part");
+  return result;
+}
+
 /** Never throws: the error that led here is the one the caller needs. */
 async function rollBack(connection: Connection): Promise<void> {
   if (connection.isBroken) return;
@@ -94,6 +111,7 @@ class TransactionScope {
       this.#ended ? Promise.reject(new DatabaseError({ kind: "other", serverMessage: "transaction is over" })) : send();
     this.transaction = {
       inTransaction: true,
+      savepoint: (work) => guarded(() => inSavepoint(connection, work)),
       afterCommit: (work) => void this.afterCommit.push(work),
       run: <R extends object = Row>(statement: Statement, values?: readonly unknown[]) =>
         guarded(() => connection.run<R>(statement, values)),

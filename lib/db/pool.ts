@@ -72,6 +72,14 @@ export class ConnectionPool {
   }
 }
 
+type TransactionCommand =
+  | "begin"
+  | "commit"
+  | "rollback"
+  | "savepoint part"
+  | "release savepoint part"
+  | "rollback to savepoint part";
+
 /** One borrowed connection. It notes when it broke, so that release destroys it instead of lending it on. */
 export class Connection {
   readonly #client: pg.PoolClient;
@@ -107,8 +115,8 @@ export class Connection {
     }
   }
 
-  /** BEGIN, COMMIT, ROLLBACK. */
-  async command(text: "begin" | "commit" | "rollback"): Promise<string> {
+  /** What begins and ends transactions and parts of them. */
+  async command(text: TransactionCommand): Promise<string> {
     const result = await this.send(() => this.#client.query(text));
     return result.command;
   }

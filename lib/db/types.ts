@@ -26,6 +26,8 @@ export interface Runner {
 
 export interface Transaction extends Runner {
   readonly inTransaction: true;
+  /** Runs `work` so that its failure undoes only what it wrote itself, and the transaction can go on. */
+  savepoint<T>(work: () => Promise<T>): Promise<T>;
   /** Runs `work` with the pool once this transaction has committed, and never if it did not. For wake-ups. */
   afterCommit(work: (db: Database) => void): void;
 }

@@ -132,6 +132,8 @@ export interface Settled {
   readonly settled: readonly string[];
   /** Leases that are not held any more: their results were dropped. */
   readonly lost: readonly string[];
+  /** Ends that the database will not store, not even bare: their leases run out. */
+  readonly unstorable: readonly string[];
   /** Rows that another transaction holds: settle them again. */
   readonly locked: readonly string[];
   /** Jobs that were to be retried but had a cancel request: they ended as canceled. */

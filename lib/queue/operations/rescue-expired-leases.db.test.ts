@@ -40,3 +40,35 @@ test("the longest lease there can be is left alone, just renewed and just before
   expect(await rescue()).toMatchObject({ rescued: 0, ended: 0 });
   await database.moveClock(0);
 });
+
+test("a row whose end the database refuses keeps none of the others from being rescued, and is tried again later", async () => {
+  const jobs = [await make.runningJob(scope), await make.runningJob(scope), await make.runningJob(scope)];
+  const [first, bad, last] = jobs.map(({ jobId }) => jobId);
+  await database.query(`create function public.refuse() returns trigger language plpgsql as
+    $$ begin if new.job_id = '${bad}' then raise exception 'no' using errcode = '23514'; end if; return new; end $$`);
+  await database.query(
+    "create trigger refuse before insert on app.job_attempts for each row execute function public.refuse()",
+  );
+  await database.moveClock(31_000);
+  const inTransaction = () =>
+    make.scheduler.transaction((tx) => rescueExpiredLeases(tx, { limit: 10, random: () => 0 }));
+  expect(await inTransaction()).toMatchObject({ rescued: 2, ended: 0, unstorable: [bad] });
+  for (const id of [first, last]) expect((await getJob(make.web, scope, id ?? ""))?.status).toBe("queued");
+  expect(await inTransaction()).toMatchObject({ rescued: 0, ended: 0, unstorable: [] });
+
+  await database.query("drop trigger refuse on app.job_attempts");
+  await database.moveClock(92_000);
+  expect(await rescue()).toMatchObject({ rescued: 1, ended: 0, unstorable: [] });
+  expect((await getJob(make.web, scope, bad ?? ""))?.status).toBe("queued");
+  await database.moveClock(0);
+});
+
+test("LEASE-05 a running job whose record is gone leaves the live table, and others are rescued with it", async () => {
+  const [orphan, other] = [await make.runningJob(scope, { dedupeKey: "orphan" }), await make.runningJob(scope)];
+  await database.query("delete from app.jobs where id = $1", [orphan.jobId]);
+  await database.moveClock(31_000);
+  expect(await rescue()).toMatchObject({ rescued: 1, ended: 1, unstorable: [] });
+  expect(await database.query("select job_id from app.live_jobs")).toEqual([{ job_id: other.jobId }]);
+  expect(await database.query("select 1 from app.dedupe_keys")).toEqual([]);
+  await database.moveClock(0);
+});

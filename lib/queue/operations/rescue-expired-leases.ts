@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "@/lib/db";
 import { decideAfterLostLease, type Random } from "../policy/retry";
 import { generalPolicy } from "../policy/retry-policy";
-import { expiredLeasesSql, lockExpiredSql } from "../sql/rescue";
+import { expiredLeasesSql, lockExpiredSql, postponeLeasesSql } from "../sql/rescue";
 import type { RetryClasses, RetryStrategy } from "../types";
 import type { AttemptEnd } from "../types-worker";
 import { leaseArrays } from "./claim-jobs";
@@ -17,6 +17,8 @@ interface ExpiredRow {
   attempts_spent: number;
   reclaims: number;
   cancel_requested: boolean;
+  /** False when only the live row is there: the record was lost. */
+  recorded: boolean;
   max_attempts: number;
   job_retry_delay_seconds: number | null;
   job_retry_multiplier: number | null;
@@ -35,19 +37,24 @@ export interface Rescued {
   readonly rescued: number;
   /** Ended: attempts or reclaims used up, or a cancel was requested. */
   readonly ended: number;
+  /** Leases that are over and whose end the database will not store; they are tried again in a minute. */
+  readonly unstorable: readonly string[];
 }
+
+/** Rows that cannot be rescued are not looked at each second, nor do they fill the list of those that can. */
+const POSTPONE_SECONDS = 60;
 
 /**
  * Turns leases that ran out into lost attempts. The list is only a hint: each row is locked and looked at again, and the
  * write is fenced, so a job that was renewed, settled or claimed again in between is left alone. Any number of rescuers
- * may run at once.
+ * may run at once. A row that the database refuses is left out, and keeps none of the others from being rescued.
  */
 export async function rescueExpiredLeases(
   db: Database | Transaction,
   { limit, random }: { readonly limit: number; readonly random: Random },
 ): Promise<Rescued> {
   const expired = await db.run<ExpiredRow>(expiredLeasesSql, [limit]);
-  if (expired.length === 0) return { laneNos: [], rescued: 0, ended: 0 };
+  if (expired.length === 0) return { laneNos: [], rescued: 0, ended: 0, unstorable: [] };
   const write = (tx: Transaction) => settleLost(tx, expired, random);
   return "inTransaction" in db ? write(db) : db.transaction(write);
 }
@@ -58,12 +65,14 @@ async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], rando
   const lost = expired.filter((row) => locked.has(row.job_id));
   const ends = lost.map((row) => toEnd(row, random));
   const settled = await settleAttempts(tx, ends, true);
+  const unstorable = leases.filter((lease) => settled.unstorable.includes(lease.jobId));
+  if (unstorable.length > 0) await tx.run(postponeLeasesSql, [...leaseArrays(unstorable), POSTPONE_SECONDS]);
   const done = new Set([...settled.settled, ...settled.canceled]);
   const back = lost.filter((row) => done.has(row.job_id));
   const endedIds = new Set([...settled.canceled].concat(ends.filter((end) => end.outcome).map((end) => end.jobId)));
   const ended = back.filter((row) => endedIds.has(row.job_id)).length;
   const laneNos = [...new Set([...back.map((row) => row.lane_no), ...settled.releasedLanes])];
-  return { laneNos, rescued: back.length - ended, ended };
+  return { laneNos, rescued: back.length - ended, ended, unstorable: settled.unstorable };
 }
 
 function toEnd(row: ExpiredRow, random: Random): AttemptEnd {
@@ -76,6 +85,9 @@ function toEnd(row: ExpiredRow, random: Random): AttemptEnd {
     errorType: "worker_lost",
     errorText: `The lease of ${row.claimed_by_worker} ran out.`,
   };
+  if (!row.recorded) {
+    return { ...lost, outcome: "dead_letter", errorText: `${lost.errorText} The record of the job is gone.` };
+  }
   if (row.cancel_requested) return { ...lost, outcome: "canceled" };
   const decision = decideAfterLostLease(
     {

@@ -1,4 +1,4 @@
-import { type Database, DatabaseError, type Runner, withTenant } from "@/lib/db";
+import { type Database, DatabaseError, type Runner, type Transaction, withTenant } from "@/lib/db";
 import { QueueError } from "../errors";
 import { cleanText, cutText } from "../policy/clean";
 import { checkPayload } from "../policy/payload-check";
@@ -12,11 +12,17 @@ const RESULT_MAX_BYTES = 256 * 1024;
 
 type Open = Map<string, AttemptEnd>;
 
+interface Into {
+  readonly progress: Progress;
+  readonly left: Open;
+}
+
 interface Progress {
   readonly settled: string[];
   readonly lost: string[];
   readonly locked: string[];
   readonly canceled: string[];
+  readonly unstorable: string[];
   readonly releasedLanes: number[];
   readonly refused: { readonly jobId: string; readonly reason: string }[];
 }
@@ -31,20 +37,36 @@ interface FinishedRow {
  * Records how a batch of attempts ended: runs that are over leave the live table, the others go back to the queue. Each
  * statement is atomic, so an attempt is recorded wholly or not at all, and settling the same batch again after an
  * unknown answer is safe: what was stored then counts as lost. Lost leases are reported, never written. One bad row
- * never blocks the others. A job that was to be retried but has a cancel request ends as canceled. Jobs that waited for
- * those that ended are released, or end with them, in the same statement. An end with children is stored in a transaction of
- * its own together with them; when one of them is refused, so is the end.
+ * never blocks the others: what cannot even be stored bare is told as unstorable. A job that was to be retried but has a
+ * cancel request ends as canceled. Jobs that waited for those that ended are released, or end with them, in the same
+ * statement. An end with children is stored in a transaction of its own together with them; when one of them is refused,
+ * so is the end.
  */
-export async function settleAttempts(db: Runner, ends: readonly AttemptEnd[], reclaimed = false): Promise<Settled> {
-  const progress: Progress = { settled: [], lost: [], locked: [], canceled: [], releasedLanes: [], refused: [] };
+export async function settleAttempts(
+  db: Runner | Transaction,
+  ends: readonly AttemptEnd[],
+  reclaimed = false,
+): Promise<Settled> {
+  const progress: Progress = {
+    settled: [],
+    lost: [],
+    locked: [],
+    canceled: [],
+    unstorable: [],
+    releasedLanes: [],
+    refused: [],
+  };
   const final = ends.filter((end) => end.outcome !== undefined && !end.children?.length);
   const again = ends.filter((end) => end.outcome === undefined);
   const left: Open = new Map();
-  await applyBatch(final, (batch) => finish(db, batch, progress), { progress, left });
+  const into = { progress, left, onUnstorable: noteUnstorable(progress) };
+  // A statement that fails would take the rest of the caller's transaction with it.
+  const apart = <T>(work: () => Promise<T>): Promise<T> => ("inTransaction" in db ? db.savepoint(work) : work());
+  await applyBatch(final, (batch) => apart(() => finish(db, batch, progress)), into);
   for (const end of ends.filter(({ children }) => children?.length)) {
-    await finishWithChildren(db, end, { progress, left });
+    await finishWithChildren(db, end, into);
   }
-  await applyBatch(again, (batch) => requeue(db, batch, reclaimed), { progress, left });
+  await applyBatch(again, (batch) => apart(() => requeue(db, batch, reclaimed)), into);
   await tellLostFromLocked(db, left, progress);
   return progress;
 }
@@ -55,12 +77,12 @@ async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes 
   return rows.map((row) => row.job_id);
 }
 
+const noteUnstorable = (progress: Progress) => (_error: unknown, end: AttemptEnd | undefined) => {
+  if (end) progress.unstorable.push(end.jobId);
+};
+
 /** The end and its children are stored together or not at all. */
-async function finishWithChildren(
-  db: Runner,
-  end: AttemptEnd,
-  into: { readonly progress: Progress; readonly left: Open },
-): Promise<void> {
+async function finishWithChildren(db: Runner, end: AttemptEnd, into: Into): Promise<void> {
   const scope = { tenantId: end.tenantId, actor: { kind: "system", id: null, userId: null } } as const;
   const together = ([one]: readonly AttemptEnd[]): Promise<string[]> =>
     withTenant(poolOf(db), end.tenantId, async (tx) => {
@@ -68,11 +90,14 @@ async function finishWithChildren(
       if (done.length > 0) await enqueueJobs(tx, scope, end.children ?? []);
       return done;
     });
+  const onUnstorable = (error: unknown) => {
+    throw error;
+  };
   try {
-    await applyBatch([end], together, into).catch((error: unknown) => {
+    await applyBatch([end], together, { ...into, onUnstorable }).catch((error: unknown) => {
       // It may have been changed between the reading and the insert; the whole is undone, so it can be done again.
       if (!(error instanceof QueueError && error.code === "definition-inactive")) throw error;
-      return applyBatch([end], together, into);
+      return applyBatch([end], together, { ...into, onUnstorable });
     });
   } catch (error) {
     if (!(error instanceof QueueError || isContentRefused(error))) throw error;
@@ -98,7 +123,7 @@ const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: bool
 async function applyBatch(
   batch: readonly AttemptEnd[],
   apply: (batch: readonly AttemptEnd[]) => Promise<string[]>,
-  into: { readonly progress: Progress; readonly left: Open },
+  into: Into & { readonly onUnstorable: (error: unknown, end: AttemptEnd | undefined) => void },
 ): Promise<void> {
   if (batch.length === 0) return;
   try {
@@ -111,7 +136,7 @@ async function applyBatch(
     if (!isContentRefused(error)) throw error;
     const [first, ...others] = batch;
     if (others.length === 0 && first && !isStripped(first)) return applyBatch([strip(first)], apply, into);
-    if (others.length === 0) throw error;
+    if (others.length === 0) return into.onUnstorable(error, first);
     const middle = batch.length >> 1;
     await applyBatch(batch.slice(0, middle), apply, into);
     await applyBatch(batch.slice(middle), apply, into);

@@ -13,13 +13,14 @@ const IS_OVER = "(lease_expires_at < app.now() or lease_expires_at > app.now() +
 export const expiredLeasesSql = statement(
   "expired_leases",
   `select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.claimed_by_worker, r.attempt_started_at is not null as started,
-     r.attempts_spent, r.reclaims, r.cancel_requested_at is not null as cancel_requested, j.max_attempts,
+     r.attempts_spent, r.reclaims, r.cancel_requested_at is not null as cancel_requested,
+     v.definition_id is not null as recorded, j.max_attempts,
      j.retry_delay_seconds as job_retry_delay_seconds, j.retry_multiplier as job_retry_multiplier, v.retry_delay_seconds,
      v.retry_multiplier, v.retry_strategy, v.retry_max_delay_seconds, v.retry_jitter, v.retry_classes, v.dead_letter
    from app.live_jobs r
-   cross join lateral (select definition_id, definition_version, max_attempts, retry_delay_seconds, retry_multiplier
-     from app.jobs where id = r.job_id offset 0) j
-   join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
+   left join lateral (select definition_id, definition_version, max_attempts, retry_delay_seconds, retry_multiplier
+     from app.jobs where id = r.job_id offset 0) j on true
+   left join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
    where r.state = 'running' and ${IS_OVER}
    limit $1`,
 );
@@ -32,6 +33,14 @@ export const lockExpiredSql = statement(
   "lock_expired",
   `select r.job_id from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
    cross join lateral (${heldRows("job_id")} and ${IS_OVER} for update skip locked) r`,
+);
+
+/** Puts off leases that could not be rescued, for `$3` seconds. */
+export const postponeLeasesSql = statement(
+  "postpone_leases",
+  `update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => $3::int)
+   from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
+   where r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'`,
 );
 
 /** Makes due jobs claimable, oldest first; answers the lanes that have new work. */
