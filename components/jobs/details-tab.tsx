@@ -9,6 +9,7 @@ import { Time } from "@/components/ui/time";
 import { formatDuration } from "@/lib/client/format";
 import type { Job } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
+import { ChildrenPanel } from "./children-panel";
 
 /** Everything else that is known about the job. */
 export function DetailsTab({ job }: { readonly job: Job }) {
@@ -67,6 +68,7 @@ export function DetailsTab({ job }: { readonly job: Job }) {
           <JobLink slug={slug} id={job.retried_from_id} />
         </Row>
       </dl>
+      <ChildrenPanel slug={slug} job={job} />
       {hasMetadata ? <JsonView title="Metadata" value={job.metadata} empty="" /> : null}
     </div>
   );

@@ -23,6 +23,7 @@ import { type ActOnJob, useActOnJob } from "./job-actions";
 import { JobHeadline } from "./job-headline";
 import { JobSkeleton } from "./job-skeleton";
 import { OutputTab } from "./output-tab";
+import { StepsPanel } from "./steps-panel";
 
 const TABS = ["attempts", "output", "data", "details"] as const;
 const TAB_NAMES = { attempts: "Attempts", output: "Output", data: "Input and result", details: "Details" } as const;
@@ -135,6 +136,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
             value={job.result}
             empty={isTerminal(job.status) ? "The job left no result." : "No result yet."}
           />
+          <StepsPanel job={job} />
         </Tabs.Content>
         <Tabs.Content value="details" className="pt-4 outline-offset-4">
           <DetailsTab job={job} />

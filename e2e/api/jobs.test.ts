@@ -25,6 +25,7 @@ test("API-08 a foreign id, an absent one and a malformed one tell nothing", asyn
     ["GET", ""],
     ["GET", "/attempts"],
     ["GET", "/logs"],
+    ["GET", "/steps"],
     ["POST", "/cancel"],
     ["POST", "/retry"],
     ["POST", "/pause"],

@@ -19,6 +19,7 @@ export function jobFilter(query: JobListQuery): JobFilter {
     definitionKey: query.definition_key,
     tag: query.tag,
     correlationId: query.correlation_id,
+    parentJobId: query.parent_job_id,
     createdAfter: dateOf(query.created_after),
     createdBefore: dateOf(query.created_before),
     q: query.q,

@@ -26,6 +26,7 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/jobs/[jobId]/retry": { POST: "jobs:retry" },
   "/api/v1/jobs/[jobId]/attempts": { GET: "jobs:read" },
   "/api/v1/jobs/[jobId]/logs": { GET: "jobs:read" },
+  "/api/v1/jobs/[jobId]/steps": { GET: "jobs:read" },
   "/api/v1/assets": { GET: "assets:read" },
   "/api/v1/providers": { GET: "assets:read" },
   "/api/v1/admin/workers": { GET: "platform:workers:read" },

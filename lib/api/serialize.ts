@@ -1,4 +1,4 @@
-import type { Attempt, Definition, Job, JobRow, JobSummary, LogEntry, LogPage, Worker } from "@/lib/contract";
+import type { Attempt, Definition, Job, JobRow, JobSummary, LogEntry, LogPage, Step, Worker } from "@/lib/contract";
 import type {
   AttemptView,
   DefinitionView,
@@ -6,6 +6,7 @@ import type {
   JobView,
   LogLine,
   LogPage as LogPageView,
+  StepView,
   WorkerView,
 } from "@/lib/queue/types";
 
@@ -105,6 +106,18 @@ export function serializeLogPage(page: LogPageView, after: string | undefined): 
     data: page.lines.map(serializeLogLine),
     next_after: last ? `${last.attemptNo}:${last.seq}` : (after ?? null),
     running: page.running || page.hasMore,
+  };
+}
+
+export function serializeStep(step: StepView): Step {
+  return {
+    name: step.name,
+    run_no: step.runNo,
+    attempt_no: step.attemptNo,
+    created_at: iso(step.createdAt),
+    result: (step.result ?? null) as Step["result"],
+    result_bytes: step.resultBytes,
+    result_omitted: !step.isShown,
   };
 }
 

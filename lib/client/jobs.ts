@@ -1,5 +1,5 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { Attempt, CreateJob, Job, JobChange, JobList, JobRow, JobSummary } from "@/lib/contract";
+import type { Attempt, CreateJob, Job, JobChange, JobList, JobRow, JobSummary, Step } from "@/lib/contract";
 import { api, apiRequest } from "./http";
 import { JOBS_PER_PAGE, type JobFilters, jobListQueryString } from "./job-filters";
 import { randomKey } from "./random-key";
@@ -15,6 +15,8 @@ export const jobKeys = {
   summary: (tenant: string) => ["tenant", tenant, "jobs", "summary"] as const,
   one: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id] as const,
   attempts: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "attempts"] as const,
+  steps: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "steps"] as const,
+  children: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "children"] as const,
 };
 
 export function jobListOptions(tenant: string, filters: JobFilters) {
@@ -42,6 +44,21 @@ export function attemptsOptions(tenant: string, id: string) {
   return queryOptions({
     queryKey: jobKeys.attempts(tenant, id),
     queryFn: ({ signal }) => api<AttemptList>(`/jobs/${id}/attempts`, { tenant, signal }),
+  });
+}
+
+export function stepsOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.steps(tenant, id),
+    queryFn: ({ signal }) => api<{ readonly data: readonly Step[] }>(`/jobs/${id}/steps`, { tenant, signal }),
+  });
+}
+
+/** The first of the jobs that this one has enqueued. */
+export function childrenOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.children(tenant, id),
+    queryFn: ({ signal }) => api<JobList>(`/jobs?parent_job_id=${id}&limit=20`, { tenant, signal }),
   });
 }
 

@@ -148,6 +148,7 @@ export const jobListQuery = z.strictObject({
   definition_key: definitionKey.optional(),
   tag: tag.optional(),
   correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
+  parent_job_id: id.optional(),
   created_after: instantIn.optional(),
   created_before: instantIn.optional(),
   q: z.string().min(1).max(LIMITS.searchLength).optional(),
@@ -206,6 +207,19 @@ export const attempt = z.object({
 });
 export type Attempt = z.infer<typeof attempt>;
 export const attemptList = z.object({ data: z.array(attempt) });
+
+/** A step of a handler; `result` is null and `result_omitted` true when it is too large to be shown. */
+export const step = z.object({
+  name: z.string(),
+  run_no: z.int(),
+  attempt_no: z.int(),
+  created_at: instant,
+  result: json,
+  result_bytes: z.int(),
+  result_omitted: z.boolean(),
+});
+export type Step = z.infer<typeof step>;
+export const stepList = z.object({ data: z.array(step) });
 
 export const LOG_STREAMS = ["stdout", "stderr", "log"] as const;
 export const logStream = z.enum(LOG_STREAMS);

@@ -18,6 +18,7 @@ import * as pause from "../jobs/[jobId]/pause/route";
 import * as resume from "../jobs/[jobId]/resume/route";
 import * as retry from "../jobs/[jobId]/retry/route";
 import * as job from "../jobs/[jobId]/route";
+import * as steps from "../jobs/[jobId]/steps/route";
 import * as definitions from "../jobs/definitions/route";
 import * as queues from "../jobs/queues/route";
 import * as jobs from "../jobs/route";
@@ -44,6 +45,7 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/[jobId]/retry": retry,
   "/api/v1/jobs/[jobId]/attempts": attempts,
   "/api/v1/jobs/[jobId]/logs": logs,
+  "/api/v1/jobs/[jobId]/steps": steps,
   "/api/v1/assets": assets,
   "/api/v1/providers": tenantProviders,
   "/api/v1/admin/workers": workers,
