@@ -63,14 +63,43 @@ describe("live output of an attempt", () => {
     expect((await getJob(make.web, scope, job.jobId))?.progress).toEqual({ percent: 40, message: "at 40" });
   });
 
-  test("is cut where it is full, and says so once", async () => {
+  test("P-04 is cut where it is full, says so once, and counts what is not kept", async () => {
     const output = writer({ mostBytes: 10 });
-    for (let n = 0; n < 5; n += 1) output.write({ stream: "stdout", body: "123456" });
+    for (let n = 0; n < 5; n += 1) output.write({ stream: "stdout", body: "12345🎉" });
+    output.write({ stream: "log", level: "info", body: "lost", context: { n: 1 } });
     await output.end();
-    expect(await stored()).toEqual([
-      ["stdout", "123456123456"],
-      ["log", "The live output of this attempt is full."],
+    const lines = (await readLogs(make.web, scope, job.jobId))?.lines ?? [];
+    expect(lines.map(({ stream, level, body, context }) => [stream, level, body, context])).toEqual([
+      ["stdout", null, "12345🎉1", null],
+      ["log", "warn", "The log of this attempt is full.", null],
+      [
+        "log",
+        "warn",
+        "46 bytes of output came when the log was full, and are not in it.",
+        { dropped_bytes: { stdout: 35, stderr: 0, log: 11 } },
+      ],
     ]);
+    expect(output.droppedLogBytes).toBe(11);
+  });
+
+  test("P-04 keeps level, context and attempt of each message", async () => {
+    const output = writer();
+    for (const level of ["debug", "info", "warn", "error"] as const)
+      output.write({ stream: "log", level, body: level, context: { of: level } });
+    await output.end();
+    const lines = (await readLogs(make.web, scope, job.jobId))?.lines ?? [];
+    expect(lines.map(({ attemptNo, level, body, context }) => [attemptNo, level, body, context])).toEqual(
+      ["debug", "info", "warn", "error"].map((level) => [job.leaseNo, level, level, { of: level }]),
+    );
+  });
+
+  test("P-04 one message cannot pass the cap, and its context counts", async () => {
+    const output = writer({ mostBytes: 1000 });
+    output.write({ stream: "log", level: "info", body: "x".repeat(5000), context: { big: "y".repeat(5000) } });
+    await output.end();
+    const lines = (await readLogs(make.web, scope, job.jobId))?.lines ?? [];
+    expect(lines.map(({ body }) => body.length)).toEqual([1000, 32, expect.any(Number)]);
+    expect(output.droppedLogBytes).toBe(4000 + JSON.stringify({ big: "y".repeat(5000) }).length);
   });
 
   test("is sent again when the answer to it was lost, also at the end, and stored once", async () => {

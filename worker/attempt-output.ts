@@ -14,7 +14,7 @@ interface AttemptOutputOptions {
   readonly db: Database;
   readonly lease: Lease;
   readonly laneNo: number;
-  /** Bytes of one attempt's live output; what is beyond it stays in the attempt's tail. */
+  /** UTF-8 bytes of one attempt's log; what standard output has beyond it is still in the attempt's tail. */
   readonly mostBytes: number;
   /** The lease turned out to be lost. */
   readonly onLost: () => void;
@@ -30,6 +30,7 @@ export class AttemptOutputWriter {
   private progress: { percent: number; message: string | null } | undefined;
   private nextSeq = 0;
   private bytes = 0;
+  private readonly dropped = { stdout: 0, stderr: 0, log: 0 };
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
   private ending = false;
@@ -38,15 +39,38 @@ export class AttemptOutputWriter {
   constructor(private readonly options: AttemptOutputOptions) {}
 
   write(line: Line): void {
-    if (this.bytes > this.options.mostBytes || this.lines.length > MOST_WAITING) return;
-    this.bytes += Buffer.byteLength(line.body);
-    const full = this.bytes > this.options.mostBytes;
+    const { context } = line;
+    const size = Buffer.byteLength(line.body) + (context === undefined ? 0 : JSON.stringify(context).length);
+    const room = this.options.mostBytes - this.bytes;
+    if (room <= 0 || this.lines.length > MOST_WAITING) {
+      this.dropped[line.stream] += size;
+      return;
+    }
+    this.bytes += size;
+    if (size <= room) this.keep(line);
+    else this.keepBeginning(line, { size, room });
+    this.schedule();
+  }
+
+  /** Bytes of log messages that are stored nowhere: the two other streams are also in the attempt's head and tail. */
+  get droppedLogBytes(): number {
+    return this.dropped.log;
+  }
+
+  private keep(line: Line): void {
     const last = this.lines.at(-1);
     if (last && last.stream === line.stream && line.stream !== "log" && last.body.length < CHUNK_CHARS) {
       this.lines[this.lines.length - 1] = { ...last, body: last.body + line.body };
     } else this.lines.push(line);
-    if (full) this.lines.push({ stream: "log", level: "warn", body: "The live output of this attempt is full." });
-    this.schedule();
+  }
+
+  private keepBeginning(line: Line, { size, room }: { readonly size: number; readonly room: number }): void {
+    const { context: _tooMuch, ...plain } = line;
+    // Decoding as a stream leaves out a character that the cut goes through.
+    const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, room), { stream: true });
+    this.keep({ ...plain, body });
+    this.dropped[line.stream] += size - Buffer.byteLength(body);
+    this.lines.push({ stream: "log", level: "warn", body: "The log of this attempt is full." });
   }
 
   report(percent: number, message: string | null): void {
@@ -58,10 +82,18 @@ export class AttemptOutputWriter {
   async end(): Promise<void> {
     clearTimeout(this.timer);
     this.ending = true;
+    this.tellDropped();
     const late = new AbortController();
     await Promise.race([this.flushRest(), delay(LAST_FLUSH_MS, undefined, { signal: late.signal }).catch(() => {})]);
     late.abort();
     this.over = true;
+  }
+
+  private tellDropped(): void {
+    const bytes = Object.values(this.dropped).reduce((sum, one) => sum + one, 0);
+    if (bytes === 0) return;
+    const body = `${bytes} bytes of output came when the log was full, and are not in it.`;
+    this.lines.push({ stream: "log", level: "warn", body, context: { dropped_bytes: this.dropped } });
   }
 
   private async flushRest(): Promise<void> {

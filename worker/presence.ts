@@ -4,6 +4,8 @@ import type { Logger } from "@/lib/observability/log";
 import { beatWorker, drainWorker, registerWorker, stopWorker, type WorkerRegistration } from "@/lib/queue";
 
 const BEAT_MS = 10_000;
+/** While it drains: who waits for it wants to see the number of running jobs go down. */
+const DRAIN_BEAT_MS = 1000;
 const NANO = 1e6;
 
 /** Keeps this worker's row alive: who it is, what it serves, how it fares. */
@@ -27,6 +29,9 @@ export class Presence {
 
   async drain(): Promise<void> {
     await drainWorker(this.db, this.about.describe().workerId).catch(() => undefined);
+    clearInterval(this.timer);
+    this.timer = setInterval(() => void this.beat(), DRAIN_BEAT_MS);
+    await this.beat();
   }
 
   async stop(): Promise<void> {

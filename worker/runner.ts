@@ -189,7 +189,8 @@ export class Runner {
     });
     pids.clear();
     await output.end();
-    return execution;
+    const droppedBytes = execution.output.droppedBytes + output.droppedLogBytes;
+    return { ...execution, output: { ...execution.output, droppedBytes } };
   }
 
   /** Null when there is nothing to record: the lease is lost. */

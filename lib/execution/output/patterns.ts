@@ -4,6 +4,20 @@ export const MASK = "[redacted]";
 const KEY_WORDS =
   "pass(?:word|wd|phrase)|secret|token|authorization|api[-_]?key|private[-_]?key|access[-_]?key|credential";
 
+/** What follows the name of a file in the messages of programs: a path that ends in `secret` is no secret. */
+const COMPLAINTS = [
+  "Permission denied",
+  "Operation not permitted",
+  "No such file or directory",
+  "(?:Is|Not) a directory",
+  "File (?:exists|name too long)",
+  "Read-only file system",
+  "Too many (?:open files|levels of symbolic links)",
+  "Input/output error",
+  "(?:command )?not found",
+  "cannot (?:open|access|read|stat)",
+].join("|");
+
 // Every quantifier is bounded, so no text can make the matching slow. Group 1, where there is one, stays.
 const PATTERNS: readonly RegExp[] = [
   /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
@@ -18,7 +32,7 @@ const PATTERNS: readonly RegExp[] = [
   /(\b(?:Bearer|Basic)[ \t]{1,4})[A-Za-z0-9._~+/=-]{8,4096}/gi,
   /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:@/]{0,128}:)[^\s@/]{1,512}(?=@)/gi,
   new RegExp(
-    `((?:${KEY_WORDS})[A-Za-z0-9_-]{0,20}\\\\?["']?[ \\t]{0,4}[:=][ \\t]{0,4})` +
+    `((?:${KEY_WORDS})[A-Za-z0-9_-]{0,20}\\\\?["']?[ \\t]{0,4}[:=][ \\t]{0,4})(?!(?:${COMPLAINTS})(?![^\\s,.;:)"'\\]]))` +
       `(?:\\\\?"[^"\\r\\n]{3,2048}"|'[^'\\r\\n]{3,2048}'|(?!(?:Bearer|Basic)[ \\t])[^\\s,;&"'{}\\[\\]]{3,2048})`,
     "gi",
   ),

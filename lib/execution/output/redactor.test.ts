@@ -151,3 +151,19 @@ test("RD-4 a line without end is passed on in parts, masked", () => {
   const text = `${"z".repeat(30_000)} ${SECRET} ${"y".repeat(30_000)}`;
   expect(streamed(text.match(/.{1,1000}/g) ?? [], [SECRET])).toBe(text.replace(SECRET, MASK));
 });
+
+test.each([
+  "cat: /run/app/secret: Permission denied\n",
+  "open /etc/api_key: No such file or directory (2)\n",
+  "sh: 1: token: not found\n",
+  "ls: credentials: Is a directory\n",
+])("RD-2 what a program says about a file of that name stays readable: %j", (line) => {
+  expect(streamed([line], [])).toBe(line);
+});
+
+test.each(["secret: Permission-denied-1\n", "password=notfound\n", "token: not foundling\n", "api_key: hunter22\n"])(
+  "RD-2 what only begins like it is masked: %j",
+  (line) => {
+    expect(streamed([line], [])).toContain(MASK);
+  },
+);
