@@ -1,14 +1,10 @@
 import { type Database, DatabaseError, type Runner, type Transaction, withTenant } from "@/lib/db";
 import { QueueError } from "../errors";
-import { cleanText, cutText } from "../policy/clean";
-import { checkPayload } from "../policy/payload-check";
-import { finishAttemptsSql, readLeasesSql, requeueAttemptsSql } from "../sql/settle-attempts";
+import { finishAttemptsSql, finishSucceededSql, readLeasesSql, requeueAttemptsSql } from "../sql/settle-attempts";
 import type { AttemptEnd, Settled } from "../types-worker";
+import { isPlain, resultText, toJson } from "./attempt-columns";
 import { leaseArrays } from "./claim-jobs";
 import { enqueueJobs } from "./enqueue-jobs";
-
-const ERROR_TEXT_MAX = 16_384;
-const RESULT_MAX_BYTES = 256 * 1024;
 
 type Open = Map<string, AttemptEnd>;
 
@@ -59,10 +55,14 @@ export async function settleAttempts(
   const final = ends.filter((end) => end.outcome !== undefined && !end.children?.length);
   const again = ends.filter((end) => end.outcome === undefined);
   const left: Open = new Map();
+  const plain = final.filter(isPlain);
+  const others = plain.length === final.length ? [] : final.filter((end) => !isPlain(end));
   const into = { progress, left, onUnstorable: noteUnstorable(progress) };
   // A statement that fails would take the rest of the caller's transaction with it.
   const apart = <T>(work: () => Promise<T>): Promise<T> => ("inTransaction" in db ? db.savepoint(work) : work());
-  await applyBatch(final, (batch) => apart(() => finish(db, batch, progress)), into);
+  for (const part of [plain, others]) {
+    await applyBatch(part, (batch) => apart(() => finish(db, batch, progress)), into);
+  }
   for (const end of ends.filter(({ children }) => children?.length)) {
     await finishWithChildren(db, end, into);
   }
@@ -72,7 +72,9 @@ export async function settleAttempts(
 }
 
 async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes }: Progress): Promise<string[]> {
-  const rows = await db.run<FinishedRow>(finishAttemptsSql, [toJson(batch)]);
+  const rows = batch.every(isPlain)
+    ? await db.run<FinishedRow>(finishSucceededSql, [...leaseArrays(batch), batch.map(resultText)])
+    : await db.run<FinishedRow>(finishAttemptsSql, [toJson(batch)]);
   releasedLanes.push(...(rows[0]?.released ?? []));
   return rows.map((row) => row.job_id);
 }
@@ -191,44 +193,4 @@ async function finishAsCanceled(db: Runner, ends: readonly AttemptEnd[], progres
         ends.map((end) => ({ ...end, outcome: "canceled" as const })),
         progress,
       );
-}
-
-function toJson(batch: readonly AttemptEnd[]): string {
-  return JSON.stringify(
-    batch.map((end) => ({
-      job_id: end.jobId,
-      lease_no: end.leaseNo,
-      status: end.status,
-      outcome: end.outcome,
-      retry_in_seconds: end.retryInSeconds,
-      spent: end.spent,
-      error_type: end.errorType,
-      error_text: end.errorText === undefined ? undefined : cutText(cleanText(end.errorText), ERROR_TEXT_MAX),
-      ...storableResult(end.result),
-      ...outputColumns(end),
-    })),
-  );
-}
-
-/** A result that cannot be stored exactly is left out and said so; the job has still succeeded. */
-function storableResult(result: unknown): { result?: unknown } {
-  if (result === undefined) return {};
-  const problems = checkPayload(result, { maxBytes: RESULT_MAX_BYTES });
-  return { result: problems.length === 0 ? result : { $not_stored: problems[0]?.detail ?? "is not JSON" } };
-}
-
-function outputColumns({ output }: AttemptEnd): Record<string, unknown> {
-  if (output === undefined) return {};
-  return {
-    pid: output.pid,
-    exit_code: output.exitCode,
-    signal: output.signal,
-    stdout_tail: output.stdoutTail === undefined ? undefined : cleanText(output.stdoutTail),
-    stderr_tail: output.stderrTail === undefined ? undefined : cleanText(output.stderrTail),
-    stdout_bytes: output.stdoutBytes,
-    stderr_bytes: output.stderrBytes,
-    dropped_bytes: output.droppedBytes,
-    cpu_ms: output.cpuMs,
-    peak_rss_bytes: output.peakRssBytes,
-  };
 }

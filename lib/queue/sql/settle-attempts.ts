@@ -7,28 +7,42 @@ const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_
   error_type text, error_text text, result jsonb, pid int, exit_code int, signal text, stdout_tail text, stderr_tail text,
   stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint, cpu_ms bigint, peak_rss_bytes bigint)`;
 
-const ATTEMPT_COLUMNS = `job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at, finished_at,
-  pid, exit_code, signal, error_type, error_text, stdout_tail, stderr_tail, stdout_bytes, stderr_bytes, dropped_bytes,
-  cpu_ms, peak_rss_bytes`;
+/** What an attempt leaves beside its result. */
+const DETAILS = [
+  "pid",
+  "exit_code",
+  "signal",
+  "error_type",
+  "error_text",
+  "stdout_tail",
+  "stderr_tail",
+  "stdout_bytes",
+  "stderr_bytes",
+  "dropped_bytes",
+  "cpu_ms",
+  "peak_rss_bytes",
+] as const;
 
-const attemptValues = (
-  at: string,
-): string => `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status,
-  ${at}.claimed_by_worker, ${at}.claimed_at, ${at}.attempt_started_at, app.now(), ${at}.pid, ${at}.exit_code,
-  ${at}.signal, ${at}.error_type, ${at}.error_text, ${at}.stdout_tail, ${at}.stderr_tail, ${at}.stdout_bytes,
-  ${at}.stderr_bytes, ${at}.dropped_bytes, ${at}.cpu_ms, ${at}.peak_rss_bytes`;
+/** Each of the columns after a comma. */
+const listed = (columns: readonly string[], from = ""): string =>
+  columns.map((column) => `, ${from}${column}`).join("");
 
-const OUTPUT = `x.pid, x.exit_code, x.signal, x.error_type, x.error_text, x.stdout_tail, x.stderr_tail, x.stdout_bytes,
-  x.stderr_bytes, x.dropped_bytes, x.cpu_ms, x.peak_rss_bytes`;
+const attemptColumns = (details: readonly string[]): string =>
+  `job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at, finished_at${listed(details)}`;
 
-/** Ends a taken dedupe key with its job, unless its window goes on. */
+const attemptValues = (at: string, details: readonly string[]): string =>
+  `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status, ${at}.claimed_by_worker, ${at}.claimed_at,
+       ${at}.attempt_started_at, app.now()${listed(details, `${at}.`)}`;
+
+/** Ends a taken dedupe key with its job, unless its window goes on. A batch without keys does not look at the table. */
 const RELEASE_KEYS = `freed as (
      delete from app.dedupe_keys k using ended e
-     where e.has_dedupe_key and k.tenant_id = e.tenant_id and k.job_id = e.job_id
+     where (select bool_or(has_dedupe_key) from ended) and e.has_dedupe_key and k.tenant_id = e.tenant_id and k.job_id = e.job_id
        and (k.held_until is null or k.held_until <= app.now())
    ), kept as (
      update app.dedupe_keys k set live = false from ended e
-     where e.has_dedupe_key and k.tenant_id = e.tenant_id and k.job_id = e.job_id and k.held_until > app.now()
+     where (select bool_or(has_dedupe_key) from ended) and e.has_dedupe_key and k.tenant_id = e.tenant_id
+       and k.job_id = e.job_id and k.held_until > app.now()
    )`;
 
 const COUNT_ENDED = `counted as (
@@ -49,23 +63,43 @@ const COUNT_ENDED = `counted as (
  */
 export const finishAttemptsSql = statement(
   "finish_attempts",
-  `with asked as materialized (
-     select x.* from jsonb_to_recordset($1::jsonb) as x ${END}
-   ), held as materialized (
-     select r.tid, ${OUTPUT}, x.status, x.outcome, x.result, x.spent
-     from asked x cross join lateral (${heldRows("ctid as tid")} for update skip locked) r
+  finishing(`select x.* from jsonb_to_recordset($1::jsonb) as x ${END}`, DETAILS),
+);
+
+/**
+ * The same for attempts that succeeded and left nothing but a result: the leases `$1`, `$2` with the results `$3` as JSON
+ * texts. Most ends are such, and arrays cost half of what JSON does.
+ */
+export const finishSucceededSql = statement(
+  "finish_succeeded",
+  finishing(
+    `select x.job_id, x.lease_no, 'succeeded' as status, 'succeeded' as outcome, true as spent, x.result::jsonb as result
+     from unnest($1::uuid[], $2::bigint[], $3::text[]) x (job_id, lease_no, result)`,
+    [],
+  ),
+);
+
+/**
+ * @param asked a query that gives the ends
+ * @param details which of the columns beside the result it has
+ */
+function finishing(asked: string, details: readonly string[]): string {
+  return `with held as materialized (
+     select r.tid, x.status, x.outcome, x.result, x.spent${listed(details, "x.")}
+     from (${asked}) x cross join lateral (${heldRows("ctid as tid")} for update skip locked) r
    ), ended as (
      delete from app.live_jobs r using held x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
        r.scheduled_for, r.attempt_started_at, r.started_at as run_started_at, r.has_dedupe_key, r.has_dependents,
-       r.progress, r.attempts_spent + x.spent::int as attempt_count, x.status, x.outcome, x.result, ${OUTPUT}
+       r.progress, r.attempts_spent + x.spent::int as attempt_count, x.status, x.outcome, x.result${listed(details, "x.")}
    ), attempt as (
-     insert into app.job_attempts (${ATTEMPT_COLUMNS}, outcome, run_started_at, attempt_count, progress, result)
-     select ${attemptValues("e")}, e.outcome, e.run_started_at, e.attempt_count, e.progress, e.result from ended e
+     insert into app.job_attempts (${attemptColumns(details)}, outcome, run_started_at, attempt_count, progress, result)
+     select ${attemptValues("e", details)}, e.outcome, e.run_started_at, e.attempt_count, e.progress, e.result
+     from ended e
      returning job_id
    ), ${RELEASE_KEYS}, ${COUNT_ENDED}
-   select job_id, ${RELEASED} as released from ended`,
-);
+   select job_id, ${RELEASED} as released from ended`;
+}
 
 /**
  * Puts jobs back into the queue for the holders of their leases: retry, release, snooze, rescue. A job with a cancel
@@ -73,11 +107,9 @@ export const finishAttemptsSql = statement(
  */
 export const requeueAttemptsSql = statement(
   "requeue_attempts",
-  `with asked as materialized (
-     select x.* from jsonb_to_recordset($1::jsonb) as x ${END}
-   ), held as materialized (
-     select r.*, ${OUTPUT}, x.status, x.retry_in_seconds, x.spent
-     from asked x cross join lateral (
+  `with held as materialized (
+     select r.*, x.status, x.retry_in_seconds, x.spent${listed(DETAILS, "x.")}
+     from jsonb_to_recordset($1::jsonb) as x ${END} cross join lateral (
        ${heldRows("ctid as tid, claimed_by_worker as worker, claimed_at as claimed, attempt_started_at as attempt_started")}
          and cancel_requested_at is null for update skip locked) r
    ), back as (
@@ -91,10 +123,11 @@ export const requeueAttemptsSql = statement(
        claimed_by_worker = null, claimed_at = null, attempt_started_at = null, lease_expires_at = null
      from held x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, x.worker as claimed_by_worker,
-       x.claimed as claimed_at, x.attempt_started as attempt_started_at, r.ready, r.scheduled_for, x.status, x.spent, ${OUTPUT}
+       x.claimed as claimed_at, x.attempt_started as attempt_started_at, r.ready, r.scheduled_for, x.status, x.spent
+       ${listed(DETAILS, "x.")}
    ), attempt as (
-     insert into app.job_attempts (${ATTEMPT_COLUMNS}, retry_at)
-     select ${attemptValues("b")}, b.scheduled_for from back b
+     insert into app.job_attempts (${attemptColumns(DETAILS)}, retry_at)
+     select ${attemptValues("b", DETAILS)}, b.scheduled_for from back b
    ), counted as (
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
      select b.tenant_id, l.definition_id, app.now(), 'attempt_failed', count(*)

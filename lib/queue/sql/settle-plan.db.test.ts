@@ -6,7 +6,7 @@ import { makeFactory } from "@/lib/testing/factories";
 import { startAttemptsSql } from "./claim-jobs";
 import { extendLeasesSql } from "./hold-leases";
 import { lockExpiredSql } from "./rescue";
-import { finishAttemptsSql, readLeasesSql, requeueAttemptsSql } from "./settle-attempts";
+import { finishAttemptsSql, finishSucceededSql, readLeasesSql, requeueAttemptsSql } from "./settle-attempts";
 
 const RUNNING = 200;
 const database = await testDatabase();
@@ -30,6 +30,12 @@ const CASES: readonly [name: string, text: string, types: string, values: (lease
   ["read", readLeasesSql.text, "uuid[], bigint[]", arrays],
   ["lock_expired", lockExpiredSql.text, "uuid[], bigint[]", arrays],
   ["finish", finishAttemptsSql.text, "jsonb", (all) => ends(all, { status: "succeeded", outcome: "succeeded" })],
+  [
+    "finish_succeeded",
+    finishSucceededSql.text,
+    "uuid[], bigint[], text[]",
+    (all) => `${arrays(all)}, '{${all.map(() => "7")}}'`,
+  ],
   [
     "requeue",
     requeueAttemptsSql.text,
