@@ -1,6 +1,14 @@
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { type ClaimedJob, claimJobs, describeLanes, FairShare, type KnownLane, pollWork } from "@/lib/queue";
+import {
+  type ClaimedJob,
+  claimFromLanes,
+  describeLanes,
+  FairShare,
+  type HeldBack,
+  type KnownLane,
+  pollWork,
+} from "@/lib/queue";
 import { LaneDirectory } from "./lane-directory";
 import { processClock } from "./lease-protocol";
 import type { Served } from "./served";
@@ -9,6 +17,7 @@ import type { Served } from "./served";
 const POLL_MS = 1000;
 const LANES_PER_POLL = 256;
 const AFTER_ERROR_MS = 1000;
+const SOONEST_RETRY_MS = 5;
 
 export interface ClaimerOptions {
   readonly db: Database;
@@ -32,6 +41,7 @@ export class Claimer {
   private readonly directory = new LaneDirectory();
   private readonly share = new FairShare();
   private timer: NodeJS.Timeout | undefined;
+  private unparkTimer: NodeJS.Timeout | undefined;
   private afterLane = 0;
   /** When the database last answered a poll, by the monotonic clock. */
   polledAt = Number.NEGATIVE_INFINITY;
@@ -57,8 +67,10 @@ export class Claimer {
     else void this.describe(unknown);
   }
 
-  /** A place became free. */
-  freed(): void {
+  /** A place became free, that of a job of this lane if it was one. */
+  freed(laneNo?: number): void {
+    // It may have made room under a limit.
+    if (laneNo !== undefined && this.directory.isLimited(laneNo)) this.directory.unpark();
     this.turn();
   }
 
@@ -71,6 +83,7 @@ export class Claimer {
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
+    clearTimeout(this.unparkTimer);
     await this.turning;
   }
 
@@ -129,13 +142,14 @@ export class Claimer {
     const picks = this.share.pick(lanes, free, random);
     const asked = picks.flatMap(({ laneNo, limit }) => {
       const lane = known.get(laneNo);
-      return lane ? [{ laneNo, limit, leaseSeconds: served.leaseOf(lane) }] : [];
+      return lane ? [{ laneNo, limit, leaseSeconds: served.leaseOf(lane), limited: lane.limited }] : [];
     });
     const since = processClock();
-    const jobs = await claimJobs(db, { workerId, lanes: asked, limit: free });
+    const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: asked, limit: free });
     this.share.charge(jobs.map((job) => ({ ...job, band: known.get(job.laneNo)?.band ?? 2 })));
     if (jobs.length > 0) onClaimed(jobs, since);
     if (jobs.length < free) this.dropEmpty(asked, jobs);
+    this.park(heldBack);
     return jobs.length > 0;
   }
 
@@ -150,6 +164,21 @@ export class Claimer {
     for (const { laneNo, limit } of asked) {
       if (jobs.filter((job) => job.laneNo === laneNo).length < limit) this.directory.dropped(laneNo);
     }
+  }
+
+  // A lane at its limit is asked again when a job under it ends here, with the next poll, or when its time has come.
+  private park(heldBack: readonly HeldBack[]): void {
+    for (const { laneNo } of heldBack) this.directory.parked(laneNo);
+    const times = heldBack.flatMap(({ retryInMs }) => (retryInMs === null ? [] : [retryInMs]));
+    if (times.length === 0 || this.stopped) return;
+    clearTimeout(this.unparkTimer);
+    this.unparkTimer = setTimeout(
+      () => {
+        this.directory.unpark();
+        this.turn();
+      },
+      Math.min(POLL_MS, Math.max(SOONEST_RETRY_MS, Math.min(...times))),
+    );
   }
 
   private async describe(laneNos: readonly number[]): Promise<void> {

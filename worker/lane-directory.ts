@@ -8,7 +8,9 @@ const MOST_REMEMBERED = 50_000;
  */
 export class LaneDirectory {
   private readonly active = new Map<number, KnownLane>();
-  /** What lane numbers mean; they never change. */
+  /** Lanes that have work which a limit holds back. */
+  private readonly held = new Map<number, KnownLane>();
+  /** What lane numbers mean, which never changes; weights and limits are as of the last look. */
   private readonly described = new Map<number, KnownLane>();
 
   /** Remembers what lanes are, and that they have work. */
@@ -31,6 +33,22 @@ export class LaneDirectory {
 
   dropped(laneNo: number): void {
     this.active.delete(laneNo);
+  }
+
+  /** Puts a lane aside until `unpark`, or until a wake-up or a poll names it. */
+  parked(laneNo: number): void {
+    const lane = this.described.get(laneNo);
+    if (lane) this.held.set(laneNo, lane);
+    this.active.delete(laneNo);
+  }
+
+  unpark(): void {
+    for (const [laneNo, lane] of this.held) this.active.set(laneNo, lane);
+    this.held.clear();
+  }
+
+  isLimited(laneNo: number): boolean {
+    return this.described.get(laneNo)?.limited ?? false;
   }
 
   lanes(): KnownLane[] {

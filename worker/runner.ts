@@ -34,8 +34,8 @@ export interface RunnerOptions {
   readonly tools: RunTools;
   readonly logMaxBytes: number;
   readonly random: () => number;
-  /** A place became free. */
-  readonly onFree: () => void;
+  /** A place became free: that of a job of this lane. */
+  readonly onFree: (laneNo: number) => void;
 }
 
 interface Running {
@@ -116,7 +116,7 @@ export class Runner {
     } finally {
       leases.drop(job);
       this.running.delete(running);
-      onFree();
+      onFree(job.laneNo);
       if (this.running.size === 0) for (const resolve of this.idle.splice(0)) resolve();
     }
   }

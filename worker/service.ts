@@ -62,7 +62,7 @@ export class WorkerService {
         maxTimeoutSeconds: env.maxTimeoutSeconds,
       },
       logMaxBytes: env.logMaxBytes,
-      onFree: () => this.claimer.freed(),
+      onFree: (laneNo) => this.claimer.freed(laneNo),
     });
     this.claimer = new Claimer({
       db: worker,

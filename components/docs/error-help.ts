@@ -96,6 +96,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "A definition has this key already; keys are never used twice.",
     remedy: "Choose another key, or change the definition that exists.",
   },
+  "limit-exists": {
+    meaning: "A queue, a definition, or either for a tenant has one limit at most, and this one has it already.",
+    remedy: "Change the limit that is there: PATCH /api/v1/admin/limits/{id}.",
+  },
   "queue-exists": {
     meaning: "There is a queue with this name already. Names of queues are unique in the installation.",
     remedy: "Choose another name, or change the queue that is there.",

@@ -7,6 +7,8 @@ const SHORT: Readonly<Record<WaitReason["code"], string>> = {
   scheduled: "starts",
   retry_backoff: "retries",
   no_worker: "no worker for it",
+  at_limit: "at a limit",
+  rate_limited: "at a limit of starts",
   position: "in line",
   paused: "paused",
   blocked: "waits for other jobs",

@@ -5,6 +5,7 @@ export * from "./definitions";
 export * from "./figures";
 export * from "./inventory";
 export * from "./jobs";
+export * from "./limits";
 export * from "./lists";
 export * from "./pauses";
 export * from "./processes";

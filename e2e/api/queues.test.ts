@@ -95,7 +95,51 @@ describe("a pause", () => {
   });
 });
 
-test.each(["queues", "pause"])("a tenant's key reads and changes nothing of /admin/%s", async (path) => {
+describe("a limit", () => {
+  test("is made, changed and taken away, with a line in the audit each", async () => {
+    const made = await admin("POST", "limits", {
+      scope: "tenant_queue",
+      queue: "default",
+      tenant: "acme",
+      max_running: 2,
+    });
+    expect([made.status, made.body]).toMatchObject([
+      201,
+      { scope: "tenant_queue", queue: "default", tenant: "acme", max_running: 2, starts_per_second: null, burst: null },
+    ]);
+    const path = `limits/${made.body.id}`;
+    const changed = await admin("PATCH", path, { max_running: null, starts_per_second: 2.5 });
+    expect([changed.status, changed.body]).toMatchObject([
+      200,
+      { max_running: null, starts_per_second: 2.5, burst: 3 },
+    ]);
+    expect((await admin("GET", "limits")).body.data).toEqual([changed.body]);
+    expect((await admin("DELETE", path)).body).toEqual(changed.body);
+    expectProblem(await admin("DELETE", path), 404, "not-found");
+    for (const action of ["limit.created", "limit.changed", "limit.deleted"])
+      expect(await audited(action)).toEqual([{ object_id: String(made.body.id) }]);
+  });
+
+  test("is one for each target", async () => {
+    const body = { scope: "queue", queue: "default", max_running: 0 };
+    const { body: made } = await admin("POST", "limits", body);
+    expectProblem(await admin("POST", "limits", body), 409, "limit-exists");
+    await admin("DELETE", `limits/${made.id}`);
+  });
+
+  test.each([
+    [{ scope: "queue", queue: "default" }, "/max_running"],
+    [{ scope: "queue", queue: "default", tenant: "acme", max_running: 1 }, "/tenant"],
+    [{ scope: "definition", definition_key: "nothing", max_running: 1 }, "/definition_key"],
+    [{ scope: "queue", queue: "default", max_running: -1 }, "/max_running"],
+    [{ scope: "queue", queue: "default", starts_per_second: 0 }, "/starts_per_second"],
+  ])("as %j is refused with its place", async (body, pointer) => {
+    const problem = expectProblem(await admin("POST", "limits", body), 422, "validation-failed");
+    expect(problem.errors[0].pointer).toBe(pointer);
+  });
+});
+
+test.each(["queues", "pause", "limits"])("a tenant's key reads and changes nothing of /admin/%s", async (path) => {
   for (const method of ["GET", "POST"])
     expectProblem(
       await web.call(method, `/api/v1/admin/${path}`, { key, body: method === "POST" ? {} : undefined }),

@@ -31,6 +31,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "definition-exists": "definition-exists",
   "queue-unknown": "queue-unknown",
   "queue-exists": "queue-exists",
+  "limit-exists": "limit-exists",
   "payload-invalid": "payload-invalid",
   "payload-too-large": "payload-too-large",
   "schema-invalid": "arg-schema-invalid",

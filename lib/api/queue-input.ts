@@ -1,5 +1,5 @@
-import type { CreatePause, UpdateQueue } from "@/lib/contract";
-import type { PauseInput, QueuePatch } from "@/lib/queue/types";
+import type { CreateLimit, CreatePause, UpdateLimit, UpdateQueue } from "@/lib/contract";
+import type { LimitInput, LimitValues, PauseInput, QueuePatch } from "@/lib/queue/types";
 import { dateOf, defined } from "./filters";
 
 /** The body of a queue request in the queue's words. */
@@ -28,4 +28,22 @@ export function pauseInput(body: CreatePause): PauseInput {
       until: dateOf(body.until),
     }),
   };
+}
+
+/** The body of a request for a new limit in the queue's words. */
+export function limitInput(body: CreateLimit): LimitInput {
+  return {
+    scope: body.scope,
+    ...limitValues(body),
+    ...defined({
+      queue: "queue" in body ? body.queue : undefined,
+      definitionKey: "definition_key" in body ? body.definition_key : undefined,
+      tenant: "tenant" in body ? body.tenant : undefined,
+    }),
+  };
+}
+
+/** The numbers of a limit in the queue's words. */
+export function limitValues(body: UpdateLimit): Partial<LimitValues> {
+  return defined({ maxRunning: body.max_running, startsPerSecond: body.starts_per_second, burst: body.burst });
 }

@@ -1,5 +1,5 @@
-import type { Pause, Queue, TenantQueue } from "@/lib/contract";
-import type { PauseView, QueueView } from "@/lib/queue/types";
+import type { Limit, Pause, Queue, TenantQueue } from "@/lib/contract";
+import type { LimitView, PauseView, QueueView } from "@/lib/queue/types";
 
 const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
@@ -53,4 +53,29 @@ export function pauseChange(action: "pause.set" | "pause.ended", pause: PauseVie
   const { id, scope, queue, definitionKey, tenant, until } = pause;
   const detail = { scope, queue, definition_key: definitionKey, tenant, until: isoOrNull(until) };
   return { action, objectKind: "pause", objectId: id, detail };
+}
+
+export function serializeLimit(limit: LimitView): Limit {
+  return {
+    id: limit.id,
+    scope: limit.scope,
+    queue: limit.queue,
+    definition_key: limit.definitionKey,
+    tenant: limit.tenant,
+    max_running: limit.maxRunning,
+    starts_per_second: limit.startsPerSecond,
+    burst: limit.burst,
+    held_back_at: isoOrNull(limit.heldBackAt),
+    held_back_by: limit.heldBackBy,
+    created_at: limit.createdAt.toISOString(),
+    updated_at: limit.updatedAt.toISOString(),
+  };
+}
+
+/** The line of the security audit about a limit. */
+export function limitChange(action: "limit.created" | "limit.changed" | "limit.deleted", limit: LimitView) {
+  const { id, scope, queue, definitionKey, tenant, maxRunning, startsPerSecond, burst } = limit;
+  const numbers = { max_running: maxRunning, starts_per_second: startsPerSecond, burst };
+  const detail = { scope, queue, definition_key: definitionKey, tenant, ...numbers };
+  return { action, objectKind: "limit", objectId: String(id), detail };
 }

@@ -24,7 +24,16 @@ export const jobSource = z.enum(JOB_SOURCES);
 export type JobSource = z.infer<typeof jobSource>;
 
 export const waitReason = z.object({
-  code: z.enum(["scheduled", "retry_backoff", "no_worker", "position", "paused", "blocked"]),
+  code: z.enum([
+    "scheduled",
+    "retry_backoff",
+    "no_worker",
+    "at_limit",
+    "rate_limited",
+    "position",
+    "paused",
+    "blocked",
+  ]),
   detail: z.string(),
   until: instant.optional(),
 });

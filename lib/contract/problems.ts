@@ -25,6 +25,7 @@ export const PROBLEMS = {
   "state-conflict": [409, "The job's state does not allow this"],
   "dedupe-taken": [409, "Another job holds the dedupe key"],
   "definition-exists": [409, "A definition with this key exists"],
+  "limit-exists": [409, "This target has a limit"],
   "queue-exists": [409, "A queue with this name exists"],
   "provider-exists": [409, "A provider with this name exists"],
   "idempotency-in-flight": [409, "A request with this Idempotency-Key is running"],

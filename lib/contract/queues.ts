@@ -77,3 +77,47 @@ export const createPause = z.discriminatedUnion("scope", [
 ]);
 export type CreatePause = z.infer<typeof createPause>;
 export const pauseParams = z.strictObject({ pauseId: id });
+
+export const LIMIT_SCOPES = ["queue", "definition", "tenant_queue", "tenant_definition"] as const;
+
+export const limit = z.object({
+  id: z.int(),
+  scope: z.enum(LIMIT_SCOPES),
+  queue: z.string().nullable(),
+  definition_key: z.string().nullable(),
+  tenant: z.string().nullable(),
+  max_running: z.int().nullable(),
+  starts_per_second: z.number().nullable(),
+  burst: z.int().nullable(),
+  held_back_at: instant.nullable(),
+  held_back_by: z.enum(["running", "starts"]).nullable(),
+  created_at: instant,
+  updated_at: instant,
+});
+export type Limit = z.infer<typeof limit>;
+export const limitList = z.object({ data: z.array(limit) });
+
+const limitValues = {
+  max_running: z.int().min(0).max(1_000_000).nullable().optional(),
+  starts_per_second: z.number().min(0.00001).max(1_000_000).nullable().optional(),
+  burst: z.int().min(1).max(1_000_000).nullable().optional(),
+};
+const limitTenant = z.union([id, slug]).optional();
+
+/** Body of POST /api/v1/admin/limits. A tenant scope without `tenant` limits each tenant by itself. */
+export const createLimit = z.discriminatedUnion("scope", [
+  z.strictObject({ scope: z.literal("queue"), queue: queueName, ...limitValues }),
+  z.strictObject({ scope: z.literal("definition"), definition_key: definitionKey, ...limitValues }),
+  z.strictObject({ scope: z.literal("tenant_queue"), queue: queueName, tenant: limitTenant, ...limitValues }),
+  z.strictObject({
+    scope: z.literal("tenant_definition"),
+    definition_key: definitionKey,
+    tenant: limitTenant,
+    ...limitValues,
+  }),
+]);
+export type CreateLimit = z.infer<typeof createLimit>;
+/** Body of PATCH …/{limitId}: what is not named stays; null takes a number away. */
+export const updateLimit = z.strictObject(limitValues);
+export type UpdateLimit = z.infer<typeof updateLimit>;
+export const limitParams = z.strictObject({ limitId: queryInteger(1, 2_147_483_647) });

@@ -7,6 +7,7 @@ export type QueueErrorCode =
   | "definition-exists"
   | "queue-unknown"
   | "queue-exists"
+  | "limit-exists"
   | "payload-invalid"
   | "payload-too-large"
   | "schema-invalid"

@@ -2,7 +2,7 @@
 export { LeaseLostError, QueueError, type QueueErrorCode, TermLostError } from "./errors";
 export { cancelJob } from "./operations/cancel-job";
 export { changeJob, pauseJob, resumeJob } from "./operations/change-jobs";
-export { type ClaimRequest, claimJobs, startAttempts } from "./operations/claim-jobs";
+export { type ClaimRequest, claimFromLanes, claimJobs, startAttempts } from "./operations/claim-jobs";
 export {
   createDefinition,
   listDefinitions,
@@ -13,6 +13,7 @@ export {
 export { enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
 export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";
+export { createLimit, deleteLimit, listLimits, updateLimit } from "./operations/limits";
 export { endPause, listPauses, pause } from "./operations/pauses";
 export { describeLanes, type PolledWork, pollWork } from "./operations/poll-work";
 export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";

@@ -1,4 +1,4 @@
-/** The shapes of queues, pauses and workers. Client-safe: types only. */
+/** The shapes of queues, pauses, limits and workers. Client-safe: types only. */
 
 /** What a queue says for jobs that come into it; null = nothing, and the installation's own default holds. */
 export interface QueueSettings {
@@ -54,6 +54,39 @@ export interface PauseView {
   readonly since: Date;
   readonly until: Date | null;
   readonly pausedBy: string | null;
+}
+
+export type LimitScope = "queue" | "definition" | "tenant_queue" | "tenant_definition";
+
+/** Null = not limited in this way. */
+export interface LimitValues {
+  readonly maxRunning: number | null;
+  readonly startsPerSecond: number | null;
+  /** How many may start at once after a time without starts; in any t seconds at most burst + t * startsPerSecond. */
+  readonly burst: number | null;
+}
+
+/** A tenant scope without a tenant limits each tenant by itself. */
+export type LimitInput = {
+  readonly scope: LimitScope;
+  readonly queue?: string;
+  readonly definitionKey?: string;
+  /** Id or slug. */
+  readonly tenant?: string;
+} & Partial<LimitValues>;
+
+export interface LimitView extends LimitValues {
+  readonly id: number;
+  readonly scope: LimitScope;
+  readonly queue: string | null;
+  readonly definitionKey: string | null;
+  /** Slug. */
+  readonly tenant: string | null;
+  /** When it last kept ready jobs from being started, to a second, and which of its numbers did. */
+  readonly heldBackAt: Date | null;
+  readonly heldBackBy: "running" | "starts" | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
 }
 
 export type WorkerStatus = "live" | "late" | "stale" | "dead" | "draining" | "stopped";

@@ -71,6 +71,24 @@ export interface LaneRequest {
   readonly laneNo: number;
   readonly limit: number;
   readonly leaseSeconds: number;
+  /** It has limits, as the poll says; a wrong answer gives no jobs, and never too many. */
+  readonly limited: boolean;
+  /** Jobs before this sort key are not looked at. */
+  readonly from?: number;
+}
+
+/** A lane with ready jobs that a limit kept from being claimed. */
+export interface HeldBack {
+  readonly laneNo: number;
+  /** Too many running; too many started; or another claimer is at the same limit. */
+  readonly by: "running" | "starts" | "busy";
+  /** Null: when a job under the limit ends. */
+  readonly retryInMs: number | null;
+}
+
+export interface Claim {
+  readonly jobs: readonly ClaimedJob[];
+  readonly heldBack: readonly HeldBack[];
 }
 
 export interface ClaimedJob extends Lease {
@@ -93,6 +111,7 @@ export interface ClaimedJob extends Lease {
   readonly correlationId: string | null;
   readonly claimedAt: Date;
   readonly leaseExpiresAt: Date;
+  readonly sortKey: number;
 }
 
 /** What an attempt printed, already redacted, cleaned and cut. */

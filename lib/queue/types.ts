@@ -90,7 +90,15 @@ export interface ActResult {
   readonly status: JobStatus | null;
 }
 
-export type WaitCode = "scheduled" | "retry_backoff" | "blocked" | "paused" | "no_worker" | "position";
+export type WaitCode =
+  | "scheduled"
+  | "retry_backoff"
+  | "blocked"
+  | "paused"
+  | "no_worker"
+  | "at_limit"
+  | "rate_limited"
+  | "position";
 
 /** Why a queued job is not running yet. */
 export interface WaitReason {

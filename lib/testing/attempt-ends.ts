@@ -2,9 +2,11 @@ import type { AttemptEnd, ClaimedJob } from "@/lib/queue";
 
 /** Ends of attempts as a worker would report them. */
 
-export const leaseOf = ({ jobId, leaseNo, tenantId }: ClaimedJob) => ({ jobId, leaseNo, tenantId });
+type Held = Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">;
 
-export const succeeded = (claimed: ClaimedJob, result: unknown = { ok: true }): AttemptEnd => ({
+export const leaseOf = ({ jobId, leaseNo, tenantId }: Held) => ({ jobId, leaseNo, tenantId });
+
+export const succeeded = (claimed: Held, result: unknown = { ok: true }): AttemptEnd => ({
   ...leaseOf(claimed),
   status: "succeeded",
   outcome: "succeeded",
@@ -13,7 +15,7 @@ export const succeeded = (claimed: ClaimedJob, result: unknown = { ok: true }): 
 });
 
 /** A failure after which the job waits for another attempt. */
-export const retried = (claimed: ClaimedJob, retryInSeconds: number): AttemptEnd => ({
+export const retried = (claimed: Held, retryInSeconds: number): AttemptEnd => ({
   ...leaseOf(claimed),
   status: "failed",
   retryInSeconds,

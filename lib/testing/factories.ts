@@ -65,7 +65,7 @@ export function makeFactory(database: TestDatabase): Factory {
     },
     claim: async (workerId, limit = 100) => {
       const { lanes } = await pollWork(pools.worker, { workerId, afterLane: 0, maxLanes: 256 });
-      const asked = lanes.map(({ laneNo }) => ({ laneNo, limit, leaseSeconds: 30 }));
+      const asked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit, leaseSeconds: 30 }));
       return claimJobs(pools.worker, { workerId, lanes: asked, limit });
     },
     runningJob: async (scope, job = {}) => {

@@ -36,6 +36,7 @@ const SERVER_MADE_KEYS = new Set([
   "job_audit_pkey",
   "idempotency_keys_pkey",
   "pauses_pkey",
+  "concurrency_limits_pkey",
 ]);
 
 const quoted = (names: Iterable<string>) => [...names].map((name) => `'${name}'`).join(", ");

@@ -44,6 +44,9 @@ const SEED = `
   insert into app.list_rows (tenant_id, list_id, line_no, data) values ($tenant, $list, 1, '{"canary": true}');
   insert into app.security_audit (tenant_id, actor_kind, action, success) values ($tenant, 'system', 'canary', true);
   insert into app.job_audit (tenant_id, job_id, actor_kind, action) values ($tenant, $job, 'system', 'canary');
+  insert into app.concurrency_limits (scope, queue_id, tenant_id, max_running)
+    select 'tenant_queue', id, $tenant, 100 from app.job_queues where name = 'default';
+  insert into app.start_buckets (limit_id, tenant_id, tokens, refilled_at) values (0, $tenant, 1, now());
   insert into app.pauses (scope, tenant_id, reason, paused_until) values ('tenant', $tenant, 'canary', now());
   insert into app.idempotency_keys (tenant_id, route, key, request_hash, response_status, response_body, expires_at)
     values ($tenant, 'POST /jobs', 'same-key', sha256('x'), 201, 'canary', now() + interval '1 day')`;

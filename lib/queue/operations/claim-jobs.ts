@@ -1,7 +1,7 @@
 import type { Runner } from "@/lib/db";
-import { claimJobsSql, startAttemptsSql } from "../sql/claim-jobs";
+import { claimJobsSql, claimLimitedSql, readClaimedSql, startAttemptsSql } from "../sql/claim-jobs";
 import { readLeasesSql } from "../sql/settle-attempts";
-import type { ClaimedJob, LaneRequest, Lease } from "../types-worker";
+import type { Claim, ClaimedJob, HeldBack, LaneRequest, Lease } from "../types-worker";
 
 export interface ClaimRequest {
   readonly workerId: string;
@@ -23,6 +23,7 @@ interface ClaimedRow {
   snoozes: number;
   claimed_at: Date;
   lease_expires_at: Date;
+  sort_key: number;
   definition_id: string;
   definition_version: number;
   payload: unknown;
@@ -33,18 +34,73 @@ interface ClaimedRow {
   correlation_id: string | null;
 }
 
+interface LimitedRow {
+  lane_no: number;
+  job_id: string | null;
+  lease_no: number;
+  held_back: HeldBack["by"] | null;
+  retry_in_ms: number | null;
+}
+
 /** Takes ready jobs under leases of their own. No two claimers get the same job; jobs that are not ready cost nothing. */
 export async function claimJobs(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
-  const { lanes, limit, workerId } = request;
-  if (lanes.length === 0 || limit < 1) return [];
-  const rows = await db.run<ClaimedRow>(claimJobsSql, [
+  return [...(await claimFromLanes(db, request)).jobs];
+}
+
+/**
+ * As `claimJobs`, and tells which lanes have jobs that a limit held back. Lanes with limits are asked apart from the
+ * others, each kind for the places that the order of the lanes gives it, and then for those that are left.
+ */
+export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise<Claim> {
+  const limited = request.lanes.filter((lane) => lane.limited);
+  const open = request.lanes.filter((lane) => !lane.limited);
+  if (limited.length === 0) return { jobs: await claimOpen(db, request), heldBack: [] };
+  const planned = open.length === 0 ? request.limit : placesOfLimited(request);
+  const first = await claimLimited(db, { ...request, lanes: limited, limit: planned });
+  const jobs = await claimOpen(db, { ...request, lanes: open, limit: request.limit - first.jobs.length });
+  const left = request.limit - first.jobs.length - jobs.length;
+  if (left === 0 || first.jobs.length < planned) return { jobs: [...first.jobs, ...jobs], heldBack: first.heldBack };
+  const more = await claimLimited(db, { ...request, lanes: limited, limit: left });
+  return { jobs: [...first.jobs, ...jobs, ...more.jobs], heldBack: more.heldBack };
+}
+
+/** How many of the places fall to lanes with limits when the lanes take theirs in order. */
+function placesOfLimited({ lanes, limit }: ClaimRequest): number {
+  let left = limit;
+  let places = 0;
+  for (const lane of lanes) {
+    const taken = Math.min(left, lane.limit);
+    left -= taken;
+    if (lane.limited) places += taken;
+  }
+  return places;
+}
+
+async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
+  if (request.lanes.length === 0 || request.limit < 1) return [];
+  return (await db.run<ClaimedRow>(claimJobsSql, claimValues(request))).map(toClaimedJob);
+}
+
+async function claimLimited(db: Runner, request: ClaimRequest): Promise<Claim> {
+  if (request.lanes.length === 0 || request.limit < 1) return { jobs: [], heldBack: [] };
+  const rows = await db.run<LimitedRow>(claimLimitedSql, claimValues(request));
+  const leases = rows.flatMap((row) => (row.job_id === null ? [] : [{ jobId: row.job_id, leaseNo: row.lease_no }]));
+  const claimed = leases.length === 0 ? [] : await db.run<ClaimedRow>(readClaimedSql, leaseArrays(leases));
+  const heldBack = rows.flatMap((row) =>
+    row.held_back === null ? [] : [{ laneNo: row.lane_no, by: row.held_back, retryInMs: row.retry_in_ms }],
+  );
+  return { jobs: claimed.map(toClaimedJob), heldBack };
+}
+
+function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {
+  return [
     lanes.map((lane) => lane.laneNo),
     lanes.map((lane) => lane.limit),
     limit,
     workerId,
     lanes.map((lane) => lane.leaseSeconds),
-  ]);
-  return rows.map(toClaimedJob);
+    lanes.map((lane) => lane.from ?? Number.NEGATIVE_INFINITY),
+  ];
 }
 
 /** Marks attempts as started, before their first side effect; returns the ids of the jobs that are still held. */
@@ -84,6 +140,7 @@ function toClaimedJob(row: ClaimedRow): ClaimedJob {
     snoozes: row.snoozes,
     claimedAt: row.claimed_at,
     leaseExpiresAt: row.lease_expires_at,
+    sortKey: row.sort_key,
     definitionId: row.definition_id,
     definitionVersion: row.definition_version,
     payload: row.payload,

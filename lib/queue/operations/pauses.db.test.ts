@@ -35,7 +35,7 @@ const poll = async () => (await pollWork(make.worker, { workerId: "w", afterLane
 /** Asks for every lane there is, as a worker does that has not heard of any pause. */
 async function claimFromMemory(): Promise<string[]> {
   const rows = await database.query<{ lane_no: number }>("select lane_no from app.lanes");
-  const lanes = rows.map(({ lane_no }) => ({ laneNo: lane_no, limit: 10, leaseSeconds: 30 }));
+  const lanes = rows.map(({ lane_no }) => ({ laneNo: lane_no, limit: 10, leaseSeconds: 30, limited: false }));
   return (await claimJobs(make.worker, { workerId: "stale", lanes, limit: 100 })).map(({ jobId }) => jobId);
 }
 

@@ -1,7 +1,8 @@
 import type { Database, Runner } from "@/lib/db";
 import { QueueError } from "../errors";
-import { endPauseSql, listPausesSql, pauseByIdSql, pauseTargetSql, setPauseSql } from "../sql/pauses";
+import { endPauseSql, listPausesSql, pauseByIdSql, setPauseSql } from "../sql/pauses";
 import type { Actor, PauseInput, PauseScope, PauseView } from "../types";
+import { findTarget } from "./target";
 
 interface PauseRow {
   id: string;
@@ -33,7 +34,7 @@ export async function pause(db: Database, actor: Actor, input: PauseInput): Prom
     const [paused] = await tx.run<PauseRow>(pauseByIdSql, [row?.id]);
     if (!paused) throw new Error("the pause that was just made is not there");
     if (paused.paused_until !== null && paused.paused_until <= paused.paused_at) {
-      throw refused("/until", "past", "must be in the future");
+      throw pastEnd();
     }
     return toPauseView(paused);
   });
@@ -49,22 +50,10 @@ export async function endPause(db: Database, pauseId: string): Promise<PauseView
   });
 }
 
-/** Queue, definition and tenant id, of which the scope takes at most one. */
-async function findTarget(db: Runner, input: PauseInput): Promise<(string | number | null)[]> {
-  const named = [input.queue, input.definitionKey, input.tenant].map((name) => name ?? null);
-  const [ids] = await db.run<{ queue_id: number | null; definition_id: string | null; tenant_id: string | null }>(
-    pauseTargetSql,
-    named,
-  );
-  const target = [ids?.queue_id ?? null, ids?.definition_id ?? null, ids?.tenant_id ?? null];
-  const at = ["/queue", "/definition_key", "/tenant"];
-  const missing = target.findIndex((id, index) => named[index] !== null && id === null);
-  if (missing >= 0) throw refused(at[missing] ?? "", "unknown", "does not exist");
-  return target;
-}
-
-const refused = (pointer: string, code: string, detail: string): QueueError =>
-  new QueueError("invalid-value", "The pause is not valid.", { problems: [{ pointer, code, detail }] });
+const pastEnd = (): QueueError =>
+  new QueueError("invalid-value", "The pause is not valid.", {
+    problems: [{ pointer: "/until", code: "past", detail: "must be in the future" }],
+  });
 
 function toPauseView(row: PauseRow): PauseView {
   return {

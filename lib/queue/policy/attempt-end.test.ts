@@ -22,6 +22,7 @@ const claimed: ClaimedJob = {
   correlationId: null,
   claimedAt: new Date(0),
   leaseExpiresAt: new Date(30_000),
+  sortKey: 0,
 };
 const definition: RunnableDefinition = {
   definitionId: "d",

@@ -9,6 +9,7 @@ const lane = (laneNo: number, tenantId: string, band = 2): KnownLane => ({
   queueId: 1,
   tenantWeight: 1,
   queueWeight: 1,
+  limited: false,
 });
 const middle = () => 0.5;
 

@@ -8,6 +8,8 @@ export interface KnownLane {
   readonly band: number;
   readonly tenantWeight: number;
   readonly queueWeight: number;
+  /** It has limits, so that it is claimed in another way. */
+  readonly limited: boolean;
 }
 
 export interface LanePick {

@@ -1,5 +1,5 @@
 import type { JobStatus } from "../states";
-import type { PauseScope, WaitReason } from "../types";
+import type { LimitScope, PauseScope, WaitReason } from "../types";
 
 export interface WaitFacts {
   readonly status: JobStatus;
@@ -10,8 +10,22 @@ export interface WaitFacts {
   readonly hasWorker: boolean;
   /** The pause that holds it. */
   readonly pause: { readonly scope: PauseScope; readonly reason: string; readonly until: Date | null } | null;
-  /** Ready jobs before it in its lane, counted up to 1,000; left out where nobody counted. */
-  readonly ahead?: number;
+  /** What one look more at this job found; left out in lists. */
+  readonly place?: PlaceInLane;
+}
+
+/** Where a ready job stands among those of its queue, tenant, priority class and definition. */
+export interface PlaceInLane {
+  /** Ready jobs before it, and all of them, each counted up to 1,000. */
+  readonly ahead: number;
+  readonly total: number;
+  /** The limit that kept jobs of its lane from being started in the last seconds. */
+  readonly limit: {
+    readonly scope: LimitScope;
+    readonly by: "running" | "starts";
+    readonly maxRunning: number | null;
+    readonly startsPerSecond: number | null;
+  } | null;
 }
 
 /** Says why a job is not running; null for one that runs or has ended. */
@@ -29,7 +43,8 @@ export function describeWait(facts: WaitFacts): WaitReason | null {
   if (facts.isFuture) return { code: "scheduled", detail: "The job is scheduled for later.", until: facts.until };
   if (facts.pause) return describePause(facts.pause);
   if (!facts.hasWorker) return { code: "no_worker", detail: "No live worker serves this definition and queue." };
-  return { code: "position", detail: place(facts.ahead) };
+  if (facts.place?.limit) return describeLimit(facts.place.limit);
+  return { code: "position", detail: facts.place ? describePlace(facts.place) : "Waits for a free worker." };
 }
 
 const PAUSED: Readonly<Record<PauseScope, string>> = {
@@ -43,8 +58,26 @@ function describePause({ scope, reason, until }: NonNullable<WaitFacts["pause"]>
   return { code: "paused", detail: `${PAUSED[scope]}: ${reason}`, ...(until === null ? {} : { until }) };
 }
 
-function place(ahead: number | undefined): string {
-  if (ahead === undefined) return "Waits for a free worker.";
-  if (ahead >= 1000) return "More than 1,000 jobs of its kind are before it.";
-  return ahead === 0 ? "Next of its kind." : `${ahead} of its kind ${ahead === 1 ? "is" : "are"} before it.`;
+const LIMITED: Readonly<Record<LimitScope, string>> = {
+  queue: "its queue",
+  definition: "its definition",
+  tenant_queue: "the tenant in this queue",
+  tenant_definition: "the tenant with this definition",
+};
+
+function describeLimit({ scope, by, maxRunning, startsPerSecond }: NonNullable<PlaceInLane["limit"]>): WaitReason {
+  return by === "running"
+    ? { code: "at_limit", detail: `At a limit: ${maxRunning} jobs at once of ${LIMITED[scope]}.` }
+    : { code: "rate_limited", detail: `At a limit: ${startsPerSecond} starts a second of ${LIMITED[scope]}.` };
+}
+
+function describePlace({ ahead, total }: PlaceInLane): string {
+  if (ahead >= 1000) return "1,000+ jobs of its kind are before it.";
+  const all = total >= 1000 ? "1,000+" : String(Math.max(total, ahead + 1));
+  return `${ordinal(ahead + 1)} of ${all} of its kind.`;
+}
+
+function ordinal(n: number): string {
+  const ending = { 1: "st", 2: "nd", 3: "rd" }[n % 10];
+  return `${n}${ending !== undefined && ![11, 12, 13].includes(n % 100) ? ending : "th"}`;
 }

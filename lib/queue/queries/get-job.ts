@@ -1,4 +1,5 @@
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import type { PlaceInLane } from "../policy/wait-reason";
 import { getJobSql, jobsByIdSql, placeInLaneSql } from "../sql/read-jobs";
 import type { JobView, TenantScope } from "../types";
 import { type JobRow, toJobView } from "./view";
@@ -23,9 +24,9 @@ export function getJob(
     if (!row) return null;
     const counts = row.status === "queued" && row.is_future === false && row.lane_no !== null;
     const [place] = counts
-      ? await tx.run<{ n: number }>(placeInLaneSql, [scope.tenantId, row.lane_no, row.sort_key])
+      ? await tx.run<{ place: PlaceInLane }>(placeInLaneSql, [scope.tenantId, row.lane_no, row.sort_key])
       : [];
-    return toJobView(row, place?.n);
+    return toJobView(row, place?.place);
   });
 }
 

@@ -1,4 +1,4 @@
-import { describeWait } from "../policy/wait-reason";
+import { describeWait, type PlaceInLane } from "../policy/wait-reason";
 import type { JobStatus } from "../states";
 import type { JobSource, JobView, PauseScope } from "../types";
 
@@ -45,8 +45,8 @@ export interface JobRow {
   sort_key: number | null;
 }
 
-/** Turns a row of the job queries into what the queue gives out. `ahead`: ready jobs before it in its lane, if known. */
-export function toJobView(row: JobRow, ahead?: number): JobView {
+/** Turns a row of the job queries into what the queue gives out. `place`: where it stands in its lane, if known. */
+export function toJobView(row: JobRow, place?: PlaceInLane): JobView {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -87,7 +87,7 @@ export function toJobView(row: JobRow, ahead?: number): JobView {
       until: row.scheduled_for,
       hasWorker: row.has_worker,
       pause: row.pause && { ...row.pause, until: row.pause.until === null ? null : new Date(row.pause.until) },
-      ...(ahead === undefined ? {} : { ahead }),
+      ...(place === undefined ? {} : { place }),
     }),
   };
 }

@@ -1,25 +1,39 @@
 import { statement } from "@/lib/db";
 import { heldRows } from "./held-rows";
 
-// The first part is evaluated once for the statement, the second only while something is paused.
+/** What a claim gives of a live row `r` and of the job's record `j`. */
+const LIVE = `r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts,
+  r.snoozes, r.claimed_at, r.lease_expires_at, r.sort_key`;
+const RECORD = `j.definition_id, j.definition_version, j.payload, j.max_attempts, j.timeout_seconds,
+  j.retry_delay_seconds, j.retry_multiplier, j.correlation_id`;
+// OFFSET 0 keeps the planner from turning the join around.
+const RECORD_OF = (jobId: string): string => `cross join lateral (
+     select definition_id, definition_version, payload, max_attempts, timeout_seconds, retry_delay_seconds,
+       retry_multiplier, correlation_id
+     from app.jobs where id = ${jobId} offset 0) j`;
+
+// Of each line, the first part is evaluated once for the statement, the second only while there is a pause or limit.
 const IS_OPEN = `(not (select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))
-         or not (select app.is_paused(n.queue_id, n.definition_id, n.tenant_id) from app.lanes n where n.lane_no = l.lane_no))`;
+         or not (select app.is_paused(n.queue_id, n.definition_id, n.tenant_id) from app.lanes n where n.lane_no = l.lane_no))
+       and (not (select exists (select 1 from app.concurrency_limits))
+         or not (select app.is_limited(n.queue_id, n.definition_id, n.tenant_id) from app.lanes n where n.lane_no = l.lane_no))`;
 
 /**
- * Claims up to `$3` ready jobs from the lanes `$1` (at most `$2[i]` from lane `$1[i]`, first in sort_key order) for the
- * worker `$4`, under leases of `$5[i]` seconds. Two claimers never get the same job, and none waits for another.
- * Each claimed row has the next lease number of its job. Lanes are read through live_jobs_claim, whose order is the
- * ORDER BY, so there is no Sort, and a lane's backlog does not matter. A paused lane gives nothing, whatever the
- * claimer believes; while nothing is paused, that costs one look for the whole statement. Rows are updated by ctid and
- * payloads are read through OFFSET 0, so that no planner statistics can turn the join around.
+ * Claims up to `$3` ready jobs from the lanes `$1` (at most `$2[i]` from lane `$1[i]`, first in sort_key order, from
+ * sort_key `$6[i]` on) for the worker `$4`, under leases of `$5[i]` seconds. Two claimers never get the same job, and
+ * none waits for another. Each claimed row has the next lease number of its job. Lanes are read through
+ * live_jobs_claim, whose order is the ORDER BY, so there is no Sort, and a lane's backlog does not matter. A lane that
+ * is paused or has a limit gives nothing, whatever the claimer believes; while there is no pause and no limit, that
+ * costs two looks for the whole statement. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
+ * planner statistics can turn a join around.
  */
 export const claimJobsSql = statement(
   "claim_jobs",
   `with picked as materialized (
-     select x.tid, l.lease_seconds
-     from unnest($1::int[], $2::int[], $5::int[]) with ordinality l (lane_no, n, lease_seconds, turn)
+     select x.tid
+     from unnest($1::int[], $2::int[], $5::int[], $6::float8[]) with ordinality l (lane_no, n, lease_seconds, low, turn)
      cross join lateral (
-       select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready
+       select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready and sort_key >= l.low
        order by sort_key limit l.n for update skip locked) x
      where ${IS_OPEN}
      limit $3
@@ -29,15 +43,29 @@ export const claimJobsSql = statement(
        lease_expires_at = app.now() + make_interval(secs => (
          select u.s from unnest($1::int[], $5::int[]) u (lane, s) where u.lane = r.lane_no limit 1))
      where r.ctid = any (array(select tid from picked))
-     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts, r.snoozes, r.claimed_at,
-       r.lease_expires_at
+     returning ${LIVE}
    )
-   select c.*, j.definition_id, j.definition_version, j.payload, j.max_attempts, j.timeout_seconds,
-     j.retry_delay_seconds, j.retry_multiplier, j.correlation_id
-   from claimed c cross join lateral (
-     select definition_id, definition_version, payload, max_attempts, timeout_seconds, retry_delay_seconds,
-       retry_multiplier, correlation_id
-     from app.jobs where id = c.job_id offset 0) j`,
+   select c.*, ${RECORD} from claimed c ${RECORD_OF("c.job_id")}`,
+);
+
+/**
+ * The same for lanes with limits, never one job over any of them; see app.claim_limited. Answers leases only, and a row
+ * without a job for each lane that a limit held back.
+ */
+export const claimLimitedSql = statement(
+  "claim_limited",
+  "select lane_no, job_id, lease_no, held_back, retry_in_ms from app.claim_limited($1, $2, $3, $4, $5, $6)",
+);
+
+/**
+ * What was claimed by the statement above. By itself, because that function's statements see more than the one that
+ * calls it does.
+ */
+export const readClaimedSql = statement(
+  "read_claimed",
+  `select ${LIVE}, ${RECORD} from unnest($1::uuid[], $2::bigint[]) with ordinality x (job_id, lease_no, turn)
+   cross join lateral (${heldRows("*")} offset 0) r ${RECORD_OF("r.job_id")} order by x.turn`,
+  { repeatable: true },
 );
 
 /**

@@ -18,7 +18,7 @@ interface Plan {
 async function explainClaim(limit: number): Promise<Plan> {
   await client.query("begin");
   const { rows } = await client.query<{ "QUERY PLAN": string }>(
-    `explain (analyze, buffers, costs off, timing off, summary off) execute claim ('{${laneNo}}', '{${limit}}', ${limit}, 'w', '{30}')`,
+    `explain (analyze, buffers, costs off, timing off, summary off) execute claim ('{${laneNo}}', '{${limit}}', ${limit}, 'w', '{30}', '{-Infinity}')`,
   );
   await client.query("rollback");
   const text = rows.map((row) => row["QUERY PLAN"]).join("\n");
@@ -42,7 +42,7 @@ async function addJobs(count: number, ready: boolean): Promise<void> {
 
 beforeAll(async () => {
   await client.connect();
-  await client.query(`prepare claim (int[], int[], int, text, int[]) as ${claimJobsSql.text}`);
+  await client.query(`prepare claim (int[], int[], int, text, int[], float8[]) as ${claimJobsSql.text}`);
   await explainEmpty();
   await make.job(await make.tenant());
   const [lane] = await database.query<{ lane_no: number }>("select lane_no from app.lanes");

@@ -17,14 +17,6 @@ export const listPausesSql = statement(
 
 export const pauseByIdSql = statement("pause_by_id", `${SELECT} where p.id = $1`);
 
-/** Ids of what a pause names; a name that is given and not found leaves its id null. */
-export const pauseTargetSql = statement(
-  "pause_target",
-  `select (select id from app.job_queues where name = $1) as queue_id,
-     (select id from app.job_definitions where key = $2) as definition_id,
-     (select id from app.tenants where slug = $3 or id::text = $3) as tenant_id`,
-);
-
 /** Pauses a target, or gives the pause that it has another reason and end. */
 export const setPauseSql = statement(
   "set_pause",

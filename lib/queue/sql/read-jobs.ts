@@ -44,11 +44,30 @@ export const jobsByIdSql = statement(
   { repeatable: true },
 );
 
-/** How many ready jobs of its lane come before a job, up to 1,000. */
+/**
+ * Where a ready job stands in its lane, counted up to 1,000, and the limit that held its lane back in the last seconds.
+ * What a limit for each tenant held back may have been another tenant: it counts if this one is at it just now.
+ */
 export const placeInLaneSql = statement(
   "place_in_lane",
-  `select count(*)::int as n from (select 1 from app.live_jobs
-   where ${tenantIs("tenant_id")} and lane_no = $2 and ready and sort_key < $3 limit 1000) x`,
+  `select jsonb_build_object(
+     'ahead', (select count(*) from (select 1 from app.live_jobs
+       where ${tenantIs("tenant_id")} and lane_no = $2 and ready and sort_key < $3 limit 1000) x),
+     'total', (select count(*) from (select 1 from app.live_jobs
+       where ${tenantIs("tenant_id")} and lane_no = $2 and ready limit 1000) x),
+     'limit', (
+       select jsonb_build_object('scope', c.scope, 'by', c.held_back_by, 'maxRunning', c.max_running,
+         'startsPerSecond', c.starts_per_second)
+       from app.lanes n cross join lateral app.limits_on(n.queue_id, n.definition_id, n.tenant_id) c
+       where ${tenantIs("n.tenant_id")} and n.lane_no = $2 and c.held_back_at > app.now() - interval '5 s'
+         and (c.tenant_id is not null or c.scope not like 'tenant%' or case c.held_back_by
+           when 'running' then c.max_running <= (
+             select count(*) from app.live_jobs r join app.lanes o on o.lane_no = r.lane_no
+             where ${tenantIs("r.tenant_id")} and r.state = 'running' and (o.queue_id = c.queue_id or o.definition_id = c.definition_id))
+           else exists (
+             select 1 from app.start_buckets b where b.tenant_id = n.tenant_id and b.limit_id = c.id
+               and b.tokens + c.starts_per_second * extract(epoch from app.now() - b.refilled_at) < 1) end)
+       order by c.held_back_at desc limit 1)) as place`,
   { repeatable: true },
 );
 

@@ -42,7 +42,9 @@ export const listWorkersSql = statement(
 
 /** Lanes as claimers know them. `n` is the lane, `q` its queue, `t` its tenant. */
 const LANE = `'laneNo', n.lane_no, 'tenantId', n.tenant_id, 'definitionId', n.definition_id, 'queueId', n.queue_id,
-       'band', n.band, 'tenantWeight', t.weight, 'queueWeight', q.weight`;
+       'band', n.band, 'tenantWeight', t.weight, 'queueWeight', q.weight,
+       'limited', (select exists (select 1 from app.concurrency_limits))
+         and app.is_limited(n.queue_id, n.definition_id, n.tenant_id)`;
 const LANE_JOINS = "join app.job_queues q on q.id = n.queue_id join app.tenants t on t.id = n.tenant_id";
 const NOT_PAUSED = `(not (select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))
        or not app.is_paused(n.queue_id, n.definition_id, n.tenant_id))`;

@@ -117,7 +117,12 @@ const claim = step(
   ({ limit, worker }) =>
     async (model, real) => {
       const workerId = `worker-${worker}`;
-      const asked = (await real.lanes()).map((laneNo) => ({ laneNo, limit, leaseSeconds: LEASE_MS / SECOND }));
+      const asked = (await real.lanes()).map((laneNo) => ({
+        laneNo,
+        limit,
+        leaseSeconds: LEASE_MS / SECOND,
+        limited: false,
+      }));
       const claimed = await claimJobs(real.make.worker, { workerId, lanes: asked, limit });
       const ready = model.readyJobs();
       expect(claimed.length).toBe(Math.min(limit, ready.length));

@@ -4,6 +4,8 @@ import * as livez from "../../../livez/route";
 import * as readyz from "../../../readyz/route";
 import * as adminDefinition from "../admin/jobs/definitions/[definitionId]/route";
 import * as adminDefinitions from "../admin/jobs/definitions/route";
+import * as adminLimit from "../admin/limits/[limitId]/route";
+import * as adminLimits from "../admin/limits/route";
 import * as adminPause from "../admin/pause/[pauseId]/route";
 import * as adminPauses from "../admin/pause/route";
 import * as providers from "../admin/providers/route";
@@ -52,6 +54,8 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/admin/providers": providers,
   "/api/v1/admin/queues": adminQueues,
   "/api/v1/admin/queues/[queueId]": adminQueue,
+  "/api/v1/admin/limits": adminLimits,
+  "/api/v1/admin/limits/[limitId]": adminLimit,
   "/api/v1/admin/pause": adminPauses,
   "/api/v1/admin/pause/[pauseId]": adminPause,
   "/api/v1/admin/jobs/definitions": adminDefinitions,

@@ -1,0 +1,44 @@
+import { auditedChange } from "@/lib/api/audited";
+import { limitValues } from "@/lib/api/queue-input";
+import { platformRoute } from "@/lib/api/route";
+import { limitChange, serializeLimit } from "@/lib/api/serialize-queues";
+import { wakeWorkers } from "@/lib/api/wake";
+import { limit, limitParams, updateLimit as updateBody } from "@/lib/contract";
+import { deleteLimit, updateLimit } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const PATCH = platformRoute({
+  permission: "platform:queues:write",
+  summary: "Change a limit, also while jobs run under it",
+  params: limitParams,
+  body: updateBody,
+  response: limit,
+  handler: async (context) => {
+    const { db, params, body } = context;
+    const changed = await auditedChange(
+      context,
+      (inside) => updateLimit(inside, { id: params.limitId, patch: limitValues(body) }),
+      (now) => limitChange("limit.changed", now),
+    );
+    wakeWorkers(db);
+    return serializeLimit(changed);
+  },
+});
+
+export const DELETE = platformRoute({
+  permission: "platform:queues:write",
+  summary: "Take a limit away",
+  params: limitParams,
+  response: limit,
+  handler: async (context) => {
+    const { db, params } = context;
+    const deleted = await auditedChange(
+      context,
+      (inside) => deleteLimit(inside, params.limitId),
+      (was) => limitChange("limit.deleted", was),
+    );
+    wakeWorkers(db);
+    return serializeLimit(deleted);
+  },
+});

@@ -1,0 +1,26 @@
+import { sql } from "drizzle-orm";
+import { doublePrecision, integer, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { app } from "./app";
+
+// How many jobs may run at once and start in a time, and the starts that are left.
+export const concurrencyLimits = app.table("concurrency_limits", {
+  id: integer("id").notNull().primaryKey().generatedAlwaysAsIdentity(),
+  scope: text("scope").notNull(),
+  queueId: integer("queue_id"),
+  definitionId: uuid("definition_id"),
+  tenantId: uuid("tenant_id"),
+  maxRunning: integer("max_running"),
+  startsPerSecond: doublePrecision("starts_per_second"),
+  burst: integer("burst"),
+  heldBackAt: timestamp("held_back_at", { withTimezone: true }),
+  heldBackBy: text("held_back_by"),
+  createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+});
+
+export const startBuckets = app.table("start_buckets", {
+  limitId: integer("limit_id").notNull(),
+  tenantId: uuid("tenant_id"),
+  tokens: doublePrecision("tokens").notNull(),
+  refilledAt: timestamp("refilled_at", { withTimezone: true }).notNull(),
+});

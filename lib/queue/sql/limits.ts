@@ -1,0 +1,34 @@
+import { statement } from "@/lib/db";
+
+const SELECT = `select c.id, c.scope, q.name as queue, d.key as definition_key, t.slug as tenant, c.max_running,
+     c.starts_per_second, c.burst, c.held_back_at, c.held_back_by, c.created_at, c.updated_at
+   from app.concurrency_limits c
+   left join app.job_queues q on q.id = c.queue_id
+   left join app.job_definitions d on d.id = c.definition_id
+   left join app.tenants t on t.id = c.tenant_id`;
+
+export const listLimitsSql = statement("list_limits", `${SELECT} order by c.id limit 5000`, { repeatable: true });
+
+export const limitByIdSql = statement("limit_by_id", `${SELECT} where c.id = $1`);
+
+/** No row = this target has a limit already. */
+export const insertLimitSql = statement(
+  "insert_limit",
+  `insert into app.concurrency_limits (scope, queue_id, definition_id, tenant_id, max_running, starts_per_second, burst)
+   values ($1, $2, $3, $4, $5, $6, $7)
+   on conflict on constraint concurrency_limits_one_for_each do nothing returning id`,
+);
+
+export const updateLimitSql = statement(
+  "update_limit",
+  `update app.concurrency_limits set max_running = $2, starts_per_second = $3, burst = $4, updated_at = app.now()
+   where id = $1 returning id`,
+);
+
+export const deleteLimitSql = statement(
+  "delete_limit",
+  "delete from app.concurrency_limits where id = $1 returning id",
+);
+
+/** What was left to start under a limit that is gone, or that does not limit starts any more. */
+export const deleteBucketsSql = statement("delete_buckets", "delete from app.start_buckets where limit_id = $1");
