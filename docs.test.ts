@@ -78,6 +78,8 @@ describe("settings", () => {
     "NODE_OPTIONS",
     "LEASEHOLD_TEST_BUILD",
     "LEASEHOLD_TEST_NO_TENANT_FILTER",
+    "LEASEHOLD_TEST_NO_FENCE",
+    "LEASEHOLD_TEST_FAILPOINT",
   ]);
   const sources = files.filter((name) => /^(lib\/env|scripts)\/.*\.(ts|mjs)$/.test(name) && !name.includes(".test."));
   const used = sorted(

@@ -28,9 +28,10 @@ export default defineConfig({
           include: [`e2e/${name}/**/*.test.ts`],
           exclude,
           globalSetup,
-          testTimeout: 60_000,
+          testTimeout: name === "chaos" ? 180_000 : 60_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          // Faults are mostly waited for.
+          fileParallelism: name === "chaos",
           // A browser that does not answer at all says nothing about a page; whatever a page does wrong fails at once.
           ...(name === "ui" ? { retry: { count: 1, condition: /^the browser did not answer/i } } : {}),
         },

@@ -1,4 +1,5 @@
 import { type Database, DatabaseError } from "@/lib/db";
+import { failpoint } from "@/lib/env/test-build";
 import type { ChildJob, Execution, StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import {
@@ -184,6 +185,7 @@ export class Runner {
         onSpawn: (pid) => {
           pids.add(pid);
           leases.spawned(job, pid);
+          failpoint("spawned");
         },
       },
     });

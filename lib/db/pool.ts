@@ -1,6 +1,8 @@
 import pg from "pg";
+import { failpoint, hasFailpoints } from "@/lib/env/test-build";
 import { asUndone, DatabaseError, toAcquireError, toDatabaseError } from "./errors";
 import { jitter, pause } from "./pause";
+import { stemOf } from "./statement";
 import type { OpenOptions, PoolStats, Statement } from "./types";
 import { valueTypes } from "./value-types";
 
@@ -97,7 +99,9 @@ export class Connection {
 
   run<R extends object>({ name, text }: Statement, values: readonly unknown[] = []): Promise<R[]> {
     const config = this.#prepare ? { name, text, values: [...values] } : { text, values: [...values] };
-    return this.send(() => this.#client.query<R & pg.QueryResultRow>(config)).then((result) => result.rows);
+    return this.send(() => passing(stemOf(name), () => this.#client.query<R & pg.QueryResultRow>(config))).then(
+      (result) => result.rows,
+    );
   }
 
   orm(config: { text: string }, values: unknown[]): Promise<pg.QueryResult> {
@@ -117,7 +121,7 @@ export class Connection {
 
   /** What begins and ends transactions and parts of them. */
   async command(text: TransactionCommand): Promise<string> {
-    const result = await this.send(() => this.#client.query(text));
+    const result = await this.send(() => passing(text, () => this.#client.query(text)));
     return result.command;
   }
 
@@ -128,6 +132,17 @@ export class Connection {
   release(): void {
     this.#client.release(this.#broken);
   }
+}
+
+/** Sends something past the three places where a process may die: before it, with the answer under way, and after. */
+async function passing<T>(name: string, query: () => Promise<T>): Promise<T> {
+  if (!hasFailpoints) return query();
+  failpoint(`before:${name}`);
+  const answer = query();
+  setImmediate(failpoint, `sent:${name}`);
+  const result = await answer;
+  failpoint(`after:${name}`);
+  return result;
 }
 
 /** Marks a failure before COMMIT: the server drops what a lost connection had not committed. */

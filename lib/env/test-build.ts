@@ -1,8 +1,45 @@
 /** Replaced by the bundlers: true only in a build made for tests. */
 declare const __LEASEHOLD_TEST_BUILD__: boolean | undefined;
 
+const isTestBuild = typeof __LEASEHOLD_TEST_BUILD__ !== "undefined" && __LEASEHOLD_TEST_BUILD__;
+
 /** Whether this is a test build that was asked to do without the application's own tenant conditions. */
 export function dropTenantFilter(): boolean {
-  const isTestBuild = typeof __LEASEHOLD_TEST_BUILD__ !== "undefined" && __LEASEHOLD_TEST_BUILD__;
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_TENANT_FILTER === "1";
+}
+
+/** Whether this is a test build that was asked to take lease numbers out of its statements, so that tests can fail. */
+export function dropFence(): boolean {
+  return isTestBuild && process.env.LEASEHOLD_TEST_NO_FENCE === "1";
+}
+
+const points = isTestBuild ? parsePoints(process.env.LEASEHOLD_TEST_FAILPOINT ?? "") : new Map<string, Point>();
+
+/** Whether there is any place at which this process is to die or to freeze. */
+export const hasFailpoints = points.size > 0;
+
+interface Point {
+  passes: number;
+  readonly signal: "SIGKILL" | "SIGSTOP";
+}
+
+/**
+ * A place where a process can be made to die or to freeze: does nothing, unless this is a test build whose
+ * LEASEHOLD_TEST_FAILPOINT names it (`name=kill`, `name=stop`, `name=kill@3` for the third pass; several with commas).
+ */
+export function failpoint(name: string): void {
+  const point = points.get(name);
+  if (point === undefined) return;
+  point.passes -= 1;
+  if (point.passes === 0) process.kill(process.pid, point.signal);
+}
+
+function parsePoints(text: string): Map<string, Point> {
+  const named = [...text.matchAll(/([^=,]+)=(kill|stop)(?:@(\d+))?/g)];
+  return new Map(
+    named.map(([, name = "", how, nth]) => [
+      name,
+      { passes: Number(nth ?? 1), signal: how === "stop" ? "SIGSTOP" : "SIGKILL" },
+    ]),
+  );
 }

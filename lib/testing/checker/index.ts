@@ -14,7 +14,7 @@ export interface Breach {
 export interface CheckOptions {
   /** Ids that callers were told are accepted. */
   readonly accepted?: readonly string[];
-  /** Keys of definitions whose commands print the number of their attempt and nothing else. */
+  /** Commands that print the number of their attempt and nothing else. */
   readonly speakers?: readonly string[];
   /** Whether everything must have ended by now. */
   readonly over?: boolean;

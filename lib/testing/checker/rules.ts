@@ -1,7 +1,7 @@
 /**
  * What must hold in the tables whatever happened to the processes. Each rule is one query over the tables alone, which
  * answers the rows that break it; it shares no code with the queue. `$1` is the ids of jobs that callers were told are
- * accepted, `$2` the keys of definitions whose commands print the number of their attempt and nothing else.
+ * accepted, `$2` the commands that print the number of their attempt and nothing else.
  */
 export interface Rule {
   readonly name: string;
@@ -100,11 +100,11 @@ const staleSettle: Rule = {
   name: "stale settle accepted",
   text: `select a.job_id, 'attempt ' || a.attempt_no || ' says that it was ' || trim(a.stdout_tail, E' \\n') as detail
     from app.job_attempts a join app.jobs j on j.id = a.job_id join app.job_definitions d on d.id = j.definition_id
-    where d.key = any ($2::text[]) and trim(coalesce(a.stdout_tail, ''), E' \\n') not in ('', a.attempt_no::text)
+    where d.command_key = any ($2::text[]) and trim(coalesce(a.stdout_tail, ''), E' \\n') not in ('', a.attempt_no::text)
     union all
     select g.job_id, 'output of attempt ' || g.attempt_no || ' says ' || trim(g.body, E' \\n')
     from app.job_logs g join app.jobs j on j.id = g.job_id join app.job_definitions d on d.id = j.definition_id
-    where d.key = any ($2::text[]) and g.stream = 'stdout' and trim(g.body, E' \\n') <> g.attempt_no::text`,
+    where d.command_key = any ($2::text[]) and g.stream = 'stdout' and trim(g.body, E' \\n') <> g.attempt_no::text`,
 };
 
 /** Each idempotency key stands for at most one job; callers put it into the correlation id. */
@@ -114,6 +114,15 @@ const doubled: Rule = {
     from app.jobs where correlation_id like 'once:%' group by correlation_id having count(*) > 1`,
 };
 
+/** Who waits for other jobs waits for one that is still to come. */
+const forgotten: Rule = {
+  name: "blocked for ever",
+  text: `select l.job_id, 'waits for nothing that is still to come' as detail from app.live_jobs l
+    where l.state = 'blocked' and not exists (
+      select from app.job_dependencies d join app.live_jobs p on p.job_id = d.parent_id
+      where d.child_id = l.job_id and d.state = 'pending')`,
+};
+
 const notOver: Rule = {
   name: "not over",
   text: "select job_id, state || ', lease ' || lease_no as detail from app.live_jobs",
@@ -121,5 +130,5 @@ const notOver: Rule = {
 
 /** @param over whether everything must have ended by now */
 export function rulesFor({ over }: { readonly over: boolean }): readonly Rule[] {
-  return [lost, ...SIMPLE, staleSettle, doubled, ...(over ? [notOver] : [])];
+  return [lost, ...SIMPLE, staleSettle, doubled, forgotten, ...(over ? [notOver] : [])];
 }

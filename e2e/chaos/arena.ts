@@ -1,0 +1,79 @@
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { enqueueJobs, type NewJob } from "@/lib/queue";
+import { type CheckOptions, expectSound, type Verdict } from "@/lib/testing/checker";
+import type { TestDatabase } from "@/lib/testing/database";
+import { type TestProcess, waitFor } from "@/lib/testing/processes";
+import { openStage } from "../processes/stage";
+import { seed } from "./profile";
+import { randomFrom } from "./random";
+
+export const LEASE_SECONDS = 5;
+const BULK = 20;
+const SPEAKERS = ["speak", "say"];
+
+/** What a build is asked to leave out, so that a suite can be seen to fail. */
+export const NO_FENCE = { LEASEHOLD_TEST_NO_FENCE: "1" };
+
+/** A stage whose jobs say which attempt they are, whose callers write down what was accepted, and whose end is checked. */
+export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
+  const stage = await openStage(on === undefined ? {} : { on });
+  const random = randomFrom(seed);
+  const accepted: string[] = [];
+  const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
+  for (const key of ["speak", "say", "doze", "fail"])
+    await stage.define(key, { leaseSeconds: LEASE_SECONDS, maxAttempts: 50, timeoutSeconds: 60, retry });
+
+  const env = { COMMANDS_FILE: path.resolve("e2e/chaos/commands/commands.json") };
+  const startWorker = (more: Record<string, string> = {}) => stage.startWorker({ ...env, ...more });
+
+  const anyJob = (): NewJob => {
+    const chance = random();
+    if (chance < 0.6) return { definitionKey: "speak" };
+    if (chance < 0.7) return { definitionKey: "fail", maxAttempts: 2 };
+    if (chance < 0.8) return { definitionKey: "speak", scheduledFor: new Date(Date.now() + 2000 * random()) };
+    return { definitionKey: "doze", payload: { seconds: random() < 0.5 ? "0.05" : "0.2" } };
+  };
+
+  /** Enqueues, and writes down what was accepted. */
+  const enqueueSome = async (jobs: readonly NewJob[], scope = stage.scope): Promise<string[]> => {
+    const ids = (await enqueueJobs(stage.factory.web, scope, jobs)).map(({ jobId }) => jobId);
+    accepted.push(...ids);
+    return ids;
+  };
+  const enqueueAll = async (count: number, make: () => NewJob = anyJob, scope = stage.scope) => {
+    for (let left = count; left > 0; left -= BULK)
+      await enqueueSome(Array.from({ length: Math.min(BULK, left) }, make), scope);
+  };
+  const waiting = async () => Number((await stage.database.query("select count(*) as n from app.live_jobs"))[0]?.n);
+
+  return {
+    ...stage,
+    env,
+    random,
+    accepted,
+    startWorker,
+    enqueueSome,
+    enqueueAll,
+    waiting,
+    between: (low: number, high: number) => low + random() * (high - low),
+    pause: (low: number, high: number) => sleep(low + random() * (high - low)),
+    drained: (withinMs: number) =>
+      waitFor(async () => (await waiting()) === 0, { withinMs, what: "the end of every job" }),
+    /** @returns what was looked at, for the record */
+    check: (options: CheckOptions = {}): Promise<Verdict> =>
+      expectSound(stage.database, { accepted, speakers: SPEAKERS, over: true, ...options }),
+    speakers: SPEAKERS,
+  };
+}
+
+export type Arena = Awaited<ReturnType<typeof openArena>>;
+
+/** Fails when a process ended, or met an error that nobody caught. */
+export function expectAlive(processes: readonly TestProcess[]): void {
+  for (const { child, output } of processes) {
+    expect(child.exitCode, output()).toBeNull();
+    expect(output()).not.toMatch(/an error nobody caught/);
+  }
+}

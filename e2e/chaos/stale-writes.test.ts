@@ -1,0 +1,105 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { afterEach, describe, expect, test } from "vitest";
+import { inspect } from "@/lib/testing/checker";
+import { type TestProcess, waitFor } from "@/lib/testing/processes";
+import { type Arena, LEASE_SECONDS, NO_FENCE, openArena } from "./arena";
+
+/** What a holder writes, and what of a job makes it write that. */
+const WRITES: readonly {
+  readonly statement: string;
+  readonly payload: Record<string, unknown>;
+  readonly maxAttempts?: number;
+}[] = [
+  { statement: "start_attempts", payload: {} },
+  { statement: "finish_attempts", payload: {} },
+  { statement: "requeue_attempts", payload: { exit: 1 } },
+  { statement: "append_logs", payload: {} },
+  { statement: "report_progress", payload: { progress: true, run_ms: 300 } },
+  { statement: "extend_leases", payload: { run_ms: 60_000 } },
+];
+
+const processes: TestProcess[] = [];
+afterEach(async () => {
+  for (const one of processes) one.signal("SIGCONT");
+  await Promise.all(processes.splice(0).map((one) => one.stop()));
+});
+
+const isStopped = ({ pid }: TestProcess): boolean =>
+  readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.startsWith("T") ?? false;
+
+/**
+ * One frozen worker for each kind of write: it stops right before it sends the write of its attempt, sleeps until another
+ * worker runs the job under the next lease, and wakes.
+ */
+async function freezeAndWake(arena: Arena, build: Record<string, string>) {
+  const frozen = await Promise.all(
+    WRITES.map(async ({ statement, payload }) => {
+      const key = `${statement.replaceAll("_", "-")}`;
+      await arena.define(key, { commandKey: "say", leaseSeconds: LEASE_SECONDS, maxAttempts: 5 });
+      const freeze = { LEASEHOLD_TEST_FAILPOINT: `before:${statement}=stop`, WORKER_DEFINITIONS: key };
+      const worker = await arena.startWorker({ ...freeze, ...build });
+      processes.push(worker);
+      const until = arena.diaryFile(`${key} may end`);
+      const [jobId] = await arena.enqueueSome([
+        { definitionKey: key, payload: { ...payload, from_attempt: 2, then_ms: 60_000, until } },
+      ]);
+      return { statement, key, worker, until, jobId: jobId ?? "" };
+    }),
+  );
+  await Promise.all(
+    frozen.map(({ worker, statement }) =>
+      waitFor(() => isStopped(worker), { withinMs: 60_000, what: `the stop before ${statement}` }),
+    ),
+  );
+  const other = await arena.startWorker({ WORKER_CONCURRENCY: "20", ...build });
+  processes.push(other);
+  return { frozen, other };
+}
+
+/** Waits until each job runs under its second lease, wakes the frozen workers, and lets the jobs end once they have written. */
+async function stage(build: Record<string, string>, hasWritten: (worker: TestProcess) => boolean) {
+  const arena = await openArena();
+  processes.push(await arena.startScheduler());
+  const { frozen, other } = await freezeAndWake(arena, build);
+  for (const { jobId } of frozen) {
+    await waitFor(async () => (await leaseOf(arena, jobId)).leaseNo === 2, {
+      withinMs: 60_000,
+      what: `lease 2 of ${jobId}`,
+    });
+  }
+  for (const { worker } of frozen) worker.signal("SIGCONT");
+  for (const { worker, statement } of frozen) {
+    await waitFor(() => hasWritten(worker), { withinMs: 30_000, what: `the late ${statement}` });
+  }
+  return { arena, frozen, other };
+}
+
+async function leaseOf({ database }: Arena, jobId: string) {
+  const [row] = await database.query<{ lease_no: number; worker: string }>(
+    `select lease_no::int as lease_no, claimed_by_worker as worker from app.live_jobs
+     where job_id = $1 and attempt_started_at is not null`,
+    [jobId],
+  );
+  return { leaseNo: row?.lease_no, worker: row?.worker };
+}
+
+describe("R-2 a worker that freezes before a write and wakes when another one holds the job", () => {
+  test("LEASE-01 cannot start, complete, fail, log, report or renew: each late write is refused", async () => {
+    const { arena, frozen, other } = await stage({}, (worker) => /lease was lost/.test(worker.output()));
+    for (const { jobId, statement } of frozen) {
+      expect(await leaseOf(arena, jobId), statement).toEqual({ leaseNo: 2, worker: other.workerId });
+    }
+    for (const { until } of frozen) writeFileSync(until, "");
+    await arena.drained(60_000);
+    const { attempts } = await arena.check();
+    console.info(`${frozen.length} late writes refused; ${attempts} attempts`);
+  });
+
+  test("in a build without the fence some of them are taken, and the checker says so", async () => {
+    const { arena, frozen } = await stage(NO_FENCE, (worker) => /attempt ended|lease was lost/.test(worker.output()));
+    for (const { until } of frozen) writeFileSync(until, "");
+    await arena.drained(60_000);
+    const { counts } = await inspect(arena.database, { accepted: arena.accepted, speakers: arena.speakers });
+    expect(counts["stale settle accepted"], JSON.stringify(counts)).toBeGreaterThan(0);
+  });
+});
