@@ -2,6 +2,8 @@
 -- What must be exact is locked first and read by a later statement: an enqueue holds its parents' live rows while it
 -- looks whether they are over, and a release holds the children's before it looks what they still wait for. Locks are
 -- taken in order of ids, and a child's id is always greater than its parents', so that callers cannot deadlock.
+-- The functions that are called from outside pin their plans, as the worker's role does: a plan that was made while the
+-- tables were small would read them whole at every step.
 
 -- A job without a lease may also end as failed: by on_parent_failure, or because its payload could not be rendered.
 create table app.job_dependencies (
@@ -152,24 +154,34 @@ create function app.end_blocked(p_ends jsonb) returns table (job_id uuid, lane_n
     select e.job_id, e.lane_no, e.has_dependents from ended e;
   end $$;
 
--- The blocked jobs that the end of these parents can reach, through children that it ends. Only a forecast, so that
--- they can be locked in order of ids; what becomes of each is looked at again under its lock.
-create function app.reached_from(p_parents uuid[]) returns uuid[]
+-- The blocked jobs that the end of these parents reaches, and `p_children`: those that it ends (with the outcome, and the
+-- edge that did it), through which it reaches further ones, and those that it only tells something (outcome NULL).
+create function app.reached_from(p_parents uuid[], p_children uuid[])
+  returns table (child_id uuid, outcome text, type text, parent_id uuid)
   language plpgsql stable set search_path = pg_catalog, app
   as $$
+  #variable_conflict use_column
   begin
-    return (with recursive reached (child_id, outcome) as (
-      select d.child_id, case when d.on_failure = 'run' or app.edge_holds(d.type, d.condition, o.outcome, o.result) then null
-                              when d.on_failure = 'fail' then 'failed' else 'canceled' end
+    return query with recursive edge (child_id, type, parent_id, holds, on_failure) as (
+      select d.child_id, d.type, d.parent_id, app.edge_holds(d.type, d.condition, o.outcome, o.result), d.on_failure
       from app.outcomes_of(p_parents) o
       join app.job_dependencies d on d.parent_id = o.job_id and d.tenant_id = o.tenant_id and d.state = 'pending'
+      join app.live_jobs l on l.job_id = d.child_id and l.state = 'blocked'
       union
-      select d.child_id, case when d.on_failure = 'run' or app.edge_holds(d.type, d.condition, r.outcome, null) then null
-                              when d.on_failure = 'fail' then 'failed' else 'canceled' end
-      from reached r join app.job_dependencies d on d.parent_id = r.child_id and d.state = 'pending'
-      where r.outcome is not null
+      select d.child_id, d.type, d.parent_id, d.state <> 'failed', d.on_failure
+      from unnest(p_children) c (id) join app.job_dependencies d on d.child_id = c.id
+      join app.live_jobs l on l.job_id = d.child_id and l.state = 'blocked'
+      union
+      select d.child_id, d.type, d.parent_id,
+        app.edge_holds(d.type, d.condition, case e.on_failure when 'fail' then 'failed' else 'canceled' end, null), d.on_failure
+      from edge e join app.job_dependencies d on d.parent_id = e.child_id and d.state = 'pending'
+      join app.live_jobs l on l.job_id = d.child_id and l.state = 'blocked'
+      where not e.holds and e.on_failure <> 'run'
     )
-    select array_agg(distinct child_id) from reached);
+    select distinct on (e.child_id) e.child_id,
+      case when e.holds or e.on_failure = 'run' then null when e.on_failure = 'fail' then 'failed' else 'canceled' end,
+      e.type, e.parent_id
+    from edge e order by e.child_id, e.holds or e.on_failure = 'run', e.parent_id;
   end $$;
 
 -- Locks those of the given jobs that are blocked, in order of ids, and answers them.
@@ -177,7 +189,7 @@ create function app.lock_blocked(p_jobs uuid[]) returns uuid[]
   language plpgsql set search_path = pg_catalog, app
   as $$
   begin
-    return (select array_agg(x.job_id) from (
+    return array(select x.job_id from (
       select l.job_id from app.live_jobs l where l.job_id = any (p_jobs) and l.state = 'blocked'
       order by l.job_id for no key update) x);
   end $$;
@@ -188,46 +200,51 @@ create function app.lock_blocked(p_jobs uuid[]) returns uuid[]
 -- Answers the lanes in which something changed.
 create function app.release_dependents(p_parents uuid[], p_children uuid[] default '{}') returns integer[]
   language plpgsql set search_path = pg_catalog, app
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off set enable_mergejoin = off
   as $$
   declare
-    v_parents uuid[] := p_parents; v_children uuid[]; v_done uuid[]; v_ends jsonb; v_lanes integer[] := '{}';
+    v_reached uuid[]; v_children uuid[]; v_done uuid[]; v_ended uuid[]; v_ends jsonb; v_failed jsonb; v_lanes integer[] := '{}';
     v_more integer[]; v_child uuid; v_problem text;
   begin
-    perform app.lock_blocked(app.reached_from(p_parents) || p_children);
     loop
-      v_children := app.lock_blocked(array(
-        select d.child_id from unnest(v_parents) p (id) join app.job_dependencies d on d.parent_id = p.id and d.state = 'pending'
-        union select u.id from unnest(p_children) u (id)));
-      exit when v_children is null;
+      -- Who was enqueued for one of them before its lock was ours is found by looking again.
+      v_children := '{}';
+      loop
+        v_reached := array(select r.child_id from app.reached_from(p_parents, p_children) r);
+        exit when v_reached <@ v_children;
+        v_children := app.lock_blocked(v_reached || v_children);
+      end loop;
+      exit when cardinality(v_children) = 0;
+
+      select coalesce(jsonb_agg(jsonb_build_object('id', r.child_id, 'outcome', r.outcome,
+          'error_type', case r.type when 'conditional' then 'condition_not_met' else 'parent_failed' end,
+          'error_text', case r.type when 'conditional' then format('The condition on job %s was not met.', r.parent_id)
+            else format('Job %s, for which it waited, did not succeed.', r.parent_id) end)), '[]'),
+          coalesce(array_agg(r.child_id), '{}')
+        into v_ends, v_ended
+        from app.reached_from(p_parents, p_children) r where r.outcome is not null;
+      select coalesce(array_agg(distinct e.lane_no), '{}') into v_more from app.end_blocked(v_ends) e;
+      v_lanes := v_lanes || v_more;
 
       update app.job_dependencies d
         set state = case when app.edge_holds(d.type, d.condition, o.outcome, o.result) then 'met' else 'failed' end
-        from app.outcomes_of(v_parents) o
+        from app.outcomes_of(p_parents || v_ended) o
         where d.parent_id = o.job_id and d.tenant_id = o.tenant_id and d.state = 'pending' and d.child_id = any (v_children);
 
-      select jsonb_agg(jsonb_build_object('id', x.child_id, 'outcome', case x.on_failure when 'fail' then 'failed' else 'canceled' end,
-          'error_type', case x.type when 'conditional' then 'condition_not_met' else 'parent_failed' end,
-          'error_text', case x.type when 'conditional' then format('The condition on job %s was not met.', x.parent_id)
-            else format('Job %s, for which it waited, did not succeed.', x.parent_id) end))
-        into v_ends
-        from (select distinct on (d.child_id) d.* from unnest(v_children) c (id)
-              join app.job_dependencies d on d.child_id = c.id and d.state = 'failed' and d.on_failure <> 'run'
-              order by d.child_id, d.edge_no) x;
-
       v_done := array(
-        select c.id from unnest(v_children) c (id)
+        select l.job_id from unnest(v_children) c (id) join app.live_jobs l on l.job_id = c.id and l.state = 'blocked'
         where not exists (select 1 from app.job_dependencies d where d.child_id = c.id
           and (d.state = 'pending' or (d.state = 'failed' and d.on_failure <> 'run')))
-        order by c.id);
+        order by 1);
+      v_failed := '[]';
       for v_child in
         select d.child_id from unnest(v_done) c (id) join app.job_dependencies d on d.child_id = c.id and d.bindings is not null
         order by 1
       loop
         v_problem := app.render_payload(v_child);
         if v_problem is not null then
-          update app.job_dependencies d set state = 'failed' where d.child_id = v_child and d.type = 'data';
-          v_ends := coalesce(v_ends, '[]') || jsonb_build_object('id', v_child, 'outcome', 'failed',
-            'error_type', 'template', 'error_text', v_problem);
+          v_failed := v_failed || jsonb_build_object('id', v_child, 'outcome', 'failed', 'error_type', 'template', 'error_text', v_problem);
           v_done := array_remove(v_done, v_child);
         end if;
       end loop;
@@ -236,18 +253,18 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
         update app.live_jobs l set state = 'queued', ready = l.scheduled_for <= app.now(),
           scheduled_for = greatest(l.scheduled_for, app.now()),
           sort_key = app.sort_key_of(greatest(l.scheduled_for, app.now()), l.priority)
-        from unnest(v_done) c (id) where l.job_id = c.id and l.state = 'blocked'
+        from unnest(v_done) c (id) where l.job_id = c.id
         returning l.lane_no
       )
-      select array_agg(distinct lane_no) into v_more from released;
-      v_lanes := v_lanes || coalesce(v_more, '{}');
+      select coalesce(array_agg(distinct lane_no), '{}') into v_more from released;
+      v_lanes := v_lanes || v_more;
 
-      exit when v_ends is null;
-      select array_agg(e.job_id) filter (where e.has_dependents), array_agg(distinct e.lane_no) into v_parents, v_more
-        from app.end_blocked(v_ends) e;
-      v_lanes := v_lanes || coalesce(v_more, '{}');
+      -- Who could not be rendered is over, too, and its own children have to be told.
+      exit when v_failed = '[]';
+      select array_agg(e.job_id), array_agg(distinct e.lane_no) into p_parents, v_more from app.end_blocked(v_failed) e;
+      update app.job_dependencies d set state = 'failed' where d.child_id = any (p_parents) and d.type = 'data';
+      v_lanes := v_lanes || v_more;
       p_children := '{}';
-      exit when v_parents is null;
     end loop;
     return array(select distinct l from unnest(v_lanes) u (l));
   end $$;
@@ -256,6 +273,8 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
 -- and answers those that are over already. Raises LH003 when one is not a job of this tenant.
 create function app.hold_parents(p_tenant uuid, p_parents uuid[]) returns uuid[]
   language plpgsql set search_path = pg_catalog, app
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off set enable_mergejoin = off
   as $$
   declare v_live uuid[]; v_over uuid[];
   begin
@@ -283,6 +302,8 @@ create function app.hold_parents(p_tenant uuid, p_parents uuid[]) returns uuid[]
 -- Called by enqueue_jobs after its inserts. An edge: {child_id, edge_no, parent_id, alias, type, condition, on_failure, bindings}.
 create function app.link_dependencies(p_tenant uuid, p_edges jsonb) returns void
   language plpgsql set search_path = pg_catalog, app
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off set enable_mergejoin = off
   as $$
   declare v_over uuid[];
   begin
@@ -299,6 +320,8 @@ create function app.link_dependencies(p_tenant uuid, p_edges jsonb) returns void
 -- are looked at anew, so a child whose parent is over and still not good ends again at once.
 create function app.wait_again(p_tenant uuid, p_children uuid[]) returns void
   language plpgsql set search_path = pg_catalog, app
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off set enable_mergejoin = off
   as $$
   declare v_parents uuid[]; v_over uuid[];
   begin
@@ -318,6 +341,8 @@ create function app.wait_again(p_tenant uuid, p_children uuid[]) returns void
 create function app.sweep_dependents(p_after uuid, p_limit integer)
   returns table (last uuid, healed integer, lanes integer[])
   language plpgsql set search_path = pg_catalog, app
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  set enable_hashjoin = off set enable_mergejoin = off
   as $$
   declare v_children uuid[]; v_free uuid[]; v_over uuid[]; v_stuck uuid[];
   begin
@@ -340,12 +365,12 @@ create function app.sweep_dependents(p_after uuid, p_limit integer)
 
 revoke all on function app.condition_holds(jsonb, text, jsonb), app.order_holds(text, integer),
   app.edge_holds(text, jsonb, text, jsonb), app.outcomes_of(uuid[]), app.render_payload(uuid), app.end_blocked(jsonb),
-  app.reached_from(uuid[]), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[]),
+  app.reached_from(uuid[], uuid[]), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[]),
   app.hold_parents(uuid, uuid[]), app.link_dependencies(uuid, jsonb), app.wait_again(uuid, uuid[]),
   app.sweep_dependents(uuid, integer) from public;
 grant execute on function app.condition_holds(jsonb, text, jsonb), app.order_holds(text, integer),
   app.edge_holds(text, jsonb, text, jsonb), app.outcomes_of(uuid[]), app.render_payload(uuid), app.end_blocked(jsonb),
-  app.reached_from(uuid[]), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[])
+  app.reached_from(uuid[], uuid[]), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[])
   to leasehold_web, leasehold_worker, leasehold_scheduler;
 grant execute on function app.hold_parents(uuid, uuid[]), app.link_dependencies(uuid, jsonb),
   app.wait_again(uuid, uuid[]) to leasehold_web;

@@ -5,9 +5,10 @@ import {
   type JobListQuery,
   LIMITS,
   type LogQuery,
+  type NewDependency,
   type UpdateDefinition,
 } from "@/lib/contract";
-import type { DefinitionPatch, JobChange, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
+import type { DefinitionPatch, Dependency, JobChange, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
 import { retryClassesIn } from "./retry-classes";
 
 /** The query of a job list in the queue's words. */
@@ -31,8 +32,8 @@ export function jobChange(body: ChangeJob): JobChange {
   return defined({ priority: body.priority, scheduledFor: dateOf(body.scheduled_for) });
 }
 
-/** The body of an enqueue request in the queue's words. */
-export function newJob(body: z.output<typeof createJob>): NewJob {
+/** The body of an enqueue request, or an item of a bulk, in the queue's words. */
+export function newJob(body: z.output<typeof createJob> & { readonly ref?: string | undefined }): NewJob {
   return {
     definitionKey: body.definition_key,
     payload: body.payload,
@@ -52,8 +53,22 @@ export function newJob(body: z.output<typeof createJob>): NewJob {
       retryMultiplier: body.retry_multiplier,
       dedupeKey: body.dedupe_key,
       dedupe: body.dedupe && defined({ mode: body.dedupe.mode, windowSeconds: body.dedupe.window_seconds }),
+      ref: body.ref,
+      dependsOn: body.depends_on?.map(newDependency),
+      onParentFailure: body.on_parent_failure,
     }),
   };
+}
+
+function newDependency(edge: NewDependency): Dependency {
+  return defined({
+    ref: edge.ref,
+    jobId: edge.job_id,
+    type: edge.type,
+    condition:
+      edge.condition && defined({ path: edge.condition.path, op: edge.condition.op, value: edge.condition.value }),
+    as: edge.as,
+  });
 }
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };

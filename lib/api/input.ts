@@ -53,12 +53,16 @@ function decodeQuery(search: string): URLSearchParams {
   return new URLSearchParams(search);
 }
 
-/** Reads a JSON body with a cap on its size. An empty body counts as `{}`. */
-export async function readJson(request: Request, maxBytes: number = LIMITS.bodyBytes): Promise<unknown> {
+/** Reads a JSON body with a cap on its size and on its values. An empty body counts as `{}`. */
+export async function readJson(
+  request: Request,
+  maxBytes: number = LIMITS.bodyBytes,
+  maxNodes?: number,
+): Promise<unknown> {
   const bytes = await readCapped(request, maxBytes);
   if (bytes.length === 0) return {};
   requireJsonType(request.headers);
-  return parseJson(decodeUtf8(bytes));
+  return parseJson(decodeUtf8(bytes), maxNodes);
 }
 
 function requireJsonType(headers: Headers): void {
@@ -110,9 +114,9 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /** Parses JSON strictly: 400 when it is none, 422 with pointers when parsing would lose or change something. */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, maxNodes?: number): unknown {
   try {
-    const errors = scanJson(text);
+    const errors = scanJson(text, maxNodes);
     if (errors.length > 0) throw new HttpProblem("validation-failed", { errors });
     return JSON.parse(text);
   } catch (error) {

@@ -1,6 +1,8 @@
 import { PROBLEMS, type Problem, type ProblemCode, type ProblemError } from "@/lib/contract";
 import type { JobStatus } from "@/lib/queue/states";
 
+const MAX_ERRORS = 20;
+
 interface ProblemOptions {
   detail?: string;
   errors?: ProblemError[];
@@ -52,4 +54,20 @@ export async function requireParent(id: string | undefined, find: (id: string) =
   if (id === undefined || (await find(id))) return;
   const errors = [{ pointer: "/parent_job_id", code: "job-unknown", detail: "there is no such job" }];
   throw new HttpProblem("validation-failed", { errors });
+}
+
+/** The same for the items of a bulk, asked of the database once. */
+export async function requireParents(
+  jobs: readonly { readonly parent_job_id?: string | undefined }[],
+  findKnown: (ids: string[]) => Promise<ReadonlySet<string>>,
+): Promise<void> {
+  const ids = [...new Set(jobs.flatMap((job) => job.parent_job_id ?? []))];
+  if (ids.length === 0) return;
+  const known = await findKnown(ids);
+  const errors = jobs.flatMap(({ parent_job_id: id }, index) =>
+    id === undefined || known.has(id)
+      ? []
+      : [{ pointer: `/jobs/${index}/parent_job_id`, code: "job-unknown", detail: "there is no such job" }],
+  );
+  if (errors.length > 0) throw new HttpProblem("validation-failed", { errors: errors.slice(0, MAX_ERRORS) });
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Principal } from "@/lib/auth/principal";
-import type { PlatformPermission, TenantPermission } from "@/lib/contract";
+import { LIMITS, type PlatformPermission, type TenantPermission } from "@/lib/contract";
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import type { Actor, TenantScope } from "@/lib/queue/types";
 import type { TenantMembership } from "@/lib/tenancy/resolve";
@@ -23,6 +23,8 @@ export interface RouteSpec<P, Q, B, R> {
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
   readonly body?: z.ZodType<B>;
+  /** JSON values that a body may hold; as many as usual unless it says otherwise. */
+  readonly bodyNodes?: number;
   readonly response: z.ZodType<R>;
   /** Status of the usual answer; 200 unless it says otherwise. */
   readonly status?: number;
@@ -137,7 +139,7 @@ async function readInput<P, Q, B, R>(
 ): Promise<Input<P, Q, B>> {
   const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, (await context.params) ?? {});
   const query = parseQuery((spec.query ?? NOTHING) as z.ZodType<Q>, info.search);
-  const sent = spec.body || request.body ? await readJson(request) : {};
+  const sent = spec.body || request.body ? await readJson(request, LIMITS.bodyBytes, spec.bodyNodes) : {};
   const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, sent);
   return { params, query, body };
 }

@@ -26,8 +26,8 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
  * surrogates, depth and size. Looks at the text only, in one pass without recursion. Returns at most ten problems
  * with JSON pointers, none when JSON.parse will give exactly what was sent; throws MalformedJson.
  */
-export function scanJson(text: string): ProblemError[] {
-  return new Scanner(text).scan();
+export function scanJson(text: string, maxNodes: number = SCAN_LIMITS.nodes): ProblemError[] {
+  return new Scanner(text, maxNodes).scan();
 }
 
 class Scanner {
@@ -37,7 +37,10 @@ class Scanner {
   private readonly frames: Frame[] = [];
   private readonly problems: ProblemError[] = [];
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly maxNodes: number,
+  ) {}
 
   scan(): ProblemError[] {
     this.skipBlank();
@@ -55,7 +58,7 @@ class Scanner {
   /** Reads a value; true when it opened an object or array whose first element comes next. */
   private value(): boolean {
     this.nodes += 1;
-    if (this.nodes > SCAN_LIMITS.nodes) return this.giveUp("too-many-nodes", `more than ${SCAN_LIMITS.nodes} values`);
+    if (this.nodes > this.maxNodes) return this.giveUp("too-many-nodes", `more than ${this.maxNodes} values`);
     const char = this.text[this.at];
     if (char === "{" || char === "[") return this.open(char);
     if (char === '"') this.checkText(this.string(), "");

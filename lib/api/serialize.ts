@@ -1,7 +1,22 @@
-import type { Attempt, Definition, Job, JobRow, JobSummary, LogEntry, LogPage, Step, Worker } from "@/lib/contract";
+import type {
+  Attempt,
+  Definition,
+  DependencyEdge,
+  Job,
+  JobDependencies,
+  JobRow,
+  JobSummary,
+  LogEntry,
+  LogPage,
+  Step,
+  Worker,
+} from "@/lib/contract";
 import type {
   AttemptView,
   DefinitionView,
+  DependenciesView,
+  DependencyView,
+  Enqueued,
   JobSummary as JobSummaryView,
   JobView,
   LogLine,
@@ -63,6 +78,38 @@ export function serializeJob(job: JobView): Job {
     payload: job.payload ?? null,
     metadata: job.metadata ?? {},
     result: job.result ?? null,
+  };
+}
+
+/** What became of a request for a job. */
+export function serializeEnqueued(job: Enqueued) {
+  return {
+    id: job.jobId,
+    tenant_id: job.tenantId,
+    definition_key: job.definitionKey,
+    status: job.status,
+    deduplicated: job.deduplicated,
+    queued_at: iso(job.queuedAt),
+    scheduled_for: iso(job.scheduledFor),
+  };
+}
+
+const serializeEdge = (edge: DependencyView): DependencyEdge => ({
+  job_id: edge.jobId,
+  definition_key: edge.definitionKey,
+  status: edge.status,
+  type: edge.type,
+  condition: edge.condition,
+  as: edge.as,
+  state: edge.state,
+  on_parent_failure: edge.onParentFailure,
+});
+
+export function serializeDependencies(view: DependenciesView): JobDependencies {
+  return {
+    parents: view.parents.map(serializeEdge),
+    children: view.children.map(serializeEdge),
+    has_more_children: view.hasMoreChildren,
   };
 }
 

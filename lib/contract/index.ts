@@ -1,5 +1,7 @@
+export * from "./bulk";
 export * from "./common";
 export * from "./definitions";
+export * from "./dependencies";
 export * from "./jobs";
 export * from "./limits";
 export * from "./permissions";

@@ -4,6 +4,8 @@ import {
   id,
   instant,
   instantIn,
+  JOB_STATUSES,
+  jobStatus,
   json,
   jsonObject,
   listOf,
@@ -11,13 +13,8 @@ import {
   queryInteger,
   queueName,
 } from "./common";
+import { dependency, jobRef, onParentFailure } from "./dependencies";
 import { LIMITS } from "./limits";
-
-export const LIVE_STATUSES = ["queued", "blocked", "paused", "running"] as const;
-export const TERMINAL_STATUSES = ["succeeded", "failed", "dead_letter", "canceled", "expired"] as const;
-export const JOB_STATUSES = [...LIVE_STATUSES, ...TERMINAL_STATUSES] as const;
-export const jobStatus = z.enum(JOB_STATUSES);
-export type JobStatus = z.infer<typeof jobStatus>;
 
 export const JOB_SOURCES = ["manual", "event", "schedule", "system"] as const;
 export const jobSource = z.enum(JOB_SOURCES);
@@ -97,30 +94,34 @@ const dedupe = z
     error: "belongs to the mode window, and only to it",
   });
 
+const newJob = {
+  definition_key: definitionKey,
+  payload: json.default({}),
+  queue: queueName.optional(),
+  priority: z.int().min(1).max(LIMITS.priorityMax).optional(),
+  scheduled_for: instantIn.optional(),
+  expires_at: instantIn.optional(),
+  tags: z.array(tag).max(LIMITS.tagsMax).optional(),
+  metadata: jsonObject.optional(),
+  correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
+  parent_job_id: id.optional(),
+  max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).optional(),
+  timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).optional(),
+  retry_delay_seconds: z.number().min(0).max(LIMITS.retryDelaySecondsMax).optional(),
+  retry_multiplier: z.number().min(1).max(LIMITS.retryMultiplierMax).optional(),
+  dedupe_key: z.string().min(1).max(LIMITS.dedupeKeyLength).optional(),
+  dedupe: dedupe.optional(),
+  depends_on: z.array(dependency).min(1).max(LIMITS.dependenciesMax).optional(),
+  on_parent_failure: onParentFailure.optional(),
+};
+const keyOfDedupe = { path: ["dedupe"], error: "needs a dedupe_key" };
+const hasDedupeKey = (value: { dedupe?: unknown; dedupe_key?: string | undefined }): boolean =>
+  value.dedupe === undefined || value.dedupe_key !== undefined;
+
 /** Body of POST /api/v1/jobs. */
-export const createJob = z
-  .strictObject({
-    definition_key: definitionKey,
-    payload: json.default({}),
-    queue: queueName.optional(),
-    priority: z.int().min(1).max(LIMITS.priorityMax).optional(),
-    scheduled_for: instantIn.optional(),
-    expires_at: instantIn.optional(),
-    tags: z.array(tag).max(LIMITS.tagsMax).optional(),
-    metadata: jsonObject.optional(),
-    correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
-    parent_job_id: id.optional(),
-    max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).optional(),
-    timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).optional(),
-    retry_delay_seconds: z.number().min(0).max(LIMITS.retryDelaySecondsMax).optional(),
-    retry_multiplier: z.number().min(1).max(LIMITS.retryMultiplierMax).optional(),
-    dedupe_key: z.string().min(1).max(LIMITS.dedupeKeyLength).optional(),
-    dedupe: dedupe.optional(),
-  })
-  .refine((value) => value.dedupe === undefined || value.dedupe_key !== undefined, {
-    path: ["dedupe"],
-    error: "needs a dedupe_key",
-  });
+export const createJob = z.strictObject(newJob).refine(hasDedupeKey, keyOfDedupe);
+/** One item of POST /api/v1/jobs/bulk; the others name it by its `ref`. */
+export const bulkJob = z.strictObject({ ...newJob, ref: jobRef.optional() }).refine(hasDedupeKey, keyOfDedupe);
 export type CreateJob = z.input<typeof createJob>;
 
 /** Body of POST /api/v1/jobs/{id}/retry: with a payload the answer is a new job. */

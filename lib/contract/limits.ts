@@ -7,6 +7,12 @@ export const LIMITS = {
   metadataBytes: 16 * 1024,
   jsonDepth: 32,
   jsonNodes: 10_000,
+  bulkJobsMax: 1000,
+  /** Values in the body of a bulk. */
+  bulkNodes: 200_000,
+  dependenciesMax: 1000,
+  /** Parents or children of one job in one answer. */
+  dependencyPageMax: 1000,
   argSchemaBytes: 64 * 1024,
   pageSizeDefault: 50,
   pageSizeMax: 200,

@@ -39,6 +39,7 @@ export { decideEnd, type ExecutionEnd } from "./policy/attempt-end";
 export { FairShare, type KnownLane, type LanePick } from "./policy/fairness";
 export { attemptTimeout } from "./policy/retry-policy";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
+export { knownJobs, listDependencies } from "./queries/dependencies";
 export { getJob } from "./queries/get-job";
 export { listJobs } from "./queries/list-jobs";
 export { listSteps } from "./queries/list-steps";

@@ -1,4 +1,5 @@
 /** What jobs wait for. Client-safe: types only; reached through types.ts. */
+import type { JobStatus } from "./states";
 
 export type DependencyType = "completion" | "success" | "data" | "conditional";
 export type ConditionOp = "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
@@ -21,4 +22,22 @@ export interface Dependency {
   readonly condition?: Condition;
   /** The parent's name in placeholders; default its ref. */
   readonly as?: string;
+}
+
+/** One edge as a job sees it: id and status are those of the job at its other end. */
+export interface DependencyView {
+  readonly jobId: string;
+  readonly definitionKey: string;
+  readonly status: JobStatus;
+  readonly type: DependencyType;
+  readonly condition: Condition | null;
+  readonly as: string | null;
+  readonly state: "pending" | "met" | "failed";
+  readonly onParentFailure: OnParentFailure;
+}
+
+export interface DependenciesView {
+  readonly parents: readonly DependencyView[];
+  readonly children: readonly DependencyView[];
+  readonly hasMoreChildren: boolean;
 }

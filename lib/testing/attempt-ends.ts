@@ -23,3 +23,13 @@ export const retried = (claimed: Held, retryInSeconds: number): AttemptEnd => ({
   errorType: "unknown",
   errorText: "no",
 });
+
+/** A failure that ends the run. */
+export const dead = (claimed: ClaimedJob): AttemptEnd => ({
+  ...leaseOf(claimed),
+  status: "failed",
+  outcome: "dead_letter",
+  spent: true,
+  errorType: "unknown",
+  errorText: "no",
+});

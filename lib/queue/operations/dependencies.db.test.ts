@@ -1,43 +1,12 @@
 import { afterAll, describe, expect, test } from "vitest";
-import {
-  cancelJob,
-  type Dependency,
-  enqueueJob,
-  enqueueJobs,
-  getJob,
-  type NewJob,
-  settleAttempts,
-  type TenantScope,
-} from "@/lib/queue";
-import { leaseOf, retried, succeeded } from "@/lib/testing/attempt-ends";
+import { cancelJob, enqueueJob, enqueueJobs, settleAttempts, sweepDependents } from "@/lib/queue";
+import { dead, retried, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { makeLinkedJobs } from "@/lib/testing/linked-jobs";
 
 const database = await testDatabase();
-const make = makeFactory(database);
+const { make, scope, definitionKey, child, see, statusOf, succeed } = await makeLinkedJobs(database);
 afterAll(() => make.close());
-
-const scope = await make.tenant();
-const { key: definitionKey } = await make.definition();
-
-const dead = (claimed: Parameters<typeof leaseOf>[0]) => ({
-  ...leaseOf(claimed),
-  status: "failed" as const,
-  outcome: "dead_letter" as const,
-  spent: true,
-  errorType: "unknown",
-  errorText: "no",
-});
-
-async function child(parents: readonly Dependency[], job: Partial<NewJob> = {}, of: TenantScope = scope) {
-  return (await enqueueJob(make.web, of, { definitionKey, ...job, dependsOn: parents })).jobId;
-}
-const see = async (jobId: string) => {
-  const job = await getJob(make.web, scope, jobId);
-  if (!job) throw new Error("no such job");
-  return job;
-};
-const statusOf = async (jobId: string) => (await see(jobId)).status;
 
 describe("A-04 a job waits for another", () => {
   test("until it succeeded", async () => {
@@ -109,4 +78,88 @@ describe("A-04 a job waits for another", () => {
       });
     }
   });
+});
+
+describe("A-04 shapes", () => {
+  test("a diamond runs its end once, after both sides", async () => {
+    const [top, left, right, end] = await enqueueJobs(make.web, scope, [
+      { definitionKey, ref: "top" },
+      { definitionKey, ref: "left", dependsOn: [{ ref: "top" }] },
+      { definitionKey, ref: "right", dependsOn: [{ ref: "top" }] },
+      { definitionKey, ref: "end", dependsOn: [{ ref: "left" }, { ref: "right" }] },
+    ]);
+    const ids = [top, left, right, end].map((one) => String(one?.jobId));
+    await succeed(String(ids[0]));
+    const sides = await make.claim("w");
+    expect(sides.map(({ jobId }) => jobId).sort()).toEqual([ids[1], ids[2]].sort());
+    const [one, other] = sides.map((claimed) => succeeded(claimed));
+    if (!one || !other) throw new Error("not claimed");
+    await settleAttempts(make.worker, [one]);
+    expect(await see(String(ids[3]))).toMatchObject({ status: "blocked", waitReason: { code: "blocked" } });
+    expect((await see(String(ids[3]))).waitReason?.detail).toBe(`Waits for ${definitionKey} (${other.jobId}).`);
+    await settleAttempts(make.worker, [other]);
+    await succeed(String(ids[3]));
+    expect(await statusOf(String(ids[3]))).toBe("succeeded");
+  });
+
+  test("500 children of one, and one child of 500", async () => {
+    const sides = Array.from({ length: 500 }, (_job, index) => `side-${index}`);
+    const jobs = await enqueueJobs(make.web, scope, [
+      { definitionKey, ref: "start" },
+      ...sides.map((ref) => ({ definitionKey, ref, dependsOn: [{ ref: "start" }] })),
+      { definitionKey, dependsOn: sides.map((ref) => ({ ref })) },
+    ]);
+    await succeed(String(jobs[0]?.jobId));
+    const claimed = await make.claim("w", 500);
+    expect(claimed).toHaveLength(500);
+    await Promise.all([
+      settleAttempts(
+        make.worker,
+        claimed.slice(0, 250).map((one) => succeeded(one)),
+      ),
+      settleAttempts(
+        make.worker,
+        claimed.slice(250).map((one) => succeeded(one)),
+      ),
+    ]);
+    await succeed(String(jobs.at(-1)?.jobId));
+  });
+
+  test("the end of the first in a chain of 1,000 cancels all of it, and each says why", async () => {
+    const chain = Array.from({ length: 1000 }, (_job, index) => ({
+      definitionKey,
+      ref: `n${index}`,
+      ...(index === 0 ? {} : { dependsOn: [{ ref: `n${index - 1}` }] }),
+    }));
+    const jobs = await enqueueJobs(make.web, scope, chain);
+    await cancelJob(make.web, scope, String(jobs[0]?.jobId));
+    const states = await database.query<{ outcome: string; error_type: string | null; n: number }>(
+      `select outcome, error_type, count(*)::int as n from app.job_attempts where job_id = any ($1::uuid[]) group by 1, 2 order by 3`,
+      [jobs.map(({ jobId }) => jobId)],
+    );
+    expect(states).toEqual([
+      { outcome: "canceled", error_type: null, n: 1 },
+      { outcome: "canceled", error_type: "parent_failed", n: 999 },
+    ]);
+  });
+});
+
+test("jobs that stay blocked by a fault are found and released, the others left alone", async () => {
+  const parent = await make.runningJob(scope);
+  const waits = await child([{ jobId: parent.jobId }]);
+  const over = await make.runningJob(scope);
+  const [missed, decided] = [await child([{ jobId: over.jobId }]), await child([{ jobId: over.jobId }])];
+  await settleAttempts(make.worker, [succeeded(over)]);
+  const lose = "update app.live_jobs set state = 'blocked', ready = false where job_id = any ($1::uuid[])";
+  await database.query(lose, [[missed, decided]]);
+  await database.query("update app.job_dependencies set state = 'pending' where child_id = $1", [missed]);
+  let healed = 0;
+  for (let after: string | undefined, turn = 0; turn < 100; turn += 1) {
+    const swept = await sweepDependents(make.scheduler, { after, limit: 2 });
+    healed += swept.healed;
+    after = swept.last;
+    if (after === undefined) break;
+  }
+  expect(healed).toBe(2);
+  expect(await Promise.all([waits, missed, decided].map(statusOf))).toEqual(["blocked", "queued", "queued"]);
 });

@@ -35,7 +35,7 @@ const cache = new WeakMap<Runner, Map<string, Promise<KnownDefinition>>>();
  * invalid-value, tenant-suspended: nothing is stored then
  */
 export async function enqueueJob(db: Database | TenantTransaction, scope: TenantScope, job: NewJob): Promise<Enqueued> {
-  const [enqueued] = await enqueueJobs(db, scope, [job]);
+  const [enqueued] = await enqueue(db, scope, { jobs: [job], at: () => "" });
   if (!enqueued) throw new Error("enqueue answered nothing");
   return enqueued;
 }
@@ -44,15 +44,27 @@ export async function enqueueJob(db: Database | TenantTransaction, scope: Tenant
  * Accepts many jobs of one tenant, all or nothing, in the order given; see `enqueueJob`. They may wait for each other by
  * `ref` and for jobs that exist: such a job is blocked until then, unless what it waits for is over already.
  */
-export async function enqueueJobs(
+export function enqueueJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
   jobs: readonly NewJob[],
 ): Promise<Enqueued[]> {
+  return enqueue(db, scope, { jobs, at: (index) => `/jobs/${index}` });
+}
+
+interface Batch {
+  readonly jobs: readonly NewJob[];
+  /** Where a job stands in the request, as a JSON pointer. */
+  readonly at: (index: number) => string;
+  readonly links?: readonly Linked[];
+}
+
+async function enqueue(db: Database | TenantTransaction, scope: TenantScope, batch: Batch): Promise<Enqueued[]> {
+  const { jobs } = batch;
   if (jobs.length === 0) return [];
-  if (!areLinked(jobs)) return told(db, scope, { jobs, rows: await insertJobs(db, scope, { jobs, links: [] }) });
-  if (!("inTransaction" in db)) return withTenant(db, scope.tenantId, (tx) => enqueueJobs(tx, scope, jobs));
-  const inserted = await insertJobs(db, scope, { jobs, links: await planLinks(db, jobs) });
+  if (!areLinked(jobs)) return told(db, scope, { jobs, rows: await insertJobs(db, scope, batch) });
+  if (!("inTransaction" in db)) return withTenant(db, scope.tenantId, (tx) => enqueue(tx, scope, batch));
+  const inserted = await insertJobs(db, scope, { ...batch, links: await planLinks(db, batch) });
   const states = await readLinkedStates(
     db,
     inserted.map((row) => row.job_id),
@@ -93,12 +105,10 @@ function told(
 async function insertJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
-  { jobs, links }: { readonly jobs: readonly NewJob[]; readonly links: readonly Linked[] },
+  { jobs, at, links = [] }: Batch,
 ): Promise<EnqueuedRow[]> {
   const insert = async () => {
-    const items = jobs.map((job, index) =>
-      toItem(db, scope, { job, link: links[index], at: jobs.length > 1 ? `/jobs/${index}` : "" }),
-    );
+    const items = jobs.map((job, index) => toItem(db, scope, { job, link: links[index], at: at(index) }));
     return db.run<EnqueuedRow>(enqueueJobsSql, [scope.tenantId, JSON.stringify(await Promise.all(items))]);
   };
   try {

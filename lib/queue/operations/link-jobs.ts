@@ -9,13 +9,16 @@ import type { NewJob } from "../types";
  * like one that no job has.
  * @throws QueueError invalid-value with pointers
  */
-export async function planLinks(tx: TenantTransaction, jobs: readonly NewJob[]): Promise<Linked[]> {
+export async function planLinks(
+  tx: TenantTransaction,
+  { jobs, at }: { readonly jobs: readonly NewJob[]; readonly at: (index: number) => string },
+): Promise<Linked[]> {
   const [plan] = await tx.run<{ ids: string[]; known: string[] }>(planLinksSql, [
     tx.tenantId,
     jobs.length,
     outerParents(jobs),
   ]);
-  return linkJobs(jobs, plan ?? { ids: [], known: [] });
+  return linkJobs(jobs, { at, ids: plan?.ids ?? [], known: plan?.known ?? [] });
 }
 
 export const areLinked = (jobs: readonly NewJob[]): boolean => jobs.some(isLinked);

@@ -56,10 +56,10 @@ interface Plan {
  */
 export function linkJobs(
   jobs: readonly NewJob[],
-  given: { readonly ids: readonly string[]; readonly known: readonly string[] },
+  given: { readonly at: Plan["at"]; readonly ids: readonly string[]; readonly known: readonly string[] },
 ): Linked[] {
   const problems: Problem[] = [];
-  const at = (index: number) => (jobs.length > 1 ? `/jobs/${index}` : "");
+  const { at } = given;
   const byRef = indexRefs(jobs, at, problems);
   const order = orderJobs(jobs, { at, byRef, problems });
   const ids = new Array<string>(jobs.length);

@@ -10,6 +10,8 @@ export interface WaitFacts {
   readonly hasWorker: boolean;
   /** The pause that holds it. */
   readonly pause: { readonly scope: PauseScope; readonly reason: string; readonly until: Date | null } | null;
+  /** The first of the jobs that it is blocked by, and how many there are; left out where nobody looked. */
+  readonly blockedBy?: { readonly first: readonly Blocker[]; readonly count: number };
   /** What one look more at this job found; left out in lists. */
   readonly place?: PlaceInLane;
 }
@@ -28,10 +30,15 @@ export interface PlaceInLane {
   } | null;
 }
 
+export interface Blocker {
+  readonly jobId: string;
+  readonly definitionKey: string;
+}
+
 /** Says why a job is not running; null for one that runs or has ended. */
 export function describeWait(facts: WaitFacts): WaitReason | null {
   if (facts.status === "paused") return { code: "paused", detail: "The job is paused." };
-  if (facts.status === "blocked") return { code: "blocked", detail: "The job waits for other jobs." };
+  if (facts.status === "blocked") return { code: "blocked", detail: blockers(facts.blockedBy) };
   if (facts.status !== "queued") return null;
   if (facts.isFuture && facts.attemptsSpent > 0) {
     return {
@@ -45,6 +52,13 @@ export function describeWait(facts: WaitFacts): WaitReason | null {
   if (!facts.hasWorker) return { code: "no_worker", detail: "No live worker serves this definition and queue." };
   if (facts.place?.limit) return describeLimit(facts.place.limit);
   return { code: "position", detail: facts.place ? describePlace(facts.place) : "Waits for a free worker." };
+}
+
+function blockers(by: WaitFacts["blockedBy"]): string {
+  if (by === undefined || by.count === 0) return "The job waits for other jobs.";
+  const names = by.first.map(({ definitionKey, jobId }) => `${definitionKey} (${jobId})`);
+  const more = by.count - names.length;
+  return `Waits for ${more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ")}.`;
 }
 
 const PAUSED: Readonly<Record<PauseScope, string>> = {

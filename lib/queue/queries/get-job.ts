@@ -1,5 +1,6 @@
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import type { PlaceInLane } from "../policy/wait-reason";
+import { pendingParentsSql } from "../sql/dependencies";
 import { getJobSql, jobsByIdSql, placeInLaneSql } from "../sql/read-jobs";
 import type { JobView, TenantScope } from "../types";
 import { type JobRow, toJobView } from "./view";
@@ -26,8 +27,18 @@ export function getJob(
     const [place] = counts
       ? await tx.run<{ place: PlaceInLane }>(placeInLaneSql, [scope.tenantId, row.lane_no, row.sort_key])
       : [];
-    return toJobView(row, place?.place);
+    return toJobView(row, { place: place?.place, blockedBy: await blockedBy(tx, scope, row) });
   });
+}
+
+async function blockedBy(tx: TenantTransaction, { tenantId }: Pick<TenantScope, "tenantId">, row: JobRow) {
+  if (row.status !== "blocked") return undefined;
+  const rows = await tx.run<{ job_id: string; definition_key: string; n: number }>(pendingParentsSql, [
+    tenantId,
+    row.id,
+  ]);
+  const first = rows.map(({ job_id, definition_key }) => ({ jobId: job_id, definitionKey: definition_key }));
+  return { first, count: rows[0]?.n ?? 0 };
 }
 
 /** The given jobs as lists show them, newest first; those that are not this tenant's are left out. */

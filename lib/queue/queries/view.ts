@@ -1,4 +1,4 @@
-import { describeWait, type PlaceInLane } from "../policy/wait-reason";
+import { describeWait, type WaitFacts } from "../policy/wait-reason";
 import type { JobStatus } from "../states";
 import type { JobSource, JobView, PauseScope } from "../types";
 
@@ -45,8 +45,11 @@ export interface JobRow {
   sort_key: number | null;
 }
 
-/** Turns a row of the job queries into what the queue gives out. `place`: where it stands in its lane, if known. */
-export function toJobView(row: JobRow, place?: PlaceInLane): JobView {
+/** Turns a row of the job queries into what the queue gives out, with what else is known of why it waits. */
+export function toJobView(
+  row: JobRow,
+  { place, blockedBy }: { [K in "place" | "blockedBy"]?: WaitFacts[K] | undefined } = {},
+): JobView {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -88,6 +91,7 @@ export function toJobView(row: JobRow, place?: PlaceInLane): JobView {
       hasWorker: row.has_worker,
       pause: row.pause && { ...row.pause, until: row.pause.until === null ? null : new Date(row.pause.until) },
       ...(place === undefined ? {} : { place }),
+      ...(blockedBy === undefined ? {} : { blockedBy }),
     }),
   };
 }

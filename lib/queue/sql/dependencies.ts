@@ -30,3 +30,37 @@ export const linkedStatesSql = statement(
 export const waitAgainSql = statement("wait_again", "select app.wait_again($1, array[$2]::uuid[])");
 
 export const sweepDependentsSql = statement("sweep_dependents", "select * from app.sweep_dependents($1, $2)");
+
+const edges = (end: "parent" | "child", other: "parent" | "child"): string =>
+  `select d.${other}_id as job_id, f.key as definition_key, coalesce(l.state, a.outcome) as status, d.type, d.condition,
+     d.alias, d.state, d.on_failure
+   from (select * from app.job_dependencies where ${tenantIs("tenant_id")} and ${end}_id = $2
+         order by ${other}_id, edge_no limit $3) d
+   join app.jobs j on j.id = d.${other}_id and ${tenantIs("j.tenant_id")}
+   join app.job_definitions f on f.id = j.definition_id
+   left join app.live_jobs l on l.job_id = j.id and ${tenantIs("l.tenant_id")}
+   left join lateral (select outcome from app.job_attempts where job_id = j.id and ${tenantIs("tenant_id")}
+     and outcome is not null and not superseded order by attempt_no desc limit 1) a on true
+   order by d.${other}_id, d.edge_no`;
+
+export const listParentsSql = statement("list_parents", edges("child", "parent"), { repeatable: true });
+export const listChildrenSql = statement("list_children", edges("parent", "child"), { repeatable: true });
+
+/** The first few jobs that a blocked one waits for, and how many there are. */
+export const pendingParentsSql = statement(
+  "pending_parents",
+  `select f.key as definition_key, d.parent_id as job_id, count(*) over ()::int as n
+   from (select distinct parent_id from app.job_dependencies
+         where ${tenantIs("tenant_id")} and child_id = $2 and state = 'pending') d
+   join app.jobs j on j.id = d.parent_id and ${tenantIs("j.tenant_id")}
+   join app.job_definitions f on f.id = j.definition_id
+   order by d.parent_id limit 3`,
+  { repeatable: true },
+);
+
+/** Which of the given jobs this tenant has. */
+export const knownJobsSql = statement(
+  "known_jobs",
+  `select id from app.jobs where ${tenantIs("tenant_id")} and id = any ($2::uuid[])`,
+  { repeatable: true },
+);

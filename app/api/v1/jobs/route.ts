@@ -53,7 +53,7 @@ export const POST = tenantRoute({
     if (!view) throw notFound();
     const answer = enqueued.deduplicated
       ? { ...serializeJob(view), deduplicated: true }
-      : { ...serializeJob(view), ...AS_ACCEPTED };
+      : { ...serializeJob(view), ...(enqueued.status === "queued" ? AS_ACCEPTED : {}) };
     const headers = { location: `/api/v1/jobs/${enqueued.jobId}` };
     return new Reply(answer, { status: enqueued.deduplicated ? 200 : 201, headers });
   },

@@ -15,12 +15,14 @@ import * as workers from "../admin/workers/route";
 import * as assets from "../assets/route";
 import * as attempts from "../jobs/[jobId]/attempts/route";
 import * as cancel from "../jobs/[jobId]/cancel/route";
+import * as dependencies from "../jobs/[jobId]/dependencies/route";
 import * as logs from "../jobs/[jobId]/logs/route";
 import * as pause from "../jobs/[jobId]/pause/route";
 import * as resume from "../jobs/[jobId]/resume/route";
 import * as retry from "../jobs/[jobId]/retry/route";
 import * as job from "../jobs/[jobId]/route";
 import * as steps from "../jobs/[jobId]/steps/route";
+import * as bulk from "../jobs/bulk/route";
 import * as definitions from "../jobs/definitions/route";
 import * as queues from "../jobs/queues/route";
 import * as jobs from "../jobs/route";
@@ -36,6 +38,7 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/me": me,
   "/api/v1/me/password": mePassword,
   "/api/v1/jobs": jobs,
+  "/api/v1/jobs/bulk": bulk,
   "/api/v1/jobs/summary": summary,
   "/api/v1/jobs/stream": stream,
   "/api/v1/jobs/definitions": definitions,
@@ -45,6 +48,7 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/[jobId]/pause": pause,
   "/api/v1/jobs/[jobId]/resume": resume,
   "/api/v1/jobs/[jobId]/retry": retry,
+  "/api/v1/jobs/[jobId]/dependencies": dependencies,
   "/api/v1/jobs/[jobId]/attempts": attempts,
   "/api/v1/jobs/[jobId]/logs": logs,
   "/api/v1/jobs/[jobId]/steps": steps,

@@ -1,0 +1,19 @@
+import { notFound } from "@/lib/api/problem";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeDependencies } from "@/lib/api/serialize";
+import { jobDependencies, jobParams, LIMITS } from "@/lib/contract";
+import { listDependencies } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "jobs:read",
+  summary: "List whom a job waits for and who waits for it",
+  params: jobParams,
+  response: jobDependencies,
+  handler: async ({ db, scope, params }) => {
+    const found = await listDependencies(db, scope, { jobId: params.jobId, limit: LIMITS.dependencyPageMax });
+    if (!found) throw notFound();
+    return serializeDependencies(found);
+  },
+});

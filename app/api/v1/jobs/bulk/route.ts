@@ -1,0 +1,26 @@
+import { newJob } from "@/lib/api/filters";
+import { requireParents } from "@/lib/api/problem";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeEnqueued } from "@/lib/api/serialize";
+import { wakeWorkers } from "@/lib/api/wake";
+import { acceptedJobs, createJobs, LIMITS } from "@/lib/contract";
+import { enqueueJobs, knownJobs } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "jobs:create",
+  summary: "Enqueue up to 1,000 jobs, all or none",
+  body: createJobs,
+  bodyNodes: LIMITS.bulkNodes,
+  response: acceptedJobs,
+  status: 201,
+  afterCommit: wakeWorkers,
+  handler: async ({ db, scope, body }) => {
+    await requireParents(body.jobs, (ids) => knownJobs(db, scope, ids));
+    const enqueued = await enqueueJobs(db, scope, body.jobs.map(newJob));
+    const data = enqueued.map((job, index) => ({ ...serializeEnqueued(job), ref: body.jobs[index]?.ref ?? null }));
+    return new Reply({ data }, { status: enqueued.every((job) => job.deduplicated) ? 200 : 201 });
+  },
+});
