@@ -95,8 +95,8 @@ create function app.render_payload(p_child uuid) returns text
     select jsonb_object_agg(d.edge_no::text, jsonb_strip_nulls(jsonb_build_object('status', o.outcome))
         || case when o.result is null then '{}'::jsonb else jsonb_build_object('result', o.result) end)
       into v_context
-      from app.job_dependencies d join app.outcomes_of(array(
-        select parent_id from app.job_dependencies where child_id = p_child)) o on o.job_id = d.parent_id
+      from app.job_dependencies d
+      cross join lateral (select x.outcome, x.result from app.outcomes_of(array[d.parent_id]) x) o
       where d.child_id = p_child;
     select j.payload into v_payload from app.jobs j where j.id = p_child;
     for v_binding in select b.value from jsonb_array_elements(v_bindings) b (value) loop
@@ -124,16 +124,18 @@ create function app.render_payload(p_child uuid) returns text
     return null;
   end $$;
 
--- Ends blocked jobs without a lease, as `p_ends` [{id, outcome, error_type, error_text}] says.
+-- Ends blocked jobs, which the caller has locked, without a lease, as `p_ends` [{id, outcome, error_type, error_text}] says.
 create function app.end_blocked(p_ends jsonb) returns table (job_id uuid, lane_no integer, has_dependents boolean)
   language plpgsql set search_path = pg_catalog, app
   as $$
   #variable_conflict use_column
   begin
     return query with asked as materialized (
-      select x.* from jsonb_to_recordset(p_ends) as x (id uuid, outcome text, error_type text, error_text text)
+      select l.tid, x.outcome, x.error_type, x.error_text
+      from jsonb_to_recordset(p_ends) as x (id uuid, outcome text, error_type text, error_text text)
+      cross join lateral (select y.ctid as tid from app.live_jobs y where y.job_id = x.id and y.state = 'blocked' offset 0) l
     ), ended as (
-      delete from app.live_jobs l using asked x where l.job_id = x.id and l.state = 'blocked'
+      delete from app.live_jobs l using asked x where l.ctid = x.tid
       returning l.*, x.outcome, x.error_type, x.error_text
     ), attempt as (
       insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at,
@@ -154,6 +156,13 @@ create function app.end_blocked(p_ends jsonb) returns table (job_id uuid, lane_n
     select e.job_id, e.lane_no, e.has_dependents from ended e;
   end $$;
 
+create function app.is_blocked(p_job uuid) returns boolean
+  language plpgsql stable set search_path = pg_catalog, app
+  as $$
+  begin
+    return exists (select 1 from app.live_jobs l where l.job_id = p_job and l.state = 'blocked');
+  end $$;
+
 -- The blocked jobs that the end of these parents reaches, and `p_children`: those that it ends (with the outcome, and the
 -- edge that did it), through which it reaches further ones, and those that it only tells something (outcome NULL).
 create function app.reached_from(p_parents uuid[], p_children uuid[])
@@ -165,18 +174,20 @@ create function app.reached_from(p_parents uuid[], p_children uuid[])
     return query with recursive edge (child_id, type, parent_id, holds, on_failure) as (
       select d.child_id, d.type, d.parent_id, app.edge_holds(d.type, d.condition, o.outcome, o.result), d.on_failure
       from app.outcomes_of(p_parents) o
-      join app.job_dependencies d on d.parent_id = o.job_id and d.tenant_id = o.tenant_id and d.state = 'pending'
-      join app.live_jobs l on l.job_id = d.child_id and l.state = 'blocked'
+      cross join lateral (select * from app.job_dependencies x
+        where x.parent_id = o.job_id and x.tenant_id = o.tenant_id and x.state = 'pending' offset 0) d
+      where app.is_blocked(d.child_id)
       union
       select d.child_id, d.type, d.parent_id, d.state <> 'failed', d.on_failure
-      from unnest(p_children) c (id) join app.job_dependencies d on d.child_id = c.id
-      join app.live_jobs l on l.job_id = d.child_id and l.state = 'blocked'
+      from unnest(p_children) c (id)
+      cross join lateral (select * from app.job_dependencies x where x.child_id = c.id offset 0) d
+      where app.is_blocked(d.child_id)
       union
       select d.child_id, d.type, d.parent_id,
         app.edge_holds(d.type, d.condition, case e.on_failure when 'fail' then 'failed' else 'canceled' end, null), d.on_failure
-      from edge e join app.job_dependencies d on d.parent_id = e.child_id and d.state = 'pending'
-      join app.live_jobs l on l.job_id = d.child_id and l.state = 'blocked'
-      where not e.holds and e.on_failure <> 'run'
+      from edge e
+      cross join lateral (select * from app.job_dependencies x where x.parent_id = e.child_id and x.state = 'pending' offset 0) d
+      where not e.holds and e.on_failure <> 'run' and app.is_blocked(d.child_id)
     )
     select distinct on (e.child_id) e.child_id,
       case when e.holds or e.on_failure = 'run' then null when e.on_failure = 'fail' then 'failed' else 'canceled' end,
@@ -211,35 +222,38 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
       -- Who was enqueued for one of them before its lock was ours is found by looking again.
       v_children := '{}';
       loop
-        v_reached := array(select r.child_id from app.reached_from(p_parents, p_children) r);
+        select coalesce(array_agg(r.child_id), '{}'), coalesce(array_agg(r.child_id) filter (where r.outcome is not null), '{}'),
+            coalesce(jsonb_agg(jsonb_build_object('id', r.child_id, 'outcome', r.outcome,
+              'error_type', case r.type when 'conditional' then 'condition_not_met' else 'parent_failed' end,
+              'error_text', case r.type when 'conditional' then format('The condition on job %s was not met.', r.parent_id)
+                else format('Job %s, for which it waited, did not succeed.', r.parent_id) end)) filter (where r.outcome is not null), '[]')
+          into v_reached, v_ended, v_ends
+          from app.reached_from(p_parents, p_children) r;
         exit when v_reached <@ v_children;
         v_children := app.lock_blocked(v_reached || v_children);
       end loop;
       exit when cardinality(v_children) = 0;
 
-      select coalesce(jsonb_agg(jsonb_build_object('id', r.child_id, 'outcome', r.outcome,
-          'error_type', case r.type when 'conditional' then 'condition_not_met' else 'parent_failed' end,
-          'error_text', case r.type when 'conditional' then format('The condition on job %s was not met.', r.parent_id)
-            else format('Job %s, for which it waited, did not succeed.', r.parent_id) end)), '[]'),
-          coalesce(array_agg(r.child_id), '{}')
-        into v_ends, v_ended
-        from app.reached_from(p_parents, p_children) r where r.outcome is not null;
       select coalesce(array_agg(distinct e.lane_no), '{}') into v_more from app.end_blocked(v_ends) e;
       v_lanes := v_lanes || v_more;
 
-      update app.job_dependencies d
-        set state = case when app.edge_holds(d.type, d.condition, o.outcome, o.result) then 'met' else 'failed' end
+      with decided as materialized (
+        select d.ctid as tid, case when app.edge_holds(d.type, d.condition, o.outcome, o.result) then 'met' else 'failed' end as state
         from app.outcomes_of(p_parents || v_ended) o
-        where d.parent_id = o.job_id and d.tenant_id = o.tenant_id and d.state = 'pending' and d.child_id = any (v_children);
+        cross join lateral (select x.ctid, x.* from app.job_dependencies x where x.parent_id = o.job_id
+          and x.tenant_id = o.tenant_id and x.state = 'pending' and x.child_id = any (v_children) offset 0) d
+      )
+      update app.job_dependencies d set state = x.state from decided x where d.ctid = x.tid;
 
       v_done := array(
-        select l.job_id from unnest(v_children) c (id) join app.live_jobs l on l.job_id = c.id and l.state = 'blocked'
-        where not exists (select 1 from app.job_dependencies d where d.child_id = c.id
-          and (d.state = 'pending' or (d.state = 'failed' and d.on_failure <> 'run')))
+        select c.id from unnest(v_children) c (id) where app.is_blocked(c.id)
+          and not exists (select 1 from app.job_dependencies d where d.child_id = c.id
+            and (d.state = 'pending' or (d.state = 'failed' and d.on_failure <> 'run')) offset 0)
         order by 1);
       v_failed := '[]';
       for v_child in
-        select d.child_id from unnest(v_done) c (id) join app.job_dependencies d on d.child_id = c.id and d.bindings is not null
+        select c.id from unnest(v_done) c (id) where exists (
+          select 1 from app.job_dependencies d where d.child_id = c.id and d.bindings is not null offset 0)
         order by 1
       loop
         v_problem := app.render_payload(v_child);
@@ -249,11 +263,14 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
         end if;
       end loop;
 
-      with released as (
+      with free as materialized (
+        select l.tid from unnest(v_done) c (id)
+        cross join lateral (select x.ctid as tid from app.live_jobs x where x.job_id = c.id offset 0) l
+      ), released as (
         update app.live_jobs l set state = 'queued', ready = l.scheduled_for <= app.now(),
           scheduled_for = greatest(l.scheduled_for, app.now()),
           sort_key = app.sort_key_of(greatest(l.scheduled_for, app.now()), l.priority)
-        from unnest(v_done) c (id) where l.job_id = c.id
+        from free where l.ctid = free.tid
         returning l.lane_no
       )
       select coalesce(array_agg(distinct lane_no), '{}') into v_more from released;
@@ -351,13 +368,12 @@ create function app.sweep_dependents(p_after uuid, p_limit integer)
     v_free := array(select c.id from unnest(v_children) c (id) where not exists (
       select 1 from app.job_dependencies d where d.child_id = c.id and d.state = 'pending'));
     v_over := array(select o.job_id from app.outcomes_of(array(
-      select d.parent_id from unnest(v_children) c (id)
-      join app.job_dependencies d on d.child_id = c.id and d.state = 'pending')) o);
+      select d.parent_id from unnest(v_children) c (id) cross join lateral (
+        select x.parent_id from app.job_dependencies x where x.child_id = c.id and x.state = 'pending' offset 0) d)) o);
     lanes := '{}'; healed := 0;
     if cardinality(v_free) + cardinality(v_over) > 0 then
       lanes := app.release_dependents(v_over, v_free);
-      healed := (select count(*) from unnest(v_children) c (id) where not exists (
-        select 1 from app.live_jobs l where l.job_id = c.id and l.state = 'blocked'));
+      healed := (select count(*) from unnest(v_children) c (id) where not app.is_blocked(c.id));
     end if;
     last := case when cardinality(v_children) = p_limit then v_children[p_limit] end;
     return next;
@@ -365,12 +381,12 @@ create function app.sweep_dependents(p_after uuid, p_limit integer)
 
 revoke all on function app.condition_holds(jsonb, text, jsonb), app.order_holds(text, integer),
   app.edge_holds(text, jsonb, text, jsonb), app.outcomes_of(uuid[]), app.render_payload(uuid), app.end_blocked(jsonb),
-  app.reached_from(uuid[], uuid[]), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[]),
+  app.reached_from(uuid[], uuid[]), app.is_blocked(uuid), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[]),
   app.hold_parents(uuid, uuid[]), app.link_dependencies(uuid, jsonb), app.wait_again(uuid, uuid[]),
   app.sweep_dependents(uuid, integer) from public;
 grant execute on function app.condition_holds(jsonb, text, jsonb), app.order_holds(text, integer),
   app.edge_holds(text, jsonb, text, jsonb), app.outcomes_of(uuid[]), app.render_payload(uuid), app.end_blocked(jsonb),
-  app.reached_from(uuid[], uuid[]), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[])
+  app.reached_from(uuid[], uuid[]), app.is_blocked(uuid), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[])
   to leasehold_web, leasehold_worker, leasehold_scheduler;
 grant execute on function app.hold_parents(uuid, uuid[]), app.link_dependencies(uuid, jsonb),
   app.wait_again(uuid, uuid[]) to leasehold_web;
