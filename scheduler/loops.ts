@@ -5,13 +5,17 @@ import {
   ensurePartitions,
   expireJobs,
   foldStatDeltas,
+  hasOpenActions,
   notifyChanges,
   notifyWork,
   promoteDueJobs,
   pruneWorkers,
   rescueExpiredLeases,
   sweepDependents,
+  takeBulkAction,
+  workOffChunk,
 } from "@/lib/queue";
+import { mayStillAct } from "@/lib/tenancy/standing";
 import type { Loop } from "./run-loops";
 
 const BATCH = 1000;
@@ -69,6 +73,15 @@ export const LOOPS: readonly Loop[] = [
     name: "look after blocked jobs",
     everyMs: SECOND,
     turn: sweepTurn(),
+  },
+  {
+    name: "work off bulk actions",
+    everyMs: SECOND,
+    turn: async ({ inTerm, db, web, leader }) => {
+      const taken = (await hasOpenActions(db)) ? await inTerm((tx) => takeBulkAction(tx, leader.term)) : null;
+      if (taken) await workOffChunk(web, taken, mayStillAct);
+      return { again: taken !== null };
+    },
   },
   {
     name: "fold figures",

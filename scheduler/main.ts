@@ -12,6 +12,8 @@ import { runLoops } from "./run-loops";
 const env = orExit(loadSchedulerEnv);
 const log = createLogger({ process: "scheduler", level: env.logLevel, format: env.logFormat });
 const POOL = 4;
+/** Chunks of bulk actions come one after the other. */
+const WEB_POOL = 1;
 const pingSql = statement("ping", "select 1 as answered", { repeatable: true });
 
 async function main(): Promise<void> {
@@ -26,6 +28,14 @@ async function main(): Promise<void> {
     onError,
   });
   shutdown.onDrain(() => db.close());
+  const web = openDatabase({
+    url: env.databaseUrls.web,
+    role: "web",
+    max: WEB_POOL,
+    applicationName: "leasehold scheduler for tenants",
+    onError,
+  });
+  shutdown.onDrain(() => web.close());
   await waitForSchema(db, { log, signal: shutdown.signal });
   const health = await startHealthServer({
     port: env.healthPort,
@@ -47,7 +57,7 @@ async function main(): Promise<void> {
         log.info({ term }, "leads");
         const controller = new AbortController();
         const leader = { leaderId, term };
-        const running = runLoops(LOOPS, { db, leader, log, random: Math.random }, controller.signal);
+        const running = runLoops(LOOPS, { db, web, leader, log, random: Math.random }, controller.signal);
         stopTerm = () => {
           controller.abort();
           return running;

@@ -25,7 +25,7 @@ beforeEach(async () => {
 function run(loops: readonly Loop[]): Promise<void> {
   const stream = { write: (line: string) => void lines.push(line) };
   const log = createLogger({ process: "scheduler", level: "info", format: "json", stream });
-  return runLoops(loops, { db: make.scheduler, leader, log, random: () => 0.5 }, controller.signal);
+  return runLoops(loops, { db: make.scheduler, web: make.web, leader, log, random: () => 0.5 }, controller.signal);
 }
 
 async function end(running: Promise<void>): Promise<void> {

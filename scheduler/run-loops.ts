@@ -9,6 +9,8 @@ export interface Leader {
 
 export interface Turn {
   readonly db: Database;
+  /** The pool of the web role, for what is done in the name of somebody of a tenant. */
+  readonly web: Database;
   readonly leader: Leader;
   readonly log: Logger;
   readonly random: () => number;

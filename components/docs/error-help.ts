@@ -88,6 +88,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
       "The job is in a state that does not allow this: a succeeded one is not retried, an ended one not canceled.",
     remedy: "Read the job, then decide. To run a succeeded job again, enqueue it anew.",
   },
+  "action-over": {
+    meaning: "The act on many jobs has ended already, so it cannot be aborted.",
+    remedy: "Read the action: its status and its results say what was done.",
+  },
   "dedupe-taken": {
     meaning: "Another job holds the dedupe key, so this one cannot be put back into the queue.",
     remedy: "Wait until that job has ended, or cancel it.",

@@ -1,6 +1,7 @@
 export * from "./app";
 export * from "./audit";
 export * from "./bookkeeping";
+export * from "./bulk-actions";
 export * from "./definitions";
 export * from "./figures";
 export * from "./inventory";

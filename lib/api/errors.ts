@@ -40,6 +40,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "not-found": "not-found",
   "state-conflict": "state-conflict",
   "dedupe-taken": "dedupe-taken",
+  "action-over": "action-over",
 };
 
 function fromQueue(error: QueueError): HttpProblem {

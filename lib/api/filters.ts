@@ -8,11 +8,12 @@ import {
   type NewDependency,
   type UpdateDefinition,
 } from "@/lib/contract";
-import type { DefinitionPatch, Dependency, JobChange, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
+import type { JobChange } from "@/lib/queue";
+import type { DefinitionPatch, Dependency, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
 import { retryClassesIn } from "./retry-classes";
 
 /** The query of a job list in the queue's words. */
-export function jobFilter(query: JobListQuery): JobFilter {
+export function jobFilter(query: Omit<JobListQuery, "limit" | "offset" | "cursor">): JobFilter {
   return defined({
     status: query.status,
     source: query.source === undefined ? undefined : [query.source],
@@ -73,13 +74,14 @@ function newDependency(edge: NewDependency): Dependency {
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-// What was not sent must be absent, not undefined: the queue fills in defaults for what is absent.
+/** What was not sent must be absent, not undefined: the queue fills in defaults for what is absent. */
 export function defined<T extends object>(value: T): Partial<Defined<T>> & Pick<Defined<T>, RequiredKeys<T>> {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<Defined<T>> &
     Pick<Defined<T>, RequiredKeys<T>>;
 }
 type RequiredKeys<T> = { [K in keyof T]: undefined extends T[K] ? never : K }[keyof T];
 
+/** An instant of a request, which its schema has checked. */
 export function dateOf(text: string | undefined): Date | undefined {
   return text === undefined ? undefined : new Date(text);
 }

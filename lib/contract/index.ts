@@ -2,6 +2,7 @@ export * from "./bulk";
 export * from "./common";
 export * from "./definitions";
 export * from "./dependencies";
+export * from "./job-actions";
 export * from "./jobs";
 export * from "./limits";
 export * from "./permissions";

@@ -24,6 +24,7 @@ export const PROBLEMS = {
   conflict: [409, "The request conflicts with the current state"],
   "state-conflict": [409, "The job's state does not allow this"],
   "dedupe-taken": [409, "Another job holds the dedupe key"],
+  "action-over": [409, "The action is over"],
   "definition-exists": [409, "A definition with this key exists"],
   "limit-exists": [409, "This target has a limit"],
   "queue-exists": [409, "A queue with this name exists"],

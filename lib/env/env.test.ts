@@ -41,7 +41,8 @@ describe("reading the environment", () => {
 
   test("logins given one by one need neither DATABASE_URL nor the secret", () => {
     const url = "postgresql://me:mine@db.example.com/leasehold";
-    expect(loadSchedulerEnv({ DATABASE_SCHEDULER_URL: url }).databaseUrls).toEqual({ scheduler: url, listen: url });
+    const urls = loadSchedulerEnv({ DATABASE_SCHEDULER_URL: url, DATABASE_WEB_URL: url }).databaseUrls;
+    expect(urls).toEqual({ scheduler: url, web: url, listen: url });
   });
 
   test("keys derive from the one secret, differ from each other, and can be set", () => {

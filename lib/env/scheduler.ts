@@ -16,9 +16,9 @@ export type SchedulerEnv = ReturnType<typeof loadSchedulerEnv>;
 /** Settings of a scheduler process. Throws EnvironmentError with every problem. */
 export function loadSchedulerEnv(source?: Source) {
   const env = readEnv(schema, source);
-  const urls = databaseUrls(env, ["scheduler"]);
+  const urls = databaseUrls(env, ["scheduler", "web"]);
   return {
-    databaseUrls: { scheduler: urls.scheduler, listen: urls.direct },
+    databaseUrls: { scheduler: urls.scheduler, web: urls.web, listen: urls.direct },
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,

@@ -15,7 +15,8 @@ export type QueueErrorCode =
   | "tenant-suspended"
   | "not-found"
   | "state-conflict"
-  | "dedupe-taken";
+  | "dedupe-taken"
+  | "action-over";
 
 interface QueueErrorDetail {
   readonly problems?: readonly Problem[];
@@ -59,3 +60,4 @@ export class TermLostError extends Error {
 }
 
 export const jobNotFound = (): QueueError => new QueueError("not-found", "There is no such job.");
+export const bulkActionNotFound = (): QueueError => new QueueError("not-found", "There is no such action.");

@@ -1,5 +1,6 @@
 /** The queue: the only way in, besides types.ts and states.ts. Knows no HTTP, no page, no process environment. */
 export { LeaseLostError, QueueError, type QueueErrorCode, TermLostError } from "./errors";
+export { abortBulkAction, acceptBulkAction, type BulkRequest, previewBulkAction } from "./operations/bulk-actions";
 export { cancelJob } from "./operations/cancel-job";
 export { changeJob, pauseJob, resumeJob } from "./operations/change-jobs";
 export { type ClaimRequest, claimFromLanes, claimJobs, startAttempts } from "./operations/claim-jobs";
@@ -33,11 +34,13 @@ export {
   pruneWorkers,
 } from "./operations/upkeep";
 export { CHANNELS, notifyCancel, notifyChanges, notifyWork } from "./operations/wake";
+export { hasOpenActions, type MayAct, takeBulkAction, workOffChunk } from "./operations/work-off-bulk-action";
 export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from "./operations/workers";
 export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";
 export { decideEnd, type ExecutionEnd } from "./policy/attempt-end";
 export { FairShare, type KnownLane, type LanePick } from "./policy/fairness";
 export { attemptTimeout } from "./policy/retry-policy";
+export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-actions";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
 export { knownJobs, listDependencies } from "./queries/dependencies";
 export { getJob } from "./queries/get-job";
@@ -46,4 +49,5 @@ export { listSteps } from "./queries/list-steps";
 export { type LogPosition, listAttempts, readLogs } from "./queries/read-output";
 export { summarizeJobs } from "./queries/summarize-jobs";
 export type * from "./types";
+export type * from "./types-control";
 export type * from "./types-worker";

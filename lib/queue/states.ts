@@ -31,6 +31,14 @@ export const ATTEMPT_STATUSES = [
 ] as const;
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 
+/** What can be done to many jobs at once. */
+export const BULK_ACTIONS = ["cancel", "retry", "redrive", "pause", "resume", "set_priority", "reschedule"] as const;
+export type BulkActionName = (typeof BULK_ACTIONS)[number];
+
+/** How far an act on many jobs is. aborted: a person ended it; stopped: it ended itself before it was through. */
+export const BULK_STATUSES = ["queued", "running", "done", "aborted", "stopped"] as const;
+export type BulkStatus = (typeof BULK_STATUSES)[number];
+
 type Mover = "worker" | "scheduler" | "person";
 
 const MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobStatus, readonly Mover[]>>>>> = {

@@ -73,23 +73,6 @@ export interface Enqueued {
   readonly scheduledFor: Date;
 }
 
-/** What may be changed about a job that waits. */
-export interface JobChange {
-  /** 1 (first) to 1000. */
-  readonly priority?: number;
-  readonly scheduledFor?: Date;
-}
-
-/** Why an act was not done to a job. */
-export type Refusal = "not-found" | "state-conflict" | "invalid-value" | "dedupe-taken" | "definition-inactive";
-
-/** What became of one job of an act; `status` is where the job stands after it, null when it is not there. */
-export interface ActResult {
-  readonly jobId: string;
-  readonly code: "done" | Refusal;
-  readonly status: JobStatus | null;
-}
-
 export type WaitCode =
   | "scheduled"
   | "retry_backoff"

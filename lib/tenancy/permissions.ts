@@ -8,6 +8,7 @@ import {
   TENANT_PERMISSIONS,
   type TenantPermission,
 } from "@/lib/contract";
+import type { BulkActionName } from "@/lib/queue/states";
 
 const READ: readonly TenantPermission[] = ["jobs:read", "definitions:read", "assets:read"];
 const WORK: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry", "jobs:update"];
@@ -34,16 +35,33 @@ const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = 
   "platform:write": ["platform:providers:write", "platform:definitions:write", "platform:queues:write"],
 };
 
+/** What a key is, as far as its rights go. */
+interface KeyRights {
+  readonly kind: "tenant" | "super_admin" | "worker";
+  readonly scopes: readonly ApiKeyScope[];
+}
+
 /** The permissions of a role in a tenant, cut down to a key's scopes where the principal is a key. */
 export function tenantPermissions(principal: Principal, role: EffectiveRole): TenantPermission[] {
-  return ROLE_PERMISSIONS[role].filter((permission) => scopeAllows(principal, permission));
+  return permissionsOf(role, principal.kind === "user" ? null : principal.key);
+}
+
+/** The same, of a role and the key that is used, or null for a person in a session. */
+export function permissionsOf(role: EffectiveRole, key: KeyRights | null): TenantPermission[] {
+  return ROLE_PERMISSIONS[role].filter((permission) => key === null || keyAllows(key, permission));
+}
+
+/** What it takes to do an action to many jobs; the same as to one. */
+export function bulkActionPermission(action: BulkActionName): TenantPermission {
+  if (action === "cancel") return "jobs:cancel";
+  return action === "retry" || action === "redrive" ? "jobs:retry" : "jobs:update";
 }
 
 /** The permissions on the installation itself: a super admin's, and those of a super admin's own kind of key. */
 export function platformPermissions(principal: Principal): PlatformPermission[] {
   if (!principal.user.isSuperAdmin) return [];
   if (principal.kind === "api_key" && principal.key.kind !== "super_admin") return [];
-  return PLATFORM_PERMISSIONS.filter((permission) => scopeAllows(principal, permission));
+  return PLATFORM_PERMISSIONS.filter((permission) => principal.kind === "user" || keyAllows(principal.key, permission));
 }
 
 /** Whether the role alone would allow it; tells a missing scope from a missing right. */
@@ -51,8 +69,7 @@ export function roleAllows(role: EffectiveRole, permission: TenantPermission): b
   return ROLE_PERMISSIONS[role].includes(permission);
 }
 
-function scopeAllows(principal: Principal, permission: Permission): boolean {
-  if (principal.kind === "user") return true;
-  if (principal.key.kind === "worker") return false;
-  return principal.key.scopes.some((scope) => SCOPE_PERMISSIONS[scope].includes(permission));
+function keyAllows(key: KeyRights, permission: Permission): boolean {
+  if (key.kind === "worker") return false;
+  return key.scopes.some((scope) => SCOPE_PERMISSIONS[scope].includes(permission));
 }

@@ -25,11 +25,11 @@ export const retried = (claimed: Held, retryInSeconds: number): AttemptEnd => ({
 });
 
 /** A failure that ends the run. */
-export const dead = (claimed: ClaimedJob): AttemptEnd => ({
+export const dead = (claimed: ClaimedJob, errorType = "unknown"): AttemptEnd => ({
   ...leaseOf(claimed),
   status: "failed",
   outcome: "dead_letter",
   spent: true,
-  errorType: "unknown",
+  errorType,
   errorText: "no",
 });

@@ -34,6 +34,7 @@ const SERVER_MADE_KEYS = new Set([
   "lists_pkey",
   "security_audit_pkey",
   "job_audit_pkey",
+  "bulk_actions_pkey",
   "idempotency_keys_pkey",
   "pauses_pkey",
   "concurrency_limits_pkey",

@@ -48,6 +48,10 @@ const SEED = `
     select 'tenant_queue', id, $tenant, 100 from app.job_queues where name = 'default';
   insert into app.start_buckets (limit_id, tenant_id, tokens, refilled_at) values (0, $tenant, 1, now());
   insert into app.pauses (scope, tenant_id, reason, paused_until) values ('tenant', $tenant, 'canary', now());
+  insert into app.bulk_actions (id, tenant_id, action, target, next_before, total, total_is_exact, actor_kind)
+    values ($action, $tenant, 'cancel', '{"canary": true}', $job, 1, true, 'system');
+  insert into app.bulk_action_chunks (tenant_id, action_id, chunk_no, job_ids, results)
+    values ($tenant, $action, 1, array[$job::uuid], array['done']);
   insert into app.idempotency_keys (tenant_id, route, key, request_hash, response_status, response_body, expires_at)
     values ($tenant, 'POST /jobs', 'same-key', sha256('x'), 201, 'canary', now() + interval '1 day')`;
 
@@ -60,6 +64,7 @@ export async function seedTenant(query: Query, slug: string): Promise<SeededTena
     definition: randomUUID(),
     provider: randomUUID(),
     list: randomUUID(),
+    action: randomUUID(),
   };
   const values: Record<string, string> = { ...ids, job: String(made?.job), slug };
   await query(SEED.replace(/\$([a-z]+)/g, (_all, name: string) => `'${values[name]}'`));

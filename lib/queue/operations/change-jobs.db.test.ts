@@ -199,3 +199,13 @@ test("each act is in the audit, with who did it and from where to where", async 
     { action: "resume", from_status: "paused", to_status: "queued", ...by },
   ]);
 });
+
+test("two retries at once start one run", async () => {
+  const { id: job } = await make.job(scope);
+  await cancelJob(make.web, scope, job);
+  const tries = await Promise.allSettled(Array.from({ length: 5 }, () => retryJob(make.web, scope, { jobId: job })));
+  expect(tries.filter((one) => one.status === "fulfilled")).toHaveLength(1);
+  const running = (await make.claim("w")).filter((claimed) => claimed.jobId === job);
+  await settleAttempts(make.worker, running.map(succeeded));
+  expect((await getJob(make.web, scope, job))?.runNo).toBe(2);
+});

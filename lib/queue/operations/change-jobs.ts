@@ -1,44 +1,53 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { jobNotFound, QueueError } from "../errors";
+import { QueueError } from "../errors";
 import { checkJobChange } from "../policy/job-change";
-import { getJob, inTenant } from "../queries/get-job";
-import { changeJobsSql, ensureLanesSql, pauseJobsSql, resumeJobsSql } from "../sql/change-jobs";
-import { isChangeable, isPausable, isResumable } from "../states";
-import type { JobChange, JobView, TenantScope } from "../types";
-import { actOnOne, type LiveAct, type Moved } from "./act-on-jobs";
+import { changeJobsSql, ensureLanesSql, lockLiveJobsSql, pauseJobsSql, resumeJobsSql } from "../sql/change-jobs";
+import { isChangeable, isPausable, isResumable, type LiveState } from "../states";
+import type { JobView, TenantScope } from "../types";
+import type { JobChange, Refusal } from "../types-control";
+import { actOnOne, idsOf, type JobAct, type JobRow } from "./act-on-jobs";
 import { notifyChanges, notifyWork } from "./wake";
 
-interface MovedRow extends Moved {
-  readonly lane_no: number;
+interface LiveRow extends JobRow {
+  readonly status: LiveState;
+  readonly expires_at: Date | null;
+}
+
+interface MovedRow extends JobRow {
   readonly ready: boolean;
   readonly old_lane_no?: number;
 }
 
-export const PAUSE: LiveAct = {
+const refuseUnless = (legal: (row: LiveRow) => boolean) => (row: LiveRow) => (legal(row) ? null : "state-conflict");
+
+export const PAUSE: JobAct<LiveRow> = {
   action: "pause",
-  refuse: (job) => (isPausable(job.state) ? null : "state-conflict"),
-  write: async (tx, jobIds) => told(tx, await tx.run<MovedRow>(pauseJobsSql, [tx.tenantId, jobIds])),
+  lock: lockLiveJobsSql,
+  refuse: refuseUnless((job) => isPausable(job.status)),
+  write: async (tx, jobs) => told(tx, await tx.run<MovedRow>(pauseJobsSql, [tx.tenantId, idsOf(jobs)])),
 };
 
-export const RESUME: LiveAct = {
+export const RESUME: JobAct<LiveRow> = {
   action: "resume",
-  refuse: (job) => (isResumable(job.state) ? null : "state-conflict"),
-  write: async (tx, jobIds) => told(tx, await tx.run<MovedRow>(resumeJobsSql, [tx.tenantId, jobIds])),
+  lock: lockLiveJobsSql,
+  refuse: refuseUnless((job) => isResumable(job.status)),
+  write: async (tx, jobs) => told(tx, await tx.run<MovedRow>(resumeJobsSql, [tx.tenantId, idsOf(jobs)])),
 };
 
 /** The act of changing priority, time or both. @throws QueueError invalid-value */
-export function changeAct(change: JobChange): LiveAct {
+export function changeAct(change: JobChange): JobAct<LiveRow> {
   const problems = checkJobChange(change);
   if (problems.length > 0) throw new QueueError("invalid-value", "The change is not valid.", { problems });
   const { priority = null, scheduledFor = null } = change;
   return {
     action: "change",
-    refuse: (job) => {
-      if (!isChangeable(job.state)) return "state-conflict";
+    lock: lockLiveJobsSql,
+    refuse: (job): Refusal | null => {
+      if (!isChangeable(job.status)) return "state-conflict";
       return scheduledFor && job.expires_at && job.expires_at <= scheduledFor ? "invalid-value" : null;
     },
-    write: async (tx, jobIds) => {
-      const chosen = [tx.tenantId, jobIds];
+    write: async (tx, jobs) => {
+      const chosen = [tx.tenantId, idsOf(jobs)];
       if (priority !== null) await tx.run(ensureLanesSql, [...chosen, priority]);
       return told(tx, await tx.run<MovedRow>(changeJobsSql, [...chosen, priority, scheduledFor]));
     },
@@ -65,14 +74,14 @@ function told(tx: TenantTransaction, moved: readonly MovedRow[]): readonly Moved
  * @throws QueueError not-found; state-conflict unless it is queued
  */
 export const pauseJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
-  act(db, scope, { act: PAUSE, jobId });
+  actOnOne(db, scope, { act: PAUSE, jobId });
 
 /**
  * Puts a paused job back into its lane, where it stands as if it had never been paused.
  * @throws QueueError not-found; state-conflict unless it is paused
  */
 export const resumeJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
-  act(db, scope, { act: RESUME, jobId });
+  actOnOne(db, scope, { act: RESUME, jobId });
 
 /**
  * Gives a queued or paused job another priority, time or both; they hold for later runs as well. What it has waited
@@ -83,17 +92,4 @@ export const changeJob = (
   db: Database | TenantTransaction,
   scope: TenantScope,
   { jobId, ...change }: JobChange & { readonly jobId: string },
-): Promise<JobView> => act(db, scope, { act: changeAct(change), jobId });
-
-function act(
-  db: Database | TenantTransaction,
-  scope: TenantScope,
-  chosen: { readonly act: LiveAct; readonly jobId: string },
-): Promise<JobView> {
-  return inTenant(db, scope, async (tx) => {
-    await actOnOne(tx, scope, chosen);
-    const job = await getJob(tx, scope, chosen.jobId);
-    if (!job) throw jobNotFound();
-    return job;
-  });
-}
+): Promise<JobView> => actOnOne(db, scope, { act: changeAct(change), jobId });

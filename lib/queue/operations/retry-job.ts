@@ -1,27 +1,91 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { jobNotFound, QueueError } from "../errors";
+import { jobNotFound } from "../errors";
 import { getJob, inTenant } from "../queries/get-job";
-import { lockOutcomeSql, reviveKeySql, startRunSql, supersedeOutcomeSql, takeKeySql } from "../sql/control-jobs";
+import {
+  heldByParentsSql,
+  lockOutcomesSql,
+  ownSettingsSql,
+  reviveKeysSql,
+  startRunsSql,
+  takeKeysSql,
+} from "../sql/control-jobs";
 import { waitAgainSql } from "../sql/dependencies";
-import { isRetryable, isTerminal, type TerminalState } from "../states";
+import { isRetryable, type JobStatus, type TerminalState } from "../states";
 import type { JobView, NewJob, TenantScope } from "../types";
-import { alreadyEnded, auditJob } from "./cancel-job";
+import type { Refusal } from "../types-control";
+import { actOnOne, idsOf, type JobAct, type JobRow, readStatuses } from "./act-on-jobs";
 import { enqueueJob } from "./enqueue-jobs";
 import { notifyChanges, notifyWork } from "./wake";
 
-interface OutcomeRow {
-  attempt_no: number;
-  run_no: number;
-  outcome: TerminalState;
-  lane_no: number;
-  dedupe_key: string | null;
-  is_active: boolean;
+interface OutcomeRow extends JobRow {
+  readonly status: TerminalState;
+  readonly attempt_no: number;
+  readonly dedupe_key: string | null;
+  readonly is_active: boolean;
 }
 
 export interface Retried {
   readonly job: JobView;
   /** True when an edited payload made a new job; the old one stays as it is. */
   readonly created: boolean;
+}
+
+/** Runs finished jobs again, as the same jobs in their next runs. */
+export const RETRY: JobAct<OutcomeRow> = {
+  action: "retry",
+  lock: lockOutcomesSql,
+  refuse: refuseRetry,
+  refuseMore: async (tx, jobs) => {
+    const held = await tx.run<{ job_id: string }>(heldByParentsSql, [tx.tenantId, idsOf(jobs)]);
+    const refused = new Map<string, Refusal>(held.map((job) => [job.job_id, "held-by-parent"]));
+    const free = jobs.filter((job) => !refused.has(job.job_id));
+    for (const jobId of await takeKeysAgain(tx, free)) refused.set(jobId, "dedupe-taken");
+    return refused;
+  },
+  write: startRuns,
+};
+
+/** As RETRY, for dead letters only. */
+export const REDRIVE: JobAct<OutcomeRow> = {
+  ...RETRY,
+  action: "redrive",
+  refuse: (job) => (job.status === "dead_letter" ? refuseRetry(job) : "state-conflict"),
+};
+
+function refuseRetry(job: OutcomeRow): Refusal | null {
+  if (!isRetryable(job.status)) return "state-conflict";
+  return job.is_active ? null : "definition-inactive";
+}
+
+/** Takes the jobs' dedupe keys for them again; answers the jobs whose key another job holds. */
+async function takeKeysAgain(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Promise<string[]> {
+  const keyed = jobs.flatMap((job) => (job.dedupe_key === null ? [] : [{ ...job, key: job.dedupe_key }]));
+  if (keyed.length === 0) return [];
+  const keysOf = (those: typeof keyed) => those.map((job) => job.key);
+  const holders = await tx.run<{ key: string; job_id: string }>(takeKeysSql, [
+    tx.tenantId,
+    idsOf(keyed),
+    keysOf(keyed),
+  ]);
+  const holderOf = new Map(holders.map((holder) => [holder.key, holder.job_id]));
+  const own = keyed.filter((job) => holderOf.get(job.key) === job.job_id);
+  await tx.run(reviveKeysSql, [tx.tenantId, idsOf(own), keysOf(own)]);
+  return keyed.filter((job) => holderOf.get(job.key) !== job.job_id).map((job) => job.job_id);
+}
+
+// A job whose parents had not done what it waited for waits for them again, so it cannot run before them by a retry.
+async function startRuns(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Promise<JobRow[]> {
+  const attempts = jobs.map((job) => job.attempt_no);
+  const started = await tx.run<{ job_id: string; lane_no: number }>(startRunsSql, [tx.tenantId, idsOf(jobs), attempts]);
+  await tx.run(waitAgainSql, [tx.tenantId, idsOf(started)]);
+  const lanes = started.map((job) => job.lane_no);
+  tx.afterCommit((pool) => {
+    notifyWork(pool, lanes);
+    notifyChanges(pool, lanes);
+  });
+  const now = new Map<string, JobStatus>();
+  for (const { job_id, status } of await readStatuses(tx, tx, idsOf(started))) now.set(job_id, status);
+  return started.map((job) => ({ ...job, status: now.get(job.job_id) ?? "queued" }));
 }
 
 /**
@@ -31,54 +95,53 @@ export interface Retried {
  * @throws QueueError not-found; state-conflict unless failed, dead_letter, canceled or expired, or see above; dedupe-taken;
  * definition-inactive; payload-invalid
  */
-export function retryJob(
+export async function retryJob(
   db: Database | TenantTransaction,
   scope: TenantScope,
   { jobId, payload }: { readonly jobId: string; readonly payload?: unknown },
 ): Promise<Retried> {
-  return inTenant(db, scope, (tx) =>
-    payload === undefined ? retryUnchanged(tx, scope, jobId) : retryEdited(tx, scope, { jobId, payload }),
-  );
-}
-
-async function retryUnchanged(tx: TenantTransaction, scope: TenantScope, jobId: string): Promise<Retried> {
-  const outcome = await lockRetryable(tx, scope, jobId);
-  const key = [scope.tenantId, jobId];
-  if (outcome.dedupe_key !== null) await takeKeyAgain(tx, key, outcome.dedupe_key);
-  await tx.run(supersedeOutcomeSql, [...key, outcome.attempt_no]);
-  await tx.run(startRunSql, [...key, outcome.attempt_no, outcome.run_no]);
-  const job = await waitAgain(tx, scope, jobId);
-  await auditJob(tx, scope, { jobId, action: "retry", from: outcome.outcome, to: job.status });
-  tx.afterCommit((pool) => {
-    notifyWork(pool, [outcome.lane_no]);
-    notifyChanges(pool, [outcome.lane_no]);
+  if (payload === undefined) return { job: await actOnOne(db, scope, { act: RETRY, jobId }), created: false };
+  return inTenant(db, scope, async (tx) => {
+    let created: string | undefined;
+    const edited: JobAct<OutcomeRow> = {
+      action: "retry_edited",
+      lock: lockOutcomesSql,
+      refuse: refuseRetry,
+      write: async (_, jobs) => {
+        created = await enqueueEdited(tx, scope, { jobId, payload });
+        return jobs;
+      },
+    };
+    const old = await actOnOne(tx, scope, { act: edited, jobId });
+    const job = created === undefined ? old : await getJob(tx, scope, created);
+    if (!job) throw jobNotFound();
+    return { job, created: true };
   });
-  return { job, created: false };
 }
 
-/** A job whose parents had not done what it waited for waits for them again, so it cannot run before them by a retry. */
-async function waitAgain(tx: TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> {
-  await tx.run(waitAgainSql, [scope.tenantId, jobId]);
-  const job = await reread(tx, scope, jobId);
-  if (!isTerminal(job.status)) return job;
-  const detail = "What this job waited for has not happened: retry its parent first, or retry it with a payload.";
-  throw new QueueError("state-conflict", detail, { current: job.status });
-}
-
-async function retryEdited(
-  tx: TenantTransaction,
-  scope: TenantScope,
-  { jobId, payload }: { readonly jobId: string; readonly payload: unknown },
-): Promise<Retried> {
-  const outcome = await lockRetryable(tx, scope, jobId);
-  const enqueued = await enqueueJob(tx, scope, copyOf(await reread(tx, scope, jobId), payload));
-  await auditJob(tx, scope, { jobId, action: "retry_edited", from: outcome.outcome, to: outcome.outcome });
-  return { job: await reread(tx, scope, enqueued.jobId), created: true };
+interface OwnSettings {
+  readonly timeout_seconds: number | null;
+  readonly retry_delay_seconds: number | null;
+  readonly retry_multiplier: number | null;
 }
 
 /** The same request with another payload. No dedupe key: the old job's key stands for the old payload. */
-function copyOf(job: JobView, payload: unknown): NewJob {
-  return {
+async function enqueueEdited(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { jobId, payload }: { readonly jobId: string; readonly payload: unknown },
+): Promise<string> {
+  const job = await getJob(tx, scope, jobId);
+  const [own] = await tx.run<OwnSettings>(ownSettingsSql, [scope.tenantId, jobId]);
+  if (!job || !own) throw jobNotFound();
+  const optional = {
+    correlationId: job.correlationId,
+    parentJobId: job.parentJobId,
+    timeoutSeconds: own.timeout_seconds,
+    retryDelaySeconds: own.retry_delay_seconds,
+    retryMultiplier: own.retry_multiplier,
+  };
+  const copy: NewJob = {
     definitionKey: job.definitionKey,
     payload,
     queue: job.queue,
@@ -87,38 +150,7 @@ function copyOf(job: JobView, payload: unknown): NewJob {
     metadata: job.metadata ?? {},
     maxAttempts: job.maxAttempts,
     retriedFromId: job.id,
-    ...(job.correlationId === null ? {} : { correlationId: job.correlationId }),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
   };
-}
-
-async function lockRetryable(tx: TenantTransaction, scope: TenantScope, jobId: string): Promise<OutcomeRow> {
-  const [outcome] = await tx.run<OutcomeRow>(lockOutcomeSql, [scope.tenantId, jobId]);
-  if (!outcome) throw await notFinished(tx, scope, jobId);
-  if (!isRetryable(outcome.outcome)) {
-    throw new QueueError("state-conflict", `A job that ${outcome.outcome} cannot be retried; enqueue it anew.`, {
-      current: outcome.outcome,
-    });
-  }
-  if (!outcome.is_active) throw new QueueError("definition-inactive", "The definition of this job is switched off.");
-  return outcome;
-}
-
-async function notFinished(tx: TenantTransaction, scope: TenantScope, jobId: string): Promise<QueueError> {
-  const job = await getJob(tx, scope, jobId);
-  if (!job) return jobNotFound();
-  return new QueueError("state-conflict", `The job is ${job.status} and has not ended.`, { current: job.status });
-}
-
-async function takeKeyAgain(tx: TenantTransaction, key: readonly string[], dedupeKey: string): Promise<void> {
-  const [holder] = await tx.run<{ job_id: string }>(takeKeySql, [...key, dedupeKey]);
-  if (holder?.job_id !== key[1]) {
-    throw new QueueError("dedupe-taken", "Another job holds this job's dedupe key.");
-  }
-  await tx.run(reviveKeySql, [...key, dedupeKey]);
-}
-
-async function reread(tx: TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> {
-  const job = await getJob(tx, scope, jobId);
-  if (!job) throw await alreadyEnded(tx, scope, jobId);
-  return job;
+  return (await enqueueJob(tx, scope, copy)).jobId;
 }

@@ -1,4 +1,5 @@
-import type { JobChange, Problem } from "../types";
+import type { Problem } from "../types";
+import type { JobChange } from "../types-control";
 import { isStorableDate, JOB_BOUNDS } from "./new-job";
 
 /** What is wrong with a change of a waiting job; pointers have API field names. */

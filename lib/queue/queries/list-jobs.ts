@@ -58,7 +58,8 @@ interface Resolved {
   readonly beforeId: string;
 }
 
-async function resolveFilter(tx: TenantTransaction, filter: JobFilter): Promise<Resolved> {
+/** Finds out what a filter's words mean in ids. */
+export async function resolveFilter(tx: TenantTransaction, filter: JobFilter): Promise<Resolved> {
   const search = filter.q?.trim();
   const jobId = search !== undefined && UUID.test(search) ? search : null;
   const prefix = search && jobId === null ? search : null;
@@ -84,7 +85,8 @@ interface IdRange {
   to_id: string | null;
 }
 
-function shapeOf(filter: JobFilter, found: Resolved): ListShape {
+/** Which statement answers a filter. */
+export function shapeOf(filter: JobFilter, found: Resolved): ListShape {
   const scans = Boolean(filter.source?.length) || filter.queue !== undefined || filter.tag !== undefined;
   const driver = driverOf(filter, found);
   const wanted = new Set(filter.status ?? []);
@@ -106,7 +108,8 @@ function driverOf(filter: JobFilter, { jobId, definitionIds }: Resolved): Driver
 
 type Bounds = { readonly afterId?: string | undefined; readonly limit: number; readonly offset: number };
 
-function valuesOf(scope: Pick<TenantScope, "tenantId">, filter: JobFilter, found: Resolved) {
+/** The values of that statement, but for where a page begins and how long it is. */
+export function valuesOf(scope: Pick<TenantScope, "tenantId">, filter: JobFilter, found: Resolved) {
   return ({ afterId, limit, offset }: Bounds): unknown[] => [
     scope.tenantId,
     afterId !== undefined && afterId < found.beforeId ? afterId : found.beforeId,

@@ -6,7 +6,7 @@ const CHOSEN = `${tenantIs("l.tenant_id")} and l.job_id = any ($2::uuid[])`;
 /** Locks the live rows of jobs in the order of their ids, so that two callers with the same jobs cannot deadlock. */
 export const lockLiveJobsSql = statement(
   "lock_live_jobs",
-  `select l.job_id, l.state, l.lane_no, l.cancel_requested_at, l.expires_at
+  `select l.job_id, l.state as status, l.lane_no, l.expires_at
    from app.live_jobs l where ${CHOSEN} order by l.job_id for update`,
 );
 
@@ -14,14 +14,14 @@ export const lockLiveJobsSql = statement(
 export const pauseJobsSql = statement(
   "pause_jobs",
   `update app.live_jobs l set state = 'paused', ready = false where ${CHOSEN} and l.state = 'queued'
-   returning l.job_id, l.lane_no, false as ready, l.state`,
+   returning l.job_id, l.lane_no, false as ready, l.state as status`,
 );
 
 /** Puts paused jobs back where they were; the sort key is the old one, so what they waited counts. */
 export const resumeJobsSql = statement(
   "resume_jobs",
   `update app.live_jobs l set state = 'queued', ready = l.scheduled_for <= app.now() where ${CHOSEN} and l.state = 'paused'
-   returning l.job_id, l.lane_no, l.ready, l.state`,
+   returning l.job_id, l.lane_no, l.ready, l.state as status`,
 );
 
 /** Makes the lanes that jobs will stand in with priority $3; those that exist are left alone. */
@@ -57,13 +57,15 @@ export const changeJobsSql = statement(
        scheduled_for = case when $4::timestamptz is null then j.scheduled_for else c.scheduled_for end
      from changed c where j.id = c.job_id and j.tenant_id = c.tenant_id
    )
-   select job_id, lane_no, ready, state, old_lane_no from changed`,
+   select job_id, lane_no, ready, state as status, old_lane_no from changed`,
 );
 
-/** Where jobs stand that have no live row: their last run's outcome. A job that is missing is not there. */
-export const endedStatusesSql = statement(
-  "ended_statuses",
-  `select a.job_id, a.outcome as status from app.job_attempts a
+/** Where jobs stand: their live row's state, or the outcome of their last run. A job that is missing is not there. */
+export const statusesSql = statement(
+  "statuses",
+  `select l.job_id, l.state as status, l.lane_no from app.live_jobs l where ${CHOSEN}
+   union all
+   select a.job_id, a.outcome, null from app.job_attempts a
    where ${tenantIs("a.tenant_id")} and a.job_id = any ($2::uuid[]) and a.outcome is not null and not a.superseded`,
 );
 

@@ -3,23 +3,18 @@ import { RELEASED } from "./dependencies";
 
 export const enqueueJobsSql = statement("enqueue_jobs", "select * from app.enqueue_jobs($1, $2::jsonb)");
 
-export const lockLiveJobSql = statement(
-  "lock_live_job",
-  `select state, lane_no, cancel_requested_at from app.live_jobs
-   where ${tenantIs("tenant_id")} and job_id = $2 for update`,
-);
-
 export const requestCancelSql = statement(
   "request_cancel",
-  `update app.live_jobs set cancel_requested_at = coalesce(cancel_requested_at, app.now())
-   where ${tenantIs("tenant_id")} and job_id = $2 and state = 'running'`,
+  `update app.live_jobs l set cancel_requested_at = coalesce(l.cancel_requested_at, app.now())
+   where ${tenantIs("l.tenant_id")} and l.job_id = any ($2::uuid[]) and l.state = 'running'
+   returning l.job_id, l.lane_no, l.state as status`,
 );
 
-/** Ends a job that no worker holds. Its outcome stands in an attempt row without a worker. */
+/** Ends jobs that no worker holds. Each outcome stands in an attempt row without a worker. `released` is the same in each row. */
 export const cancelWaitingSql = statement(
   "cancel_waiting",
   `with ended as (
-     delete from app.live_jobs where ${tenantIs("tenant_id")} and job_id = $2 and state <> 'running'
+     delete from app.live_jobs where ${tenantIs("tenant_id")} and job_id = any ($2::uuid[]) and state <> 'running'
      returning job_id, lease_no, tenant_id, lane_no, run_no, started_at, attempts_spent, has_dedupe_key,
        has_dependents
    ), attempt as (
@@ -34,53 +29,67 @@ export const cancelWaitingSql = statement(
        and k.job_id = e.job_id and k.held_until > app.now()
    ), counted as (
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
-     select e.tenant_id, l.definition_id, app.now(), 'canceled', 1 from ended e join app.lanes l on l.lane_no = e.lane_no
+     select e.tenant_id, l.definition_id, app.now(), 'canceled', count(*)
+     from ended e join app.lanes l on l.lane_no = e.lane_no group by e.tenant_id, l.definition_id
    )
-   select job_id, ${RELEASED} as released from ended`,
+   select job_id, lane_no, 'canceled' as status, ${RELEASED} as released from ended`,
 );
 
-/** The outcome of a job's last run, locked, with what a new run needs. No row = the job is not there or not finished. */
-export const lockOutcomeSql = statement(
-  "lock_outcome",
-  `select a.attempt_no, a.run_no, a.outcome, j.lane_no, j.priority, j.dedupe_key, j.definition_id, d.is_active
+/** The outcomes of jobs' last runs, locked in the order of their ids, with what a new run needs. A job without a row is not there or not finished. */
+export const lockOutcomesSql = statement(
+  "lock_outcomes",
+  `select a.job_id, a.attempt_no, a.outcome as status, j.lane_no, j.dedupe_key, d.is_active
    from app.job_attempts a
    join app.jobs j on j.id = a.job_id join app.job_definitions d on d.id = j.definition_id
-   where ${tenantIs("a.tenant_id")} and a.job_id = $2 and a.outcome is not null and not a.superseded for update of a`,
+   where ${tenantIs("a.tenant_id")} and a.job_id = any ($2::uuid[]) and a.outcome is not null and not a.superseded
+   order by a.job_id for update of a`,
 );
 
-export const supersedeOutcomeSql = statement(
-  "supersede_outcome",
-  `update app.job_attempts set superseded = true where ${tenantIs("tenant_id")} and job_id = $2 and attempt_no = $3`,
+/** Those of the given jobs that wait for a job which is over, was not what they wait for, and is not among them. */
+export const heldByParentsSql = statement(
+  "held_by_parents",
+  `select distinct d.child_id as job_id from app.job_dependencies d
+   cross join lateral app.outcomes_of(array[d.parent_id]) o
+   where ${tenantIs("d.tenant_id")} and d.child_id = any ($2::uuid[]) and d.state = 'failed' and d.on_failure <> 'run'
+     and d.parent_id <> all ($2::uuid[]) and not app.edge_holds(d.type, d.condition, o.outcome, o.result)
+     and not exists (select 1 from app.live_jobs l where l.job_id = d.parent_id and ${tenantIs("l.tenant_id")})`,
 );
 
-/** Starts the next run of a finished job: lease numbers go on rising, attempts start anew. */
-export const startRunSql = statement(
-  "start_run",
-  `with live as (
+/** Takes the dedupe keys $3 for the jobs $2 again, side by side; answers who holds each key now. */
+export const takeKeysSql = statement(
+  "take_keys_again",
+  `select key, job_id from app.take_dedupe_keys($1, $3::text[], $2::uuid[], array_fill(null::timestamptz, array[cardinality($3::text[])]))`,
+);
+
+export const reviveKeysSql = statement(
+  "revive_dedupe_keys",
+  `update app.dedupe_keys k set live = true from unnest($2::uuid[], $3::text[]) x (job_id, key)
+   where ${tenantIs("k.tenant_id")} and k.key = x.key and k.job_id = x.job_id`,
+);
+
+/** Starts the next runs of finished jobs: the old outcomes ($3 are their attempts) give way, lease numbers go on rising, attempts start anew. */
+export const startRunsSql = statement(
+  "start_runs",
+  `with over as (
+     update app.job_attempts a set superseded = true from unnest($2::uuid[], $3::bigint[]) x (job_id, attempt_no)
+     where ${tenantIs("a.tenant_id")} and a.job_id = x.job_id and a.attempt_no = x.attempt_no
+     returning a.job_id, a.attempt_no, a.run_no
+   ), live as (
      insert into app.live_jobs (job_id, tenant_id, lane_no, state, ready, sort_key, priority, scheduled_for, run_no, lease_no, has_dedupe_key)
      select j.id, j.tenant_id, j.lane_no, 'queued', true, app.sort_key_of(app.now(), j.priority), j.priority, app.now(),
-       $4::int + 1, $3::bigint, j.dedupe_key is not null
-     from app.jobs j where ${tenantIs("j.tenant_id")} and j.id = $2
-     returning tenant_id, lane_no
+       over.run_no + 1, over.attempt_no, j.dedupe_key is not null
+     from over join app.jobs j on j.id = over.job_id and ${tenantIs("j.tenant_id")}
+     returning job_id, tenant_id, lane_no
    ), counted as (
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
-     select live.tenant_id, l.definition_id, app.now(), 'retried', 1 from live join app.lanes l on l.lane_no = live.lane_no
+     select live.tenant_id, l.definition_id, app.now(), 'retried', count(*)
+     from live join app.lanes l on l.lane_no = live.lane_no group by live.tenant_id, l.definition_id
    )
-   select lane_no from live`,
+   select job_id, lane_no from live`,
 );
 
-export const takeKeySql = statement(
-  "take_dedupe_key",
-  "select job_id from app.take_dedupe_keys($1, array[$3]::text[], array[$2]::uuid[], array[null]::timestamptz[])",
-);
-
-export const reviveKeySql = statement(
-  "revive_dedupe_key",
-  `update app.dedupe_keys set live = true where ${tenantIs("tenant_id")} and key = $3 and job_id = $2`,
-);
-
-export const auditJobSql = statement(
-  "audit_job",
-  `insert into app.job_audit (tenant_id, job_id, actor_kind, actor_id, action, from_status, to_status, request_id)
-   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+/** What a job asked for itself, where it did not leave it to its definition or queue. */
+export const ownSettingsSql = statement(
+  "own_settings",
+  `select timeout_seconds, retry_delay_seconds, retry_multiplier from app.jobs where ${tenantIs("tenant_id")} and id = $2`,
 );

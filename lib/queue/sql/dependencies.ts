@@ -26,8 +26,8 @@ export const linkedStatesSql = statement(
      and outcome is not null and not superseded order by attempt_no desc limit 1) a on true`,
 );
 
-/** For a job that just began a new run. The answer says where it stands after its parents were looked at. */
-export const waitAgainSql = statement("wait_again", "select app.wait_again($1, array[$2]::uuid[])");
+/** For jobs that just began new runs: those whose parents have not done what they wait for wait for them again. */
+export const waitAgainSql = statement("wait_again", "select app.wait_again($1, $2::uuid[])");
 
 export const sweepDependentsSql = statement("sweep_dependents", "select * from app.sweep_dependents($1, $2)");
 

@@ -22,6 +22,10 @@ import * as resume from "../jobs/[jobId]/resume/route";
 import * as retry from "../jobs/[jobId]/retry/route";
 import * as job from "../jobs/[jobId]/route";
 import * as steps from "../jobs/[jobId]/steps/route";
+import * as actionAbort from "../jobs/actions/[actionId]/abort/route";
+import * as actionJobs from "../jobs/actions/[actionId]/jobs/route";
+import * as action from "../jobs/actions/[actionId]/route";
+import * as actions from "../jobs/actions/route";
 import * as bulk from "../jobs/bulk/route";
 import * as definitions from "../jobs/definitions/route";
 import * as queues from "../jobs/queues/route";
@@ -43,6 +47,10 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/stream": stream,
   "/api/v1/jobs/definitions": definitions,
   "/api/v1/jobs/queues": queues,
+  "/api/v1/jobs/actions": actions,
+  "/api/v1/jobs/actions/[actionId]": action,
+  "/api/v1/jobs/actions/[actionId]/jobs": actionJobs,
+  "/api/v1/jobs/actions/[actionId]/abort": actionAbort,
   "/api/v1/jobs/[jobId]": job,
   "/api/v1/jobs/[jobId]/cancel": cancel,
   "/api/v1/jobs/[jobId]/pause": pause,

@@ -1,0 +1,15 @@
+import { serializeJobAction } from "@/lib/api/job-actions";
+import { tenantRoute } from "@/lib/api/route";
+import { abortJobAction, jobAction, jobActionParams } from "@/lib/contract";
+import { abortBulkAction } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "jobs:update",
+  summary: "End an act on many jobs; what was done stays done",
+  params: jobActionParams,
+  body: abortJobAction,
+  response: jobAction,
+  handler: async ({ db, scope, params }) => serializeJobAction(await abortBulkAction(db, scope, params.actionId)),
+});

@@ -1,0 +1,19 @@
+import { serializeJobAction } from "@/lib/api/job-actions";
+import { notFound } from "@/lib/api/problem";
+import { tenantRoute } from "@/lib/api/route";
+import { jobAction, jobActionParams } from "@/lib/contract";
+import { getBulkAction } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "jobs:read",
+  summary: "Get an act on many jobs, with how far it is",
+  params: jobActionParams,
+  response: jobAction,
+  handler: async ({ db, scope, params }) => {
+    const action = await getBulkAction(db, scope, params.actionId);
+    if (!action) throw notFound();
+    return serializeJobAction(action);
+  },
+});

@@ -1,0 +1,41 @@
+import { bulkRequest, serializeJobAction, serializePreview } from "@/lib/api/job-actions";
+import { listPosition, listReply } from "@/lib/api/list";
+import { HttpProblem } from "@/lib/api/problem";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { createdJobAction, createJobAction, jobActionList, jobActionListQuery } from "@/lib/contract";
+import { acceptBulkAction, listBulkActions, previewBulkAction } from "@/lib/queue";
+import { bulkActionPermission } from "@/lib/tenancy/permissions";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "jobs:read",
+  summary: "List the acts on many jobs, newest first",
+  query: jobActionListQuery,
+  response: jobActionList,
+  handler: async ({ db, scope, query, runtime, info }) => {
+    const list = { secret: runtime.config.cursorSecret, list: "job-actions", tenantId: scope.tenantId, filter: {} };
+    const position = listPosition(query, list);
+    const page = await listBulkActions(db, scope, position);
+    const url = new URL(info.path + info.search, runtime.config.origin);
+    return listReply({ ...page, rows: page.actions.map(serializeJobAction) }, position, { scope: list, url });
+  },
+});
+
+export const POST = tenantRoute({
+  permission: "jobs:update",
+  summary: "Act on many jobs, by ids or by filter; a dry run only counts them",
+  body: createJobAction,
+  response: createdJobAction,
+  status: 202,
+  handler: async ({ db, scope, place, body }) => {
+    if (!place.permissions.includes(bulkActionPermission(body.action))) throw new HttpProblem("forbidden");
+    const request = bulkRequest(body);
+    if (body.dry_run)
+      return new Reply(serializePreview(request, await previewBulkAction(db, scope, request)), { status: 200 });
+    const action = await acceptBulkAction(db, scope, request);
+    const headers = { location: `/api/v1/jobs/actions/${action.id}` };
+    return new Reply(serializeJobAction(action), { status: 202, headers });
+  },
+});

@@ -1,0 +1,111 @@
+import type * as z from "zod";
+import type {
+  createJobAction,
+  JobAction,
+  JobActionFilter,
+  JobActionPreview,
+  JobActionResult,
+  JobActionResults,
+  jobActionResultsQuery,
+} from "@/lib/contract";
+import { LIMITS } from "@/lib/contract";
+import type { BulkActionView, BulkPosition, BulkPreview, BulkRequest, BulkResult } from "@/lib/queue";
+import type { JobFilter } from "@/lib/queue/types";
+import { dateOf, defined, jobFilter } from "./filters";
+import { serializeJobRow } from "./serialize";
+
+/** The body of a bulk action in the queue's words. */
+export function bulkRequest(body: z.output<typeof createJobAction>): BulkRequest {
+  const target = body.ids === undefined ? { filter: jobFilter(body.filter ?? {}) } : { jobIds: body.ids };
+  return {
+    action: body.action,
+    target,
+    ...defined({ priority: body.priority, scheduledFor: dateOf(body.scheduled_for) }),
+  };
+}
+
+const relation = (isExact: boolean) => (isExact ? ("eq" as const) : ("gte" as const));
+
+export function serializePreview(request: BulkRequest, preview: BulkPreview): JobActionPreview {
+  return {
+    dry_run: true,
+    action: request.action,
+    count: preview.count,
+    count_relation: relation(preview.isExact),
+    samples: preview.samples.map(serializeJobRow),
+  };
+}
+
+export function serializeJobAction(action: BulkActionView): JobAction {
+  return {
+    id: action.id,
+    action: action.action,
+    priority: action.priority ?? null,
+    scheduled_for: action.scheduledFor?.toISOString() ?? null,
+    filter: "filter" in action.target ? serializeFilter(action.target.filter) : null,
+    status: action.status,
+    stop_reason: action.stopReason,
+    total: action.total,
+    total_relation: relation(action.totalIsExact),
+    done: action.done,
+    skipped: action.skipped,
+    failed: action.failed,
+    created_by: { kind: action.actor.kind, email: action.actor.email },
+    created_at: action.createdAt.toISOString(),
+    started_at: action.startedAt?.toISOString() ?? null,
+    finished_at: action.finishedAt?.toISOString() ?? null,
+    abort_requested_at: action.abortRequestedAt?.toISOString() ?? null,
+  };
+}
+
+function serializeFilter(filter: JobFilter): JobActionFilter {
+  return defined({
+    status: filter.status && [...filter.status],
+    source: filter.source?.[0],
+    queue: filter.queue,
+    definition_key: filter.definitionKey,
+    tag: filter.tag,
+    correlation_id: filter.correlationId,
+    created_after: filter.createdAfter?.toISOString(),
+    created_before: filter.createdBefore?.toISOString(),
+    q: filter.q,
+  });
+}
+
+const SKIPPED: readonly BulkResult["code"][] = ["not-found", "state-conflict"];
+const FAILED: readonly BulkResult["code"][] = [
+  "invalid-value",
+  "dedupe-taken",
+  "definition-inactive",
+  "held-by-parent",
+];
+const CODES = { done: ["done"], skipped: SKIPPED, failed: FAILED } as const;
+
+interface ResultsRequest {
+  readonly limit: number;
+  readonly after?: BulkPosition;
+  readonly codes?: readonly BulkResult["code"][];
+}
+
+/** Where a reader of results goes on, and which of them are wanted. */
+export function resultsRequest(query: z.output<typeof jobActionResultsQuery>): ResultsRequest {
+  const [chunkNo, place] = (query.after ?? "").split(":").map(Number);
+  return {
+    limit: query.limit ?? LIMITS.actionResultsDefault,
+    ...(chunkNo !== undefined && place !== undefined ? { after: { chunkNo, place } } : {}),
+    ...(query.result === undefined ? {} : { codes: CODES[query.result] }),
+  };
+}
+
+export function serializeResults(page: { results: readonly BulkResult[]; hasMore: boolean }): JobActionResults {
+  const last = page.results.at(-1)?.position;
+  return {
+    data: page.results.map(serializeResult),
+    next_after: page.hasMore && last ? `${last.chunkNo}:${last.place}` : null,
+  };
+}
+
+function serializeResult({ jobId, code }: BulkResult): JobActionResult {
+  if (code === "done") return { job_id: jobId, result: "done", code: null };
+  return { job_id: jobId, result: SKIPPED.includes(code) ? "skipped" : "failed", code };
+}

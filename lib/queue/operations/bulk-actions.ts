@@ -1,0 +1,118 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { bulkActionNotFound, QueueError } from "../errors";
+import { checkBulkAct, eligibleStatuses } from "../policy/bulk-action";
+import { getBulkAction } from "../queries/bulk-actions";
+import { getJobRows, inTenant } from "../queries/get-job";
+import { countTarget, nextJobs } from "../queries/walk-jobs";
+import { acceptBulkActionSql, jobsInStatusSql, newIdSql, requestAbortSql } from "../sql/bulk-actions";
+import type { TenantScope } from "../types";
+import type { BulkAct, BulkActionView, BulkPreview, BulkTarget } from "../types-control";
+
+const SAMPLES = 20;
+const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** An act and the jobs that it is meant for. */
+export interface BulkRequest extends BulkAct {
+  readonly target: BulkTarget;
+}
+
+/**
+ * Says what a bulk action would be for, and does nothing: how many jobs stand where it can do something to them, and the
+ * newest of them.
+ * @throws QueueError invalid-value
+ */
+export function previewBulkAction(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  request: BulkRequest,
+): Promise<BulkPreview> {
+  return inTenant(db, scope, async (tx) => {
+    const { target, statuses } = narrow(request);
+    const counted = await countTarget(tx, scope, target, statuses);
+    return { ...counted, samples: await getJobRows(tx, scope, await newest(tx, scope, { target, statuses })) };
+  });
+}
+
+async function newest(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { target, statuses }: { readonly target: BulkTarget; readonly statuses: readonly string[] },
+): Promise<string[]> {
+  if ("filter" in target) {
+    return [...(await nextJobs(tx, scope, target, { beforeId: HIGHEST, limit: SAMPLES })).ids];
+  }
+  const rows = await tx.run<{ id: string }>(jobsInStatusSql, [scope.tenantId, target.jobIds, statuses]);
+  return rows.slice(0, SAMPLES).map((row) => row.id);
+}
+
+/**
+ * Accepts an act on many jobs, to be worked off by the leading scheduler in the name of this actor. Which jobs it is for
+ * is settled now: the named ones, or those that match the filter and were there already; whoever matches no more when
+ * their turn comes is skipped.
+ * @throws QueueError invalid-value
+ */
+export function acceptBulkAction(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  request: BulkRequest,
+): Promise<BulkActionView> {
+  return inTenant(db, scope, async (tx) => {
+    const { target, statuses } = narrow(request);
+    const [bound] = await tx.run<{ id: string }>(newIdSql);
+    const total =
+      "jobIds" in target
+        ? { count: target.jobIds.length, isExact: true }
+        : await countTarget(tx, scope, target, statuses);
+    const [accepted] = await tx.run<{ id: string }>(acceptBulkActionSql, [
+      scope.tenantId,
+      request.action,
+      request.priority ?? null,
+      request.scheduledFor ?? null,
+      JSON.stringify(target),
+      "jobIds" in target ? HIGHEST : bound?.id,
+      total.count,
+      total.isExact,
+      scope.actor.kind,
+      scope.actor.id,
+      scope.actor.userId,
+      scope.actor.requestId ?? null,
+    ]);
+    return readAction(tx, scope, accepted?.id ?? "");
+  });
+}
+
+/** The target as it is kept: ids from newest to oldest, each once; of a filter only the statuses that can be acted on. */
+function narrow(request: BulkRequest): { target: BulkTarget; statuses: readonly string[] } {
+  const problems = checkBulkAct(request);
+  if (problems.length > 0) throw new QueueError("invalid-value", "The action is not valid.", { problems });
+  const { action, target } = request;
+  if ("jobIds" in target) {
+    const jobIds = [...new Set(target.jobIds.map((id) => id.toLowerCase()))].sort().reverse();
+    return { target: { jobIds }, statuses: eligibleStatuses(action) };
+  }
+  const status = eligibleStatuses(action, target.filter.status);
+  return { target: { filter: { ...target.filter, status } }, statuses: status };
+}
+
+/**
+ * Ends an action after the chunk that is under way; what was done stays done.
+ * @throws QueueError not-found; action-over
+ */
+export function abortBulkAction(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  actionId: string,
+): Promise<BulkActionView> {
+  return inTenant(db, scope, async (tx) => {
+    const asked = await tx.run(requestAbortSql, [scope.tenantId, actionId]);
+    const action = await readAction(tx, scope, actionId);
+    if (asked.length === 0) throw new QueueError("action-over", `The action is over: ${action.status}.`);
+    return action;
+  });
+}
+
+async function readAction(tx: TenantTransaction, scope: TenantScope, id: string): Promise<BulkActionView> {
+  const action = await getBulkAction(tx, scope, id);
+  if (!action) throw bulkActionNotFound();
+  return action;
+}

@@ -1,0 +1,126 @@
+import { statement, tenantIs } from "@/lib/db";
+
+/** Accepts an action. Jobs that are enqueued from now on have greater ids, so they are none of its jobs. */
+export const acceptBulkActionSql = statement(
+  "accept_bulk_action",
+  `insert into app.bulk_actions (tenant_id, action, priority, scheduled_for, target, next_before, total, total_is_exact,
+     actor_kind, actor_id, user_id, request_id)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning id`,
+);
+
+export const newIdSql = statement("new_id", "select app.new_id() as id");
+
+const VIEW = `b.id, b.action, b.priority, b.scheduled_for, b.target, b.status, b.stop_reason, b.total, b.total_is_exact,
+  b.done_count, b.skipped_count, b.failed_count, b.actor_kind, b.actor_id, b.created_at, b.started_at, b.finished_at,
+  b.abort_requested_at, u.email as user_email`;
+
+export const listBulkActionsSql = statement(
+  "list_bulk_actions",
+  `select ${VIEW} from app.bulk_actions b left join app.users u on u.id = b.user_id
+   where ${tenantIs("b.tenant_id")} and ($2::uuid is null or b.id < $2) order by b.id desc limit $3 offset $4`,
+  { repeatable: true },
+);
+
+export const countBulkActionsSql = statement(
+  "count_bulk_actions",
+  `select count(*)::int as n from (select 1 from app.bulk_actions where ${tenantIs("tenant_id")} limit $2) x`,
+  { repeatable: true },
+);
+
+export const getBulkActionSql = statement(
+  "get_bulk_action",
+  `select ${VIEW} from app.bulk_actions b left join app.users u on u.id = b.user_id
+   where ${tenantIs("b.tenant_id")} and b.id = $2`,
+  { repeatable: true },
+);
+
+/** What became of the jobs of an action, in the order in which they were worked off, after a position of an earlier page. */
+export const bulkResultsSql = statement(
+  "bulk_results",
+  `select c.chunk_no, x.n::int as place, x.job_id, x.result
+   from app.bulk_action_chunks c cross join lateral unnest(c.job_ids, c.results) with ordinality x (job_id, result, n)
+   where ${tenantIs("c.tenant_id")} and c.action_id = $2 and (c.chunk_no, x.n) > ($3::int, $4::int)
+     and ($5::text[] is null or x.result = any ($5)) order by c.chunk_no, x.n limit $6`,
+  { repeatable: true },
+);
+
+export const requestAbortSql = statement(
+  "request_abort",
+  `update app.bulk_actions set abort_requested_at = coalesce(abort_requested_at, app.now())
+   where ${tenantIs("tenant_id")} and id = $2 and finished_at is null returning id`,
+);
+
+/** Whether any tenant has an action that is not over; keeps an idle scheduler from opening transactions. */
+export const anyOpenActionSql = statement(
+  "any_open_action",
+  "select exists (select 1 from app.bulk_actions where finished_at is null) as is_open",
+  { repeatable: true },
+);
+
+/**
+ * Chooses whose turn it is, the one that waited longest for one, and writes the leader's term ($1) on it: from now on no
+ * earlier leader can work on it. An action whose turns keep failing ($2 of them) is given up.
+ */
+export const takeBulkActionSql = statement(
+  "take_bulk_action",
+  `with next as (
+     select b.id from app.bulk_actions b where b.finished_at is null
+     order by coalesce(b.taken_at, b.created_at) limit 1 for update skip locked
+   )
+   update app.bulk_actions b set term = $1, taken_at = app.now(), tries = b.tries + 1,
+     status = case when b.tries >= $2 then 'stopped' else b.status end,
+     stop_reason = case when b.tries >= $2 then 'failed-repeatedly' end,
+     finished_at = case when b.tries >= $2 then app.now() end
+   from next where b.id = next.id returning b.id, b.tenant_id, b.status`,
+);
+
+/** Locks an action for one chunk, if it is open and the given term is still the one that works on it. */
+export const lockBulkActionSql = statement(
+  "lock_bulk_action",
+  `select action, priority, scheduled_for, target, next_before, chunk_count, actor_kind, actor_id, user_id, request_id,
+     abort_requested_at is not null as abort_requested
+   from app.bulk_actions where ${tenantIs("tenant_id")} and id = $2 and term = $3 and finished_at is null for update`,
+);
+
+/** Stores what a chunk did together with how far the action has come. */
+export const storeChunkSql = statement(
+  "store_chunk",
+  `with chunk as (
+     insert into app.bulk_action_chunks (tenant_id, action_id, chunk_no, job_ids, results)
+     select $1, $2, $3::int, $4::uuid[], $5::text[] where cardinality($4::uuid[]) > 0
+   )
+   update app.bulk_actions set chunk_count = $3::int, next_before = coalesce($6::uuid, next_before), tries = 0,
+     status = case when $6::uuid is null then 'done' else 'running' end, started_at = coalesce(started_at, app.now()),
+     finished_at = case when $6::uuid is null then app.now() end,
+     done_count = done_count + $7, skipped_count = skipped_count + $8, failed_count = failed_count + $9
+   where ${tenantIs("tenant_id")} and id = $2`,
+);
+
+export const endBulkActionSql = statement(
+  "end_bulk_action",
+  `update app.bulk_actions set status = $3, stop_reason = $4, finished_at = app.now() where ${tenantIs("tenant_id")} and id = $2`,
+);
+
+export const deleteOldBulkActionsSql = statement(
+  "delete_old_bulk_actions",
+  `delete from app.bulk_actions where id in (
+     select id from app.bulk_actions where finished_at < app.now() - interval '30 days' limit $1) returning 1`,
+);
+
+/** The lowest id that a scanning filter looked at below $2: where the next look begins. */
+export const windowFloorSql = statement(
+  "window_floor",
+  `select id from app.jobs where ${tenantIs("tenant_id")} and id < $2 and id >= $3 order by id desc offset $4 limit 1`,
+  { repeatable: true },
+);
+
+/** Those of the given jobs that have one of the statuses, newest first, up to a number. */
+export const jobsInStatusSql = statement(
+  "jobs_in_status",
+  `select x.id from unnest($2::uuid[]) x (id)
+   left join app.live_jobs l on l.job_id = x.id and ${tenantIs("l.tenant_id")}
+   left join lateral (select a.outcome from app.job_attempts a where a.job_id = x.id and ${tenantIs("a.tenant_id")}
+     and a.outcome is not null and not a.superseded limit 1) a on true
+   where coalesce(l.state, a.outcome) = any ($3::text[]) order by x.id desc`,
+  { repeatable: true },
+);

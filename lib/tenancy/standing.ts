@@ -1,0 +1,32 @@
+import type { ApiKeyScope, EffectiveRole, TenantPermission } from "@/lib/contract";
+import { statement, type TenantTransaction } from "@/lib/db";
+import type { BulkActionName } from "@/lib/queue/states";
+import type { Actor } from "@/lib/queue/types";
+import { bulkActionPermission, permissionsOf } from "./permissions";
+
+interface StandingRow {
+  readonly role: EffectiveRole | null;
+  readonly is_super_admin: boolean;
+  readonly key_kind: "tenant" | "super_admin" | "worker" | null;
+  readonly key_scopes: readonly ApiKeyScope[] | null;
+}
+
+const standingSql = statement("tenant_standing", "select * from app.standing_of($1, $2)");
+
+/**
+ * What an actor may do in the tenant of the transaction at this moment, for work that outlives the request in which it
+ * was asked for. Empty once the person has left or was disabled, the key was revoked or ran out, or the tenant is suspended.
+ */
+async function standingPermissions(tx: TenantTransaction, actor: Actor): Promise<TenantPermission[]> {
+  const keyId = actor.kind === "api_key" ? actor.id : null;
+  const [row] = await tx.run<StandingRow>(standingSql, [actor.userId, keyId]);
+  if (!row) return [];
+  const role = row.is_super_admin ? "super_admin" : row.role;
+  if (!role) return [];
+  return permissionsOf(role, keyId === null ? null : { kind: row.key_kind ?? "worker", scopes: row.key_scopes ?? [] });
+}
+
+/** Whether an actor may still do an action to many jobs in the tenant of the transaction. */
+export async function mayStillAct(tx: TenantTransaction, action: BulkActionName, actor: Actor): Promise<boolean> {
+  return (await standingPermissions(tx, actor)).includes(bulkActionPermission(action));
+}
