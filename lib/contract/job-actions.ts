@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { BULK_ACTIONS, BULK_STATUSES } from "@/lib/queue/states";
-import { definitionKey, id, instant, instantIn, listOf, pageQuery, queryInteger, queueName } from "./common";
-import { jobRow, jobSource, jobStatus } from "./jobs";
+import { definitionKey, id, instant, instantIn, jobStatus, listOf, pageQuery, queryInteger, queueName } from "./common";
+import { jobRow, jobSource } from "./jobs";
 import { LIMITS } from "./limits";
 
 export const bulkAction = z.enum(BULK_ACTIONS);
