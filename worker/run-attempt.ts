@@ -56,7 +56,7 @@ export async function runAttempt(
   if (definition.executor === "command") {
     return executeCommand(tools.registry, definition.commandKey ?? definition.key, job.payload, ctx);
   }
-  const handler = tools.handlers.get(definition.key);
+  const handler = definition.executor === "handler" ? tools.handlers.get(definition.key) : undefined;
   if (!handler) return refused("internal", "This worker does not have the handler.");
   return executeHandler(handler, {
     ...ctx,

@@ -1,5 +1,5 @@
 import type { Database } from "@/lib/db";
-import { type KnownLane, listServable } from "@/lib/queue";
+import { type KnownLane, listServable, type Servable } from "@/lib/queue";
 
 /** What this worker was told to serve; undefined = everything. */
 export interface Wanted {
@@ -28,14 +28,12 @@ export class Served {
 
   private constructor(
     private readonly wanted: Wanted,
-    servable: Awaited<ReturnType<typeof listServable>>,
+    servable: Servable,
     known: Known,
   ) {
     const { definitions, queues } = wanted;
     const mine = servable.definitions.filter(
-      ({ key, executor, commandKey }) =>
-        (definitions === undefined || definitions.includes(key)) &&
-        (executor === "handler" ? known.hasHandler(key) : known.hasCommand(commandKey ?? key)),
+      (definition) => (definitions === undefined || definitions.includes(definition.key)) && canRun(definition, known),
     );
     this.definitions = mine.map(({ key }) => key).toSorted();
     this.queues = queues ?? [];
@@ -56,5 +54,16 @@ export class Served {
   /** Length of a lease on a job of this lane, in seconds. */
   leaseOf({ definitionId }: KnownLane): number {
     return this.leaseSeconds.get(definitionId) ?? 30;
+  }
+}
+
+function canRun({ key, executor, commandKey }: Servable["definitions"][number], known: Known): boolean {
+  switch (executor) {
+    case "handler":
+      return known.hasHandler(key);
+    case "command":
+      return known.hasCommand(commandKey ?? key);
+    case "remote":
+      return false;
   }
 }

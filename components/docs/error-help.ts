@@ -92,6 +92,11 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "The act on many jobs has ended already, so it cannot be aborted.",
     remedy: "Read the action: its status and its results say what was done.",
   },
+  "lease-lost": {
+    meaning:
+      "The attempt is over, its lease ran out and was taken, or it never was this worker's. Nothing was written.",
+    remedy: "Stop the work and drop its result. Claim again; the job is somebody else's by now.",
+  },
   "dedupe-taken": {
     meaning: "Another job holds the dedupe key, so this one cannot be put back into the queue.",
     remedy: "Wait until that job has ended, or cancel it.",
@@ -167,6 +172,15 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
   "too-many-streams": {
     meaning: "As many live streams as a user may have are open.",
     remedy: "Close one of them, for instance a browser tab, then connect again.",
+  },
+  "too-many-polls": {
+    meaning: "As many claims of this worker's key wait for work as may wait at once.",
+    remedy:
+      "Let one claim of each worker wait, ask for several jobs in it, or give groups of workers keys of their own.",
+  },
+  "too-many-workers": {
+    meaning: "Too many names of workers were used with this key within a day.",
+    remedy: "Use one name for each start of a worker, or give groups of workers keys of their own.",
   },
   "internal-error": {
     meaning: "A fault of this installation, not of the request.",

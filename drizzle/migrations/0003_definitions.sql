@@ -13,7 +13,7 @@ create table app.job_definitions (
   id uuid primary key default app.new_id(),
   key text not null unique check (key ~ '^[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?$'),
   description text not null default '' check (char_length(description) <= 2000),
-  executor text not null default 'command' check (executor in ('command', 'handler')),
+  executor text not null default 'command' check (executor in ('command', 'handler', 'remote')),
   command_key text,
   queue_id integer not null references app.job_queues (id),
   arg_schema jsonb not null default '{}'::jsonb check (jsonb_typeof(arg_schema) = 'object'),

@@ -64,6 +64,8 @@ export const apiKeys = app.table("api_keys", {
   revokedAt: timestamp("revoked_at", { withTimezone: true }),
   lastUsedAt: timestamp("last_used_at", { withTimezone: true }),
   lastUsedIp: text("last_used_ip"),
+  workerDefinitions: text("worker_definitions").array(),
+  workerQueues: text("worker_queues").array(),
 });
 
 export const requestBuckets = app.table("request_buckets", {

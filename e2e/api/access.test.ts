@@ -21,6 +21,7 @@ const routes = Object.entries(ROUTES).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, access]) => ({ path: path.replace(/\[\w+\]/, JOB), method, access })),
 );
 const guarded = routes.filter(({ access }) => access !== "open");
+const workerRoutes = guarded.filter(({ access }) => access === "worker");
 const isTenant = (access: RouteAccess) => /^(?:jobs|definitions|assets):/.test(access);
 const tenantRoutes = guarded.filter(({ access }) => isTenant(access));
 const platformRoutes = guarded.filter(({ access }) => access.startsWith("platform:"));
@@ -66,6 +67,32 @@ test("B1 platform routes are for super admins; a tenant's admin and a tenant's k
     expectProblem(await web.call(method, path, { cookie }), 403, "forbidden");
     expectProblem(await web.call(method, path, { key }), 403, "forbidden");
     expectProblem(await web.call(method, path, { key: worker }), 403, "forbidden");
+  }
+});
+
+test("B1 K-5 a worker's key serves the worker routes and nothing else, and no one else serves them", async () => {
+  const { key } = await make.key(superAdmin, { kind: "worker", scopes: ["jobs:read", "jobs:write", "platform:write"] });
+  const { key: ofTenant } = await make.key(superAdmin, { kind: "worker", tenantId: acme.id });
+  for (const { method, path, access } of guarded.filter((route) => !workerRoutes.includes(route))) {
+    for (const one of [key, ofTenant]) {
+      const answer = await web.call(method, path, { key: one, tenant: "acme" });
+      expect([answer.status, answer.body?.code], `${method} ${path} (${access})`).toEqual([403, "forbidden"]);
+    }
+  }
+  const { key: superKey } = await make.key(superAdmin, { kind: "super_admin", scopes: ["platform:write"] });
+  const { key: tenantKey } = await make.key(admin, { tenantId: acme.id });
+  const { key: ofNoSuperAdmin } = await make.key(admin, { kind: "worker" });
+  const callers = [
+    { cookie: await web.login(superAdmin) },
+    { key: superKey },
+    { key: tenantKey },
+    { key: ofNoSuperAdmin },
+  ];
+  expect(workerRoutes.length).toBeGreaterThanOrEqual(5);
+  for (const { method, path } of workerRoutes) {
+    for (const caller of callers)
+      expectProblem(await web.call(method, path, { ...caller, body: {} }), 403, "forbidden");
+    expectProblem(await web.call(method, path, { key, body: {} }), 422, "validation-failed");
   }
 });
 

@@ -3,6 +3,7 @@ import path from "node:path";
 import type { TenantRole } from "@/lib/contract";
 import type { Database } from "@/lib/db";
 import { dataDir } from "@/lib/db/embedded/index.mjs";
+import { createDefinition, listDefinitions } from "@/lib/queue";
 import { insertProvider, listProviders } from "@/lib/tenancy/providers";
 import { newPassword, putApiKey, putMembership, putTenant, putUser } from "./people";
 import { writeSamples } from "./samples/folder";
@@ -28,6 +29,20 @@ const PEOPLE = {
 } as const satisfies Record<string, Person>;
 type PersonName = keyof typeof PEOPLE;
 
+/** What the example in docs/examples/python runs. */
+const REMOTE_DEFINITION = {
+  key: "summarize-text",
+  description: "Counts lines, words and characters of a text, on a remote worker (docs/examples/python)",
+  executor: "remote",
+  argSchema: {
+    type: "object",
+    properties: { text: { type: "string", maxLength: 100_000 } },
+    required: ["text"],
+    additionalProperties: false,
+  },
+  timeoutSeconds: 300,
+} as const;
+
 type Ids = Record<TenantSlug, string>;
 
 /** Tenants, people, keys and sample folders of the demo, and `demo.json` with what is needed to use them. */
@@ -37,6 +52,7 @@ export async function seedDemo(
 ): Promise<void> {
   const file = path.join(home, "demo.json");
   const tenants = await seedTenants(db);
+  await seedRemoteDefinition(db);
   if (existsSync(file) && describesThese(file, tenants)) return;
   const users = await seedPeople(db, tenants);
   const content = {
@@ -57,6 +73,11 @@ function describesThese(file: string, tenants: Ids): boolean {
   } catch {
     return false;
   }
+}
+
+async function seedRemoteDefinition(db: Database): Promise<void> {
+  if ((await listDefinitions(db)).some(({ key }) => key === REMOTE_DEFINITION.key)) return;
+  await createDefinition(db, { kind: "system", id: null, userId: null }, REMOTE_DEFINITION);
 }
 
 async function seedTenants(db: Database): Promise<Ids> {
@@ -94,7 +115,14 @@ async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, st
       scopes: ["jobs:read", "jobs:write", "assets:read", "platform:read", "platform:write"],
       createdBy: users.super_admin,
     }),
-    worker: await putApiKey(db, { kind: "worker", name, tenantId: null, scopes: [], createdBy: users.super_admin }),
+    worker: await putApiKey(db, {
+      kind: "worker",
+      name,
+      tenantId: null,
+      scopes: [],
+      createdBy: users.super_admin,
+      definitions: [REMOTE_DEFINITION.key],
+    }),
   };
 }
 

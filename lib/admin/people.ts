@@ -32,8 +32,9 @@ const upsertMembership = statement(
 
 const insertKey = statement(
   "admin_insert_api_key",
-  `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, scopes, created_by, expires_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, app.now() + make_interval(days => $9))`,
+  `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, scopes, created_by, expires_at,
+     worker_definitions)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, app.now() + make_interval(days => $9), $10)`,
 );
 
 /** A password of 120 random bits. */
@@ -86,12 +87,16 @@ export interface SeedKey {
   readonly name: string;
   readonly scopes: readonly ApiKeyScope[];
   readonly createdBy: string;
+  /** Of a worker's key: the remote definitions whose jobs it may claim. */
+  readonly definitions?: readonly string[];
 }
 
 /** Makes an API key that lasts a year, and returns its text: it is stored nowhere. */
-export async function putApiKey(db: Runner, { kind, tenantId, name, scopes, createdBy }: SeedKey): Promise<string> {
+export async function putApiKey(db: Runner, seed: SeedKey): Promise<string> {
+  const { kind, tenantId, name, scopes, createdBy, definitions = null } = seed;
   const { key, keyId, secretHash, last4 } = generateApiKey();
-  await db.run(insertKey, [keyId, secretHash, last4, kind, tenantId, name, [...scopes], createdBy, KEY_DAYS]);
+  const values = [keyId, secretHash, last4, kind, tenantId, name, [...scopes], createdBy, KEY_DAYS, definitions];
+  await db.run(insertKey, values);
   return key;
 }
 

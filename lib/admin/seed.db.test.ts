@@ -46,7 +46,17 @@ describe("the demo seed", () => {
 
   test("registers every definition that the code brings", async () => {
     const rows = await database.query("select key from app.job_definitions");
-    expect(rows.map(({ key }) => key).sort()).toEqual(builtinDefinitions.map(({ key }) => key).sort());
+    expect(rows.map(({ key }) => key)).toEqual(expect.arrayContaining(builtinDefinitions.map(({ key }) => key)));
+  });
+
+  test("its worker key may claim the definition that the example of a remote worker runs", async () => {
+    const keyId = parseApiKey(demo().api_keys.worker)?.keyId;
+    const rows = await database.query(
+      `select k.tenant_id, d.key, d.executor from app.api_keys k join app.job_definitions d on d.key = any (k.worker_definitions)
+       where k.key_id = $1`,
+      [keyId],
+    );
+    expect(rows).toEqual([{ tenant_id: null, key: "summarize-text", executor: "remote" }]);
   });
 
   test("registers sample folders which any local user can read", async () => {

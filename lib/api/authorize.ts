@@ -48,6 +48,38 @@ export async function requirePrincipal(runtime: ApiRuntime, request: Request, in
   return principal;
 }
 
+/** Refuses workers' keys, which serve the worker routes and nothing else. */
+export async function refuseWorkerKey(
+  runtime: ApiRuntime,
+  caller: { principal: Principal; info: RequestInfo },
+): Promise<void> {
+  if (caller.principal.kind !== "api_key" || caller.principal.key.kind !== "worker") return;
+  await auditDenial(runtime, caller, { reason: "worker-key" });
+  throw new HttpProblem("forbidden", { detail: "A worker's key serves the routes under /api/v1/worker only." });
+}
+
+/** Refuses everything but a worker's key whose maker is a super admin now; answers the key. */
+export async function requireWorkerKey(
+  runtime: ApiRuntime,
+  caller: { principal: Principal; info: RequestInfo },
+): Promise<WorkerKeyPrincipal> {
+  const { principal } = caller;
+  if (principal.kind === "api_key" && principal.user.isSuperAdmin && principal.key.kind === "worker") {
+    const { id, claims, tenant } = principal.key;
+    if (claims) return { id, definitions: claims.definitions, queues: claims.queues, tenantId: tenant?.id ?? null };
+  }
+  await auditDenial(runtime, caller, { reason: "worker" });
+  throw new HttpProblem("forbidden", { detail: "This route is for workers' keys." });
+}
+
+/** A worker's key, as far as its routes look at it. */
+export interface WorkerKeyPrincipal {
+  readonly id: string;
+  readonly definitions: readonly string[];
+  readonly queues: readonly string[] | null;
+  readonly tenantId: string | null;
+}
+
 /** Finds the tenant that the request is for and checks the permission in it. */
 export async function requireTenant(
   runtime: ApiRuntime,

@@ -11,6 +11,8 @@ export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** What is stored instead of the body, when that holds a secret. */
+  readonly kept?: string;
 }
 
 /** What an Idempotency-Key stands for; keys are per tenant and route, never shared between them. */
@@ -97,7 +99,7 @@ export async function answerOnce(
     request.hash,
     answer.status,
     JSON.stringify(answer.headers),
-    answer.body,
+    answer.kept ?? answer.body,
     KEPT_SECONDS,
   ]);
   return { answer, replayed: false };

@@ -59,10 +59,28 @@ export async function readJson(
   maxBytes: number = LIMITS.bodyBytes,
   maxNodes?: number,
 ): Promise<unknown> {
+  const text = await readText(request, maxBytes);
+  return text === "" ? {} : parseJson(text, maxNodes);
+}
+
+/**
+ * As `readJson`, for what a worker captured: what cannot be stored exactly is not refused but has to be cleaned, since
+ * recording how an attempt ended must not fail.
+ */
+export async function readCapturedJson(request: Request, maxBytes: number = LIMITS.bodyBytes): Promise<unknown> {
+  const text = await readText(request, maxBytes);
+  try {
+    return text === "" ? {} : JSON.parse(text);
+  } catch {
+    throw new HttpProblem("malformed-json", { detail: "The body is not valid JSON." });
+  }
+}
+
+async function readText(request: Request, maxBytes: number): Promise<string> {
   const bytes = await readCapped(request, maxBytes);
-  if (bytes.length === 0) return {};
+  if (bytes.length === 0) return "";
   requireJsonType(request.headers);
-  return parseJson(decodeUtf8(bytes), maxNodes);
+  return decodeUtf8(bytes);
 }
 
 function requireJsonType(headers: Headers): void {

@@ -53,6 +53,7 @@ function operation({ path, method, declaration }: DocumentedRoute): Json {
     operationId: operationId(method, path),
     summary: declaration.summary,
     ...(declaration.access === "open" ? { security: [] } : {}),
+    ...(declaration.access === "worker" ? { security: [{ apiKey: [] }] } : {}),
     ...(declaration.sessionOnly ? { security: [{ session: [] }] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(declaration.body ? { requestBody: requestBody(declaration.body) } : {}),

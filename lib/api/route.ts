@@ -5,7 +5,14 @@ import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import type { Actor, TenantScope } from "@/lib/queue/types";
 import type { TenantMembership } from "@/lib/tenancy/resolve";
 import { within } from "./audited";
-import { actorOf, refuseKeyInUrl, requirePlatform, requirePrincipal, requireTenant } from "./authorize";
+import {
+  actorOf,
+  refuseKeyInUrl,
+  refuseWorkerKey,
+  requirePlatform,
+  requirePrincipal,
+  requireTenant,
+} from "./authorize";
 import { answerOnce, idempotencyKey, requestHash, type StoredAnswer } from "./idempotency";
 import { parseBody, parseParams, parseQuery, readJson } from "./input";
 import { type RequestInfo, requestInfo } from "./request-info";
@@ -13,7 +20,7 @@ import { answerText, jsonResponse, Reply } from "./respond";
 import { type ApiRuntime, getRuntime } from "./runtime";
 import { guarded, type NextContext, type RouteHandler } from "./serve";
 
-const NOTHING = z.strictObject({});
+export const NOTHING = z.strictObject({});
 
 /** What every route says about itself; checks, documentation and tests all read it from here. */
 export interface RouteSpec<P, Q, B, R> {
@@ -67,6 +74,8 @@ interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
 interface PlatformSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: PlatformPermission;
   handler(context: PlatformContext<P, Q, B>): Answer<R>;
+  /** Of an answer that holds a secret: what an Idempotency-Key keeps of it, and sends when it is asked again. */
+  withoutSecrets?(answer: R): R;
 }
 
 interface SignedInSpec<B, R> extends RouteSpec<unknown, unknown, B, R> {
@@ -101,7 +110,13 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     const { runtime, info } = common;
     await requirePlatform(runtime, common, spec.permission);
     const input = await readInput(spec, request, { info, context });
-    const run = async (db: Database) => toAnswer(spec, await spec.handler({ ...common, ...input, db }));
+    const { withoutSecrets = (answer: R) => answer } = spec;
+    const run = async (db: Database) => {
+      const result = await spec.handler({ ...common, ...input, db });
+      const { options } = result instanceof Reply ? result : { options: {} };
+      const kept = withoutSecrets(result instanceof Reply ? result.body : result);
+      return { ...toAnswer(spec, result), kept: toAnswer(spec, new Reply(kept, options)).body };
+    };
     const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
     if (key === null) return send(await run(runtime.platform), info);
     const repeat = { key, tenantId: null, ...identityOf(request, info, input.body) };
@@ -123,8 +138,15 @@ export function signedInRoute<B, R>(spec: SignedInSpec<B, R>): RouteHandler {
   return guarded(serve, { ...spec, access: "signed-in" });
 }
 
-/** Authenticates a request; the first step of every route that is not open. */
+/** Authenticates a request; the first step of every route that is neither open nor for remote workers. */
 export async function identify(request: Request): Promise<Common> {
+  const common = await authenticate(request);
+  await refuseWorkerKey(common.runtime, common);
+  return common;
+}
+
+/** Authenticates a request, whoever it is. */
+export async function authenticate(request: Request): Promise<Common> {
   const runtime = getRuntime();
   const info = requestInfo(request);
   await refuseKeyInUrl(runtime, info);

@@ -1,10 +1,11 @@
 import type { Permission } from "@/lib/contract";
 
-export type RouteAccess = Permission | "open" | "signed-in";
+export type RouteAccess = Permission | "open" | "signed-in" | "worker";
 export type RouteMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
- * Every route on disk, every method, and what it takes to use it. "open" needs no principal, "signed-in" any.
+ * Every route on disk, every method, and what it takes to use it. "open" needs no principal, "signed-in" any but a worker's key,
+ * "worker" a worker's key and nothing else.
  * A test fails when a route file is missing here or the other way round; the front answers 404, 405 and OPTIONS from it.
  */
 export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteAccess>>>>> = {
@@ -35,6 +36,13 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/jobs/[jobId]/steps": { GET: "jobs:read" },
   "/api/v1/assets": { GET: "assets:read" },
   "/api/v1/providers": { GET: "assets:read" },
+  "/api/v1/worker/jobs/claim": { POST: "worker" },
+  "/api/v1/worker/jobs/[jobId]/heartbeat": { POST: "worker" },
+  "/api/v1/worker/jobs/[jobId]/complete": { POST: "worker" },
+  "/api/v1/worker/jobs/[jobId]/fail": { POST: "worker" },
+  "/api/v1/worker/state": { POST: "worker" },
+  "/api/v1/admin/worker-keys": { GET: "platform:worker-keys:read", POST: "platform:worker-keys:write" },
+  "/api/v1/admin/worker-keys/[keyId]": { DELETE: "platform:worker-keys:write" },
   "/api/v1/admin/workers": { GET: "platform:workers:read" },
   "/api/v1/admin/providers": { GET: "platform:providers:read", POST: "platform:providers:write" },
   "/api/v1/admin/queues": { GET: "platform:queues:read", POST: "platform:queues:write" },

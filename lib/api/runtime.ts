@@ -11,6 +11,10 @@ export interface RuntimeConfig {
   readonly authSecret: string;
   readonly cursorSecret: string;
   readonly providerRoots: readonly string[];
+  /** Bytes of live output that are kept of one attempt of a remote worker. */
+  readonly logMaxBytes: number;
+  /** No attempt of a remote worker is longer. */
+  readonly maxTimeoutSeconds: number;
   /** A direct connection (no pooler): what listens for changes needs a session. */
   readonly listenUrl: string;
 }
@@ -27,6 +31,8 @@ export interface ApiRuntime {
   readonly web: Database;
   readonly auth: Database;
   readonly platform: Database;
+  /** Sees the jobs of all tenants: for the routes of remote workers, and for nothing else. */
+  readonly worker: Database;
   close(): Promise<void>;
 }
 
@@ -38,6 +44,7 @@ const SHUTDOWN = Symbol.for("leasehold.shutdown");
 const WEB_CONNECTIONS = 10;
 const AUTH_CONNECTIONS = 5;
 const PLATFORM_CONNECTIONS = 3;
+const WORKER_CONNECTIONS = 4;
 // A server that takes a query and falls silent must not keep a request longer than its client waits.
 const QUERY_TIMEOUT_MS = 10_000;
 const AUTH_QUERY_TIMEOUT_MS = 4000;
@@ -82,7 +89,7 @@ function unlimited(controller: AbortController): AbortController {
 function openRuntime(): ApiRuntime {
   const env = loadWebEnv();
   const log = createLogger({ process: "web", level: env.logLevel, format: env.logFormat });
-  const open = (role: "web" | "auth" | "platform", max: number, queryTimeoutMs: number) =>
+  const open = (role: "web" | "auth" | "platform" | "worker", max: number, queryTimeoutMs: number) =>
     openDatabase({
       url: env.databaseUrls[role],
       role,
@@ -95,12 +102,15 @@ function openRuntime(): ApiRuntime {
     web: open("web", WEB_CONNECTIONS, QUERY_TIMEOUT_MS),
     auth: open("auth", AUTH_CONNECTIONS, AUTH_QUERY_TIMEOUT_MS),
     platform: open("platform", PLATFORM_CONNECTIONS, QUERY_TIMEOUT_MS),
+    worker: open("worker", WORKER_CONNECTIONS, QUERY_TIMEOUT_MS),
   };
   const config = {
     origin: env.origin,
     authSecret: env.authSecret,
     cursorSecret: createHmac("sha256", env.authSecret).update("leasehold cursor").digest("hex"),
     providerRoots: env.providerRoots,
+    logMaxBytes: env.logMaxBytes,
+    maxTimeoutSeconds: env.maxTimeoutSeconds,
     listenUrl: env.databaseUrls.listen,
   };
   const close = async () => void (await Promise.all(Object.values(pools).map((pool) => pool.close())));

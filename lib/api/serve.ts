@@ -32,16 +32,17 @@ export interface RouteHandler {
 }
 
 // The pools give up on connecting sooner; this is for a server that took a connection and then says nothing.
-const ANSWER_WITHIN_MS = 4500;
+export const ANSWER_WITHIN_MS = 4500;
 
 /** Gives a route its one edge: whatever it throws becomes problem+json, and no database makes a client wait for ever. */
 export function guarded(
   serve: (request: Request, context: NextContext) => Promise<Response>,
   declaration: RouteDeclaration,
+  answerWithinMs: number = ANSWER_WITHIN_MS,
 ): RouteHandler {
   const handler = async (request: Request, context: NextContext): Promise<Response> => {
     try {
-      return await withDeadline(serve(request, context));
+      return await withDeadline(serve(request, context), answerWithinMs);
     } catch (error) {
       return failure(error, request);
     }
@@ -49,7 +50,7 @@ export function guarded(
   return Object.assign(handler, { declaration });
 }
 
-async function withDeadline(work: Promise<Response>): Promise<Response> {
+async function withDeadline(work: Promise<Response>, answerWithinMs: number): Promise<Response> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const problem = new HttpProblem("unavailable", {
@@ -60,7 +61,7 @@ async function withDeadline(work: Promise<Response>): Promise<Response> {
       reject(problem);
       // What comes later has no reader: a stream must not go on for nobody.
       work.then((answer) => answer.body?.cancel()).catch(() => undefined);
-    }, ANSWER_WITHIN_MS);
+    }, answerWithinMs);
   });
   try {
     return await Promise.race([work, late]);

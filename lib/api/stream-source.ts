@@ -1,9 +1,9 @@
 import { type JobChange, STREAM_EVENTS } from "@/lib/contract";
-import { listen } from "@/lib/db";
 import { CHANNELS, changedJobs, type FeedPosition, type JobView, summarizeJobs } from "@/lib/queue";
 import { tenantLanes } from "@/lib/tenancy/lanes";
 import type { FeedSource } from "@/lib/web/feed-source";
 import { StreamHub } from "@/lib/web/stream-hub";
+import { getListener } from "./listener";
 import { type ApiRuntime, getRuntime, onShutdown } from "./runtime";
 import { serializeJobRow, serializeSummary } from "./serialize";
 
@@ -17,16 +17,15 @@ export function getHub(): StreamHub {
 }
 
 function openHub(runtime: ApiRuntime): StreamHub {
-  const hub = new StreamHub(sourceOf(runtime), (onWake) =>
-    listen({
-      url: runtime.config.listenUrl,
-      channels: [CHANNELS.changes],
-      applicationName: "leasehold-web-listen",
-      onNotify: (_, payload) => onWake(payload),
+  const hub = new StreamHub(sourceOf(runtime), (onWake) => {
+    const leave = getListener().join({
+      onNotify: (channel, payload) => {
+        if (channel === CHANNELS.changes) onWake(payload);
+      },
       onReady: () => onWake("*"),
-      onError: (error) => runtime.log.warn({ error: error.message }, "listening for changes was interrupted"),
-    }),
-  );
+    });
+    return { close: async () => leave() };
+  });
   onShutdown(() => void hub.close());
   return hub;
 }

@@ -33,6 +33,7 @@ export const findApiKey = statement(
   "auth_find_api_key",
   `select u.id as user_id, u.email, u.display_name, u.is_super_admin, u.must_change_password,
      ${MEMBERSHIPS} as memberships, k.id as key_uuid, k.secret_hash, k.name, k.kind, k.scopes, k.tenant_id,
+     k.worker_definitions, k.worker_queues,
      case when t.id is null then null else jsonb_build_object('id', t.id, 'slug', t.slug, 'name', t.name) end as key_tenant,
      coalesce(k.last_used_at < app.now() - interval '1 minute', true) as use_is_old
    from app.api_keys k join app.users u on u.id = k.created_by left join app.tenants t on t.id = k.tenant_id

@@ -29,6 +29,8 @@ const principal = z.discriminatedUnion("kind", [
       kind: z.enum(["tenant", "super_admin", "worker"]),
       scopes: z.array(z.enum(API_KEY_SCOPES)),
       tenant: tenantName.nullable(),
+      /** Of a worker's key: what it may claim; no queues = from any. */
+      claims: z.object({ definitions: z.array(z.string()), queues: z.array(z.string()).nullable() }).nullable(),
     }),
   }),
 ]);
@@ -84,6 +86,8 @@ interface KeyRow extends UserRow {
   kind: string;
   scopes: string[];
   key_tenant: unknown;
+  worker_definitions: string[] | null;
+  worker_queues: string[] | null;
   use_is_old: boolean;
 }
 
@@ -105,6 +109,7 @@ async function fromApiKey(authorization: string, db: Runner, ip: string | null):
     kind: row.kind,
     scopes: knownScopes(row.scopes),
     tenant: row.key_tenant,
+    claims: row.worker_definitions && { definitions: row.worker_definitions, queues: row.worker_queues },
   };
   return principal.parse({ kind: "api_key", user: userOf(row), memberships: row.memberships, key });
 }

@@ -9,5 +9,7 @@ export * from "./permissions";
 export * from "./platform";
 export * from "./problems";
 export * from "./queues";
+export * from "./remote";
 export * from "./session";
 export * from "./stream";
+export * from "./worker-keys";

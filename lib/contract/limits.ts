@@ -43,4 +43,15 @@ export const LIMITS = {
   streamsPerUser: 6,
   streamSeconds: 600,
   heartbeatSeconds: 15,
+  /** Jobs that one claim of a remote worker may take. */
+  remoteClaimMax: 50,
+  remoteWaitSecondsMax: 30,
+  /** Claims of one worker key that may wait at once, in each web process. */
+  remotePollsPerKey: 20,
+  remoteLogLines: 200,
+  remoteLogLineLength: 16_384,
+  errorMessageLength: 8000,
+  workerKeyDaysDefault: 90,
+  workerKeyDaysMax: 365,
+  workerKeyNamesMax: 100,
 } as const;

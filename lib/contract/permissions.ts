@@ -14,6 +14,8 @@ export const TENANT_PERMISSIONS = [
 /** What a request may do to the installation itself; super admins only. */
 export const PLATFORM_PERMISSIONS = [
   "platform:workers:read",
+  "platform:worker-keys:read",
+  "platform:worker-keys:write",
   "platform:providers:read",
   "platform:providers:write",
   "platform:definitions:read",

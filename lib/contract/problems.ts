@@ -23,6 +23,7 @@ export const PROBLEMS = {
   "body-too-slow": [408, "The body did not arrive in time"],
   conflict: [409, "The request conflicts with the current state"],
   "state-conflict": [409, "The job's state does not allow this"],
+  "lease-lost": [409, "The lease is not yours any more"],
   "dedupe-taken": [409, "Another job holds the dedupe key"],
   "action-over": [409, "The action is over"],
   "definition-exists": [409, "A definition with this key exists"],
@@ -43,6 +44,8 @@ export const PROBLEMS = {
   "idempotency-mismatch": [422, "The Idempotency-Key was used for another request"],
   "too-many-requests": [429, "Too many requests"],
   "too-many-streams": [429, "Too many open streams"],
+  "too-many-polls": [429, "Too many claims are waiting"],
+  "too-many-workers": [429, "Too many workers use this key"],
   "internal-error": [500, "Something went wrong"],
   unavailable: [503, "The service is not available"],
 } as const satisfies Record<string, readonly [number, string]>;

@@ -13,6 +13,8 @@ const schema = z.object({
   PORT: wholeNumber(0, 65_535, 3000),
   HOST: z.string().default("127.0.0.1"),
   PROVIDER_ROOTS: folderList,
+  LOG_MAX_BYTES: wholeNumber(0, 1_073_741_824, 10_485_760),
+  MAX_TIMEOUT_SECONDS: wholeNumber(1, 604_800, 86_400),
   SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
 });
 
@@ -21,15 +23,23 @@ export type WebEnv = ReturnType<typeof loadWebEnv>;
 /** Settings of the web process. Throws EnvironmentError with every problem. */
 export function loadWebEnv(source?: Source) {
   const env = readEnv(schema, source);
-  const urls = databaseUrls(env, ["web", "auth", "platform"]);
+  const urls = databaseUrls(env, ["web", "auth", "platform", "worker"]);
   return {
-    databaseUrls: { web: urls.web, auth: urls.auth, platform: urls.platform, listen: urls.direct },
+    databaseUrls: {
+      web: urls.web,
+      auth: urls.auth,
+      platform: urls.platform,
+      worker: urls.worker,
+      listen: urls.direct,
+    },
     authSecret: derivedSecret("AUTH_SECRET", env.AUTH_SECRET, env.LEASEHOLD_SECRET),
     dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
     origin: env.AUTH_URL ?? `http://127.0.0.1:${env.PORT}`,
     port: env.PORT,
     host: env.HOST,
     providerRoots: env.PROVIDER_ROOTS,
+    logMaxBytes: env.LOG_MAX_BYTES,
+    maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,

@@ -19,6 +19,20 @@ export { endPause, listPauses, pause } from "./operations/pauses";
 export { describeLanes, type PolledWork, pollWork } from "./operations/poll-work";
 export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";
 export { createQueue, listQueues, listTenantQueues, updateQueue } from "./operations/queues";
+export {
+  canceledAttempts,
+  claimRemoteJobs,
+  describeRemoteLanes,
+  type EndedAttempt,
+  findEndedAttempt,
+  findHeldAttempt,
+  type HeldAttempt,
+  measureLog,
+  noteRemoteWorker,
+  type RemoteLane,
+  type RemoteScope,
+  seeRemoteWorker,
+} from "./operations/remote-work";
 export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
 export { type Retried, retryJob } from "./operations/retry-job";
 export { settleAttempts } from "./operations/settle-attempts";

@@ -184,7 +184,8 @@ export type RetrySettings = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K]
 /** What a definition says for classes of errors, over what it says in general. */
 export type RetryClasses = { readonly [K in RetryClass]?: Partial<ClassPolicy> };
 
-export type Executor = "command" | "handler";
+/** `remote`: run by workers that come over HTTP, never by a worker of this code base. */
+export type Executor = "command" | "handler" | "remote";
 
 export interface DefinitionView {
   readonly id: string;

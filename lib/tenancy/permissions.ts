@@ -28,11 +28,17 @@ const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = 
   "assets:read": ["assets:read"],
   "platform:read": [
     "platform:workers:read",
+    "platform:worker-keys:read",
     "platform:providers:read",
     "platform:definitions:read",
     "platform:queues:read",
   ],
-  "platform:write": ["platform:providers:write", "platform:definitions:write", "platform:queues:write"],
+  "platform:write": [
+    "platform:worker-keys:write",
+    "platform:providers:write",
+    "platform:definitions:write",
+    "platform:queues:write",
+  ],
 };
 
 /** What a key is, as far as its rights go. */

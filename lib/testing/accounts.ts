@@ -30,6 +30,9 @@ interface KeyOptions {
   readonly kind?: "tenant" | "super_admin" | "worker";
   readonly tenantId?: string;
   readonly scopes?: readonly (ApiKeyScope | string)[];
+  /** Of a worker's key; one of no definition that there is, when left out. */
+  readonly definitions?: readonly string[];
+  readonly queues?: readonly string[] | null;
   /** Seconds from now; negative for an expired key. */
   readonly expiresIn?: number;
 }
@@ -71,11 +74,14 @@ export function accountsIn(database: TestDatabase) {
 
     key: async (creator: TestUser, options: KeyOptions = {}): Promise<TestKey> => {
       const { kind = "tenant", tenantId = null, scopes = EVERY_TENANT_SCOPE, expiresIn = 3600 } = options;
+      const { definitions = ["none"], queues = null } = options;
+      const claims = kind === "worker" ? [definitions, queues] : [null, null];
       const made = generateApiKey();
       const { id } = await one<{ id: string }>(
-        `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, scopes, created_by, expires_at)
-         values ($1, $2, $3, $4, $5, 'test', $6, $7, now() + make_interval(secs => $8)) returning id`,
-        [made.keyId, made.secretHash, made.last4, kind, tenantId, scopes, creator.id, expiresIn],
+        `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, scopes, created_by, expires_at,
+           worker_definitions, worker_queues)
+         values ($1, $2, $3, $4, $5, 'test', $6, $7, now() + make_interval(secs => $8), $9, $10) returning id`,
+        [made.keyId, made.secretHash, made.last4, kind, tenantId, scopes, creator.id, expiresIn, ...claims],
       );
       return { id, key: made.key };
     },

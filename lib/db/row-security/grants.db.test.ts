@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { APPLICATION_ROLES, type ApplicationRole, DatabaseError, openDatabase, statement } from "@/lib/db";
+import { APPLICATION_ROLES, type ApplicationRole, DatabaseError, openDatabase, statement, withTenant } from "@/lib/db";
 import { testDatabase } from "@/lib/testing/database";
 import { seedTenant } from "./tenant-rows.fixture";
 
@@ -211,5 +211,43 @@ describe("roles and their sessions", () => {
         pins: "enable_bitmapscan=off enable_hashjoin=off enable_mergejoin=off enable_seqscan=off jit=off plan_cache_mode=force_generic_plan",
       },
     ]);
+  });
+});
+
+describe("keys of remote workers", () => {
+  test("a tenant's connection neither sees, makes, changes nor ends them, also those of its own tenant", async () => {
+    const [tenant] = await query("select tenant_id as id, created_by as maker from app.api_keys where kind = 'tenant'");
+    await query(
+      `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, created_by, expires_at, worker_definitions)
+       values ('workerkey001', sha256('x'), 'abcd', 'worker', $1, 'of the super admin', $2, now() + interval '1 day', '{x}')`,
+      [tenant?.id, tenant?.maker],
+    );
+    const web = handles.get("web");
+    if (!web) throw new Error("there is no such handle");
+    await withTenant(web, String(tenant?.id), async (tx) => {
+      const keys = await tx.run(statement("keys_seen", "select kind from app.api_keys"));
+      expect(keys).toEqual([{ kind: "tenant" }]);
+      const ended = "update app.api_keys set revoked_at = now() where kind = 'worker' returning 1";
+      expect(await tx.run(statement("keys_ended", ended))).toEqual([]);
+    });
+    const make = `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, created_by, expires_at,
+      worker_definitions) values ('workerkey002', sha256('x'), 'abcd', 'worker', $1, 'forged', $2, now(), '{x}')`;
+    await expect(
+      withTenant(web, String(tenant?.id), (tx) => tx.run(statement("keys_made", make), [tenant?.id, tenant?.maker])),
+    ).rejects.toMatchObject({ sqlState: "42501" });
+  });
+
+  test("K-2 one without a scope, and a tenant's key with one, cannot be stored", async () => {
+    const make = (kind: string, definitions: string | null) =>
+      query(
+        `insert into app.api_keys (key_id, secret_hash, last4, kind, tenant_id, name, created_by, expires_at, worker_definitions)
+         select 'workerkey003', sha256('x'), 'abcd', $1, tenant_id, 'x', created_by, now(), $2::text[]
+         from app.api_keys where kind = 'tenant'`,
+        [kind, definitions],
+      );
+    const refused = { constraint: "api_keys_worker_scope" };
+    await expect(make("worker", null)).rejects.toMatchObject(refused);
+    await expect(make("worker", "{}")).rejects.toMatchObject(refused);
+    await expect(make("tenant", "{x}")).rejects.toMatchObject(refused);
   });
 });

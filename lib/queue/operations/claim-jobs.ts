@@ -11,7 +11,8 @@ export interface ClaimRequest {
   readonly limit: number;
 }
 
-interface ClaimedRow {
+/** A claimed job as statements answer it. */
+export interface ClaimedRow {
   job_id: string;
   lease_no: number;
   tenant_id: string;
@@ -127,7 +128,7 @@ export function leaseArrays(leases: readonly Lease[]): [string[], number[]] {
   return [leases.map((lease) => lease.jobId), leases.map((lease) => lease.leaseNo)];
 }
 
-function toClaimedJob(row: ClaimedRow): ClaimedJob {
+export function toClaimedJob(row: ClaimedRow): ClaimedJob {
   return {
     jobId: row.job_id,
     leaseNo: Number(row.lease_no),

@@ -13,14 +13,22 @@ import {
   queueByNameSql,
   updateDefinitionSql,
 } from "../sql/definitions";
-import type { Actor, DefinitionInput, DefinitionPatch, DefinitionView, RetryClasses, RetryStrategy } from "../types";
+import type {
+  Actor,
+  DefinitionInput,
+  DefinitionPatch,
+  DefinitionView,
+  Executor,
+  RetryClasses,
+  RetryStrategy,
+} from "../types";
 import type { RunnableDefinition, Servable } from "../types-worker";
 
 export interface DefinitionRow {
   id: string;
   key: string;
   description: string;
-  executor: "command" | "handler";
+  executor: Executor;
   command_key: string | null;
   queue: string;
   queue_id: number;
@@ -75,10 +83,19 @@ export async function updateDefinition(
   return db.transaction(async (tx) => {
     const current = await definitionById(tx, id);
     const merged = merge(current, patch);
+    keepSide(current, merged);
     const queueId = await queueIdOf(tx, merged.queue);
     await tx.run(updateDefinitionSql, values(current.key, merged, queueId));
     await tx.run(keepDefinitionVersionSql, [id, actor.userId]);
     return definitionById(tx, id);
+  });
+}
+
+// Waiting jobs keep the version they were accepted with, so a change of sides would hand them to workers of the wrong one.
+function keepSide(current: DefinitionView, next: Settings): void {
+  if ((current.executor === "remote") === (next.executor === "remote")) return;
+  throw new QueueError("invalid-value", "A definition cannot change between remote and local. Make a new one.", {
+    problems: [{ pointer: "/executor", code: "fixed", detail: "cannot change between remote and another executor" }],
   });
 }
 

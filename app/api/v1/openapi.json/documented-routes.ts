@@ -11,6 +11,8 @@ import * as adminPauses from "../admin/pause/route";
 import * as providers from "../admin/providers/route";
 import * as adminQueue from "../admin/queues/[queueId]/route";
 import * as adminQueues from "../admin/queues/route";
+import * as workerKey from "../admin/worker-keys/[keyId]/route";
+import * as workerKeys from "../admin/worker-keys/route";
 import * as workers from "../admin/workers/route";
 import * as assets from "../assets/route";
 import * as attempts from "../jobs/[jobId]/attempts/route";
@@ -35,6 +37,11 @@ import * as summary from "../jobs/summary/route";
 import * as mePassword from "../me/password/route";
 import * as me from "../me/route";
 import * as tenantProviders from "../providers/route";
+import * as remoteComplete from "../worker/jobs/[jobId]/complete/route";
+import * as remoteFail from "../worker/jobs/[jobId]/fail/route";
+import * as remoteHeartbeat from "../worker/jobs/[jobId]/heartbeat/route";
+import * as remoteClaim from "../worker/jobs/claim/route";
+import * as remoteState from "../worker/state/route";
 
 const MODULES: Readonly<Record<string, object>> = {
   "/livez": livez,
@@ -62,6 +69,13 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/[jobId]/steps": steps,
   "/api/v1/assets": assets,
   "/api/v1/providers": tenantProviders,
+  "/api/v1/worker/jobs/claim": remoteClaim,
+  "/api/v1/worker/jobs/[jobId]/heartbeat": remoteHeartbeat,
+  "/api/v1/worker/jobs/[jobId]/complete": remoteComplete,
+  "/api/v1/worker/jobs/[jobId]/fail": remoteFail,
+  "/api/v1/worker/state": remoteState,
+  "/api/v1/admin/worker-keys": workerKeys,
+  "/api/v1/admin/worker-keys/[keyId]": workerKey,
   "/api/v1/admin/workers": workers,
   "/api/v1/admin/providers": providers,
   "/api/v1/admin/queues": adminQueues,

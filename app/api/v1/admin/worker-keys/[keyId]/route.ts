@@ -1,0 +1,13 @@
+import { platformRoute } from "@/lib/api/route";
+import { revokeKey } from "@/lib/api/worker-keys";
+import { workerKey, workerKeyParams } from "@/lib/contract";
+
+export const dynamic = "force-dynamic";
+
+export const DELETE = platformRoute({
+  permission: "platform:worker-keys:write",
+  summary: "Revoke a key of remote workers, from its next request on",
+  params: workerKeyParams,
+  response: workerKey,
+  handler: revokeKey,
+});

@@ -1,0 +1,24 @@
+import { Reply } from "@/lib/api/respond";
+import { platformRoute } from "@/lib/api/route";
+import { createKey } from "@/lib/api/worker-keys";
+import { listWorkerKeys } from "@/lib/auth/worker-keys";
+import { createWorkerKey, newWorkerKey, workerKeyList } from "@/lib/contract";
+
+export const dynamic = "force-dynamic";
+
+export const GET = platformRoute({
+  permission: "platform:worker-keys:read",
+  summary: "List the keys of remote workers",
+  response: workerKeyList,
+  handler: async ({ db }) => ({ data: await listWorkerKeys(db) }),
+});
+
+export const POST = platformRoute({
+  permission: "platform:worker-keys:write",
+  summary: "Make a key for remote workers; its text is answered once",
+  body: createWorkerKey,
+  response: newWorkerKey,
+  status: 201,
+  withoutSecrets: (made) => ({ ...made, key: null }),
+  handler: async (context) => new Reply(await createKey(context), { status: 201 }),
+});

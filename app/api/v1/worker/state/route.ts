@@ -1,0 +1,16 @@
+import { workerRoute } from "@/lib/api/remote/route";
+import { workerState, workerStateAnswer } from "@/lib/contract";
+import { drainWorker, stopWorker } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = workerRoute({
+  summary: "Say that a remote worker takes nothing new, or that it left",
+  body: workerState,
+  response: workerStateAnswer,
+  handler: async ({ db, holder, body: { worker, state } }) => {
+    const workerId = holder + worker.name;
+    await (state === "draining" ? drainWorker : stopWorker)(db, workerId);
+    return { worker_id: workerId, state };
+  },
+});

@@ -1,0 +1,84 @@
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "@/lib/testing/database";
+import { waitFor } from "@/lib/testing/processes";
+import { remoteFixture } from "./remote-fixture";
+
+const database = await testDatabase();
+const { web, superKey, enqueue, expectProblem, remote, leaveWhileWaiting, jobOf, attemptsOf } =
+  await remoteFixture(database);
+
+describe("the long poll", () => {
+  test("is woken by new work", async () => {
+    const { definition, claim } = await remote();
+    const begun = performance.now();
+    const waiting = claim({ wait_seconds: 30 });
+    await setTimeout(500);
+    const { id } = await enqueue({ definition_key: definition });
+    const [job] = await waiting;
+    expect(job.job_id).toBe(id);
+    expect(performance.now() - begun).toBeLessThan(4500);
+  });
+
+  test("answers an empty list when its time is up", async () => {
+    const { claim } = await remote();
+    const begun = performance.now();
+    expect(await claim({ wait_seconds: 1 })).toEqual([]);
+    expect(performance.now() - begun).toBeGreaterThan(900);
+  });
+
+  test("K-5 ends with 401 when the key is revoked meanwhile, and claims nothing", async () => {
+    const { definition, id: keyId, post } = await remote();
+    const waiting = post("jobs/claim", { worker: { name: "one" }, definitions: [definition], wait_seconds: 20 });
+    await setTimeout(300);
+    const gone = await web.call("DELETE", `/api/v1/admin/worker-keys/${keyId}`, { key: superKey });
+    expect(gone.status).toBe(200);
+    const { id } = await enqueue({ definition_key: definition });
+    expectProblem(await waiting, 401, "unauthenticated");
+    expect((await jobOf(id)).status).toBe("queued");
+  });
+
+  test("a client that left before the answer has claimed nothing, and no attempt is spent", async () => {
+    const { definition, key: workerKey, claim } = await remote();
+    const left = await leaveWhileWaiting(workerKey, {
+      worker: { name: "gone" },
+      definitions: [definition],
+      wait_seconds: 30,
+    });
+    await left();
+    const { id } = await enqueue({ definition_key: definition });
+    await waitFor(async () => (await jobOf(id)).status === "queued", { what: "the return of the job" });
+    const [job] = await claim({ wait_seconds: 10 });
+    expect([job.job_id, job.attempt]).toEqual([id, 1]);
+    expect((await attemptsOf(id)).filter((one: { status: string }) => one.status === "worker_lost")).toEqual([]);
+  });
+
+  test("a key has a bounded number of places, and leaving frees them", async () => {
+    const { definition, key: workerKey, post } = await remote();
+    const body = { worker: { name: "one" }, definitions: [definition], wait_seconds: 30 };
+    const clients = await Promise.all(Array.from({ length: 20 }, () => leaveWhileWaiting(workerKey, body)));
+    const ask = () => post("jobs/claim", { ...body, wait_seconds: 1 });
+    await waitFor(async () => (await ask()).status === 429, { what: "the refusal" });
+    const answer = await ask();
+    expectProblem(answer, 429, "too-many-polls");
+    expect(answer.headers.get("retry-after")).toBe("1");
+    for (const leave of clients) await leave();
+    await waitFor(async () => (await ask()).status === 200, { what: "a free place" });
+  });
+});
+
+test("on shutdown waiting claims are answered at once, with no jobs", async () => {
+  const { definition, claim } = await remote();
+  const waiting = claim({ wait_seconds: 30 });
+  await setTimeout(500);
+  const begun = performance.now();
+  const ended = web.stop();
+  expect(await waiting).toEqual([]);
+  expect(performance.now() - begun).toBeLessThan(3000);
+  expect(await ended).toBe(0);
+  const rows = await database.query(
+    "select 1 from app.live_jobs l join app.lanes n using (lane_no) join app.job_definitions d on d.id = n.definition_id where d.key = $1",
+    [definition],
+  );
+  expect(rows).toEqual([]);
+});

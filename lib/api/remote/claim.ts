@@ -1,0 +1,127 @@
+import type * as z from "zod";
+import { type ClaimedWork, type claimWork, LIMITS } from "@/lib/contract";
+import { canceledAttempts, claimRemoteJobs, FairShare, noteRemoteWorker, type RemoteScope } from "@/lib/queue";
+import { HttpProblem } from "../problem";
+import { ANSWER_WITHIN_MS } from "../serve";
+import { handOut } from "./hand-out";
+import { LongPoll } from "./long-poll";
+import type { WorkerContext } from "./route";
+import { covers, scopeOf } from "./scope";
+import { giveBack } from "./settle";
+
+type Context = WorkerContext<unknown, z.output<typeof claimWork>>;
+
+/** The longest that a claim may take: its wait, and the time that any answer has. */
+export const CLAIM_WITHIN_MS = LIMITS.remoteWaitSecondsMax * 1000 + ANSWER_WITHIN_MS;
+
+/** An answer that comes this late may be cut off by the limit. */
+const LATE_MS = 500;
+const MOST_SHARES = 1000;
+const shares = new Map<string, FairShare>();
+const polls = new Map<string, number>();
+
+/**
+ * Answers jobs for a remote worker, and waits for some when there are none. Whoever left before the answer was sent
+ * whole has claimed nothing: the jobs go back without an attempt spent.
+ */
+export async function claim(context: Context): Promise<ClaimedWork> {
+  const { key, body, signal } = context;
+  const scope = scopeOf(key, body);
+  const poll = new LongPoll(body.wait_seconds, signal, (lane) => covers(scope, lane));
+  const leavePlace = body.wait_seconds > 0 ? takePlace(key.id) : () => {};
+  try {
+    return await untilSome(context, scope, poll);
+  } finally {
+    poll.close();
+    leavePlace();
+  }
+}
+
+async function untilSome(context: Context, scope: RemoteScope, poll: LongPoll): Promise<ClaimedWork> {
+  const workerId = context.holder + context.body.worker.name;
+  while (!poll.over) {
+    // Before each look, so that a worker that only waits is seen to live.
+    await sayItLives(context, scope);
+    const isLast = poll.due;
+    const answer = await look(context, scope, poll);
+    if (answer || isLast) return answer ?? { jobs: [], cancel_requested: await canceled(context, workerId) };
+    if ((await poll.next()) === "cancel") {
+      const leases = await canceled(context, workerId);
+      if (leases.length > 0) return { jobs: [], cancel_requested: leases };
+    }
+    if (!poll.over) await context.recheck();
+  }
+  return { jobs: [], cancel_requested: [] };
+}
+
+async function look(context: Context, scope: RemoteScope, poll: LongPoll): Promise<ClaimedWork | null> {
+  const { db, key, holder, body, signal, runtime } = context;
+  const workerId = holder + body.worker.name;
+  const request = { workerId, scope, limit: body.limit, leaseSeconds: body.lease_seconds, share: shareOf(key.id) };
+  const claimed = await claimRemoteJobs(db, request, Math.random);
+  if (claimed.length === 0) return null;
+  const backAgain = () => giveBack(db, claimed).catch((error: unknown) => logLoss(context, error));
+  try {
+    const { jobs, sent } = await handOut(db, claimed, runtime.config.maxTimeoutSeconds);
+    if (poll.clientLeft || poll.age() > CLAIM_WITHIN_MS - LATE_MS) {
+      await backAgain();
+      return null;
+    }
+    // The connection may still break while the answer is on its way.
+    signal.addEventListener("abort", () => void giveBack(db, jobs).catch((error: unknown) => logLoss(context, error)), {
+      once: true,
+    });
+    return sent.length === 0 ? null : { jobs: [...sent], cancel_requested: await canceled(context, workerId) };
+  } catch (error) {
+    await backAgain();
+    throw error;
+  }
+}
+
+async function sayItLives({ db, holder, body }: Context, scope: RemoteScope): Promise<void> {
+  const { worker, limit } = body;
+  const known = await noteRemoteWorker(db, holder, {
+    workerId: holder + worker.name,
+    hostname: worker.hostname ?? "",
+    pid: worker.pid ?? 0,
+    version: worker.version ?? "",
+    label: worker.label ?? worker.name,
+    queues: scope.queues ?? [],
+    definitions: [...scope.definitions].sort(),
+    capacity: worker.capacity ?? limit,
+  });
+  if (!known) throw new HttpProblem("too-many-workers", { headers: { "retry-after": "60" } });
+}
+
+async function canceled({ db }: Context, workerId: string): Promise<ClaimedWork["cancel_requested"]> {
+  return (await canceledAttempts(db, workerId)).map(({ jobId, leaseNo }) => ({ job_id: jobId, lease_no: leaseNo }));
+}
+
+function logLoss({ runtime }: Context, error: unknown): void {
+  runtime.log.warn({ error: String(error) }, "claimed jobs could not be given back; their leases will run out");
+}
+
+function shareOf(keyId: string): FairShare {
+  const known = shares.get(keyId);
+  if (known) return known;
+  if (shares.size >= MOST_SHARES) shares.clear();
+  const share = new FairShare();
+  shares.set(keyId, share);
+  return share;
+}
+
+function takePlace(keyId: string): () => void {
+  const waiting = polls.get(keyId) ?? 0;
+  if (waiting >= LIMITS.remotePollsPerKey) {
+    throw new HttpProblem("too-many-polls", {
+      detail: `At most ${LIMITS.remotePollsPerKey} claims of a key may wait at once.`,
+      headers: { "retry-after": "1" },
+    });
+  }
+  polls.set(keyId, waiting + 1);
+  return () => {
+    const left = (polls.get(keyId) ?? 1) - 1;
+    if (left > 0) polls.set(keyId, left);
+    else polls.delete(keyId);
+  };
+}

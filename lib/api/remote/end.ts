@@ -1,0 +1,74 @@
+import type * as z from "zod";
+import type { completeWork, failWork, settledWork } from "@/lib/contract";
+import {
+  type AttemptEnd,
+  decideEnd,
+  type EndedAttempt,
+  type ExecutionEnd,
+  type HeldAttempt,
+  type Lease,
+} from "@/lib/queue";
+import { HttpProblem } from "../problem";
+import { cleanAnswer, cleanError } from "./clean";
+import type { KnownVersion } from "./definitions";
+import type { WorkerContext } from "./route";
+import { endAttempt } from "./settle";
+
+type Settled = z.infer<typeof settledWork>;
+type FailBody = z.output<typeof failWork>;
+type Params = { jobId: string };
+
+/** Records that a remote attempt succeeded. @throws HttpProblem lease-lost */
+export async function complete(context: WorkerContext<Params, z.output<typeof completeWork>>): Promise<Settled> {
+  const lease = { jobId: context.params.jobId, leaseNo: context.body.lease_no };
+  const execution: ExecutionEnd = { kind: "succeeded", result: cleanAnswer(context.body.result) };
+  const ended = await endAttempt(context, lease, {
+    isRepeat: ({ status }) => status === "succeeded",
+    decide: ({ job }, { definition }) => decideEnd({ claimed: job, definition, execution }, Math.random),
+  });
+  return toSettled(lease, ended);
+}
+
+/** Records any other end of a remote attempt; what follows is decided as for every job. @throws HttpProblem lease-lost */
+export async function fail(context: WorkerContext<Params, FailBody>): Promise<Settled> {
+  const { params, body } = context;
+  const lease = { jobId: params.jobId, leaseNo: body.lease_no };
+  const ended = await endAttempt(context, lease, {
+    isRepeat: ({ status }) => status === body.outcome,
+    decide: (held, version) => endOf(body, held, version),
+  });
+  return toSettled(lease, ended);
+}
+
+function endOf(body: FailBody, { job, cancelRequested }: HeldAttempt, { definition }: KnownVersion): AttemptEnd {
+  if (body.outcome === "canceled" && !cancelRequested) {
+    throw new HttpProblem("state-conflict", { detail: "Nobody asked for this job to be canceled." });
+  }
+  return decideEnd({ claimed: job, definition, execution: executionOf(body) }, Math.random);
+}
+
+function executionOf(body: FailBody): ExecutionEnd {
+  const message = cleanError(body.message ?? "");
+  switch (body.outcome) {
+    case "timeout":
+      return { kind: "timeout", message: message || "The attempt ran into its time limit." };
+    case "canceled":
+      return { kind: "canceled" };
+    case "snoozed":
+      return { kind: "snoozed", seconds: body.snooze_seconds ?? 0, ...(message ? { reason: message } : {}) };
+    case "failed":
+      return {
+        kind: "failed",
+        errorType: body.error_class,
+        message,
+        ...(body.retryable === undefined ? {} : { retryable: body.retryable }),
+        ...(body.retry_after_seconds === undefined ? {} : { retryAfterSeconds: body.retry_after_seconds }),
+      };
+    default:
+      return { kind: "released" };
+  }
+}
+
+function toSettled({ jobId, leaseNo }: Lease, { status, outcome, retryAt }: EndedAttempt): Settled {
+  return { job_id: jobId, lease_no: leaseNo, status, outcome, retry_at: retryAt?.toISOString() ?? null };
+}

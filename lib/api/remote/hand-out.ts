@@ -1,0 +1,65 @@
+import type { RemoteJob } from "@/lib/contract";
+import type { Runner } from "@/lib/db";
+import { attemptTimeout, type ClaimedJob, decideEnd, notifyChanges, startAttempts } from "@/lib/queue";
+import { type KnownVersion, versionOf } from "./definitions";
+import { settle } from "./settle";
+
+interface Prepared {
+  readonly job: ClaimedJob;
+  readonly version: KnownVersion;
+}
+
+/**
+ * Starts the attempts of claimed jobs and makes them ready to be sent. A job whose payload does not fit the version that
+ * it was accepted with is not sent: its attempt ends as failed. One whose lease is lost meanwhile is left out.
+ */
+export async function handOut(
+  db: Runner,
+  jobs: readonly ClaimedJob[],
+  maxTimeoutSeconds: number,
+): Promise<{ readonly jobs: readonly ClaimedJob[]; readonly sent: readonly RemoteJob[] }> {
+  const prepared = await Promise.all(jobs.map(async (job) => ({ job, version: await versionOf(db, job) })));
+  const fit: Prepared[] = [];
+  for (const one of prepared) if (!(await refused(db, one))) fit.push(one);
+  const started = new Set(
+    await startAttempts(
+      db,
+      fit.map(({ job }) => job),
+    ),
+  );
+  const held = fit.filter(({ job }) => started.has(job.jobId));
+  notifyChanges(db, [...new Set(held.map(({ job }) => job.laneNo))]);
+  return { jobs: held.map(({ job }) => job), sent: held.map((one) => toRemoteJob(one, maxTimeoutSeconds)) };
+}
+
+async function refused(db: Runner, { job, version }: Prepared): Promise<boolean> {
+  const problems = version.validate(job.payload);
+  if (problems.length === 0) return false;
+  const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
+  const message = `The payload does not fit the definition it was accepted with: ${where}`;
+  const execution = { kind: "failed", errorType: "validation", message, retryable: false } as const;
+  await settle(db, job.laneNo, decideEnd({ claimed: job, definition: version.definition, execution }, Math.random));
+  return true;
+}
+
+function toRemoteJob({ job, version: { definition } }: Prepared, maxTimeoutSeconds: number): RemoteJob {
+  return {
+    job_id: job.jobId,
+    lease_no: job.leaseNo,
+    tenant_id: job.tenantId,
+    definition_key: definition.key,
+    definition_version: definition.version,
+    payload: job.payload,
+    priority: job.priority,
+    run_no: job.runNo,
+    attempt: job.attemptsSpent + 1,
+    max_attempts: job.maxAttempts,
+    idempotency_key: `${job.jobId}:${job.runNo}`,
+    correlation_id: job.correlationId,
+    timeout_seconds: attemptTimeout(job, definition, maxTimeoutSeconds),
+    kill_grace_seconds: definition.killGraceSeconds,
+    lease_seconds: Math.round((job.leaseExpiresAt.getTime() - job.claimedAt.getTime()) / 1000),
+    lease_expires_at: job.leaseExpiresAt.toISOString(),
+    claimed_at: job.claimedAt.toISOString(),
+  };
+}

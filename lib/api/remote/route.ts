@@ -1,0 +1,64 @@
+import type * as z from "zod";
+import type { Database } from "@/lib/db";
+import { requireWorkerKey, type WorkerKeyPrincipal } from "../authorize";
+import { parseBody, parseParams, parseQuery, readCapturedJson } from "../input";
+import { HttpProblem } from "../problem";
+import { answerText, jsonResponse } from "../respond";
+import { authenticate, NOTHING, type RouteSpec } from "../route";
+import type { ApiRuntime } from "../runtime";
+import { ANSWER_WITHIN_MS, guarded, type NextContext, type RouteHandler } from "../serve";
+
+/** What the handler of a remote worker's route gets. */
+export interface WorkerContext<P, B> {
+  readonly params: P;
+  readonly body: B;
+  readonly key: WorkerKeyPrincipal;
+  /** What the ids of all workers of this key begin with, and of nobody else's. */
+  readonly holder: string;
+  /** Sees all tenants: narrowing it to the key's scope and to what the key's workers hold is the handler's work. */
+  readonly db: Database;
+  readonly runtime: ApiRuntime;
+  /** Aborted when the client leaves before it has the whole answer. */
+  readonly signal: AbortSignal;
+  /** Throws once the key is not valid any more. */
+  recheck(): Promise<void>;
+}
+
+interface WorkerSpec<P, B, R> extends RouteSpec<P, unknown, B, R> {
+  handler(context: WorkerContext<P, B>): Promise<R>;
+  readonly answerWithinMs?: number;
+}
+
+/** A route for remote workers: a worker's key, no session, no tenant, no other key. */
+export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
+  const serve = async (request: Request, context: NextContext): Promise<Response> => {
+    const { runtime, info, key } = await authorize(request);
+    const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, (await context.params) ?? {});
+    parseQuery(NOTHING, info.search);
+    const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, await readCapturedJson(request));
+    const answer = await spec.handler({
+      params,
+      body,
+      key,
+      holder: `remote:${key.id}:`,
+      db: runtime.worker,
+      runtime,
+      signal: request.signal,
+      recheck: async () => void (await authorize(request)),
+    });
+    return jsonResponse(answerText(spec.response, answer), 200, { "x-request-id": info.id });
+  };
+  return guarded(serve, { ...spec, access: "worker" }, spec.answerWithinMs ?? ANSWER_WITHIN_MS);
+}
+
+async function authorize(request: Request) {
+  const common = await authenticate(request);
+  return { ...common, key: await requireWorkerKey(common.runtime, common) };
+}
+
+/** The answer to a write under a lease that is over, was taken, or is somebody else's. */
+export function leaseLost(
+  detail = "The lease is over or was given to another worker. Nothing was written.",
+): HttpProblem {
+  return new HttpProblem("lease-lost", { detail });
+}

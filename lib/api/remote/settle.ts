@@ -1,0 +1,80 @@
+import { setTimeout } from "node:timers/promises";
+import type { Runner } from "@/lib/db";
+import {
+  type AttemptEnd,
+  type ClaimedJob,
+  type EndedAttempt,
+  findEndedAttempt,
+  findHeldAttempt,
+  type HeldAttempt,
+  type Lease,
+  notifyChanges,
+  notifyWork,
+  settleAttempts,
+} from "@/lib/queue";
+import { HttpProblem } from "../problem";
+import { type KnownVersion, versionOf } from "./definitions";
+import { leaseLost } from "./route";
+
+const LOCKED_AGAIN_MS = 100;
+const LOCKED_TRIES = 30;
+
+interface Holder {
+  readonly db: Runner;
+  readonly holder: string;
+}
+
+/**
+ * Records how the attempt of a lease ended, and answers what was recorded. The same end sent again, because its answer
+ * was lost, gets the same answer and changes nothing.
+ * @throws HttpProblem lease-lost
+ */
+export async function endAttempt(
+  { db, holder }: Holder,
+  lease: Lease,
+  end: {
+    /** Whether what is recorded already is what is asked for now. */
+    readonly isRepeat: (ended: EndedAttempt) => boolean;
+    readonly decide: (held: HeldAttempt, version: KnownVersion) => AttemptEnd;
+  },
+): Promise<EndedAttempt> {
+  const held = await findHeldAttempt(db, holder, lease);
+  const stored = held && (await settle(db, held.job.laneNo, end.decide(held, await versionOf(db, held.job))));
+  const ended = await findEndedAttempt(db, holder, lease);
+  if (!ended || !(stored || end.isRepeat(ended))) throw leaseLost();
+  return ended;
+}
+
+/** Records an end and tells those who wait; false when the lease is lost and nothing was written. */
+export async function settle(db: Runner, laneNo: number, end: AttemptEnd): Promise<boolean> {
+  for (let tries = 0; tries < LOCKED_TRIES; tries += 1) {
+    const { locked, lost } = await settleAttempts(db, [end]);
+    if (lost.length > 0) return false;
+    if (locked.length === 0) {
+      if (end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0) notifyWork(db, [laneNo]);
+      notifyChanges(db, [laneNo]);
+      return true;
+    }
+    await setTimeout(LOCKED_AGAIN_MS);
+  }
+  throw new HttpProblem("unavailable", { headers: { "retry-after": "1" } });
+}
+
+/** Gives jobs back that nobody got; no attempt is spent. */
+export async function giveBack(db: Runner, jobs: readonly ClaimedJob[]): Promise<void> {
+  if (jobs.length === 0) return;
+  await settleAttempts(
+    db,
+    jobs.map(({ jobId, leaseNo, tenantId }) => ({
+      jobId,
+      leaseNo,
+      tenantId,
+      status: "released",
+      retryInSeconds: 0,
+      spent: false,
+    })),
+  );
+  const lanes = [...new Set(jobs.map(({ laneNo }) => laneNo))];
+  notifyWork(db, lanes);
+  notifyChanges(db, lanes);
+}

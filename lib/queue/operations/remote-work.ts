@@ -1,0 +1,167 @@
+import type { Runner } from "@/lib/db";
+import type { FairShare } from "../policy/fairness";
+import type { Random } from "../policy/retry";
+import {
+  attemptLogBytesSql,
+  canceledRemoteAttemptsSql,
+  endedRemoteAttemptSql,
+  heldCountSql,
+  heldRemoteAttemptSql,
+  noteRemoteWorkerSql,
+  remoteLaneFactsSql,
+  remoteLanesSql,
+  seeRemoteWorkerSql,
+} from "../sql/remote-work";
+import type { AttemptStatus, TerminalState } from "../states";
+import type { ClaimedJob, Lease, WorkerRegistration } from "../types-worker";
+import { type ClaimedRow, claimJobs, toClaimedJob } from "./claim-jobs";
+import { describeLanes } from "./poll-work";
+
+const LANES_PER_CLAIM = 256;
+/** So that a key cannot fill the list of workers with names. */
+const WORKERS_PER_KEY = 500;
+
+/** Which work a remote worker may get. */
+export interface RemoteScope {
+  readonly definitions: readonly string[];
+  /** Queue names; null = any. */
+  readonly queues: readonly string[] | null;
+  /** Null = any tenant. */
+  readonly tenantId: string | null;
+}
+
+export interface RemoteClaim {
+  readonly workerId: string;
+  readonly scope: RemoteScope;
+  readonly limit: number;
+  /** Wished for; never longer than the definition's own. */
+  readonly leaseSeconds: number | undefined;
+  readonly share: FairShare;
+}
+
+/** Claims ready jobs of remote definitions, and of nothing outside the scope. */
+export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Random): Promise<ClaimedJob[]> {
+  const { scope, limit, workerId, share } = claim;
+  const found = await db.run<{ lane_no: number; lease_seconds: number }>(remoteLanesSql, [
+    scope.definitions,
+    scope.queues,
+    scope.tenantId,
+    LANES_PER_CLAIM,
+  ]);
+  const longest = new Map(found.map((row) => [row.lane_no, row.lease_seconds]));
+  const lanes = await describeLanes(db, [...longest.keys()]);
+  const asked = share.pick(lanes, limit, random).map(({ laneNo, limit: most }) => {
+    const own = longest.get(laneNo) ?? 0;
+    return { laneNo, limit: most, leaseSeconds: Math.min(claim.leaseSeconds ?? own, own) };
+  });
+  const jobs = await claimJobs(db, { workerId, lanes: asked, limit });
+  const bands = new Map(lanes.map((lane) => [lane.laneNo, lane.band]));
+  share.charge(jobs.map((job) => ({ ...job, band: bands.get(job.laneNo) ?? 2 })));
+  return jobs;
+}
+
+/** What a lane of a remote definition holds; it never changes. */
+export interface RemoteLane {
+  readonly laneNo: number;
+  readonly tenantId: string;
+  readonly definitionKey: string;
+  readonly queue: string;
+}
+
+/** Of these lanes, those of remote definitions. */
+export async function describeRemoteLanes(db: Runner, laneNos: readonly number[]): Promise<RemoteLane[]> {
+  const rows = await db.run<{ lane_no: number; tenant_id: string; definition_key: string; queue: string }>(
+    remoteLaneFactsSql,
+    [laneNos],
+  );
+  return rows.map((row) => ({
+    laneNo: row.lane_no,
+    tenantId: row.tenant_id,
+    definitionKey: row.definition_key,
+    queue: row.queue,
+  }));
+}
+
+/** A running attempt as its holder's next message meets it; the payload is left out. */
+export interface HeldAttempt {
+  readonly job: ClaimedJob;
+  readonly workerId: string;
+  readonly cancelRequested: boolean;
+  readonly runningSeconds: number;
+}
+
+interface HeldRow extends ClaimedRow {
+  worker_id: string;
+  cancel_requested: boolean;
+  running_seconds: number;
+}
+
+/**
+ * The attempt of this lease, if a worker of this holder has it. A lease number can be guessed, so whoever names one must
+ * also be the one that it was given to. `holder` is what all ids of the holder's workers begin with.
+ */
+export async function findHeldAttempt(db: Runner, holder: string, lease: Lease): Promise<HeldAttempt | null> {
+  const [row] = await db.run<HeldRow>(heldRemoteAttemptSql, [lease.jobId, lease.leaseNo, holder]);
+  if (!row) return null;
+  return {
+    job: toClaimedJob(row),
+    workerId: row.worker_id,
+    cancelRequested: row.cancel_requested,
+    runningSeconds: row.running_seconds,
+  };
+}
+
+export interface EndedAttempt {
+  readonly status: AttemptStatus;
+  /** Null when the job goes on. */
+  readonly outcome: TerminalState | null;
+  readonly retryAt: Date | null;
+}
+
+/** How the attempt of this lease ended, if a worker of this holder had it. */
+export async function findEndedAttempt(db: Runner, holder: string, lease: Lease): Promise<EndedAttempt | null> {
+  const [row] = await db.run<{ status: AttemptStatus; outcome: TerminalState | null; retry_at: Date | null }>(
+    endedRemoteAttemptSql,
+    [lease.jobId, lease.leaseNo, holder],
+  );
+  return row ? { status: row.status, outcome: row.outcome, retryAt: row.retry_at } : null;
+}
+
+/** How much output of an attempt is stored. */
+export async function measureLog(db: Runner, lease: Lease): Promise<{ bytes: number; lines: number }> {
+  const [row] = await db.run<{ bytes: number; lines: number }>(attemptLogBytesSql, [lease.jobId, lease.leaseNo]);
+  return row ?? { bytes: 0, lines: 0 };
+}
+
+/** The leases of a worker whose jobs somebody wants to be stopped. */
+export async function canceledAttempts(db: Runner, workerId: string): Promise<Lease[]> {
+  const rows = await db.run<{ job_id: string; lease_no: number }>(canceledRemoteAttemptsSql, [workerId]);
+  return rows.map((row) => ({ jobId: row.job_id, leaseNo: row.lease_no }));
+}
+
+/** Makes a remote worker known, and says that it lives. Returns false when its holder has too many of them already. */
+export async function noteRemoteWorker(
+  db: Runner,
+  holder: string,
+  worker: Omit<WorkerRegistration, "isolation" | "healthPort">,
+): Promise<boolean> {
+  const [held] = await db.run<{ n: number }>(heldCountSql, [worker.workerId]);
+  const rows = await db.run(noteRemoteWorkerSql, [
+    worker.workerId,
+    worker.hostname,
+    worker.pid,
+    worker.version,
+    worker.label,
+    worker.queues,
+    worker.definitions,
+    worker.capacity,
+    held?.n ?? 0,
+    holder,
+    WORKERS_PER_KEY,
+  ]);
+  return rows.length > 0;
+}
+
+/** The sign of life that comes with any other message of a remote worker. */
+export const seeRemoteWorker = async (db: Runner, workerId: string): Promise<void> =>
+  void (await db.run(seeRemoteWorkerSql, [workerId]));

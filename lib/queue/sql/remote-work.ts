@@ -1,0 +1,97 @@
+import { statement } from "@/lib/db";
+
+/**
+ * Lanes with ready jobs of the remote definitions `$1` (keys), in the queues `$2` (names; NULL = any), of the tenant `$3`
+ * (NULL = any), with the longest lease that their definition gives. When there are more than `$4`, chance decides which,
+ * so that none is left out for long.
+ */
+export const remoteLanesSql = statement(
+  "remote_lanes",
+  `select l.lane_no, d.lease_seconds
+   from app.job_definitions d join app.lanes l on l.definition_id = d.id join app.job_queues q on q.id = l.queue_id
+   where d.key = any ($1::text[]) and d.executor = 'remote' and d.is_active and q.is_active
+     and ($2::text[] is null or q.name = any ($2::text[])) and ($3::uuid is null or l.tenant_id = $3::uuid)
+     and exists (select 1 from app.live_jobs r where r.lane_no = l.lane_no and r.ready)
+   order by random() limit $4`,
+  { repeatable: true },
+);
+
+/** What the lanes `$1` hold, as far as they are of remote definitions. */
+export const remoteLaneFactsSql = statement(
+  "remote_lane_facts",
+  `select l.lane_no, l.tenant_id, d.key as definition_key, q.name as queue
+   from app.lanes l join app.job_definitions d on d.id = l.definition_id join app.job_queues q on q.id = l.queue_id
+   where l.lane_no = any ($1::int[]) and d.executor = 'remote'`,
+  { repeatable: true },
+);
+
+/**
+ * The running attempt (`$1`, `$2`) if a worker whose id begins with `$3` holds it; no row = it is over, was taken, or
+ * somebody else's. Payloads are left out.
+ */
+export const heldRemoteAttemptSql = statement(
+  "held_remote_attempt",
+  `select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts, r.snoozes,
+     r.claimed_at, r.lease_expires_at, j.definition_id, j.definition_version, null as payload, j.max_attempts,
+     j.timeout_seconds, j.retry_delay_seconds, j.retry_multiplier, j.correlation_id,
+     r.claimed_by_worker as worker_id, r.cancel_requested_at is not null as cancel_requested,
+     extract(epoch from app.now() - coalesce(r.attempt_started_at, r.claimed_at))::float8 as running_seconds
+   from app.live_jobs r join app.jobs j on j.id = r.job_id
+   where r.job_id = $1 and r.lease_no = $2 and r.state = 'running' and left(r.claimed_by_worker, length($3)) = $3`,
+  { repeatable: true },
+);
+
+/** How the attempt (`$1`, `$2`) of a worker whose id begins with `$3` ended. */
+export const endedRemoteAttemptSql = statement(
+  "ended_remote_attempt",
+  `select status, outcome, retry_at from app.job_attempts
+   where job_id = $1 and attempt_no = $2 and left(worker_id, length($3)) = $3`,
+  { repeatable: true },
+);
+
+/** Bytes of output that are stored of an attempt. */
+export const attemptLogBytesSql = statement(
+  "attempt_log_bytes",
+  `select coalesce(sum(octet_length(body)), 0)::float8 as bytes, count(*)::int as lines from app.job_logs
+   where job_id = $1 and attempt_no = $2`,
+  { repeatable: true },
+);
+
+/** Attempts of the worker `$1` that somebody wants to be stopped. */
+export const canceledRemoteAttemptsSql = statement(
+  "canceled_remote_attempts",
+  `select job_id, lease_no::float8 as lease_no from app.live_jobs
+   where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null`,
+  { repeatable: true },
+);
+
+/**
+ * Makes a remote worker known, and is its sign of life. No row = workers whose id begins with `$10` have `$11` rows
+ * already, and this is none of them.
+ */
+export const noteRemoteWorkerSql = statement(
+  "note_remote_worker",
+  `insert into app.job_workers (worker_id, hostname, pid, version, label, queues, definitions, capacity, running_count,
+     isolation)
+   select $1, $2, $3, $4, $5, $6, $7, $8, $9, 'remote'
+   where exists (select 1 from app.job_workers where worker_id = $1)
+     or (select count(*) from app.job_workers where left(worker_id, length($10)) = $10) < $11
+   on conflict (worker_id) do update set queues = excluded.queues, definitions = excluded.definitions,
+     capacity = excluded.capacity, running_count = excluded.running_count, last_seen_at = app.now(),
+     draining_since = null, stopped_at = null
+   returning 1 as known`,
+);
+
+/** How many attempts a worker holds. */
+export const heldCountSql = statement(
+  "held_count",
+  "select count(*)::int as n from app.live_jobs where state = 'running' and claimed_by_worker = $1",
+  { repeatable: true },
+);
+
+/** A sign of life that comes with a heartbeat of a job; written every few seconds at most. */
+export const seeRemoteWorkerSql = statement(
+  "see_remote_worker",
+  `update app.job_workers set last_seen_at = app.now()
+   where worker_id = $1 and last_seen_at < app.now() - interval '4 s'`,
+);
