@@ -29,6 +29,7 @@ export {
   type HeldAttempt,
   measureLog,
   noteRemoteWorker,
+  type RemoteClaimed,
   type RemoteLane,
   type RemoteScope,
   seeRemoteWorker,

@@ -16,6 +16,7 @@ export const CLAIM_WITHIN_MS = LIMITS.remoteWaitSecondsMax * 1000 + ANSWER_WITHI
 
 /** An answer that comes this late may be cut off by the limit. */
 const LATE_MS = 500;
+const SAY_AGAIN_MS = 4000;
 const MOST_SHARES = 1000;
 const shares = new Map<string, FairShare>();
 const polls = new Map<string, number>();
@@ -39,13 +40,17 @@ export async function claim(context: Context): Promise<ClaimedWork> {
 
 async function untilSome(context: Context, scope: RemoteScope, poll: LongPoll): Promise<ClaimedWork> {
   const workerId = context.holder + context.body.worker.name;
+  let saidAt = Number.NEGATIVE_INFINITY;
   while (!poll.over) {
-    // Before each look, so that a worker that only waits is seen to live.
-    await sayItLives(context, scope);
+    // Also while it waits, so that a worker without work is seen to live.
+    if (poll.age() - saidAt >= SAY_AGAIN_MS) {
+      await sayItLives(context, scope);
+      saidAt = poll.age();
+    }
     const isLast = poll.due;
-    const answer = await look(context, scope, poll);
+    const { answer, retryInMs } = await look(context, scope, poll);
     if (answer || isLast) return answer ?? { jobs: [], cancel_requested: await canceled(context, workerId) };
-    if ((await poll.next()) === "cancel") {
+    if ((await poll.next(retryInMs ?? undefined)) === "cancel") {
       const leases = await canceled(context, workerId);
       if (leases.length > 0) return { jobs: [], cancel_requested: leases };
     }
@@ -54,24 +59,28 @@ async function untilSome(context: Context, scope: RemoteScope, poll: LongPoll): 
   return { jobs: [], cancel_requested: [] };
 }
 
-async function look(context: Context, scope: RemoteScope, poll: LongPoll): Promise<ClaimedWork | null> {
+interface Look {
+  readonly answer: ClaimedWork | null;
+  readonly retryInMs: number | null;
+}
+
+async function look(context: Context, scope: RemoteScope, poll: LongPoll): Promise<Look> {
   const { db, key, holder, body, signal, runtime } = context;
   const workerId = holder + body.worker.name;
   const request = { workerId, scope, limit: body.limit, leaseSeconds: body.lease_seconds, share: shareOf(key.id) };
-  const claimed = await claimRemoteJobs(db, request, Math.random);
-  if (claimed.length === 0) return null;
-  const backAgain = () => giveBack(db, claimed).catch((error: unknown) => logLoss(context, error));
+  const { jobs: claimed, retryInMs } = await claimRemoteJobs(db, request, Math.random);
+  if (claimed.length === 0) return { answer: null, retryInMs };
+  const backAgain = (jobs = claimed) => giveBack(db, jobs).catch((error: unknown) => logLoss(context, error));
   try {
     const { jobs, sent } = await handOut(db, claimed, runtime.config.maxTimeoutSeconds);
     if (poll.clientLeft || poll.age() > CLAIM_WITHIN_MS - LATE_MS) {
       await backAgain();
-      return null;
+      return { answer: null, retryInMs };
     }
     // The connection may still break while the answer is on its way.
-    signal.addEventListener("abort", () => void giveBack(db, jobs).catch((error: unknown) => logLoss(context, error)), {
-      once: true,
-    });
-    return sent.length === 0 ? null : { jobs: [...sent], cancel_requested: await canceled(context, workerId) };
+    signal.addEventListener("abort", () => void backAgain(jobs), { once: true });
+    if (sent.length === 0) return { answer: null, retryInMs };
+    return { answer: { jobs: [...sent], cancel_requested: await canceled(context, workerId) }, retryInMs };
   } catch (error) {
     await backAgain();
     throw error;

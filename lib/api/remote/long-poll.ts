@@ -54,9 +54,9 @@ export class LongPoll {
     return performance.now() >= this.until;
   }
 
-  /** Waits for a reason to look again. `time`: look once more; `end`: answer now. */
-  async next(): Promise<Woken> {
-    if (this.pending.size === 0 && !this.ended) await this.sleep();
+  /** Waits for a reason to look again, at most `withinMs`. `time`: look once more; `end`: answer now. */
+  async next(withinMs = LOOK_AGAIN_MS): Promise<Woken> {
+    if (this.pending.size === 0 && !this.ended) await this.sleep(withinMs);
     if (this.ended) return "end";
     for (const reason of ["work", "cancel"] as const) if (this.pending.delete(reason)) return reason;
     return "time";
@@ -66,8 +66,8 @@ export class LongPoll {
     for (const step of this.undo.splice(0)) step();
   }
 
-  private sleep(): Promise<void> {
-    const ms = Math.max(0, Math.min(LOOK_AGAIN_MS, this.until - performance.now()));
+  private sleep(withinMs: number): Promise<void> {
+    const ms = Math.max(0, Math.min(withinMs, this.until - performance.now()));
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.notify = () => {

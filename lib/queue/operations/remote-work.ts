@@ -14,10 +14,13 @@ import {
 } from "../sql/remote-work";
 import type { AttemptStatus, TerminalState } from "../states";
 import type { ClaimedJob, Lease, WorkerRegistration } from "../types-worker";
-import { type ClaimedRow, claimJobs, toClaimedJob } from "./claim-jobs";
+import { type ClaimedRow, claimFromLanes, toClaimedJob } from "./claim-jobs";
 import { describeLanes } from "./poll-work";
 
 const LANES_PER_CLAIM = 256;
+/** Nobody tells when a limit has room again. */
+const RETRY_MS = 1000;
+const SOONEST_RETRY_MS = 50;
 /** So that a key cannot fill the list of workers with names. */
 const WORKERS_PER_KEY = 500;
 
@@ -39,8 +42,14 @@ export interface RemoteClaim {
   readonly share: FairShare;
 }
 
+export interface RemoteClaimed {
+  readonly jobs: readonly ClaimedJob[];
+  /** When to look again for jobs that a limit held back; null = none was. */
+  readonly retryInMs: number | null;
+}
+
 /** Claims ready jobs of remote definitions, and of nothing outside the scope. */
-export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Random): Promise<ClaimedJob[]> {
+export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Random): Promise<RemoteClaimed> {
   const { scope, limit, workerId, share } = claim;
   const found = await db.run<{ lane_no: number; lease_seconds: number }>(remoteLanesSql, [
     scope.definitions,
@@ -50,14 +59,16 @@ export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Ra
   ]);
   const longest = new Map(found.map((row) => [row.lane_no, row.lease_seconds]));
   const lanes = await describeLanes(db, [...longest.keys()]);
+  const known = new Map(lanes.map((lane) => [lane.laneNo, lane]));
   const asked = share.pick(lanes, limit, random).map(({ laneNo, limit: most }) => {
     const own = longest.get(laneNo) ?? 0;
-    return { laneNo, limit: most, leaseSeconds: Math.min(claim.leaseSeconds ?? own, own) };
+    const leaseSeconds = Math.min(claim.leaseSeconds ?? own, own);
+    return { laneNo, limit: most, leaseSeconds, limited: known.get(laneNo)?.limited ?? true };
   });
-  const jobs = await claimJobs(db, { workerId, lanes: asked, limit });
-  const bands = new Map(lanes.map((lane) => [lane.laneNo, lane.band]));
-  share.charge(jobs.map((job) => ({ ...job, band: bands.get(job.laneNo) ?? 2 })));
-  return jobs;
+  const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: asked, limit });
+  share.charge(jobs.map((job) => ({ ...job, band: known.get(job.laneNo)?.band ?? 2 })));
+  const waits = heldBack.map(({ retryInMs }) => Math.max(SOONEST_RETRY_MS, retryInMs ?? RETRY_MS));
+  return { jobs, retryInMs: waits.length === 0 ? null : Math.min(RETRY_MS, ...waits) };
 }
 
 /** What a lane of a remote definition holds; it never changes. */
