@@ -26,7 +26,18 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     await stage.define(key, { leaseSeconds: LEASE_SECONDS, maxAttempts: 50, timeoutSeconds: 60, retry });
 
   const env = { COMMANDS_FILE: path.resolve("e2e/chaos/commands/commands.json") };
-  const startWorker = (more: Record<string, string> = {}) => stage.startWorker({ ...env, ...more });
+  const started: TestProcess[] = [];
+  const keep = (one: TestProcess): TestProcess => {
+    started.push(one);
+    return one;
+  };
+  const startWorker = async (more: Record<string, string> = {}) => keep(await stage.startWorker({ ...env, ...more }));
+  const startScheduler = async (more: Record<string, string> = {}) => keep(await stage.startScheduler(more));
+  const stopAll = async () => {
+    const left = started.splice(0).filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    for (const one of left) one.signal("SIGCONT");
+    await Promise.all(left.map((one) => one.stop()));
+  };
 
   const anyJob = (): NewJob => {
     const chance = random();
@@ -54,6 +65,10 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     random,
     accepted,
     startWorker,
+    startScheduler,
+    stopAll,
+    alive: () => expectAlive(started.filter(({ child }) => child.exitCode === null && child.signalCode === null)),
+    evidence: () => ({ accepted, speakers: SPEAKERS }),
     enqueueSome,
     enqueueAll,
     waiting,
@@ -64,16 +79,14 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     /** @returns what was looked at, for the record */
     check: (options: CheckOptions = {}): Promise<Verdict> =>
       expectSound(stage.database, { accepted, speakers: SPEAKERS, over: true, ...options }),
-    speakers: SPEAKERS,
   };
 }
 
 export type Arena = Awaited<ReturnType<typeof openArena>>;
 
-/** Fails when a process ended, or met an error that nobody caught. */
-export function expectAlive(processes: readonly TestProcess[]): void {
-  for (const { child, output } of processes) {
-    expect(child.exitCode, output()).toBeNull();
+/** Fails when one of them met an error that nobody caught. */
+function expectAlive(processes: readonly TestProcess[]): void {
+  for (const { output } of processes) {
     expect(output()).not.toMatch(/an error nobody caught/);
   }
 }

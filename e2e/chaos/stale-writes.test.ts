@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { inspect } from "@/lib/testing/checker";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
 import { type Arena, LEASE_SECONDS, NO_FENCE, openArena } from "./arena";
@@ -18,12 +18,6 @@ const WRITES: readonly {
   { statement: "extend_leases", payload: { run_ms: 60_000 } },
 ];
 
-const processes: TestProcess[] = [];
-afterEach(async () => {
-  for (const one of processes) one.signal("SIGCONT");
-  await Promise.all(processes.splice(0).map((one) => one.stop()));
-});
-
 const isStopped = ({ pid }: TestProcess): boolean =>
   readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.startsWith("T") ?? false;
 
@@ -38,7 +32,6 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
       await arena.define(key, { commandKey: "say", leaseSeconds: LEASE_SECONDS, maxAttempts: 5 });
       const freeze = { LEASEHOLD_TEST_FAILPOINT: `before:${statement}=stop`, WORKER_DEFINITIONS: key };
       const worker = await arena.startWorker({ ...freeze, ...build });
-      processes.push(worker);
       const until = arena.diaryFile(`${key} may end`);
       const [jobId] = await arena.enqueueSome([
         { definitionKey: key, payload: { ...payload, from_attempt: 2, then_ms: 60_000, until } },
@@ -52,14 +45,13 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
     ),
   );
   const other = await arena.startWorker({ WORKER_CONCURRENCY: "20", ...build });
-  processes.push(other);
   return { frozen, other };
 }
 
 /** Waits until each job runs under its second lease, wakes the frozen workers, and lets the jobs end once they have written. */
 async function stage(build: Record<string, string>, hasWritten: (worker: TestProcess) => boolean) {
   const arena = await openArena();
-  processes.push(await arena.startScheduler());
+  await arena.startScheduler();
   const { frozen, other } = await freezeAndWake(arena, build);
   for (const { jobId } of frozen) {
     await waitFor(async () => (await leaseOf(arena, jobId)).leaseNo === 2, {
@@ -92,6 +84,7 @@ describe("R-2 a worker that freezes before a write and wakes when another one ho
     for (const { until } of frozen) writeFileSync(until, "");
     await arena.drained(60_000);
     const { attempts } = await arena.check();
+    await arena.stopAll();
     console.info(`${frozen.length} late writes refused; ${attempts} attempts`);
   });
 
@@ -99,7 +92,8 @@ describe("R-2 a worker that freezes before a write and wakes when another one ho
     const { arena, frozen } = await stage(NO_FENCE, (worker) => /attempt ended|lease was lost/.test(worker.output()));
     for (const { until } of frozen) writeFileSync(until, "");
     await arena.drained(60_000);
-    const { counts } = await inspect(arena.database, { accepted: arena.accepted, speakers: arena.speakers });
+    const { counts } = await inspect(arena.database, arena.evidence());
     expect(counts["stale settle accepted"], JSON.stringify(counts)).toBeGreaterThan(0);
+    await arena.stopAll();
   });
 });

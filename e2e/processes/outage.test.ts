@@ -1,17 +1,15 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
-import { migrate } from "@/lib/db";
 import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
 import { createTestDatabase } from "@/lib/testing/database";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
+import { makeTemplate } from "./own-server";
 import { expectOneEndEach, makeFolder, nothingLeftOf, openStage, readDiary, type Stage } from "./stage";
 
 const ROUNDS = 20;
 const ROUND_MS = 300;
-const SECRET = "a secret of these tests alone, which opens nothing else";
 
 describe("LEASE-25 every connection cut, twenty times, while jobs flow", async () => {
   const stage = await openStage();
@@ -192,15 +190,4 @@ async function cutConnections({ database }: Stage): Promise<void> {
     `select pg_terminate_backend(pid) from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid()`,
   );
-}
-
-async function makeTemplate(server: EmbeddedServer) {
-  const template = "leasehold_test_template";
-  const adminUrl = server.adminUrl("postgres");
-  const client = new pg.Client({ connectionString: adminUrl });
-  await client.connect();
-  await client.query(`create database ${template}`);
-  await client.end();
-  await migrate({ adminUrl: server.adminUrl(template), secret: SECRET, log: () => {} });
-  return { adminUrl, secret: SECRET, template };
 }

@@ -62,7 +62,8 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
   };
   const startWorker = (more: Record<string, string> = {}) =>
     startProcess("worker", { database, env: { ...env, ...more } });
-  const startScheduler = () => startProcess("scheduler", { database, env: { LEASEHOLD_HOME: env.LEASEHOLD_HOME } });
+  const startScheduler = (more: Record<string, string> = {}) =>
+    startProcess("scheduler", { database, env: { LEASEHOLD_HOME: env.LEASEHOLD_HOME, ...more } });
 
   const enqueue = async (definitionKey: string, payload: unknown = {}, job: Partial<NewJob> = {}): Promise<string> =>
     (await factory.job(scope, { definitionKey, payload, ...job })).id;

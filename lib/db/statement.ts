@@ -19,11 +19,16 @@ export function statement(name: string, given: string, options: { repeatable?: b
 /** The name that a statement was given, without its hash. */
 export const stemOf = (name: string): string => name.slice(0, -HASH_LENGTH - 1);
 
-/** A text in which any lease number will do; the parameters stay used, so that their types are known to the server. */
+/**
+ * A text in which any lease number will do, and whose claim does not look whether a job is held. The parameters stay
+ * used, so that their types are known to the server.
+ */
 export function withoutFence(text: string): string {
-  return text.replace(
-    /(?<=\b(?:and|where|on) )(\w*\.?lease_no) = (\w+\.lease_no|\$\d+)/g,
-    (_equal, one: string, other: string) =>
-      `(${one} is not null or ${other}${other.startsWith("$") ? "::bigint" : ""} is not null)`,
-  );
+  return text
+    .replace(
+      /(?<=\b(?:and|where|on) )(\w*\.?lease_no) = (\w+\.lease_no|\$\d+)/g,
+      (_equal, one: string, other: string) =>
+        `(${one} is not null or ${other}${other.startsWith("$") ? "::bigint" : ""} is not null)`,
+    )
+    .replace(/ and ready(?= and sort_key)/g, "");
 }

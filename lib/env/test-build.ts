@@ -8,7 +8,10 @@ export function dropTenantFilter(): boolean {
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_TENANT_FILTER === "1";
 }
 
-/** Whether this is a test build that was asked to take lease numbers out of its statements, so that tests can fail. */
+/**
+ * Whether this is a test build that was asked to do without leases: its statements take any lease number, and its claim
+ * what others hold. Tests of faults must fail with it.
+ */
 export function dropFence(): boolean {
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_FENCE === "1";
 }

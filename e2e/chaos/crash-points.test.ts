@@ -1,0 +1,87 @@
+import { expect } from "vitest";
+import { type TestProcess, waitFor } from "@/lib/testing/processes";
+import { type Arena, openArena } from "./arena";
+import { isLong, pick } from "./profile";
+import { type Build, suite } from "./suite";
+
+const WORKER_WRITES = [
+  "register_worker",
+  "claim_jobs",
+  "start_attempts",
+  "append_logs",
+  "extend_leases",
+  "finish_attempts",
+  "requeue_attempts",
+];
+/** What a dead worker held comes first: the first scheduler that lives would take it back. */
+const SCHEDULER_WRITES = [
+  "lock_expired",
+  "requeue_attempts",
+  "promote_due",
+  "expire_waiting",
+  "fold_stat_deltas",
+  "beat_term",
+  "commit",
+];
+const MOMENTS = ["before", "sent", "after"];
+const ROUNDS = pick({ short: 1, long: 5 });
+const REACHED_MS = 60_000;
+
+suite("R-4 a process that dies before, during or after any of its writes leaves nothing half done", async (build) => {
+  const arena = await openArena();
+  let scheduler = await arena.startScheduler();
+  const reached: string[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const point of pointsOf(arena, WORKER_WRITES))
+      reached.push(await dieAt(arena, point, { name: "worker", build }));
+    await scheduler.stop();
+    reached.push(await dieAt(arena, "spawned", { name: "worker", build }));
+    for (const point of pointsOf(arena, SCHEDULER_WRITES))
+      reached.push(await dieAt(arena, point, { name: "scheduler", build }));
+    scheduler = await arena.startScheduler();
+  }
+  await arena.startWorker(build);
+  return { arena, told: `${reached.length} deaths: ${reached.join(", ")}` };
+});
+
+/** Each write at one moment, drawn; in the long form at all of them. */
+function pointsOf({ random }: Arena, writes: readonly string[]): string[] {
+  return writes.flatMap((write) => {
+    const drawn = MOMENTS[Math.floor(random() * MOMENTS.length)];
+    return (isLong ? MOMENTS : [drawn]).map((moment) => `${moment}:${write}`);
+  });
+}
+
+/** Starts a process that dies at a point, gives it work of every kind, and waits for its death. */
+async function dieAt(arena: Arena, point: string, { name, build }: { name: "worker" | "scheduler"; build: Build }) {
+  await arena.enqueueSome([
+    { definitionKey: "speak" },
+    { definitionKey: "fail", maxAttempts: 2 },
+    { definitionKey: "doze", payload: { seconds: "2" } },
+    { definitionKey: "doze", payload: { seconds: "0.05" } },
+    { definitionKey: "speak", scheduledFor: new Date(Date.now() + 700) },
+    {
+      definitionKey: "speak",
+      scheduledFor: new Date(Date.now() + 3_600_000),
+      expiresAt: new Date(Date.now() + 3_601_000),
+    },
+  ]);
+  await arena.database.query(
+    "update app.live_jobs set expires_at = app.now() + interval '1 s' where scheduled_for > app.now() + interval '30 min'",
+  );
+  const env = { ...build, LEASEHOLD_TEST_FAILPOINT: `${point}=kill` };
+  const start = name === "worker" ? arena.startWorker(env) : arena.startScheduler(env);
+  // It may die before it could say that it is ready.
+  const dying = await start.catch((error: Error) => error);
+  if (dying instanceof Error) expect(dying.message, point).toMatch(/ended with null before it was ready/);
+  else await died(dying, point);
+  return `${name} ${point}`;
+}
+
+async function died({ exited, child, output }: TestProcess, point: string): Promise<void> {
+  await waitFor(() => child.signalCode !== null || child.exitCode !== null, {
+    withinMs: REACHED_MS,
+    what: `death at ${point}`,
+  });
+  expect((await exited).signal, `${point}: ${output()}`).toBe("SIGKILL");
+}

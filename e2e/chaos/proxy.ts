@@ -1,0 +1,102 @@
+import { createConnection, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface FaultyLine {
+  readonly url: string;
+  /** Ends every connection at once, with a reset. */
+  cut(): void;
+  /** Lets nothing through until it is called with false; what was sent meanwhile arrives then. */
+  hole(on: boolean): void;
+  /** Holds each packet back for this long. */
+  delay(ms: number): void;
+  /**
+   * Resets the next connection on which a client sends this text: before the server has seen it, or after the server
+   * has answered it and before the client hears. Resolves when that has happened.
+   */
+  resetAt(text: string, when: "before" | "after"): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Trap {
+  readonly text: string;
+  readonly when: "before" | "after";
+  readonly sprung: () => void;
+}
+
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket;
+  /** The answer to what this connection sends next is not to arrive. */
+  doomed: Trap | null;
+}
+
+/** A TCP proxy in front of a database, with faults. The URL keeps everything else of the given one. */
+export async function openProxy(target: string): Promise<FaultyLine> {
+  const { hostname, port } = new URL(target);
+  const pairs = new Set<Pair>();
+  const state: { hole: boolean; delayMs: number; trap: Trap | null } = { hole: false, delayMs: 0, trap: null };
+
+  const reset = (pair: Pair) => {
+    pairs.delete(pair);
+    pair.client.resetAndDestroy();
+    pair.server.resetAndDestroy();
+  };
+  const spring = (pair: Pair, trap: Trap) => {
+    reset(pair);
+    trap.sprung();
+  };
+  const pass = async (pair: Pair, to: Socket, data: Buffer) => {
+    if (state.delayMs > 0) await sleep(state.delayMs);
+    while (state.hole && pairs.has(pair)) await sleep(20);
+    if (pairs.has(pair)) to.write(data);
+  };
+
+  const listener = createServer((client) => {
+    const pair: Pair = { client, server: createConnection({ host: hostname, port: Number(port) }), doomed: null };
+    pairs.add(pair);
+    // Each direction keeps its order, also while packets are held back.
+    let [toServer, toClient] = [Promise.resolve(), Promise.resolve()];
+    client.on("data", (data) => {
+      const trap = state.trap;
+      if (trap && data.includes(trap.text)) {
+        state.trap = null;
+        if (trap.when === "before") return spring(pair, trap);
+        pair.doomed = trap;
+      }
+      toServer = toServer.then(() => pass(pair, pair.server, data));
+    });
+    pair.server.on("data", (data) => {
+      if (pair.doomed) return spring(pair, pair.doomed);
+      toClient = toClient.then(() => pass(pair, client, data));
+    });
+    for (const socket of [client, pair.server]) {
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        pairs.delete(pair);
+        client.destroy();
+        pair.server.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const url = new URL(target);
+  url.port = String((listener.address() as { port: number }).port);
+  return {
+    url: url.href,
+    cut: () => [...pairs].forEach(reset),
+    hole: (on) => {
+      state.hole = on;
+    },
+    delay: (ms) => {
+      state.delayMs = ms;
+    },
+    resetAt: (text, when) =>
+      new Promise((sprung) => {
+        state.trap = { text, when, sprung };
+      }),
+    close: async () => {
+      [...pairs].forEach(reset);
+      await new Promise((resolve) => listener.close(resolve));
+    },
+  };
+}

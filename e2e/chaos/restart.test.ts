@@ -1,0 +1,83 @@
+import { mkdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, expect } from "vitest";
+import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
+import { accountsIn } from "@/lib/testing/accounts";
+import { createTestDatabase } from "@/lib/testing/database";
+import { startProcess } from "@/lib/testing/processes";
+import { makeTemplate } from "../processes/own-server";
+import { makeFolder } from "../processes/stage";
+import { openArena } from "./arena";
+import { pick } from "./profile";
+import { suite } from "./suite";
+
+const RESTARTS = pick({ short: 2, long: 15 });
+const CALLERS = pick({ short: 3, long: 8 });
+const FLOW_MS = pick({ short: 1500, long: 4000 });
+/** No caller tries one key for longer than this. */
+const PATIENCE_MS = 60_000;
+
+suite("R-3 PostgreSQL stopped at once, again and again, under callers with idempotency keys: what was answered is there, once", async (build) => {
+  const home = path.join(makeFolder(), "server");
+  mkdirSync(home, { mode: 0o755 });
+  const options = { home, password: "of these tests alone", pgBin: process.env.PG_BIN };
+  let server: EmbeddedServer = await startEmbedded(options);
+  afterAll(async () => {
+    await server.stop();
+    rmSync(server.dir, { recursive: true, force: true });
+  });
+  const database = await createTestDatabase(await makeTemplate(server));
+  const arena = await openArena({ on: database });
+  await arena.startScheduler();
+  await arena.startWorker(build);
+  const make = accountsIn(database);
+  const user = await make.user({ roles: { [arena.scope.tenantId]: "admin" } });
+  const { key } = await make.key(user, { tenantId: arena.scope.tenantId });
+  const web = await startProcess("web", { database, env: { SHUTDOWN_GRACE_SECONDS: "3" } });
+
+  const statuses = new Map<number, number>();
+  let over = false;
+  const post = async (once: string): Promise<string | null> => {
+    const answer = await fetch(`${web.url}/api/v1/jobs`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": once },
+      body: JSON.stringify({ definition_key: "speak", correlation_id: `once:${once}` }),
+    });
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+    const body = (await answer.json()) as { id: string };
+    return answer.status === 201 ? body.id : null;
+  };
+  const caller = async (name: number) => {
+    for (let n = 0; !over; n += 1) {
+      const giveUpAt = Date.now() + PATIENCE_MS;
+      for (let id: string | null = null; id === null && Date.now() < giveUpAt; ) {
+        id = await post(`${name}-${n}`);
+        if (id === null) await sleep(100);
+        else arena.accepted.push(id);
+      }
+    }
+  };
+  const calling = Promise.all(Array.from({ length: CALLERS }, (_, name) => caller(name)));
+  for (let restart = 0; restart < RESTARTS; restart += 1) {
+    await arena.pause(FLOW_MS, FLOW_MS * 1.5);
+    const { port } = server;
+    process.kill(server.pid, "SIGQUIT");
+    await server.exited;
+    await arena.pause(100, 1500);
+    server = await startEmbedded({ ...options, port });
+    expect(server.port).toBe(port);
+  }
+  await arena.pause(FLOW_MS, FLOW_MS * 1.5);
+  over = true;
+  await calling;
+  const verify = async () => {
+    arena.alive();
+    expect([...statuses.keys()].filter((status) => ![201, 409, 503].includes(status))).toEqual([]);
+    expect(statuses.get(201)).toBe(arena.accepted.length);
+    expect(new Set(arena.accepted).size).toBe(arena.accepted.length);
+    await web.stop();
+  };
+  const told = [...statuses].map(([status, n]) => `${n} × ${status}`).join(", ");
+  return { arena, told: `${RESTARTS} restarts, answers ${told}`, verify };
+});

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { Bound } from "@/lib/testing/checker";
+import { inspect } from "@/lib/testing/checker";
+import { waitFor } from "@/lib/testing/processes";
+import { type Arena, NO_FENCE } from "./arena";
+import { isLong, seed } from "./profile";
+
+/** Settings for the processes of a suite: those of a sound build, or of one that is broken on purpose. */
+export type Build = Readonly<Record<string, string>>;
+
+export interface Played {
+  readonly arena: Arena;
+  /** For the record. */
+  readonly told: string;
+  readonly bounds?: readonly Bound[];
+  /** What else must hold, beside the rules of the checker. */
+  readonly verify?: () => Promise<void> | void;
+}
+
+const SHORT_MS = 180_000;
+const LONG_MS = 60 * 60_000;
+const DRAIN_MS = isLong ? 15 * 60_000 : 90_000;
+/** A broken build may lose its jobs for ever. */
+const BROKEN_DRAIN_MS = 30_000;
+
+/**
+ * Plays faults, waits until every job is over, and lets the checker look at the tables. In the long form the same is
+ * done with a build without leases, in which the checker must find something.
+ */
+export function suite(name: string, play: (build: Build) => Promise<Played>): void {
+  test(name, { timeout: isLong ? LONG_MS : SHORT_MS }, async () => {
+    const { arena, told, bounds = [], verify } = await play({});
+    await arena.drained(DRAIN_MS);
+    const { counts, jobs, attempts } = await arena.check({ bounds });
+    await verify?.();
+    console.info(`seed ${seed}: ${told}; ${jobs} jobs, ${attempts} attempts, ${JSON.stringify(counts)}`);
+    await arena.stopAll();
+  });
+  test.runIf(isLong)(`${name}: a build without leases is caught`, { timeout: LONG_MS }, async () => {
+    const { arena, bounds = [] } = await play(NO_FENCE);
+    await waitFor(async () => (await arena.waiting()) === 0, { withinMs: BROKEN_DRAIN_MS }).catch(() => sleep(0));
+    const { counts, breaches } = await inspect(arena.database, { ...arena.evidence(), bounds });
+    expect(breaches.length, JSON.stringify(counts)).toBeGreaterThan(0);
+    await arena.stopAll();
+  });
+}
