@@ -10,6 +10,7 @@ import {
   LeaseLostError,
   type RunContext,
   resolveInside,
+  type StartThread,
   type StepStore,
 } from "@/lib/execution";
 import {
@@ -36,6 +37,7 @@ export interface RunTools {
   readonly handlers: ReadonlyMap<string, JobHandler>;
   readonly providerRoots: readonly string[];
   readonly maxTimeoutSeconds: number;
+  readonly startThread?: StartThread;
 }
 
 /** What an attempt hears of and is told by its worker. */
@@ -63,6 +65,7 @@ export async function runAttempt(
     registry: tools.registry,
     transaction: (fn) => inLease(tools.web, job, fn),
     steps: stepsOf(tools.worker, job),
+    ...(tools.startThread ? { startThread: tools.startThread } : {}),
   });
 }
 

@@ -7,6 +7,7 @@ import type { Logger } from "@/lib/observability/log";
 import { CHANNELS, type PolledWork } from "@/lib/queue";
 import { parseBands } from "./bands";
 import { Claimer } from "./claimer";
+import { threadStarter } from "./handler-threads";
 import { Leases } from "./leases";
 import { Runner } from "./runner";
 import { Served, type Wanted } from "./served";
@@ -60,6 +61,7 @@ export class WorkerService {
         handlers,
         providerRoots: env.providerRoots,
         maxTimeoutSeconds: env.maxTimeoutSeconds,
+        startThread: threadStarter(env.threadMemoryMb),
       },
       logMaxBytes: env.logMaxBytes,
       onFree: (laneNo) => this.claimer.freed(laneNo),

@@ -1,8 +1,9 @@
-import { constants, type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
-import { defineJob, type HandlerContext, JobError } from "@/lib/execution";
+import { defineJob, type HandlerContext } from "@/lib/execution";
 import { type Reject, readRows } from "./csv-rows";
 import { finishList, type OpenList, openList, writeRows } from "./list-rows";
+import { openRegularFile } from "./regular-file";
 
 const MOST_REJECTS = 1000;
 const CHUNK_BYTES = 256 * 1024;
@@ -54,12 +55,4 @@ async function importFile(ctx: HandlerContext<z.output<typeof payload>>, file: F
   const written = list;
   if (written) await ctx.transaction((tx) => finishList(tx, written, { rowCount: total.rows, lastLine }));
   return { ...total, rejects };
-}
-
-// Neither follows a link nor waits for a pipe that took the file's place since its path was checked.
-async function openRegularFile(path: string): Promise<FileHandle> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw new JobError("the path is not a file", { errorType: "invalid_input" });
 }

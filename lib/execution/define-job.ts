@@ -66,6 +66,8 @@ export interface JobHandler {
   /** JSON Schema of the payload. */
   readonly argSchema: Readonly<Record<string, unknown>>;
   readonly schema: z.ZodType;
+  /** Runs in a thread of its own. */
+  readonly thread: boolean;
   run(ctx: HandlerContext<unknown>): Promise<unknown>;
 }
 
@@ -73,15 +75,24 @@ export interface JobSpec<S extends z.ZodType> extends DefinitionDefaults {
   readonly key: string;
   /** Of the payload; must be expressible as JSON Schema. */
   readonly schema: S;
+  /** For handlers that compute for long: each attempt gets a thread of its own, which is ended when it does not stop. */
+  readonly thread?: boolean;
   run(ctx: HandlerContext<z.output<S>>): Promise<unknown>;
 }
 
 /** Defines a job that is a function of this codebase. The payload reaches `run` checked and parsed by the schema. */
-export function defineJob<S extends z.ZodType>({ key, schema, run, ...defaults }: JobSpec<S>): JobHandler {
+export function defineJob<S extends z.ZodType>({
+  key,
+  schema,
+  run,
+  thread = false,
+  ...defaults
+}: JobSpec<S>): JobHandler {
   return {
     key,
     defaults,
     schema,
+    thread,
     argSchema: jsonSchemaOf(schema),
     run: (ctx) => run(ctx as HandlerContext<z.output<S>>),
   };

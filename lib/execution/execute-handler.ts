@@ -2,7 +2,7 @@ import type { TenantTransaction } from "@/lib/db";
 import { outcomeOfError } from "./classify-error";
 import { failure, stoppedOutcome } from "./command/outcome";
 import { stopReason } from "./command/stopper";
-import type { JobHandler } from "./define-job";
+import type { HandlerContext, JobHandler } from "./define-job";
 import { invalidLimits } from "./execute-command";
 import { HandlerChildren } from "./handler/children";
 import { HandlerCommands } from "./handler/commands";
@@ -12,6 +12,7 @@ import { AttemptCapture } from "./output/attempt-capture";
 import { cleanResult } from "./output/clean-result";
 import { type SecretForms, secretForms } from "./output/secret-forms";
 import type { CommandRegistry } from "./registry/registry";
+import { HandlerThread, type StartThread } from "./thread/host";
 import { startTimer } from "./timer";
 import type { Execution, Outcome, RunContext, StepStore, StopReason } from "./types";
 
@@ -21,6 +22,8 @@ export interface HandlerRunContext extends RunContext {
   /** Commits only while the attempt holds its lease; rejects with `LeaseLostError` when it does not. */
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T>;
   readonly steps: StepStore;
+  /** For handlers that run in a thread; without it they run here. */
+  readonly startThread?: StartThread;
 }
 
 /**
@@ -56,14 +59,31 @@ export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext
     transaction: (fn) => ctx.transaction(fn),
     isOver: () => isOver,
   });
-  const settled = settle(async () => handler.run(context), stop, secrets);
+  const thread =
+    handler.thread && ctx.startThread ? threadOf(handler, { ctx, context, capture }, ctx.startThread) : null;
+  const settled = settle(async () => (thread ? thread.run() : handler.run(context)), stop, secrets);
   const outcome = await Promise.race([settled, stop.graceIsOver]);
   isOver = true;
   stop.dispose();
+  await thread?.end();
   await commands.close(outcome.kind === "lease_lost" ? "lease-lost" : "shutdown");
   const output = capture.finish(commands.last ?? {});
   const asked = outcome.kind === "succeeded" ? children.all : [];
   return { outcome, output, ...(asked.length === 0 ? {} : { children: asked }) };
+}
+
+function threadOf(
+  { key }: JobHandler,
+  { ctx, context, capture }: { ctx: RunContext; context: HandlerContext<unknown>; capture: AttemptCapture },
+  start: StartThread,
+): HandlerThread {
+  const { payload, tenantId, jobId, attemptNo: attempt, idempotencyKey } = ctx;
+  return new HandlerThread({
+    start,
+    context,
+    capture,
+    data: { key, payload, tenantId, jobId, attempt, idempotencyKey },
+  });
 }
 
 async function settle(run: () => Promise<unknown>, stop: StopWatch, secrets: SecretForms): Promise<Outcome> {

@@ -24,6 +24,7 @@ export { normalizeRelative, type RootedPath, resolveInside } from "./paths";
 export { CommandRegistryError, loadCommandRegistry, type RegistryOptions } from "./registry/load";
 export type { CommandRegistry } from "./registry/registry";
 export { retryAfter } from "./retry-after";
+export type { StartThread } from "./thread/host";
 export type {
   AttemptOutput,
   ChildJob,

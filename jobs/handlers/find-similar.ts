@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { defineJob, type HandlerContext, NonRetryableError } from "@/lib/execution";
+import { readRows } from "./csv-rows";
+import { openRegularFile } from "./regular-file";
+import { keyOf, similarPairs, type Value } from "./similar-values";
+
+const MOST_VALUES = 200_000;
+const LONGEST_VALUE = 500;
+const MOST_SHOWN = 500;
+
+const payload = z.strictObject({
+  provider_id: z.guid().describe("The registered folder that holds the file"),
+  path: z.string().min(1).max(4096).describe("The CSV file, below that folder"),
+  column: z.string().min(1).max(200).describe("The column whose values are compared"),
+  max_distance: z.int().min(1).max(3).default(2).describe("How many letters may differ"),
+});
+type Context = HandlerContext<z.output<typeof payload>>;
+
+/**
+ * Finds values of a CSV file's column that are nearly the same, as misspelt names are. It computes without a pause, which is
+ * why it runs in a thread.
+ */
+export const findSimilar = defineJob({
+  key: "find-similar",
+  description:
+    "Finds values of a CSV file's column that differ by a few letters only: misspelt names, double customers.",
+  thread: true,
+  timeoutSeconds: 7200,
+  maxAttempts: 2,
+  schema: payload,
+  async run(ctx) {
+    const { values, rows } = await readValues(ctx);
+    const similar = [];
+    let pairs = 0;
+    const report = (share: number) => ctx.progress(100 * share, `${pairs} pairs among ${values.length} values`);
+    for (const { first, second, distance } of similarPairs(values, ctx.payload.max_distance, report)) {
+      pairs += 1;
+      if (similar.length >= MOST_SHOWN) continue;
+      similar.push({ lines: [first.line, second.line], values: [first.text, second.text], distance });
+    }
+    return { rows, distinct: values.length, pairs, similar };
+  },
+});
+
+/** The different values of the column, each with the first line that it stands in; empty ones are left out. */
+async function readValues(ctx: Context): Promise<{ values: Value[]; rows: number }> {
+  const { provider_id, path, column } = ctx.payload;
+  const file = await openRegularFile(await ctx.providerPath(provider_id, path));
+  const values = new Map<string, Value>();
+  let rows = 0;
+  try {
+    for await (const batch of readRows(file.createReadStream({ autoClose: false }))) {
+      if (!batch.columns.includes(column)) throw wrong(`the file has no column ${JSON.stringify(column)}`);
+      rows += batch.rows.length;
+      for (const { line, json } of batch.rows) {
+        const text = String(JSON.parse(json)[column] ?? "");
+        const key = keyOf(text.slice(0, LONGEST_VALUE));
+        if (key !== "" && !values.has(key)) values.set(key, { line, text: text.slice(0, LONGEST_VALUE), key });
+      }
+      if (values.size > MOST_VALUES) throw wrong(`the column has more than ${MOST_VALUES} different values`);
+    }
+  } finally {
+    await file.close();
+  }
+  return { values: [...values.values()], rows };
+}
+
+const wrong = (message: string): Error => new NonRetryableError(message, { errorType: "invalid_input" });

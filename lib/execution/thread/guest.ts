@@ -1,0 +1,168 @@
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
+import { JobError, NonRetryableError, SnoozedError } from "../errors";
+import { cleanResult } from "../output/clean-result";
+import { secretForms } from "../output/secret-forms";
+import type { LogLevel } from "../types";
+import type { Answer, Call, FromGuest, FromHost, ThreadData } from "./protocol";
+import { fromWire, toWire } from "./wire-error";
+
+const PROGRESS_MS = 100;
+
+/** Runs the handler that this thread was started for, and tells its worker how it ended. The entry of a thread calls it. */
+export async function serveHandlerThread(handlers: ReadonlyMap<string, JobHandler>): Promise<void> {
+  const data = workerData as ThreadData;
+  if (!parentPort) throw new Error("this file runs as a worker thread");
+  const guest = new Guest(parentPort, data);
+  guest.end(
+    await answerOf(async () => {
+      const handler = handlers.get(data.key);
+      if (!handler) throw new JobError("This worker does not have the handler.", { errorType: "internal" });
+      const result = await handler.run(guest.context(handler.schema.parse(data.payload)));
+      // What cannot be cloned would be lost on the way.
+      return cleanResult(result, secretForms([]));
+    }),
+  );
+}
+
+async function answerOf(run: () => Promise<unknown>): Promise<Answer> {
+  try {
+    return { ok: true, value: await run() };
+  } catch (error) {
+    return { ok: false, error: toWire(error) };
+  }
+}
+
+/** The thread's side: a context whose verbs are carried out by the worker's main thread. */
+class Guest {
+  readonly #abort = new AbortController();
+  readonly #calls = new Map<number, (answer: Answer) => void>();
+  readonly #steps = new Map<number, () => Promise<unknown>>();
+  #next = 0;
+  #shownAt = 0;
+  #unshown: Extract<FromGuest, { type: "progress" }> | null = null;
+
+  constructor(
+    private readonly port: MessagePort,
+    private readonly data: ThreadData,
+  ) {
+    port.on("message", (message: FromHost) => void this.#hear(message));
+  }
+
+  end(answer: Answer): void {
+    if (this.#unshown) this.#tell(this.#unshown);
+    this.#tell({ type: "done", answer });
+    this.port.close();
+  }
+
+  context(payload: unknown): HandlerContext<unknown> {
+    const { tenantId, jobId, attempt, idempotencyKey } = this.data;
+    return {
+      payload,
+      tenantId,
+      jobId,
+      attempt,
+      idempotencyKey,
+      signal: this.#abort.signal,
+      progress: (percent, message) => this.#progress(percent, message),
+      log: (first: string, message?: string, context?: LogContext) => this.#log(first, message, context),
+      command: ((key: string, args: Readonly<Record<string, unknown>>, options?: { readonly rows: true }) =>
+        options?.rows
+          ? this.#rows(key, args)
+          : this.#call({ verb: "command", key, args })) as HandlerContext<unknown>["command"],
+      transaction: () => Promise.reject(noTransaction()),
+      step: (name, fn) => this.#step(name, async () => fn()) as never,
+      enqueue: (job) => this.#tell({ type: "enqueue", job }),
+      snooze: (seconds, reason) => {
+        throw new SnoozedError(seconds, reason);
+      },
+      providerPath: async (providerId, relative) =>
+        String(await this.#call({ verb: "provider-path", providerId, relative })),
+    };
+  }
+
+  // A loop that reports each round must not fill the worker's memory with messages: it shows ten a second.
+  #progress(percent: number, message?: string): void {
+    const progress = { type: "progress" as const, percent, ...(message === undefined ? {} : { message }) };
+    const now = performance.now();
+    this.#unshown = now - this.#shownAt < PROGRESS_MS ? progress : null;
+    if (this.#unshown) return;
+    this.#shownAt = now;
+    this.#tell(progress);
+  }
+
+  #log(first: string, message?: string, context?: LogContext): void {
+    const level = message === undefined ? "info" : (first as LogLevel);
+    const cleaned = context === undefined ? {} : { context: cleanResult(context, secretForms([])) as LogContext };
+    this.#tell({ type: "log", level, message: message ?? first, ...cleaned });
+  }
+
+  #rows(key: string, args: Readonly<Record<string, unknown>>): CommandRun {
+    const rows = this.#next++;
+    const started = this.#call({ verb: "rows", key, args, rows });
+    const result = started.then(() => this.#call({ verb: "rows-result", rows }));
+    // A handler may look at the rows only.
+    result.catch(() => undefined);
+    const next = async () => {
+      await started;
+      return (await this.#call({ verb: "next-row", rows })) as IteratorResult<unknown>;
+    };
+    const end = async () => {
+      await this.#call({ verb: "end-rows", rows });
+      return { done: true as const, value: undefined };
+    };
+    return { rows: { [Symbol.asyncIterator]: () => ({ next, return: end }) }, result };
+  }
+
+  async #step(name: string, fn: () => Promise<unknown>): Promise<unknown> {
+    const run = this.#next++;
+    let failure: { readonly error: unknown } | null = null;
+    this.#steps.set(run, async () => {
+      try {
+        return await fn();
+      } catch (error) {
+        failure = { error };
+        throw error;
+      }
+    });
+    try {
+      return await this.#call({ verb: "step", name, run });
+    } catch (error) {
+      throw (failure as { readonly error: unknown } | null)?.error ?? error;
+    } finally {
+      this.#steps.delete(run);
+    }
+  }
+
+  async #call(call: Call): Promise<unknown> {
+    const id = this.#next++;
+    const answered = new Promise<Answer>((resolve) => this.#calls.set(id, resolve));
+    this.#tell({ type: "call", id, call });
+    const answer = await answered;
+    if (answer.ok) return answer.value;
+    throw fromWire(answer.error);
+  }
+
+  #tell(message: FromGuest): void {
+    this.port.postMessage(message);
+  }
+
+  async #hear(message: FromHost): Promise<void> {
+    if (message.type === "abort") return this.#abort.abort(message.reason);
+    if (message.type === "answer") {
+      this.#calls.get(message.id)?.(message.answer);
+      this.#calls.delete(message.id);
+      return;
+    }
+    const { run } = message;
+    const answer = await answerOf(async () => {
+      const result = await this.#steps.get(run)?.();
+      // As it will be stored; what is no JSON fails here and not on the way.
+      return result === undefined ? null : JSON.parse(JSON.stringify(result));
+    });
+    this.#tell({ type: "step-ran", run, answer });
+  }
+}
+
+const noTransaction = (): Error =>
+  new NonRetryableError("ctx.transaction is not there for a handler in a thread", { errorType: "internal" });

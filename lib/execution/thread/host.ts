@@ -1,0 +1,137 @@
+import type { Worker } from "node:worker_threads";
+import type { HandlerContext } from "../define-job";
+import { JobError } from "../errors";
+import type { AttemptCapture } from "../output/attempt-capture";
+import { delay } from "../timer";
+import type { StopReason } from "../types";
+import type { Answer, Call, FromGuest, FromHost, ThreadData } from "./protocol";
+import { fromWire, toWire } from "./wire-error";
+
+export type StartThread = (data: ThreadData) => Worker;
+
+interface ThreadRun {
+  readonly start: StartThread;
+  readonly data: ThreadData;
+  /** Carries out what the thread asks for. */
+  readonly context: HandlerContext<unknown>;
+  /** Takes what the thread prints. */
+  readonly capture: AttemptCapture;
+}
+
+/** A thread that has answered ends by itself, after its last output was read. */
+const LEAVES_WITHIN_MS = 500;
+/** Longer only when it is inside native code, which nothing can interrupt. */
+const KILLED_WITHIN_MS = 2000;
+
+/** Runs one handler in a thread of its own, which is gone when `end` has resolved. */
+export class HandlerThread {
+  #thread: Worker | null = null;
+  #exited: Promise<unknown> = Promise.resolve();
+  #answered = false;
+  readonly #steps = new Map<number, (answer: Answer) => void>();
+  readonly #rows = new Map<number, { readonly rows: AsyncIterator<unknown>; readonly result: Promise<unknown> }>();
+
+  constructor(private readonly options: ThreadRun) {}
+
+  /** Resolves with what the handler returns; rejects with what it throws, or with why the thread ended. */
+  run(): Promise<unknown> {
+    const { start, data, context, capture } = this.options;
+    return new Promise((resolve, reject) => {
+      const thread = start(data);
+      this.#thread = thread;
+      this.#exited = new Promise((gone) => thread.once("exit", gone));
+      thread.stdout.on("data", (bytes: Buffer) => capture.stdout.push(bytes));
+      thread.stderr.on("data", (bytes: Buffer) => capture.stderr.push(bytes));
+      thread.on("message", (message: FromGuest) => {
+        if (message.type !== "done") return void this.#serve(message).catch(reject);
+        this.#answered = true;
+        if (message.answer.ok) resolve(message.answer.value);
+        else reject(fromWire(message.answer.error));
+      });
+      thread.on("error", (error) => reject(failureOf(error)));
+      thread.on("messageerror", (error) => reject(failureOf(error)));
+      thread.once("exit", (code) => reject(endedBySelf(code)));
+      const abort = () => this.#tell({ type: "abort", reason: context.signal.reason as StopReason });
+      context.signal.addEventListener("abort", abort, { once: true });
+      if (context.signal.aborted) abort();
+    });
+  }
+
+  /** Ends the thread, whatever it does. */
+  async end(): Promise<void> {
+    if (!this.#thread) return;
+    if (this.#answered) await Promise.race([this.#exited, delay(LEAVES_WITHIN_MS)]);
+    await Promise.race([this.#thread.terminate(), delay(KILLED_WITHIN_MS)]);
+  }
+
+  #tell(message: FromHost): void {
+    this.#thread?.postMessage(message);
+  }
+
+  async #serve(message: Exclude<FromGuest, { type: "done" }>): Promise<void> {
+    const { context } = this.options;
+    switch (message.type) {
+      case "progress":
+        return context.progress(message.percent, message.message);
+      case "log":
+        return context.log(message.level, message.message, message.context);
+      case "enqueue":
+        return context.enqueue(message.job);
+      case "step-ran":
+        return this.#steps.get(message.run)?.(message.answer);
+      case "call":
+        return this.#tell({ type: "answer", id: message.id, answer: await this.#answer(message.call) });
+    }
+  }
+
+  async #answer(call: Call): Promise<Answer> {
+    try {
+      return { ok: true, value: await this.#carryOut(call) };
+    } catch (error) {
+      return { ok: false, error: toWire(error) };
+    }
+  }
+
+  async #carryOut(call: Call): Promise<unknown> {
+    const { context } = this.options;
+    switch (call.verb) {
+      case "command":
+        return context.command(call.key, call.args);
+      case "provider-path":
+        return context.providerPath(call.providerId, call.relative);
+      case "step":
+        return context.step(call.name, () => this.#runStep(call.run));
+      case "rows": {
+        const { rows, result } = context.command(call.key, call.args, { rows: true });
+        this.#rows.set(call.rows, { rows: rows[Symbol.asyncIterator](), result });
+        return null;
+      }
+      case "next-row":
+        return this.#rows.get(call.rows)?.rows.next();
+      case "rows-result":
+        return this.#rows.get(call.rows)?.result;
+      case "end-rows":
+        return void (await this.#rows.get(call.rows)?.rows.return?.());
+    }
+  }
+
+  async #runStep(run: number): Promise<unknown> {
+    const ran = new Promise<Answer>((resolve) => this.#steps.set(run, resolve));
+    this.#tell({ type: "run-step", run });
+    const answer = await ran;
+    this.#steps.delete(run);
+    if (answer.ok) return answer.value;
+    throw fromWire(answer.error);
+  }
+}
+
+function failureOf(error: Error): JobError {
+  const isMemory = (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
+  if (isMemory) return new JobError("the thread ran out of memory", { errorType: "temporary_resource" });
+  const failure = new JobError(`an error nobody caught: ${error.message}`, { errorType: "internal" });
+  if (error.stack !== undefined) failure.stack = error.stack;
+  return failure;
+}
+
+const endedBySelf = (code: number): JobError =>
+  new JobError(`the thread ended by itself, with code ${code}`, { errorType: "internal" });

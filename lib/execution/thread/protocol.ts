@@ -1,0 +1,43 @@
+/** What a handler's thread and its worker tell each other. Everything in it can be cloned. */
+import type { LogContext } from "../define-job";
+import type { ChildJob, LogLevel, StopReason } from "../types";
+import type { WireError } from "./wire-error";
+
+/** What a thread is started with. */
+export interface ThreadData {
+  readonly key: string;
+  readonly payload: unknown;
+  readonly tenantId: string;
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+}
+
+/** What the thread asks of its worker and waits for. `run` and `rows` are numbers that the thread has chosen. */
+export type Call =
+  | { readonly verb: "command"; readonly key: string; readonly args: Readonly<Record<string, unknown>> }
+  | {
+      readonly verb: "rows";
+      readonly key: string;
+      readonly args: Readonly<Record<string, unknown>>;
+      readonly rows: number;
+    }
+  | { readonly verb: "next-row" | "end-rows" | "rows-result"; readonly rows: number }
+  | { readonly verb: "step"; readonly name: string; readonly run: number }
+  | { readonly verb: "provider-path"; readonly providerId: string; readonly relative: string };
+
+export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: WireError };
+
+export type FromGuest =
+  | { readonly type: "call"; readonly id: number; readonly call: Call }
+  | { readonly type: "step-ran"; readonly run: number; readonly answer: Answer }
+  | { readonly type: "progress"; readonly percent: number; readonly message?: string }
+  | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly context?: LogContext }
+  | { readonly type: "enqueue"; readonly job: ChildJob }
+  | { readonly type: "done"; readonly answer: Answer };
+
+export type FromHost =
+  | { readonly type: "answer"; readonly id: number; readonly answer: Answer }
+  /** The step was not done before: run it and tell what came out. */
+  | { readonly type: "run-step"; readonly run: number }
+  | { readonly type: "abort"; readonly reason: StopReason };

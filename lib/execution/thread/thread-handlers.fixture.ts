@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { defineJob, type HandlerContext, type JobHandler } from "../define-job";
+import { NonRetryableError, RateLimitedError } from "../errors";
+import { serveHandlerThread } from "./guest";
+
+/** The handlers of threads.test.ts; bundled, this file is the entry of their thread. */
+type Run = (ctx: HandlerContext<{ at?: Date | undefined }>) => Promise<unknown>;
+
+const burn = (ms: number): void => {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+};
+
+const RUNS: Readonly<Record<string, Run>> = {
+  all: async (ctx) => {
+    ctx.progress(40, "nearly");
+    ctx.log("warn", "half with hunter2-secret", { n: 1n });
+    console.log("printed hunter2-secret");
+    ctx.enqueue({ definitionKey: "next", payload: { n: 1 } });
+    const { jobId, tenantId, attempt, idempotencyKey } = ctx;
+    return { at: ctx.payload.at?.toISOString(), jobId, tenantId, attempt, idempotencyKey, leak: "hunter2-secret" };
+  },
+  steps: async (ctx) => [await ctx.step("a", () => ({ n: 1 })), await ctx.step("b", async () => undefined)],
+  stepFails: (ctx) =>
+    ctx.step("a", () => {
+      throw new NonRetryableError("no such thing", { errorType: "not_found" });
+    }),
+  stepTwice: async (ctx) => [await ctx.step("a", () => 1), await ctx.step("a", () => 2)],
+  command: async (ctx) => ctx.command("echo", {}),
+  broken: async (ctx) => ctx.command("broken", {}),
+  rows: async (ctx) => {
+    const run = ctx.command("rows", {}, { rows: true });
+    const seen: unknown[] = [];
+    for await (const row of run.rows) seen.push(row);
+    return { seen, result: await run.result };
+  },
+  twoRows: async (ctx) => {
+    const seen: unknown[] = [];
+    for await (const row of ctx.command("rows", {}, { rows: true }).rows) if (seen.push(row) === 2) break;
+    return seen;
+  },
+  transaction: async (ctx) => ctx.transaction(async () => 1),
+  snooze: async (ctx) => ctx.snooze(60, "later"),
+  limited: async () => Promise.reject(new RateLimitedError(30)),
+  typeError: async () => (undefined as unknown as { n: number }).n,
+  burn: async (ctx) => {
+    ctx.progress(1);
+    burn(60_000);
+  },
+  progress: async (ctx) => {
+    for (let n = 0; n < 20_000; n += 1) ctx.progress(n / 200);
+    burn(250);
+    ctx.progress(100, "done");
+  },
+  polite: async (ctx) => {
+    ctx.progress(1);
+    await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+    return ctx.signal.reason;
+  },
+  lingers: async () => {
+    setInterval(() => undefined, 1000);
+    return "done";
+  },
+  uncaught: () =>
+    new Promise(() => {
+      setTimeout(() => {
+        throw new Error("out of nowhere");
+      }, 10);
+    }),
+  exits: async () => process.exit(3),
+  hungry: async () => {
+    const held: string[] = [];
+    for (;;) held.push("x".repeat(1000) + held.length);
+  },
+  environment: async () => Object.keys(process.env),
+};
+
+const at = z.string().transform((text) => new Date(text));
+const schema = z.looseObject({ at: at.optional() });
+
+export const threadHandlers: ReadonlyMap<string, JobHandler> = new Map(
+  Object.entries(RUNS).map(([key, run]) => [key, defineJob({ key, schema, thread: true, run })]),
+);
+
+if (process.env.IS_THREAD !== undefined) await serveHandlerThread(threadHandlers);

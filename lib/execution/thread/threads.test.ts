@@ -1,0 +1,158 @@
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { executeHandler, type HandlerRunContext } from "../execute-handler";
+import type { CommandRegistry } from "../registry/registry";
+import {
+  makeTestFolder,
+  memorySteps,
+  registryOf,
+  shellCommand,
+  type TestFolder,
+  testContext,
+  until,
+} from "../test-support";
+import type { StartThread } from "./host";
+import { threadHandlers } from "./thread-handlers.fixture";
+
+let folder: TestFolder;
+let registry: CommandRegistry;
+let entry: string;
+const threads: Worker[] = [];
+
+beforeAll(async () => {
+  folder = await makeTestFolder();
+  entry = join(folder.root, "thread.mjs");
+  await build({
+    entryPoints: ["lib/execution/thread/thread-handlers.fixture.ts"],
+    outfile: entry,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    define: { "process.env.IS_THREAD": "1" },
+    banner: { js: 'import { createRequire as r } from "node:module"; const require = r(import.meta.url);' },
+  });
+  const frames = (...lines: string[]) => lines.map((line) => `echo '${line}' >&3`).join("\n");
+  const rows = [0, 1, 2].map((n) => `{"type":"row","value":{"n":${n}}}`);
+  registry = await registryOf(folder, {
+    echo: await shellCommand(folder, "echo", frames('{"type":"result","value":"heard"}')),
+    rows: await shellCommand(folder, "rows", frames(...rows, '{"type":"result","value":3}')),
+    broken: await shellCommand(folder, "broken", "exit 7"),
+  });
+}, 60_000);
+afterAll(() => folder.remove());
+
+const startThread: StartThread = (workerData) => {
+  const resourceLimits = { maxOldGenerationSizeMb: 64 };
+  const thread = new Worker(entry, { workerData, stdout: true, stderr: true, env: {}, resourceLimits });
+  threads.push(thread);
+  return thread;
+};
+
+function run(key: string, changes: Partial<HandlerRunContext> = {}) {
+  const handler = threadHandlers.get(key);
+  if (!handler) throw new Error("no such handler");
+  const context = testContext({ secrets: ["hunter2-secret"], killGraceSeconds: 0.3, ...changes });
+  const { steps, stored } = memorySteps();
+  const transaction = () => Promise.reject(new Error("no database here"));
+  const execution = executeHandler(handler, { ...context.ctx, registry, transaction, steps, startThread });
+  return { ...context, stored, execution };
+}
+
+const isGone = (thread: Worker | undefined) => thread?.threadId === -1;
+
+describe("a handler in a thread", { timeout: 60_000 }, () => {
+  test("has its parsed payload and reports like any other; secrets are masked", async () => {
+    const { execution, recorded, ctx } = run("all", { payload: { at: "2026-01-01T00:00:00Z" } });
+    const { outcome, output, children } = await execution;
+    const { jobId, tenantId, attemptNo: attempt, idempotencyKey } = ctx;
+    expect(outcome).toEqual({
+      kind: "succeeded",
+      result: { at: "2026-01-01T00:00:00.000Z", jobId, tenantId, attempt, idempotencyKey, leak: "[redacted]" },
+    });
+    expect(recorded.progress).toEqual([{ percent: 40, message: "nearly" }]);
+    expect(recorded.logs).toEqual([{ level: "warn", text: "half with [redacted]" }]);
+    expect(output.stdoutTail).toBe("printed [redacted]\n");
+    expect(children).toEqual([{ definitionKey: "next", payload: { n: 1 } }]);
+    expect(isGone(threads.at(-1))).toBe(true);
+  });
+
+  test("does its steps here, and has them stored by the worker", async () => {
+    const { execution, stored } = run("steps");
+    expect((await execution).outcome).toEqual({ kind: "succeeded", result: [{ n: 1 }, null] });
+    expect([...stored]).toEqual([
+      ["a", { n: 1 }],
+      ["b", null],
+    ]);
+  });
+
+  test("runs commands, and reads rows for as long as it wants", async () => {
+    expect((await run("command").execution).outcome).toEqual({ kind: "succeeded", result: "heard" });
+    const seen = [{ n: 0 }, { n: 1 }, { n: 2 }];
+    expect((await run("rows").execution).outcome).toEqual({ kind: "succeeded", result: { seen, result: 3 } });
+    expect((await run("twoRows").execution).outcome).toEqual({ kind: "succeeded", result: seen.slice(0, 2) });
+  });
+
+  test.each([
+    ["broken", { kind: "failed", errorType: "unknown", message: "exit code 7" }],
+    ["stepFails", { kind: "failed", errorType: "not_found", retryable: false, message: "no such thing" }],
+    ["stepTwice", { kind: "failed", errorType: "internal", retryable: false }],
+    ["transaction", { kind: "failed", errorType: "internal", retryable: false }],
+    ["snooze", { kind: "snoozed", seconds: 60, reason: "later" }],
+    ["limited", { kind: "failed", errorType: "rate_limit", retryAfterSeconds: 30 }],
+    ["typeError", { kind: "failed", errorType: "internal", stack: expect.stringContaining("TypeError") }],
+    ["uncaught", { kind: "failed", errorType: "internal", message: "an error nobody caught: out of nowhere" }],
+    ["exits", { kind: "failed", errorType: "internal", message: "the thread ended by itself, with code 3" }],
+    ["hungry", { kind: "failed", errorType: "temporary_resource", message: "the thread ran out of memory" }],
+  ])("that ends badly (%s) says how", async (key, expected) => {
+    expect((await run(key).execution).outcome).toMatchObject(expected);
+    expect(isGone(threads.at(-1))).toBe(true);
+  });
+
+  test.each([
+    ["cancel", { kind: "canceled" }],
+    ["shutdown", { kind: "released" }],
+    ["lease-lost", { kind: "lease_lost" }],
+  ] as const)("that burns is ended on %s, and the loop here stays free", async (reason, expected) => {
+    const { execution, recorded, stop } = run("burn");
+    await until("it has begun", () => recorded.progress.length > 0, 20_000);
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 10);
+    await until("the loop goes on", () => turns > 5);
+    clearInterval(timer);
+    const stoppedAt = performance.now();
+    stop(reason);
+    expect((await execution).outcome).toMatchObject(expected);
+    expect(performance.now() - stoppedAt).toBeLessThan(5000);
+    expect(isGone(threads.at(-1))).toBe(true);
+  });
+
+  test("that burns past its time limit is ended", async () => {
+    const { outcome } = await run("burn", { timeoutSeconds: 2 }).execution;
+    expect(outcome).toMatchObject({ kind: "timeout" });
+  });
+
+  test("that listens hears why it has to stop", async () => {
+    const { execution, recorded, stop } = run("polite", { killGraceSeconds: 30 });
+    await until("it has begun", () => recorded.progress.length > 0, 20_000);
+    stop("cancel");
+    expect((await execution).outcome).toEqual({ kind: "canceled" });
+  });
+
+  test("that leaves timers behind is done all the same", async () => {
+    expect((await run("lingers").execution).outcome).toEqual({ kind: "succeeded", result: "done" });
+    expect(isGone(threads.at(-1))).toBe(true);
+  });
+
+  test("does not flood its worker with progress, and the last of it counts", async () => {
+    const { execution, recorded } = run("progress");
+    await execution;
+    expect(recorded.progress.length).toBeLessThan(1000);
+    expect(recorded.progress.at(-1)).toEqual({ percent: 100, message: "done" });
+  });
+
+  test("SUBPROC-16 has nothing of the worker's environment", async () => {
+    expect((await run("environment").execution).outcome).toEqual({ kind: "succeeded", result: [] });
+  });
+});
