@@ -10,14 +10,13 @@ create function app.now() returns timestamptz
 
 -- UUIDv7 (RFC 9562 §5.7): 48 bits of milliseconds, 12 bits of sub-millisecond fraction, 62 random bits.
 -- From clock_timestamp(), never from app.now(): an id must fall into today's partition whatever a test does with time.
+-- One expression without FROM, so that the planner puts it in place of the call: a batch of 500 calls it 500 times. The
+-- clock is read once, as 1/4096 ms, and the version's 7 is put between milliseconds and fraction.
 create function app.new_id() returns uuid
   language sql volatile parallel safe
   as $$
-    select encode(
-      overlay(uuid_send(gen_random_uuid()) placing
-        int8send(((t.us / 1000) << 16) | 28672 | ((t.us % 1000) * 4096 / 1000)) from 1 for 8),
-      'hex')::uuid
-    from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us) t
+    select (overlay(lpad(to_hex(floor(date_part('epoch', clock_timestamp()) * 4096000)::bigint), 15, '0') placing '7' from 13 for 0)
+      || '-' || right(gen_random_uuid()::text, 17))::uuid
   $$;
 
 -- The smallest UUIDv7 of an instant: bounds of partitions, and the start of an id range for created_after filters.

@@ -17,8 +17,9 @@ create table app.job_definitions (
   command_key text,
   queue_id integer not null references app.job_queues (id),
   arg_schema jsonb not null default '{}'::jsonb check (jsonb_typeof(arg_schema) = 'object'),
-  timeout_seconds integer not null default 3600 check (timeout_seconds between 1 and 604800),
-  max_attempts integer not null default 3 check (max_attempts between 1 and 100),
+  -- NULL = not said here: its queue says it, then the installation (an hour, three attempts).
+  timeout_seconds integer check (timeout_seconds between 1 and 604800),
+  max_attempts integer check (max_attempts between 1 and 100),
   lease_seconds integer not null default 30 check (lease_seconds between 5 and 3600),
   kill_grace_seconds integer not null default 5 check (kill_grace_seconds between 0 and 300),
   retry_strategy text not null default 'exponential'
@@ -42,8 +43,8 @@ create table app.job_definition_versions (
   executor text not null,
   command_key text,
   arg_schema jsonb not null,
-  timeout_seconds integer not null,
-  max_attempts integer not null,
+  timeout_seconds integer,
+  max_attempts integer,
   lease_seconds integer not null,
   kill_grace_seconds integer not null,
   retry_strategy text not null,

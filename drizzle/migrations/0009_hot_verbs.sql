@@ -7,9 +7,10 @@ create function app.band_of(priority integer) returns smallint
   as $$ select (case when priority <= 25 then 0 when priority <= 50 then 1 when priority <= 150 then 2
                      when priority <= 200 then 3 else 4 end)::smallint $$;
 
--- Aging without writes: ten minutes of waiting are worth one point of priority.
+-- Aging without writes: ten minutes of waiting are worth one point of priority. Stable, as extract is, so that the planner
+-- may put the expression in place of the call.
 create function app.sort_key_of(scheduled_for timestamptz, priority integer) returns double precision
-  language sql immutable parallel safe
+  language sql stable parallel safe
   as $$ select extract(epoch from scheduled_for)::double precision / 600 + priority $$;
 
 -- Takes dedupe keys for new jobs and answers who holds each key now. A key is free when no row has it, or when its
@@ -36,45 +37,153 @@ create function app.take_dedupe_keys(p_tenant uuid, p_keys text[], p_jobs uuid[]
     end loop;
   end $$;
 
--- Enqueues a batch for one tenant, all or nothing, and answers one row for each item in the items' order.
--- An item whose dedupe key is taken makes no job: its row names the holder and says deduplicated.
--- Raises LH001 (tenant missing or suspended) and LH002 (a definition changed or was switched off since the caller
--- read it: the caller reads it again, validates again and retries).
-create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
-  returns table (ordinal integer, job_id uuid, deduplicated boolean, state text, ready boolean, lane_no integer,
-                 queued_at timestamptz, scheduled_for timestamptz)
+-- The lane of (tenant, queue, definition, band), made when it is new. Raises what is wrong with what a job was asked for:
+-- LH001 (tenant missing or suspended), LH002 (the definition changed or was switched off since the caller read it: it
+-- reads it again, validates again and retries), LH003 (no active queue of this name).
+create function app.make_lane(p_tenant uuid, p_definition uuid, p_version integer, p_queue text, p_priority integer)
+  returns integer
+  language plpgsql set search_path = pg_catalog, app
+  as $$
+  declare v_queue integer; v_band smallint; v_lane integer;
+  begin
+    if not exists (select 1 from app.tenants t where t.id = p_tenant and t.status = 'active') then
+      raise exception 'tenant is missing or suspended' using errcode = 'LH001';
+    end if;
+    select case when p_queue is null then d.queue_id else q.id end, app.band_of(coalesce(p_priority, own.default_priority))
+      into v_queue, v_band
+      from app.job_definitions d
+      left join app.job_queues q on q.name = p_queue and q.is_active
+      left join app.job_queues own on own.id = case when p_queue is null then d.queue_id else q.id end
+      where d.id = p_definition and d.version = p_version and d.is_active;
+    if not found then
+      raise exception 'a definition changed or is not active' using errcode = 'LH002';
+    end if;
+    if v_queue is null then
+      raise exception 'there is no active queue of this name' using errcode = 'LH003';
+    end if;
+    insert into app.lanes (tenant_id, queue_id, definition_id, band) values (p_tenant, v_queue, p_definition, v_band)
+      on conflict do nothing returning lane_no into v_lane;
+    if v_lane is null then
+      select l.lane_no into v_lane from app.lanes l where l.tenant_id = p_tenant and l.queue_id = v_queue
+        and l.definition_id = p_definition and l.band = v_band;
+    end if;
+    return v_lane;
+  end $$;
+
+-- Enqueues one job that has no dedupe key and waits for no other job: the same as a batch of one, in half its time.
+-- What the job leaves open its definition says, then its queue.
+create function app.enqueue_job(p_tenant uuid, p_definition uuid, p_version integer, p_queue text, p_source text,
+    p_source_ref text, p_priority integer, p_payload jsonb, p_tags text[], p_metadata jsonb, p_correlation_id text,
+    p_parent_job_id uuid, p_retried_from_id uuid, p_scheduled_for timestamptz, p_expires_at timestamptz,
+    p_max_attempts integer, p_timeout_seconds integer, p_retry_delay_seconds double precision,
+    p_retry_multiplier double precision, p_created_by uuid)
+  returns table (ordinal integer, job_id uuid, deduplicated boolean, conflict text, state text, ready boolean,
+                 lane_no integer, queued_at timestamptz, scheduled_for timestamptz)
   language plpgsql set search_path = pg_catalog, app
   as $$
   #variable_conflict use_column
   declare
     v_now timestamptz := app.now();
-    v_duplicates jsonb := '{}'::jsonb;
+    v_due timestamptz := coalesce(p_scheduled_for, v_now);
+    v_id uuid := app.new_id();
+    v_lane integer; v_priority integer; v_attempts integer; v_timeout integer;
   begin
     perform set_config('app.current_tenant_id', p_tenant::text, true);
-    if not exists (select 1 from app.tenants t where t.id = p_tenant and t.status = 'active') then
-      raise exception 'tenant is missing or suspended' using errcode = 'LH001';
+    for i in 1 .. 2 loop
+      select l.lane_no, coalesce(p_priority, q.default_priority), coalesce(p_max_attempts, d.max_attempts, q.max_attempts, 3),
+          case when p_timeout_seconds is null and d.timeout_seconds is null then q.timeout_seconds else p_timeout_seconds end
+        into v_lane, v_priority, v_attempts, v_timeout
+        from app.job_definitions d
+        join app.tenants t on t.id = p_tenant and t.status = 'active'
+        join app.job_queues q on case when p_queue is null then q.id = d.queue_id else q.name = p_queue and q.is_active end
+        join app.lanes l on l.tenant_id = p_tenant and l.queue_id = q.id and l.definition_id = d.id
+          and l.band = app.band_of(coalesce(p_priority, q.default_priority))
+        where d.id = p_definition and d.version = p_version and d.is_active;
+      exit when v_lane is not null;
+      perform app.make_lane(p_tenant, p_definition, p_version, p_queue, p_priority);
+    end loop;
+    with record as (
+      insert into app.jobs (id, tenant_id, definition_id, definition_version, lane_no, source, source_ref, priority,
+        payload, tags, metadata, correlation_id, parent_job_id, retried_from_id, scheduled_for, expires_at, max_attempts,
+        timeout_seconds, retry_delay_seconds, retry_multiplier, created_by, queued_at)
+      values (v_id, p_tenant, p_definition, p_version, v_lane, p_source, p_source_ref, v_priority, p_payload,
+        coalesce(p_tags, '{}'), coalesce(p_metadata, '{}'), p_correlation_id, p_parent_job_id, p_retried_from_id, v_due,
+        p_expires_at, v_attempts, v_timeout, p_retry_delay_seconds, p_retry_multiplier, p_created_by, v_now)
+    ), live as (
+      insert into app.live_jobs (job_id, tenant_id, lane_no, state, ready, sort_key, priority, scheduled_for, expires_at)
+      values (v_id, p_tenant, v_lane, 'queued', v_due <= v_now, app.sort_key_of(v_due, v_priority), v_priority, v_due,
+        p_expires_at)
+    )
+    insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
+      values (p_tenant, p_definition, v_now, 'queued', 1);
+    return query select 1, v_id, false, null::text, 'queued', v_due <= v_now, v_lane, v_now, v_due;
+  end $$;
+
+-- What a taken dedupe key does to the job that holds it, as far as no worker has it: another payload (with the version
+-- of the definition that it was checked against), or another time. Answers what was done: replaced, rescheduled, or
+-- returned when the holder was left as it is, because it runs, has ended, or is of another definition.
+create function app.change_holder(p_tenant uuid, p_holder uuid, p_item jsonb)
+  returns table (done text, state text, ready boolean, lane_no integer, scheduled_for timestamptz)
+  language plpgsql set search_path = pg_catalog, app
+  as $$
+  #variable_conflict use_column
+  declare v_due timestamptz; v_mode text := p_item ->> 'dedupe_on_conflict';
+  begin
+    done := 'returned';
+    select l.state, l.ready, l.lane_no, l.scheduled_for into state, ready, lane_no, scheduled_for
+      from app.live_jobs l where l.tenant_id = p_tenant and l.job_id = p_holder for update;
+    if state in ('queued', 'paused', 'blocked') then
+      if v_mode = 'replace_payload' then
+        update app.jobs j set payload = p_item -> 'payload', definition_version = (p_item ->> 'definition_version')::integer
+          where j.id = p_holder and j.tenant_id = p_tenant and j.definition_id = (p_item ->> 'definition_id')::uuid;
+        if found then done := 'replaced'; end if;
+      elsif v_mode = 'reschedule' then
+        v_due := coalesce((p_item ->> 'scheduled_for')::timestamptz, app.now());
+        update app.jobs j set scheduled_for = v_due where j.id = p_holder and j.tenant_id = p_tenant;
+        update app.live_jobs l set scheduled_for = v_due, sort_key = app.sort_key_of(v_due, l.priority),
+            ready = l.state = 'queued' and v_due <= app.now()
+          where l.job_id = p_holder and l.tenant_id = p_tenant
+          returning l.ready into ready;
+        done := 'rescheduled'; scheduled_for := v_due;
+      end if;
     end if;
-    if exists (
-      select 1 from (select distinct (i ->> 'definition_id')::uuid as id, (i ->> 'definition_version')::integer as version
-                     from jsonb_array_elements(p_items) i) w
-      left join app.job_definitions d on d.id = w.id and d.version = w.version and d.is_active
-      where d.id is null) then
-      raise exception 'a definition changed or is not active' using errcode = 'LH002';
+    return next;
+  end $$;
+
+-- Enqueues a batch for one tenant, all or nothing, and answers one row for each item in the items' order.
+-- An item whose dedupe key is taken makes no job: its row names the holder and says deduplicated, and what was done to
+-- the holder. Raises LH001, LH002 and LH003 as app.make_lane does.
+create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
+  returns table (ordinal integer, job_id uuid, deduplicated boolean, conflict text, state text, ready boolean,
+                 lane_no integer, queued_at timestamptz, scheduled_for timestamptz)
+  language plpgsql set search_path = pg_catalog, app
+  as $$
+  #variable_conflict use_column
+  declare
+    v_now timestamptz := app.now();
+    v_linked boolean := jsonb_path_exists(p_items, '$[*].depends_on');
+    v_keyed boolean := jsonb_path_exists(p_items, '$[*].dedupe_key');
+    v_duplicates jsonb := '{}'::jsonb;
+    v_changed jsonb := '{}'::jsonb;
+  begin
+    perform set_config('app.current_tenant_id', p_tenant::text, true);
+    perform app.make_lane(p_tenant, s.definition_id, s.definition_version, s.queue, s.priority)
+      from (select distinct x.definition_id, x.definition_version, x.queue, x.priority
+            from jsonb_to_recordset(p_items) as x (definition_id uuid, definition_version integer, queue text, priority integer)) s
+      where not exists (
+        select 1 from app.job_definitions d
+        join app.tenants t on t.id = p_tenant and t.status = 'active'
+        join app.job_queues q on case when s.queue is null then q.id = d.queue_id else q.name = s.queue and q.is_active end
+        join app.lanes l on l.tenant_id = p_tenant and l.queue_id = q.id and l.definition_id = d.id
+          and l.band = app.band_of(coalesce(s.priority, q.default_priority))
+        where d.id = s.definition_id and d.version = s.definition_version and d.is_active);
+
+    -- Whoever takes a key or is waited for has its id before it is inserted.
+    if v_keyed or v_linked then
+      p_items := (select jsonb_agg(i || jsonb_build_object('id', coalesce(i ->> 'id', app.new_id()::text), 'n', n) order by n)
+                  from jsonb_array_elements(p_items) with ordinality e (i, n));
     end if;
-
-    insert into app.lanes (tenant_id, queue_id, definition_id, band)
-      select distinct p_tenant, (i ->> 'queue_id')::integer, (i ->> 'definition_id')::uuid,
-             app.band_of((i ->> 'priority')::integer)
-      from jsonb_array_elements(p_items) i
-      where not exists (select 1 from app.lanes l where l.tenant_id = p_tenant
-        and l.queue_id = (i ->> 'queue_id')::integer and l.definition_id = (i ->> 'definition_id')::uuid
-        and l.band = app.band_of((i ->> 'priority')::integer))
-      on conflict do nothing;
-
-    p_items := (select jsonb_agg(i || jsonb_build_object('id', coalesce(i ->> 'id', app.new_id()::text), 'n', n) order by n)
-                from jsonb_array_elements(p_items) with ordinality e (i, n));
-
-    if jsonb_path_exists(p_items, '$[*].dedupe_key') then
+    if v_keyed then
       select coalesce(jsonb_object_agg(i ->> 'n', k.job_id), '{}'::jsonb) into v_duplicates
       from app.take_dedupe_keys(p_tenant,
           (select array_agg(i ->> 'dedupe_key' order by n) from jsonb_array_elements(p_items) with ordinality e (i, n) where i ? 'dedupe_key'),
@@ -85,47 +194,64 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
       join jsonb_array_elements(p_items) i on i ->> 'dedupe_key' = k.key
       where k.job_id <> (i ->> 'id')::uuid;
     end if;
+    if v_duplicates <> '{}' then
+      select jsonb_object_agg(i ->> 'n', to_jsonb(h)) into v_changed
+      from jsonb_array_elements(p_items) i
+      cross join lateral app.change_holder(p_tenant, (v_duplicates ->> (i ->> 'n'))::uuid, i) h
+      where v_duplicates ? (i ->> 'n');
+    end if;
 
     return query
     with item as materialized (
-      select x.*, l.lane_no as lane, coalesce(x.scheduled_for, v_now) as due, v_duplicates ->> x.n::text as duplicate_of
-      from jsonb_to_recordset(p_items) as x (n integer, id uuid, definition_id uuid, definition_version integer,
-        queue_id integer, source text, source_ref text, priority integer, payload jsonb, tags jsonb, metadata jsonb,
+      select x.n as place, coalesce(x.id, app.new_id()) as new_id, x.*, l.lane_no as lane,
+        coalesce(x.priority, q.default_priority) as rank, coalesce(x.max_attempts, d.max_attempts, q.max_attempts, 3) as attempts,
+        case when x.timeout_seconds is null and d.timeout_seconds is null then q.timeout_seconds else x.timeout_seconds end as time_limit,
+        coalesce(x.scheduled_for, v_now) as due, v_duplicates ->> x.n::text as duplicate_of,
+        v_changed -> x.n::text as holder
+      from rows from (jsonb_to_recordset(p_items) as (id uuid, definition_id uuid, definition_version integer,
+        queue text, source text, source_ref text, priority integer, payload jsonb, tags jsonb, metadata jsonb,
         correlation_id text, parent_job_id uuid, retried_from_id uuid, dedupe_key text, scheduled_for timestamptz,
         expires_at timestamptz, max_attempts integer, timeout_seconds integer, retry_delay_seconds double precision,
-        retry_multiplier double precision, created_by uuid, depends_on jsonb)
-      join app.lanes l on l.tenant_id = p_tenant and l.queue_id = x.queue_id and l.definition_id = x.definition_id
-        and l.band = app.band_of(x.priority)
+        retry_multiplier double precision, created_by uuid, depends_on jsonb)) with ordinality
+        as x (id, definition_id, definition_version, queue, source, source_ref, priority, payload, tags, metadata,
+          correlation_id, parent_job_id, retried_from_id, dedupe_key, scheduled_for, expires_at, max_attempts,
+          timeout_seconds, retry_delay_seconds, retry_multiplier, created_by, depends_on, n)
+      join app.job_definitions d on d.id = x.definition_id
+      join app.job_queues q on case when x.queue is null then q.id = d.queue_id else q.name = x.queue end
+      join app.lanes l on l.tenant_id = p_tenant and l.queue_id = q.id and l.definition_id = x.definition_id
+        and l.band = app.band_of(coalesce(x.priority, q.default_priority))
     ), fresh as materialized (
       select * from item where duplicate_of is null
     ), record as (
       insert into app.jobs (id, tenant_id, definition_id, definition_version, lane_no, source, source_ref, priority,
         payload, tags, metadata, correlation_id, parent_job_id, retried_from_id, dedupe_key, scheduled_for, expires_at,
         max_attempts, timeout_seconds, retry_delay_seconds, retry_multiplier, created_by, queued_at)
-      select f.id, p_tenant, f.definition_id, f.definition_version, f.lane, coalesce(f.source, 'manual'), f.source_ref, f.priority,
-        coalesce(f.payload, 'null'::jsonb), coalesce((select array_agg(t) from jsonb_array_elements_text(f.tags) t), '{}'),
+      select f.new_id, p_tenant, f.definition_id, f.definition_version, f.lane, coalesce(f.source, 'manual'), f.source_ref, f.rank,
+        coalesce(f.payload, 'null'::jsonb),
+        case when f.tags is null then '{}' else array(select jsonb_array_elements_text(f.tags)) end,
         coalesce(f.metadata, '{}'::jsonb), f.correlation_id, f.parent_job_id, f.retried_from_id, f.dedupe_key, f.due,
-        f.expires_at, f.max_attempts, f.timeout_seconds, f.retry_delay_seconds, f.retry_multiplier, f.created_by, v_now
+        f.expires_at, f.attempts, f.time_limit, f.retry_delay_seconds, f.retry_multiplier, f.created_by, v_now
       from fresh f
     ), live as (
       insert into app.live_jobs (job_id, tenant_id, lane_no, state, ready, sort_key, priority, scheduled_for, expires_at,
         has_dedupe_key)
-      select f.id, p_tenant, f.lane, case when f.depends_on is null then 'queued' else 'blocked' end,
-        f.due <= v_now and f.depends_on is null, app.sort_key_of(f.due, f.priority), f.priority, f.due,
+      select f.new_id, p_tenant, f.lane, case when f.depends_on is null then 'queued' else 'blocked' end,
+        f.due <= v_now and f.depends_on is null, app.sort_key_of(f.due, f.rank), f.rank, f.due,
         f.expires_at, f.dedupe_key is not null
       from fresh f
     ), delta as (
       insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
       select p_tenant, f.definition_id, v_now, 'queued', count(*) from fresh f group by f.definition_id
     )
-    select i.n, coalesce(i.duplicate_of::uuid, i.id), i.duplicate_of is not null,
-      case when i.depends_on is null then 'queued' else 'blocked' end, i.due <= v_now and i.depends_on is null, i.lane,
-      v_now, i.due
-    from item i order by i.n;
+    select i.place::integer, coalesce(i.duplicate_of::uuid, i.new_id), i.duplicate_of is not null,
+      i.holder ->> 'done', coalesce(i.holder ->> 'state', case when i.depends_on is null then 'queued' else 'blocked' end),
+      coalesce((i.holder -> 'ready')::boolean, i.due <= v_now and i.depends_on is null),
+      coalesce((i.holder -> 'lane_no')::integer, i.lane), v_now, coalesce((i.holder ->> 'scheduled_for')::timestamptz, i.due)
+    from item i order by i.place;
 
     -- A job that waits for others is inserted blocked. Whether it still is when the transaction ends, the caller reads.
     -- Who waits for an item whose dedupe key was taken waits for the holder.
-    if jsonb_path_exists(p_items, '$[*].depends_on') then
+    if v_linked then
       perform app.link_dependencies(p_tenant, (
         select jsonb_agg(e || jsonb_build_object('child_id', i ->> 'id', 'parent_id', coalesce(h.holder, e ->> 'parent_id')))
         from jsonb_array_elements(p_items) i cross join jsonb_array_elements(i -> 'depends_on') e
@@ -140,5 +266,10 @@ revoke all on all functions in schema app from public;
 grant execute on function app.now(), app.new_id(), app.id_floor(timestamptz), app.current_tenant(),
   app.band_of(integer), app.sort_key_of(timestamptz, integer)
   to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth;
-grant execute on function app.enqueue_jobs(uuid, jsonb), app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[])
-  to leasehold_web;
+grant execute on function app.enqueue_jobs(uuid, jsonb), app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[]),
+  app.make_lane(uuid, uuid, integer, text, integer), app.change_holder(uuid, uuid, jsonb),
+  app.enqueue_job(uuid, uuid, integer, text, text, text, integer, jsonb, text[], jsonb, text, uuid, uuid, timestamptz,
+    timestamptz, integer, integer, double precision, double precision, uuid)
+  to leasehold_web, leasehold_worker;
+-- What a conflict over a dedupe key may change of the holder.
+grant update (payload, definition_version, scheduled_for) on app.jobs to leasehold_web, leasehold_worker;

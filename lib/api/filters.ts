@@ -53,7 +53,13 @@ export function newJob(body: z.output<typeof createJob> & { readonly ref?: strin
       retryDelaySeconds: body.retry_delay_seconds,
       retryMultiplier: body.retry_multiplier,
       dedupeKey: body.dedupe_key,
-      dedupe: body.dedupe && defined({ mode: body.dedupe.mode, windowSeconds: body.dedupe.window_seconds }),
+      dedupe:
+        body.dedupe &&
+        defined({
+          mode: body.dedupe.mode,
+          windowSeconds: body.dedupe.window_seconds,
+          onConflict: body.dedupe.on_conflict,
+        }),
       ref: body.ref,
       dependsOn: body.depends_on?.map(newDependency),
       onParentFailure: body.on_parent_failure,

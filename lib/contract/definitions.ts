@@ -78,8 +78,9 @@ const changeable = {
     .optional(),
   queue: queueName.optional(),
   arg_schema: jsonObject.optional(),
-  timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).optional(),
-  max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).optional(),
+  /** Null: as its queue says, or the installation. */
+  timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).nullish(),
+  max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).nullish(),
   lease_seconds: z.int().min(5).max(3600).optional(),
   kill_grace_seconds: z.int().min(0).max(300).optional(),
   retry: retryIn.optional(),

@@ -80,6 +80,8 @@ export const job = jobRow.extend({
   metadata: json,
   result: json,
   deduplicated: z.boolean().optional(),
+  /** With `deduplicated`: what was done to the job that holds the key. */
+  conflict: z.enum(["returned", "replaced", "rescheduled"]).optional(),
 });
 export type Job = z.infer<typeof job>;
 
@@ -88,6 +90,8 @@ const dedupe = z
   .strictObject({
     mode: z.enum(["live", "window", "retained"]).default("live"),
     window_seconds: z.int().min(1).max(LIMITS.dedupeWindowSecondsMax).optional(),
+    /** What a taken key does to the job that holds it, as long as no worker has it. */
+    on_conflict: z.enum(["return", "replace_payload", "reschedule"]).default("return"),
   })
   .refine((value) => (value.mode === "window") === (value.window_seconds !== undefined), {
     path: ["window_seconds"],

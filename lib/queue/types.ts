@@ -32,6 +32,9 @@ export interface Problem {
 }
 
 export type DedupeMode = "live" | "window" | "retained";
+export type DedupeAction = "return" | "replace_payload" | "reschedule";
+/** `returned`: it was left as it is, since nothing else was asked for, or it runs, has ended or has another definition. */
+export type DedupeConflict = "returned" | "replaced" | "rescheduled";
 
 /** A request for work. Whatever is left out comes from the definition, then from the queue's defaults. */
 export interface NewJob {
@@ -54,7 +57,12 @@ export interface NewJob {
   readonly retryDelaySeconds?: number;
   readonly retryMultiplier?: number;
   readonly dedupeKey?: string;
-  readonly dedupe?: { readonly mode: DedupeMode; readonly windowSeconds?: number };
+  readonly dedupe?: {
+    readonly mode: DedupeMode;
+    readonly windowSeconds?: number;
+    /** What a taken key does to the job that holds it, as long as that waits; default return. */
+    readonly onConflict?: DedupeAction;
+  };
   /** The name of this job among those that are enqueued with it. */
   readonly ref?: string;
   readonly dependsOn?: readonly Dependency[];
@@ -69,6 +77,8 @@ export interface Enqueued {
   readonly definitionKey: string;
   readonly status: JobStatus;
   readonly deduplicated: boolean;
+  /** What was done to the job that holds the key; null when a job was made. */
+  readonly conflict: DedupeConflict | null;
   readonly queuedAt: Date;
   readonly scheduledFor: Date;
 }
@@ -215,8 +225,9 @@ export interface DefinitionInput {
   readonly commandKey?: string;
   readonly queue?: string;
   readonly argSchema?: Readonly<Record<string, unknown>>;
-  readonly timeoutSeconds?: number;
-  readonly maxAttempts?: number;
+  /** Null or left out: as the queue says, or the installation. */
+  readonly timeoutSeconds?: number | null;
+  readonly maxAttempts?: number | null;
   readonly leaseSeconds?: number;
   readonly killGraceSeconds?: number;
   readonly retry?: RetrySettings;

@@ -140,5 +140,5 @@ describe("import rules", () => {
     expect(summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
     const files = FOLDERS.filter((folder) => existsSync(path.join(ROOT, folder))).flatMap(typeScriptFiles);
     expect(modules.map(({ source }) => source)).toEqual(expect.arrayContaining(files));
-  });
+  }, 120_000);
 });

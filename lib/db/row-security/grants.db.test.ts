@@ -121,10 +121,10 @@ describe("RLS-8 the roles that claim and keep time", () => {
     expect(await updatable("web", "job_attempts")).toEqual(["superseded"]);
   });
 
-  test("of the record of what was asked for, priority and time change by web, and the payload when results are put into it", async () => {
+  test("of the record of what was asked for, only what a waiting job may be changed to can be changed", async () => {
     const changing: Partial<Record<ApplicationRole, string[]>> = {
-      web: ["lane_no", "payload", "priority", "scheduled_for"],
-      worker: ["payload"],
+      web: ["definition_version", "lane_no", "payload", "priority", "scheduled_for"],
+      worker: ["definition_version", "payload", "scheduled_for"],
       scheduler: ["payload"],
     };
     for (const role of APPLICATION_ROLES)

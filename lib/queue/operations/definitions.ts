@@ -35,6 +35,9 @@ export interface DefinitionRow {
   arg_schema: Record<string, unknown>;
   timeout_seconds: number;
   max_attempts: number;
+  /** What the definition says itself; null = its queue says it. */
+  own_timeout_seconds: number | null;
+  own_max_attempts: number | null;
   lease_seconds: number;
   kill_grace_seconds: number;
   retry_strategy: RetryStrategy | null;
@@ -65,7 +68,7 @@ export async function createDefinition(db: Database, actor: Actor, input: Defini
     const [row] = await tx.run<{ id: string }>(insertDefinitionSql, values(input.key, merged, queueId));
     if (!row) throw new QueueError("definition-exists", "There is a definition with this key already.");
     await tx.run(keepDefinitionVersionSql, [row.id, actor.userId]);
-    return definitionById(tx, row.id);
+    return toDefinitionView(await definitionById(tx, row.id));
   });
 }
 
@@ -82,12 +85,13 @@ export async function updateDefinition(
   checkRetry(patch);
   return db.transaction(async (tx) => {
     const current = await definitionById(tx, id);
-    const merged = merge(current, patch);
+    const own = { timeoutSeconds: current.own_timeout_seconds, maxAttempts: current.own_max_attempts };
+    const merged = merge({ ...toDefinitionView(current), ...own }, patch);
     keepSide(current, merged);
     const queueId = await queueIdOf(tx, merged.queue);
     await tx.run(updateDefinitionSql, values(current.key, merged, queueId));
     await tx.run(keepDefinitionVersionSql, [id, actor.userId]);
-    return definitionById(tx, id);
+    return toDefinitionView(await definitionById(tx, id));
   });
 }
 
@@ -159,13 +163,18 @@ export async function queueIdOf(db: Runner, name: string): Promise<number> {
   });
 }
 
-async function definitionById(db: Runner, id: string): Promise<DefinitionView> {
+async function definitionById(db: Runner, id: string): Promise<DefinitionRow> {
   const [row] = await db.run<DefinitionRow>(lockDefinitionSql, [id]);
   if (!row) throw new QueueError("not-found", "There is no such definition.");
-  return toDefinitionView(row);
+  return row;
 }
 
-type Settings = Omit<DefinitionView, "id" | "key" | "version" | "createdAt" | "updatedAt" | "commandKey"> & {
+type Settings = Omit<
+  DefinitionView,
+  "id" | "key" | "version" | "createdAt" | "updatedAt" | "commandKey" | "timeoutSeconds" | "maxAttempts"
+> & {
+  readonly timeoutSeconds: number | null;
+  readonly maxAttempts: number | null;
   readonly commandKey: string | null | undefined;
 };
 
@@ -175,8 +184,8 @@ const DEFAULTS: Settings = {
   commandKey: undefined,
   queue: "default",
   argSchema: {},
-  timeoutSeconds: 3600,
-  maxAttempts: 3,
+  timeoutSeconds: null,
+  maxAttempts: null,
   leaseSeconds: 30,
   killGraceSeconds: 5,
   retry: { strategy: null, delaySeconds: null, multiplier: null, maxDelaySeconds: null, jitter: null },

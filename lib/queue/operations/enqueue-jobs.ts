@@ -1,32 +1,23 @@
 import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
 import { QueueError } from "../errors";
-import { compileArgSchema, type PayloadValidator } from "../policy/arg-schema";
-import { type Linked, takesResults } from "../policy/dependencies";
-import { checkNewJob } from "../policy/new-job";
-import { enqueueJobsSql } from "../sql/control-jobs";
+import type { Linked } from "../policy/dependencies";
+import { enqueueJobSql, enqueueJobsSql } from "../sql/control-jobs";
 import type { JobStatus } from "../states";
-import type { Enqueued, NewJob, TenantScope } from "../types";
-import { type DefinitionRow, findDefinition, queueIdOf } from "./definitions";
+import type { DedupeConflict, Enqueued, NewJob, TenantScope } from "../types";
 import { areLinked, planLinks, readLinkedStates } from "./link-jobs";
+import { forgetDefinitions, ITEM_FIELDS, type NewJobItem, toItem } from "./new-job-item";
 import { notifyChanges, notifyWork } from "./wake";
-
-interface KnownDefinition {
-  readonly row: DefinitionRow;
-  readonly validate: PayloadValidator;
-}
 
 interface EnqueuedRow {
   job_id: string;
   deduplicated: boolean;
+  conflict: DedupeConflict | null;
   state: JobStatus;
   ready: boolean;
   lane_no: number;
   queued_at: Date;
   scheduled_for: Date;
 }
-
-/** Definitions by key, per pool. Never stale in effect: the statement refuses a version that is not the current one. */
-const cache = new WeakMap<Runner, Map<string, Promise<KnownDefinition>>>();
 
 /**
  * Accepts one job. When this resolves the job is durable (or, on a transaction, durable with its COMMIT).
@@ -78,7 +69,7 @@ function told(
   scope: TenantScope,
   { jobs, rows }: { readonly jobs: readonly NewJob[]; readonly rows: readonly EnqueuedRow[] },
 ): Enqueued[] {
-  const fresh = rows.filter((row) => !row.deduplicated);
+  const fresh = rows.filter((row) => !row.deduplicated || row.conflict !== "returned");
   const wake = (pool: Runner) => {
     notifyWork(
       pool,
@@ -97,6 +88,7 @@ function told(
     definitionKey: jobs[index]?.definitionKey ?? "",
     status: row.state,
     deduplicated: row.deduplicated,
+    conflict: row.conflict,
     queuedAt: row.queued_at,
     scheduledFor: row.scheduled_for,
   }));
@@ -108,16 +100,26 @@ async function insertJobs(
   { jobs, at, links = [] }: Batch,
 ): Promise<EnqueuedRow[]> {
   const insert = async () => {
-    const items = jobs.map((job, index) => toItem(db, scope, { job, link: links[index], at: at(index) }));
-    return db.run<EnqueuedRow>(enqueueJobsSql, [scope.tenantId, JSON.stringify(await Promise.all(items))]);
+    const items = await Promise.all(
+      jobs.map((job, index) => toItem(db, scope, { job, link: links[index], at: at(index) })),
+    );
+    const [only] = items;
+    if (only && items.length === 1 && isPlain(only)) {
+      return db.run<EnqueuedRow>(enqueueJobSql, [
+        scope.tenantId,
+        ...ITEM_FIELDS.map((field) => parameter(only, field)),
+      ]);
+    }
+    return db.run<EnqueuedRow>(enqueueJobsSql, [scope.tenantId, JSON.stringify(items)]);
   };
   try {
     return await insert();
   } catch (error) {
     const code = error instanceof DatabaseError ? error.code : undefined;
     if (code === "LH001") throw new QueueError("tenant-suspended", "This tenant is suspended.");
+    if (code === "LH003") throw queueUnknown({ jobs, at });
     if (code !== "LH002") throw error;
-    cache.delete(db);
+    forgetDefinitions(db);
     // Inside a transaction the refusal has already aborted it, so only a call of its own can try again.
     if ("inTransaction" in db) throw definitionChanged();
     return insert().catch((again: unknown) => {
@@ -129,67 +131,23 @@ async function insertJobs(
 const definitionChanged = (): QueueError =>
   new QueueError("definition-inactive", "The definition was changed or switched off just now; try again.");
 
-interface Placed {
-  readonly job: NewJob;
-  readonly link: Linked | undefined;
-  /** Where the job stands in the request, as a JSON pointer. */
-  readonly at: string;
-}
-
-async function toItem(db: Runner, scope: TenantScope, { job, link, at }: Placed): Promise<Record<string, unknown>> {
-  const { row, validate } = await knownDefinition(db, job.definitionKey, at);
-  // A payload that takes in results is compared with the schema when they are there, by the worker.
-  checkNewJob(job, { at, validate: takesResults(job) ? () => [] : validate });
-  const queueId = job.queue === undefined ? row.queue_id : await queueIdOf(db, job.queue);
-  return withoutUndefined({
-    id: link?.id,
-    depends_on: link !== undefined && link.edges.length > 0 ? link.edges : undefined,
-    definition_id: row.id,
-    definition_version: row.version,
-    queue_id: queueId,
-    source: job.source ?? "manual",
-    source_ref: job.sourceRef,
-    priority: job.priority ?? 100,
-    payload: job.payload === undefined ? {} : job.payload,
-    tags: job.tags,
-    metadata: job.metadata,
-    correlation_id: job.correlationId,
-    parent_job_id: job.parentJobId,
-    retried_from_id: job.retriedFromId,
-    dedupe_key: job.dedupeKey,
-    dedupe_mode: job.dedupeKey === undefined ? undefined : (job.dedupe?.mode ?? "live"),
-    dedupe_window_seconds: job.dedupe?.windowSeconds,
-    scheduled_for: job.scheduledFor,
-    expires_at: job.expiresAt,
-    max_attempts: job.maxAttempts ?? row.max_attempts,
-    timeout_seconds: job.timeoutSeconds,
-    retry_delay_seconds: job.retryDelaySeconds,
-    retry_multiplier: job.retryMultiplier,
-    created_by: scope.actor.userId,
+/** The database does not say which queue it was; where several are named, each place is told. */
+function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {
+  const places = jobs.flatMap(({ queue }, index) => (queue === undefined ? [] : [`${at(index)}/queue`]));
+  return new QueueError("queue-unknown", "There is no active queue with this name.", {
+    problems: places.map((pointer) => ({
+      pointer,
+      code: "queue-unknown",
+      detail: places.length === 1 ? "is not the name of an active queue" : "this or another is not an active queue",
+    })),
   });
 }
 
-const withoutUndefined = (item: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
+/** Whether the verb for one job can take it: no key to take, nobody to wait for, no id of its own. */
+const isPlain = ({ id, depends_on, dedupe_key }: NewJobItem): boolean =>
+  id === undefined && depends_on === undefined && dedupe_key === undefined;
 
-function knownDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {
-  const known = cache.get(db) ?? new Map<string, Promise<KnownDefinition>>();
-  cache.set(db, known);
-  const hit = known.get(key);
-  if (hit) return hit;
-  // The promise is kept, so that a bulk reads and compiles a definition once; a refusal is not.
-  const loading = loadDefinition(db, key, at);
-  known.set(key, loading);
-  loading.catch(() => known.delete(key));
-  return loading;
-}
-
-async function loadDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {
-  const row = await findDefinition(db, key);
-  const problems = [
-    { pointer: `${at}/definition_key`, code: "unknown", detail: "is not the key of an active definition" },
-  ];
-  if (!row) throw new QueueError("definition-unknown", "There is no such definition.", { problems });
-  if (!row.is_active) throw new QueueError("definition-inactive", "This definition is switched off.", { problems });
-  return { row, validate: compileArgSchema(row.arg_schema) };
+function parameter(item: NewJobItem, field: (typeof ITEM_FIELDS)[number]): unknown {
+  const value = item[field] ?? null;
+  return field === "payload" || (field === "metadata" && value !== null) ? JSON.stringify(item[field]) : value;
 }

@@ -109,9 +109,14 @@ function timeProblems(job: NewJob): Problem[] {
     : [];
 }
 
+const CONFLICTS: readonly unknown[] = [undefined, "return", "replace_payload", "reschedule"];
+
 function dedupeProblems({ dedupe, dedupeKey }: NewJob): Problem[] {
   if (dedupe === undefined) return [];
   if (dedupeKey === undefined) return [problem("dedupeKey", "required", "is required with dedupe")];
+  if (!CONFLICTS.includes(dedupe.onConflict)) {
+    return [problem("dedupe/onConflict", "enum", "must be return, replace_payload or reschedule")];
+  }
   const seconds = dedupe.windowSeconds;
   if (dedupe.mode !== "window")
     return seconds === undefined ? [] : [problem("dedupe/windowSeconds", "unexpected", "is only for mode window")];

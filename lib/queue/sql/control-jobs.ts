@@ -3,6 +3,12 @@ import { RELEASED } from "./dependencies";
 
 export const enqueueJobsSql = statement("enqueue_jobs", "select * from app.enqueue_jobs($1, $2::jsonb)");
 
+/** One job, in the order of ITEM_FIELDS after the tenant. */
+export const enqueueJobSql = statement(
+  "enqueue_job",
+  `select * from app.enqueue_job($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+);
+
 export const requestCancelSql = statement(
   "request_cancel",
   `update app.live_jobs l set cancel_requested_at = coalesce(l.cancel_requested_at, app.now())

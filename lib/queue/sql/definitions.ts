@@ -1,7 +1,9 @@
 import { statement } from "@/lib/db";
+import { MAX_ATTEMPTS, TIMEOUT_SECONDS } from "./fallbacks";
 
 const COLUMNS = `d.id, d.key, d.description, d.executor, d.command_key, q.name as queue, d.queue_id, d.arg_schema,
-  d.timeout_seconds, d.max_attempts, d.lease_seconds, d.kill_grace_seconds, d.retry_strategy, d.retry_delay_seconds,
+  coalesce(d.timeout_seconds, q.timeout_seconds, ${TIMEOUT_SECONDS}) as timeout_seconds, d.timeout_seconds as own_timeout_seconds,
+  coalesce(d.max_attempts, q.max_attempts, ${MAX_ATTEMPTS}) as max_attempts, d.max_attempts as own_max_attempts, d.lease_seconds, d.kill_grace_seconds, d.retry_strategy, d.retry_delay_seconds,
   d.retry_multiplier, d.retry_max_delay_seconds, d.retry_jitter, d.retry_classes, d.dead_letter, d.is_active, d.version, d.created_at,
   d.updated_at`;
 const FROM = "from app.job_definitions d join app.job_queues q on q.id = d.queue_id";
@@ -59,7 +61,9 @@ export const keepDefinitionVersionSql = statement(
 
 export const definitionVersionSql = statement(
   "definition_version",
-  `select v.*, d.key from app.job_definition_versions v join app.job_definitions d on d.id = v.definition_id
+  `select v.*, d.key, coalesce(v.timeout_seconds, ${TIMEOUT_SECONDS}) as timeout_seconds,
+     coalesce(v.max_attempts, ${MAX_ATTEMPTS}) as max_attempts
+   from app.job_definition_versions v join app.job_definitions d on d.id = v.definition_id
    where v.definition_id = $1 and v.version = $2`,
   { repeatable: true },
 );

@@ -1,4 +1,5 @@
 import { statement, tenantIs } from "@/lib/db";
+import { TIMEOUT_SECONDS } from "./fallbacks";
 
 /** What lists show of a job. `l` is its live row, `a` its latest attempt, which carries the outcome once it has one. */
 const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.definition_version, q.name as queue,
@@ -7,7 +8,7 @@ const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.defi
   j.queued_at, case when l.job_id is null then a.run_started_at else l.started_at end as started_at,
   case when l.job_id is null then a.finished_at end as finished_at, j.expires_at,
   coalesce(case when l.job_id is null then a.attempt_count else l.attempts_spent end, 0) as attempt_count, j.max_attempts,
-  coalesce(l.run_no, a.run_no, 1) as run_no, coalesce(j.timeout_seconds, v.timeout_seconds) as timeout_seconds,
+  coalesce(l.run_no, a.run_no, 1) as run_no, coalesce(j.timeout_seconds, v.timeout_seconds, ${TIMEOUT_SECONDS}) as timeout_seconds,
   l.lease_expires_at, case when l.job_id is null then a.worker_id else l.claimed_by_worker end as claimed_by_worker,
   l.cancel_requested_at, case when l.job_id is null then a.progress else l.progress end as progress, l.progress_message,
   a.error_text as last_error, a.error_type, j.created_by, l.ready, l.scheduled_for > app.now() as is_future, l.lane_no,

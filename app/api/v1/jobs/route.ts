@@ -52,7 +52,7 @@ export const POST = tenantRoute({
     const view = await getJob(db, scope, enqueued.jobId);
     if (!view) throw notFound();
     const answer = enqueued.deduplicated
-      ? { ...serializeJob(view), deduplicated: true }
+      ? { ...serializeJob(view), deduplicated: true, conflict: enqueued.conflict ?? undefined }
       : { ...serializeJob(view), ...(enqueued.status === "queued" ? AS_ACCEPTED : {}) };
     const headers = { location: `/api/v1/jobs/${enqueued.jobId}` };
     return new Reply(answer, { status: enqueued.deduplicated ? 200 : 201, headers });

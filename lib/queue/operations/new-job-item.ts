@@ -1,0 +1,134 @@
+import type { Runner } from "@/lib/db";
+import { QueueError } from "../errors";
+import { compileArgSchema, type PayloadValidator } from "../policy/arg-schema";
+import { type Linked, takesResults } from "../policy/dependencies";
+import { checkNewJob } from "../policy/new-job";
+import type { NewJob, TenantScope } from "../types";
+import { type DefinitionRow, findDefinition } from "./definitions";
+
+interface KnownDefinition {
+  readonly row: DefinitionRow;
+  readonly validate: PayloadValidator;
+}
+
+/** A job as it was asked for, checked, in the words of the database. */
+export type NewJobItem = Readonly<Record<(typeof ITEM_FIELDS)[number], unknown>> & {
+  readonly id: string | undefined;
+  readonly depends_on: Linked["edges"] | undefined;
+  readonly dedupe_key: string | undefined;
+  readonly dedupe_mode: string | undefined;
+  readonly dedupe_window_seconds: number | undefined;
+  readonly dedupe_on_conflict: string | undefined;
+};
+
+/** The parameters of app.enqueue_job after the tenant, in its order. */
+export const ITEM_FIELDS = [
+  "definition_id",
+  "definition_version",
+  "queue",
+  "source",
+  "source_ref",
+  "priority",
+  "payload",
+  "tags",
+  "metadata",
+  "correlation_id",
+  "parent_job_id",
+  "retried_from_id",
+  "scheduled_for",
+  "expires_at",
+  "max_attempts",
+  "timeout_seconds",
+  "retry_delay_seconds",
+  "retry_multiplier",
+  "created_by",
+] as const;
+
+/**
+ * Definitions by key, per pool. Never stale in effect: the statement refuses a version that is not the current one, and
+ * a payload is refused by the current one only.
+ */
+const cache = new WeakMap<Runner, Map<string, Promise<KnownDefinition>>>();
+
+export interface Placed {
+  readonly job: NewJob;
+  readonly link: Linked | undefined;
+  /** Where the job stands in the request, as a JSON pointer. */
+  readonly at: string;
+}
+
+/** Checks a job against its definition. @throws QueueError as `enqueueJob` does */
+export async function toItem(db: Runner, scope: TenantScope, { job, link, at }: Placed): Promise<NewJobItem> {
+  const row = await checkedAgainst(db, { job, at });
+  const isKeyed = job.dedupeKey !== undefined;
+  return {
+    id: link?.id,
+    depends_on: link !== undefined && link.edges.length > 0 ? link.edges : undefined,
+    definition_id: row.id,
+    definition_version: row.version,
+    queue: job.queue,
+    source: job.source ?? "manual",
+    source_ref: job.sourceRef,
+    priority: job.priority,
+    payload: job.payload === undefined ? {} : job.payload,
+    tags: job.tags,
+    metadata: job.metadata,
+    correlation_id: job.correlationId,
+    parent_job_id: job.parentJobId,
+    retried_from_id: job.retriedFromId,
+    dedupe_key: job.dedupeKey,
+    dedupe_mode: isKeyed ? (job.dedupe?.mode ?? "live") : undefined,
+    dedupe_window_seconds: job.dedupe?.windowSeconds,
+    dedupe_on_conflict: job.dedupe?.onConflict,
+    scheduled_for: job.scheduledFor,
+    expires_at: job.expiresAt,
+    max_attempts: job.maxAttempts,
+    timeout_seconds: job.timeoutSeconds,
+    retry_delay_seconds: job.retryDelaySeconds,
+    retry_multiplier: job.retryMultiplier,
+    created_by: scope.actor.userId,
+  };
+}
+
+async function checkedAgainst(db: Runner, { job, at }: Pick<Placed, "job" | "at">): Promise<DefinitionRow> {
+  const { row, validate } = await knownDefinition(db, job.definitionKey, at);
+  // A payload that takes in results is compared with the schema when they are there, by the worker.
+  const noSchemaYet = takesResults(job);
+  try {
+    checkNewJob(job, { at, validate: noSchemaYet ? () => [] : validate });
+    return row;
+  } catch (refusal) {
+    // What the remembered version refuses, the current one may take.
+    const current = await findDefinition(db, job.definitionKey);
+    if (noSchemaYet || current === null || current.version === row.version) throw refusal;
+    forgetDefinitions(db);
+    return checkedAgainst(db, { job, at });
+  }
+}
+
+/** Makes the next look at a definition ask the database. */
+export function forgetDefinitions(db: Runner): void {
+  cache.delete(db);
+}
+
+function knownDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {
+  const known = cache.get(db) ?? new Map<string, Promise<KnownDefinition>>();
+  cache.set(db, known);
+  const hit = known.get(key);
+  if (hit) return hit;
+  // The promise is kept, so that a bulk reads and compiles a definition once; a refusal is not.
+  const loading = loadDefinition(db, key, at);
+  known.set(key, loading);
+  loading.catch(() => known.delete(key));
+  return loading;
+}
+
+async function loadDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {
+  const row = await findDefinition(db, key);
+  const problems = [
+    { pointer: `${at}/definition_key`, code: "unknown", detail: "is not the key of an active definition" },
+  ];
+  if (!row) throw new QueueError("definition-unknown", "There is no such definition.", { problems });
+  if (!row.is_active) throw new QueueError("definition-inactive", "This definition is switched off.", { problems });
+  return { row, validate: compileArgSchema(row.arg_schema) };
+}
