@@ -96,7 +96,7 @@ export async function updateDefinition(
 }
 
 // Waiting jobs keep the version they were accepted with, so a change of sides would hand them to workers of the wrong one.
-function keepSide(current: DefinitionView, next: Settings): void {
+function keepSide(current: Pick<DefinitionRow, "executor">, next: Settings): void {
   if ((current.executor === "remote") === (next.executor === "remote")) return;
   throw new QueueError("invalid-value", "A definition cannot change between remote and local. Make a new one.", {
     problems: [{ pointer: "/executor", code: "fixed", detail: "cannot change between remote and another executor" }],
