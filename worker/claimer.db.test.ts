@@ -1,6 +1,15 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
-import { type ClaimedJob, cancelJob, getJob, listAttempts, type TenantScope } from "@/lib/queue";
+import {
+  type ClaimedJob,
+  cancelJob,
+  createLimit,
+  getJob,
+  listAttempts,
+  settleAttempts,
+  type TenantScope,
+} from "@/lib/queue";
+import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
@@ -53,6 +62,14 @@ async function enqueue(scope: TenantScope, count: number, job: Parameters<typeof
   const ids: string[] = [];
   for (let n = 0; n < count; n += 1) ids.push((await make.job(scope, job)).id);
   return ids;
+}
+
+/** Ends a job as its worker would, and tells the claimer. */
+async function end(of: Claimer, job: ClaimedJob | undefined): Promise<void> {
+  if (!job) throw new Error("no such job was claimed");
+  await settleAttempts(make.worker, [succeeded(job)]);
+  claimed = claimed.filter((other) => other !== job);
+  of.freed({ job, seconds: 0.01 });
 }
 
 const claimedOf = ({ tenantId }: TenantScope) => claimed.filter((job) => job.tenantId === tenantId).length;
@@ -145,6 +162,50 @@ describe("a claimer", () => {
     const job = await getJob(make.web, scope, unknown);
     expect([job?.status, job?.attemptCount]).toEqual(["queued", 0]);
     expect(await listAttempts(make.web, scope, unknown)).toEqual([]);
+  });
+
+  test("keeps its last place from a tenant that fills the others, for the next job of somebody else", async () => {
+    const [busy, quiet] = [await make.tenant(), await make.tenant()];
+    await enqueue(busy, 20);
+    await enqueue(quiet, 1);
+    const { claimer } = await startClaimer({ places: 3 });
+    await waitFor(() => claimed.length === 3);
+    expect([claimedOf(busy), claimedOf(quiet)]).toEqual([2, 1]);
+    await end(
+      claimer,
+      claimed.find(({ tenantId }) => tenantId === quiet.tenantId),
+    );
+    await nextPolls(2);
+    expect([claimedOf(busy), claimedOf(quiet)]).toEqual([2, 0]);
+    await enqueue(quiet, 1);
+    await waitFor(() => claimedOf(quiet) === 1, { withinMs: 3 * POLL_MS });
+  });
+
+  test("claims the next job under a limit as soon as one has ended", async () => {
+    const scope = await make.tenant();
+    const { key } = await make.definition();
+    await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 2 });
+    await enqueue(scope, 6, { definitionKey: key });
+    const { claimer } = await startClaimer({ places: 5 });
+    await waitFor(() => claimed.length === 2);
+    await nextPolls(1);
+    expect(claimed).toHaveLength(2);
+    const began = performance.now();
+    await end(claimer, claimed[0]);
+    await waitFor(() => claimed.length === 2);
+    expect(performance.now() - began).toBeLessThan(POLL_MS / 2);
+  });
+
+  test("starts under a rate when the next start is due, without a poll", async () => {
+    const scope = await make.tenant();
+    const { key } = await make.definition();
+    await createLimit(make.platform, { scope: "definition", definitionKey: key, startsPerSecond: 20, burst: 1 });
+    await enqueue(scope, 10, { definitionKey: key });
+    await startClaimer({ places: 10 });
+    await waitFor(() => claimed.length === 1);
+    const before = polls;
+    await waitFor(() => claimed.length === 10, { withinMs: 5 * POLL_MS });
+    expect(polls - before).toBeLessThan(5);
   });
 
   test("claims nothing after it was stopped", async () => {

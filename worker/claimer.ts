@@ -7,11 +7,14 @@ import {
   FairShare,
   type HeldBack,
   type KnownLane,
+  type LaneRequest,
   pollWork,
 } from "@/lib/queue";
 import { LaneDirectory } from "./lane-directory";
 import { processClock } from "./lease-protocol";
+import { Places } from "./places";
 import type { Served } from "./served";
+import { StartSharing } from "./start-sharing";
 
 /** A lost wake-up costs at most this. */
 const POLL_MS = 1000;
@@ -40,6 +43,8 @@ export interface ClaimerOptions {
 export class Claimer {
   private readonly directory = new LaneDirectory();
   private readonly share = new FairShare();
+  private readonly places = new Places();
+  private readonly sharing: StartSharing;
   private timer: NodeJS.Timeout | undefined;
   private unparkTimer: NodeJS.Timeout | undefined;
   private afterLane = 0;
@@ -50,7 +55,9 @@ export class Claimer {
   private pollDue = true;
   private stopped = false;
 
-  constructor(private readonly options: ClaimerOptions) {}
+  constructor(private readonly options: ClaimerOptions) {
+    this.sharing = new StartSharing(options.db, this.share);
+  }
 
   start(): void {
     this.schedulePoll(0);
@@ -67,10 +74,9 @@ export class Claimer {
     else void this.describe(unknown);
   }
 
-  /** A place became free, that of a job of this lane if it was one. */
-  freed(laneNo?: number): void {
-    // It may have made room under a limit.
-    if (laneNo !== undefined && this.directory.isLimited(laneNo)) this.directory.unpark();
+  /** A place became free; that of a job which was held for so long, if it was one. */
+  freed(ended?: { readonly job: ClaimedJob; readonly seconds: number }): void {
+    if (ended) this.ended(ended.job, ended.seconds);
     this.turn();
   }
 
@@ -85,6 +91,15 @@ export class Claimer {
     clearTimeout(this.timer);
     clearTimeout(this.unparkTimer);
     await this.turning;
+  }
+
+  private ended({ laneNo, tenantId }: ClaimedJob, seconds: number): void {
+    this.places.left(tenantId);
+    const lane = this.directory.lane(laneNo);
+    if (!lane) return;
+    this.share.chargeSeconds(lane, seconds);
+    // It may have made room under a limit.
+    if (lane.limited) this.directory.unpark();
   }
 
   private schedulePoll(inMs: number): void {
@@ -127,30 +142,44 @@ export class Claimer {
     this.afterLane = polled.nextAfterLane;
     this.polledAt = performance.now();
     this.directory.found(polled.lanes);
+    this.sharing.tick();
     await this.options.onPolled(polled);
     this.schedulePoll(POLL_MS);
   }
 
   /** @returns whether another claim may find something */
   private async claim(): Promise<boolean> {
-    const { db, workerId, random, onClaimed } = this.options;
-    const served = this.options.served();
-    const lanes = this.directory.lanes().filter((lane) => this.keepServed(lane, served));
-    if (lanes.length === 0) return false;
+    const { db, workerId, onClaimed } = this.options;
+    const now = performance.now();
+    const asked = this.choose(now);
+    if (asked.length === 0) return false;
     const free = this.options.free();
-    const known = new Map(lanes.map((lane) => [lane.laneNo, lane]));
-    const picks = this.share.pick(lanes, free, random);
-    const asked = picks.flatMap(({ laneNo, limit }) => {
-      const lane = known.get(laneNo);
-      return lane ? [{ laneNo, limit, leaseSeconds: served.leaseOf(lane), limited: lane.limited }] : [];
-    });
     const since = processClock();
     const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: asked, limit: free });
-    this.share.charge(jobs.map((job) => ({ ...job, band: known.get(job.laneNo)?.band ?? 2 })));
+    for (const { tenantId } of jobs) this.places.took(tenantId);
+    this.share.charge(jobs.flatMap(({ laneNo }) => this.directory.lane(laneNo) ?? []));
     if (jobs.length > 0) onClaimed(jobs, since);
-    if (jobs.length < free) this.dropEmpty(asked, jobs);
+    const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= free, now });
     this.park(heldBack);
-    return jobs.length > 0;
+    this.sharing.tick();
+    return jobs.length > 0 || lookAgain;
+  }
+
+  /** The lanes to ask, in order, each with its share of the free places. */
+  private choose(now: number): LaneRequest[] {
+    const served = this.options.served();
+    const lanes = this.directory.lanes().filter((lane) => this.keepServed(lane, served));
+    this.directory.sawTenants(lanes, now);
+    const free = this.options.free();
+    const mostOf = (tenantId: string): number =>
+      this.places.mostOf(tenantId, { free, hasOthers: this.directory.hasOthers(tenantId, now) });
+    return this.share.pick(lanes, { free, mostOf }, this.options.random).flatMap(({ laneNo, limit }) => {
+      const lane = this.directory.lane(laneNo);
+      if (!lane) return [];
+      const from = this.directory.fromOf(laneNo, now);
+      const request = { laneNo, limit, leaseSeconds: served.leaseOf(lane), limited: lane.limited };
+      return [from === undefined ? request : { ...request, from }];
+    });
   }
 
   private keepServed(lane: KnownLane, served: Served): boolean {
@@ -159,11 +188,30 @@ export class Claimer {
     return false;
   }
 
-  // A lane that gave less than it was asked for, with places left over, has no more just now.
-  private dropEmpty(asked: readonly { laneNo: number; limit: number }[], jobs: readonly ClaimedJob[]): void {
-    for (const { laneNo, limit } of asked) {
-      if (jobs.filter((job) => job.laneNo === laneNo).length < limit) this.directory.dropped(laneNo);
+  /**
+   * Learns from what lanes gave: one that gave all that it was asked for is read on from there the next time; one that
+   * gave less, with places left over, has no more just now, if it was read from its beginning.
+   * @returns whether a lane has to be read again, from its beginning
+   */
+  private note(
+    asked: readonly LaneRequest[],
+    { jobs, isFull, now }: { readonly jobs: readonly ClaimedJob[]; readonly isFull: boolean; readonly now: number },
+  ): boolean {
+    const given = new Map<number, { n: number; last: number }>();
+    for (const { laneNo, sortKey } of jobs) {
+      const { n, last } = given.get(laneNo) ?? { n: 0, last: sortKey };
+      given.set(laneNo, { n: n + 1, last: Math.max(last, sortKey) });
     }
+    let lookAgain = false;
+    for (const { laneNo, limit, from } of asked) {
+      const got = given.get(laneNo);
+      const whole = from === undefined;
+      if (got && got.n >= limit) this.directory.readUpTo(laneNo, { sortKey: got.last, whole, now });
+      else if (!whole) this.directory.readFromBeginning(laneNo);
+      else if (!isFull) this.directory.dropped(laneNo);
+      lookAgain ||= !whole && !isFull && (got?.n ?? 0) < limit;
+    }
+    return lookAgain;
   }
 
   // A lane at its limit is asked again when a job under it ends here, with the next poll, or when its time has come.

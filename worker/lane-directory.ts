@@ -1,10 +1,19 @@
 import type { KnownLane } from "@/lib/queue";
 
 const MOST_REMEMBERED = 50_000;
+/** How long a lane is read from where it was left, before it is read from its beginning again. */
+const WHOLE_AFTER_MS = 1000;
+/** How long a tenant that had work counts as one of the others. */
+const TENANT_FOR_MS = 10 * 60_000;
+
+interface Mark {
+  readonly from: number;
+  readonly wholeAt: number;
+}
 
 /**
  * The lanes that may have ready work, as wake-ups and polls say. It is a hint: a lane that turns out to be empty is
- * dropped, one that is missing is found by the next poll.
+ * dropped, one that is missing is found by the next poll. Times are those of the process's monotonic clock, in ms.
  */
 export class LaneDirectory {
   private readonly active = new Map<number, KnownLane>();
@@ -12,6 +21,9 @@ export class LaneDirectory {
   private readonly held = new Map<number, KnownLane>();
   /** What lane numbers mean, which never changes; weights and limits are as of the last look. */
   private readonly described = new Map<number, KnownLane>();
+  private readonly marks = new Map<number, Mark>();
+  /** The tenants that had work last: the latest, and the latest of all others. */
+  private latest: readonly { readonly tenantId: string; readonly at: number }[] = [];
 
   /** Remembers what lanes are, and that they have work. */
   found(lanes: readonly KnownLane[]): void {
@@ -33,13 +45,14 @@ export class LaneDirectory {
 
   dropped(laneNo: number): void {
     this.active.delete(laneNo);
+    this.marks.delete(laneNo);
   }
 
   /** Puts a lane aside until `unpark`, or until a wake-up or a poll names it. */
   parked(laneNo: number): void {
     const lane = this.described.get(laneNo);
     if (lane) this.held.set(laneNo, lane);
-    this.active.delete(laneNo);
+    this.dropped(laneNo);
   }
 
   unpark(): void {
@@ -47,11 +60,46 @@ export class LaneDirectory {
     this.held.clear();
   }
 
-  isLimited(laneNo: number): boolean {
-    return this.described.get(laneNo)?.limited ?? false;
+  lane(laneNo: number): KnownLane | undefined {
+    return this.described.get(laneNo);
   }
 
   lanes(): KnownLane[] {
     return [...this.active.values()];
+  }
+
+  /** Notes whose lanes, of those that this worker serves, have work. Two tenants are enough to know. */
+  sawTenants(lanes: readonly KnownLane[], now: number): void {
+    const first = lanes[0]?.tenantId;
+    const second = lanes.find(({ tenantId }) => tenantId !== first)?.tenantId;
+    for (const tenantId of [second, first]) {
+      if (tenantId === undefined) continue;
+      this.latest = [{ tenantId, at: now }, ...this.latest.filter((seen) => seen.tenantId !== tenantId)].slice(0, 2);
+    }
+  }
+
+  /** Whether another tenant than this one had work for this worker in the last ten minutes. */
+  hasOthers(tenantId: string, now: number): boolean {
+    return this.latest.some((seen) => seen.tenantId !== tenantId && now - seen.at < TENANT_FOR_MS);
+  }
+
+  /**
+   * Where to begin to read a lane: at the last sort key that was claimed from it, so that index entries of jobs that are
+   * gone, which pile up there while somebody holds an old snapshot, are not read again and again. Once a second it is
+   * undefined, the beginning: jobs that came back, or came in before others, are seen then.
+   */
+  fromOf(laneNo: number, now: number): number | undefined {
+    const mark = this.marks.get(laneNo);
+    return mark && now - mark.wholeAt < WHOLE_AFTER_MS ? mark.from : undefined;
+  }
+
+  /** A lane gave all that it was asked for, up to this sort key; `whole`: it was read from its beginning. */
+  readUpTo(laneNo: number, { sortKey, whole, now }: { sortKey: number; whole: boolean; now: number }): void {
+    const wholeAt = whole ? now : (this.marks.get(laneNo)?.wholeAt ?? now);
+    this.marks.set(laneNo, { from: sortKey, wholeAt });
+  }
+
+  readFromBeginning(laneNo: number): void {
+    this.marks.delete(laneNo);
   }
 }

@@ -35,8 +35,8 @@ export interface RunnerOptions {
   readonly tools: RunTools;
   readonly logMaxBytes: number;
   readonly random: () => number;
-  /** A place became free: that of a job of this lane. */
-  readonly onFree: (laneNo: number) => void;
+  /** A place became free: that of a job which was held for so long. */
+  readonly onFree: (ended: { readonly job: ClaimedJob; readonly seconds: number }) => void;
 }
 
 interface Running {
@@ -102,6 +102,7 @@ export class Runner {
 
   private async run(job: ClaimedJob, since: number): Promise<void> {
     const { log, leases, onFree } = this.options;
+    const began = performance.now();
     const running: Running = { job, controller: new AbortController(), pids: new Set() };
     this.running.add(running);
     const leaseSeconds = Math.max(1, Math.round((job.leaseExpiresAt.getTime() - job.claimedAt.getTime()) / 1000));
@@ -117,7 +118,7 @@ export class Runner {
     } finally {
       leases.drop(job);
       this.running.delete(running);
-      onFree(job.laneNo);
+      onFree({ job, seconds: (performance.now() - began) / 1000 });
       if (this.running.size === 0) for (const resolve of this.idle.splice(0)) resolve();
     }
   }

@@ -64,7 +64,7 @@ export class WorkerService {
         startThread: threadStarter(env.threadMemoryMb),
       },
       logMaxBytes: env.logMaxBytes,
-      onFree: (laneNo) => this.claimer.freed(laneNo),
+      onFree: (ended) => this.claimer.freed(ended),
     });
     this.claimer = new Claimer({
       db: worker,

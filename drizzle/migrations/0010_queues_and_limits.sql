@@ -282,3 +282,17 @@ revoke all on function app.limits_on(integer, uuid, uuid), app.is_limited(intege
 grant execute on function app.limits_on(integer, uuid, uuid) to leasehold_web, leasehold_worker, leasehold_platform;
 grant execute on function app.is_limited(integer, uuid, uuid),
   app.claim_limited(integer[], integer[], integer, text, integer[], double precision[]) to leasehold_worker;
+
+-- What each tenant's jobs of a queue have cost all workers together (a start is 1, a second of running another 1), so
+-- that workers are fair together. A hint that may be lost, hence unlogged.
+create unlogged table app.start_counts (
+  tenant_id uuid not null references app.tenants (id) on delete cascade,
+  queue_id integer not null references app.job_queues (id) on delete cascade,
+  cost double precision not null,
+  updated_at timestamptz not null,
+  primary key (tenant_id, queue_id)
+) with (fillfactor = 50);
+call app.protect_tenant_table('app.start_counts');
+call app.open_to('app.start_counts', 'leasehold_worker');
+grant select, insert, update (cost, updated_at) on app.start_counts to leasehold_worker;
+grant select on app.start_counts to leasehold_web;

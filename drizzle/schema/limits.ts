@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
-import { doublePrecision, integer, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { doublePrecision, integer, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { app } from "./app";
 
-// How many jobs may run at once and start in a time, and the starts that are left.
+// How many jobs may run at once and start in a time, the starts that are left, and what was served.
 export const concurrencyLimits = app.table("concurrency_limits", {
   id: integer("id").notNull().primaryKey().generatedAlwaysAsIdentity(),
   scope: text("scope").notNull(),
@@ -17,6 +17,17 @@ export const concurrencyLimits = app.table("concurrency_limits", {
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
 });
+
+export const startCounts = app.table(
+  "start_counts",
+  {
+    tenantId: uuid("tenant_id").notNull(),
+    queueId: integer("queue_id").notNull(),
+    cost: doublePrecision("cost").notNull(),
+    updatedAt: timestamp("updated_at", { withTimezone: true }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.queueId] })],
+);
 
 export const startBuckets = app.table("start_buckets", {
   limitId: integer("limit_id").notNull(),

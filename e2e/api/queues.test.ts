@@ -139,11 +139,27 @@ describe("a limit", () => {
   });
 });
 
-test.each(["queues", "pause", "limits"])("a tenant's key reads and changes nothing of /admin/%s", async (path) => {
-  for (const method of ["GET", "POST"])
-    expectProblem(
-      await web.call(method, `/api/v1/admin/${path}`, { key, body: method === "POST" ? {} : undefined }),
-      403,
-      "forbidden",
-    );
+test("a tenant's weight is changed by a super admin, with a line in the audit", async () => {
+  const changed = await admin("PATCH", `tenants/${acme.id}`, { weight: 2.5 });
+  expect([changed.status, changed.body]).toMatchObject([200, { id: acme.id, slug: "acme", weight: 2.5 }]);
+  const { body } = await admin("GET", "tenants");
+  expect(body.data.map(({ slug, weight }: { slug: string; weight: number }) => [slug, weight])).toEqual([
+    ["acme", 2.5],
+    ["globex", 1],
+  ]);
+  expect(await audited("tenant.changed")).toEqual([{ object_id: acme.id }]);
+  expectProblem(await admin("PATCH", `tenants/${superAdmin.id}`, { weight: 1 }), 404, "not-found");
+  expectProblem(await admin("PATCH", `tenants/${acme.id}`, { weight: 0 }), 422, "validation-failed");
 });
+
+test.each(["queues", "pause", "limits", "tenants"])(
+  "a tenant's key reads and changes nothing of /admin/%s",
+  async (path) => {
+    for (const method of ["GET", "POST"])
+      expectProblem(
+        await web.call(method, `/api/v1/admin/${path}`, { key, body: method === "POST" ? {} : undefined }),
+        403,
+        "forbidden",
+      );
+  },
+);

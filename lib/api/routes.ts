@@ -47,6 +47,8 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/admin/providers": { GET: "platform:providers:read", POST: "platform:providers:write" },
   "/api/v1/admin/queues": { GET: "platform:queues:read", POST: "platform:queues:write" },
   "/api/v1/admin/queues/[queueId]": { PATCH: "platform:queues:write" },
+  "/api/v1/admin/tenants": { GET: "platform:tenants:read" },
+  "/api/v1/admin/tenants/[tenantId]": { PATCH: "platform:tenants:write" },
   "/api/v1/admin/limits": { GET: "platform:queues:read", POST: "platform:queues:write" },
   "/api/v1/admin/limits/[limitId]": { PATCH: "platform:queues:write", DELETE: "platform:queues:write" },
   "/api/v1/admin/pause": { GET: "platform:queues:read", POST: "platform:queues:write" },

@@ -12,4 +12,5 @@ export * from "./queues";
 export * from "./remote";
 export * from "./session";
 export * from "./stream";
+export * from "./tenants";
 export * from "./worker-keys";

@@ -22,6 +22,8 @@ export const PLATFORM_PERMISSIONS = [
   "platform:definitions:write",
   "platform:queues:read",
   "platform:queues:write",
+  "platform:tenants:read",
+  "platform:tenants:write",
 ] as const;
 
 export const tenantPermission = z.enum(TENANT_PERMISSIONS);

@@ -38,6 +38,7 @@ export {
 export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
 export { type Retried, retryJob } from "./operations/retry-job";
 export { settleAttempts } from "./operations/settle-attempts";
+export { shareStarts } from "./operations/share-starts";
 export { findStep, storeStep } from "./operations/steps";
 export { type Swept, sweepDependents } from "./operations/sweep-dependents";
 export {
@@ -54,7 +55,7 @@ export { hasOpenActions, type MayAct, takeBulkAction, workOffChunk } from "./ope
 export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from "./operations/workers";
 export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";
 export { decideEnd, type ExecutionEnd } from "./policy/attempt-end";
-export { FairShare, type KnownLane, type LanePick } from "./policy/fairness";
+export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/fairness";
 export { attemptTimeout } from "./policy/retry-policy";
 export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-actions";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";

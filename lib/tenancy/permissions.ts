@@ -32,12 +32,14 @@ const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = 
     "platform:providers:read",
     "platform:definitions:read",
     "platform:queues:read",
+    "platform:tenants:read",
   ],
   "platform:write": [
     "platform:worker-keys:write",
     "platform:providers:write",
     "platform:definitions:write",
     "platform:queues:write",
+    "platform:tenants:write",
   ],
 };
 

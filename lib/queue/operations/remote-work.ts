@@ -60,13 +60,13 @@ export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Ra
   const longest = new Map(found.map((row) => [row.lane_no, row.lease_seconds]));
   const lanes = await describeLanes(db, [...longest.keys()]);
   const known = new Map(lanes.map((lane) => [lane.laneNo, lane]));
-  const asked = share.pick(lanes, limit, random).map(({ laneNo, limit: most }) => {
+  const asked = share.pick(lanes, { free: limit, mostOf: () => limit }, random).map(({ laneNo, limit: most }) => {
     const own = longest.get(laneNo) ?? 0;
     const leaseSeconds = Math.min(claim.leaseSeconds ?? own, own);
     return { laneNo, limit: most, leaseSeconds, limited: known.get(laneNo)?.limited ?? true };
   });
   const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: asked, limit });
-  share.charge(jobs.map((job) => ({ ...job, band: known.get(job.laneNo)?.band ?? 2 })));
+  share.charge(jobs.flatMap(({ laneNo }) => known.get(laneNo) ?? []));
   const waits = heldBack.map(({ retryInMs }) => Math.max(SOONEST_RETRY_MS, retryInMs ?? RETRY_MS));
   return { jobs, retryInMs: waits.length === 0 ? null : Math.min(RETRY_MS, ...waits) };
 }

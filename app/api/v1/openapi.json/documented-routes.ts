@@ -11,6 +11,8 @@ import * as adminPauses from "../admin/pause/route";
 import * as providers from "../admin/providers/route";
 import * as adminQueue from "../admin/queues/[queueId]/route";
 import * as adminQueues from "../admin/queues/route";
+import * as adminTenant from "../admin/tenants/[tenantId]/route";
+import * as adminTenants from "../admin/tenants/route";
 import * as workerKey from "../admin/worker-keys/[keyId]/route";
 import * as workerKeys from "../admin/worker-keys/route";
 import * as workers from "../admin/workers/route";
@@ -80,6 +82,8 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/admin/providers": providers,
   "/api/v1/admin/queues": adminQueues,
   "/api/v1/admin/queues/[queueId]": adminQueue,
+  "/api/v1/admin/tenants": adminTenants,
+  "/api/v1/admin/tenants/[tenantId]": adminTenant,
   "/api/v1/admin/limits": adminLimits,
   "/api/v1/admin/limits/[limitId]": adminLimit,
   "/api/v1/admin/pause": adminPauses,

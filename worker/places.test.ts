@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { Places } from "./places";
+
+function filled(...tenants: string[]): Places {
+  const places = new Places();
+  for (const tenant of tenants) places.took(tenant);
+  return places;
+}
+
+test.each([
+  [[], 1, true, 1],
+  [[], 4, true, 3],
+  [[], 4, false, 4],
+  [["a", "a"], 2, true, 1],
+  [["a", "a", "a"], 1, true, 0],
+  [["a", "b"], 2, true, 2],
+  [["b"], 1, true, 1],
+  [["b", "b"], 2, true, 2],
+] as const)("with %j at work, a tenant may take so many of %i places", (tenants, free, hasOthers, most) => {
+  expect(filled(...tenants).mostOf("a", { free, hasOthers })).toBe(most);
+});
+
+test("a place that was left counts no more", () => {
+  const places = filled("a", "b");
+  places.left("b");
+  expect(places.mostOf("a", { free: 1, hasOthers: true })).toBe(0);
+  places.left("a");
+  expect(places.mostOf("a", { free: 2, hasOthers: true })).toBe(1);
+});
