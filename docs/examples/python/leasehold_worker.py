@@ -1,0 +1,312 @@
+"""A remote worker for Leasehold in Python: standard library only, Python 3.9 or newer.
+
+    from leasehold_worker import Worker
+
+    def resize(job):
+        job.progress(50, "half way")
+        return {"width": job.payload["width"]}
+
+    Worker("http://127.0.0.1:3000", key="lhk_live_...", handlers={"resize-image": resize}).run()
+
+A handler gets a Job and returns the result. It is called in a thread, and may be called again for the same job: hand
+`job.idempotency_key` to whatever must not happen twice. Threads cannot be stopped from outside, so a handler that takes
+long calls `job.check()` or `job.sleep(...)` now and then: they raise Stopped when somebody canceled the job, its time is
+up, its lease was lost, or the worker has to leave.
+"""
+
+import json
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+import uuid
+
+from leasehold_api import Api, LeaseLost, NotNow, Refused, backoff
+
+log = logging.getLogger("leasehold")
+
+VERSION = "1"
+WAIT_SECONDS = 20
+BEAT_SECONDS_MAX = 10
+
+
+class Stopped(Exception):
+    """Raised inside a handler that is to stop; `reason` is cancel, timeout, lease-lost or shutdown."""
+
+    def __init__(self, reason):
+        super().__init__(reason)
+        self.reason = reason
+
+
+class JobFailed(Exception):
+    """Raise it in a handler to say what kind of failure it was; the classes are in docs/retries.md."""
+
+    def __init__(self, message, error_class="unknown", retryable=None, retry_after_seconds=None):
+        super().__init__(message)
+        extra = {"error_class": error_class, "retryable": retryable, "retry_after_seconds": retry_after_seconds}
+        self.fields = {name: value for name, value in extra.items() if value is not None}
+
+
+class Snooze(Exception):
+    """Raise it in a handler to put the job off for a while without spending an attempt."""
+
+    def __init__(self, seconds):
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class Job:
+    """One claimed job, as its handler sees it."""
+
+    def __init__(self, api, fields):
+        self.api = api
+        self.fields = fields
+        self.id = fields["job_id"]
+        self.payload = fields["payload"]
+        self.tenant_id = fields["tenant_id"]
+        self.attempt = fields["attempt"]
+        self.idempotency_key = fields["idempotency_key"]
+        self.lease_seconds = fields["lease_seconds"]
+        self.deadline = time.monotonic() + fields["timeout_seconds"]
+        self.stop_reason = None
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._beating = threading.Lock()
+        self._progress = None
+        self._lines = []
+        self._seq = 0
+
+    def progress(self, percent, message=None):
+        """Shows how far the job is; sent with the next heartbeat."""
+        with self._lock:
+            self._progress = {"percent": max(0, min(100, percent)), "message": None if message is None else message[:500]}
+
+    def log(self, message, level="info"):
+        """Writes a line to the attempt's log; sent with the next heartbeat."""
+        with self._lock:
+            self._lines.append({"seq": self._seq, "level": level, "message": str(message)[:16_000]})
+            self._seq += 1
+
+    def stop(self, reason):
+        if self.stop_reason is None or reason == "lease-lost":
+            self.stop_reason = reason
+        self._stop.set()
+
+    def check(self):
+        """Raises Stopped when the job is to stop."""
+        if self._stop.is_set():
+            raise Stopped(self.stop_reason)
+
+    def sleep(self, seconds):
+        """Sleeps, but raises Stopped as soon as the job is to stop."""
+        self._stop.wait(seconds)
+        self.check()
+
+    def beat(self):
+        """Renews the lease, with what there is to tell. Lines that were not answered for are sent again."""
+        with self._beating:
+            with self._lock:
+                lines, progress = self._lines[:100], self._progress
+            body = {"lease_no": self.fields["lease_no"], "lease_seconds": max(5, self.lease_seconds), "logs": lines}
+            answer = self.api.post(f"jobs/{self.id}/heartbeat", {**body, **({"progress": progress} if progress else {})})
+            with self._lock:
+                del self._lines[: len(lines)]
+                if self._progress is progress:
+                    self._progress = None
+            if answer["cancel_requested"]:
+                self.stop("cancel")
+
+    def keep(self, done):
+        """Renews the lease until the job is done."""
+        next_beat = time.monotonic() + self._beat_seconds()
+        while not done.wait(0.2):
+            if time.monotonic() >= self.deadline:
+                self.stop("timeout")
+            if time.monotonic() < next_beat and not self._lines and not self._progress:
+                continue
+            try:
+                self.beat()
+                next_beat = time.monotonic() + self._beat_seconds()
+                done.wait(0.5)
+            except LeaseLost:
+                return self.stop("lease-lost")
+            except Refused as error:
+                log.error("job %s: the server refuses this worker: %s", self.id, error)
+                return self.stop("lease-lost")
+            except NotNow as error:
+                log.warning("job %s: no heartbeat: %s", self.id, error)
+                done.wait(backoff(0, error.seconds))
+
+    def _beat_seconds(self):
+        return min(BEAT_SECONDS_MAX, self.lease_seconds / 3)
+
+    def end(self, verb, fields):
+        """Says how the attempt ended, until the server answers: saying it twice does no harm."""
+        try:
+            while self._lines or self._progress:
+                self.beat()
+        except (NotNow, Refused) as error:
+            log.warning("job %s: the last lines of its log are lost: %s", self.id, error)
+        body = {"lease_no": self.fields["lease_no"], **fields}
+        return self.api.post_until_answered(f"jobs/{self.id}/{verb}", body, give_up_after=600)
+
+
+class Worker:
+    """Claims jobs, runs their handlers in threads, and leaves in good order on SIGTERM and SIGINT."""
+
+    def __init__(self, url, key, handlers, concurrency=4, queues=None, label=None, grace_seconds=25):
+        self.api = Api(url, key)
+        self.handlers = handlers
+        self.concurrency = concurrency
+        self.queues = queues
+        self.grace_seconds = grace_seconds
+        host = socket.gethostname()
+        name = "".join(c if c.isalnum() or c in "._-" else "-" for c in f"{host}-{os.getpid()}")[:80].lstrip("._-")
+        # New with each start, so that a restarted worker is another one.
+        self.about = {"name": f"{name or 'worker'}-{uuid.uuid4().hex[:8]}", "hostname": host[:200], "pid": os.getpid()}
+        self.about.update({"version": f"python-{VERSION}", "label": label or host[:100], "capacity": concurrency})
+        self.running = {}
+        self.changed = threading.Condition()
+        self.leaving = threading.Event()
+        self.polling = None
+        self.refused = None
+
+    def run(self):
+        """Works until SIGTERM, SIGINT or stop(). Returns 0, or 1 when the server refused the key."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stop())
+        claimer = threading.Thread(target=self._claim_for_ever, daemon=True)
+        claimer.start()
+        while not self.leaving.wait(0.2):
+            pass
+        self._drain(claimer)
+        if self.refused:
+            log.error("the server refuses this worker: %s", self.refused)
+        return 1 if self.refused else 0
+
+    def stop(self):
+        """Takes nothing new from now on."""
+        self.leaving.set()
+
+    def _drain(self, claimer):
+        log.info("leaving: %d jobs are running", len(self.running))
+        self._tell("draining")
+        until = time.monotonic() + 5
+        while claimer.is_alive() and time.monotonic() < until:
+            self._hang_up()
+            claimer.join(0.1)
+        self._wait_for_jobs(self.grace_seconds)
+        for job in list(self.running.values()):
+            job.stop("shutdown")
+        self._wait_for_jobs(5)
+        self._tell("stopped")
+
+    def _hang_up(self):
+        """Ends the claim that waits. What the server was about to answer goes back to the queue."""
+        connection = self.polling
+        if connection is not None and connection.sock is not None:
+            try:
+                connection.sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def _wait_for_jobs(self, seconds):
+        with self.changed:
+            self.changed.wait_for(lambda: not self.running, timeout=seconds)
+
+    def _tell(self, state):
+        try:
+            self.api.post("state", {"worker": {"name": self.about["name"]}, "state": state}, timeout=3)
+        except (NotNow, Refused):
+            pass
+
+    def _claim_for_ever(self):
+        tries = 0
+        while not self.leaving.is_set():
+            with self.changed:
+                self.changed.wait_for(lambda: len(self.running) < self.concurrency or self.leaving.is_set(), timeout=1)
+                free = self.concurrency - len(self.running)
+            if free <= 0 or self.leaving.is_set():
+                continue
+            try:
+                answer = self._claim(free)
+                tries = 0
+            except NotNow as error:
+                pause = backoff(tries, error.seconds)
+                tries += 1
+                if not self.leaving.is_set():
+                    log.warning("claim: %s; again in %.1f s", error, pause)
+                self.leaving.wait(pause)
+                continue
+            except Refused as error:
+                self.refused = error
+                self.leaving.set()
+                return
+            for lease in answer["cancel_requested"]:
+                job = self.running.get((lease["job_id"], lease["lease_no"]))
+                if job:
+                    job.stop("cancel")
+            for fields in answer["jobs"]:
+                self._begin(Job(self.api, fields))
+
+    def _claim(self, free):
+        body = {"worker": self.about, "definitions": sorted(self.handlers), "limit": min(50, free)}
+        body["wait_seconds"] = WAIT_SECONDS
+        if self.queues:
+            body["queues"] = self.queues
+        self.polling = self.api.connect(WAIT_SECONDS + 15)
+        try:
+            return self.api.post("jobs/claim", body, connection=self.polling)
+        finally:
+            self.polling = None
+
+    def _begin(self, job):
+        lease = (job.id, job.fields["lease_no"])
+        with self.changed:
+            self.running[lease] = job
+        if self.leaving.is_set():
+            job.stop("shutdown")
+        threading.Thread(target=self._run, args=(job, lease), daemon=True).start()
+
+    def _run(self, job, lease):
+        done = threading.Event()
+        keeper = threading.Thread(target=job.keep, args=(done,), daemon=True)
+        keeper.start()
+        try:
+            verb, fields = self._attempt(job)
+            done.set()
+            keeper.join()
+            if job.stop_reason == "lease-lost":
+                raise LeaseLost()
+            answer = job.end(verb, fields)
+            log.info("job %s ended: %s", job.id, answer["status"])
+        except LeaseLost:
+            log.warning("job %s: the lease is lost; its result is dropped", job.id)
+        except (NotNow, Refused) as error:
+            log.error("job %s: its end could not be told: %s", job.id, error)
+        finally:
+            done.set()
+            with self.changed:
+                del self.running[lease]
+                self.changed.notify_all()
+
+    def _attempt(self, job):
+        """Runs the handler; answers the verb and the fields that tell how it ended."""
+        log.info("job %s: attempt %d of %s", job.id, job.attempt, job.fields["definition_key"])
+        try:
+            job.check()
+            result = self.handlers[job.fields["definition_key"]](job)
+            json.dumps(result, allow_nan=False)  # what is no JSON is the handler's failure
+            return "complete", {"result": result}
+        except Stopped as stopped:
+            outcomes = {"cancel": "canceled", "timeout": "timeout"}
+            return "fail", {"outcome": outcomes.get(stopped.reason, "released")}
+        except Snooze as snooze:
+            return "fail", {"outcome": "snoozed", "snooze_seconds": snooze.seconds}
+        except JobFailed as failed:
+            return "fail", {"message": str(failed)[:8000], **failed.fields}
+        except Exception as error:  # whatever a handler raises is a failure of its job, not of the worker
+            log.exception("job %s failed", job.id)
+            return "fail", {"message": f"{type(error).__name__}: {error}"[:8000]}

@@ -1,0 +1,228 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { listWorkers } from "@/lib/queue";
+import { accountsIn } from "@/lib/testing/accounts";
+import { plainEnvironment, startProcess, waitFor } from "@/lib/testing/processes";
+import { findPython } from "@/scripts/lib/python.mjs";
+import { expectOneEndEach, openStage } from "./stage";
+
+const LEASE_SECONDS = 5;
+const PROBE = "e2e/processes/remote/probe_worker.py";
+const python = await findPython();
+const stage = await openStage();
+const retry = { strategy: "fixed", delaySeconds: 0.1 } as const;
+const leases = { probe: LEASE_SECONDS, "summarize-text": LEASE_SECONDS, patient: 120 };
+for (const [key, leaseSeconds] of Object.entries(leases)) {
+  await stage.factory.definition({ key, executor: "remote", leaseSeconds, killGraceSeconds: 1, retry });
+}
+const make = accountsIn(stage.database);
+const { key } = await make.key(await make.user({ superAdmin: true }), {
+  kind: "worker",
+  definitions: Object.keys(leases),
+});
+const scheduler = await stage.startScheduler();
+let web = await startProcess("web", { database: stage.database });
+afterAll(() => Promise.all([web.stop(), scheduler.stop()]));
+
+interface PythonWorker {
+  readonly child: ChildProcess;
+  output(): string;
+  readonly exited: Promise<number | string>;
+}
+const workers: PythonWorker[] = [];
+afterEach(async () => {
+  for (const { child } of workers) child.kill("SIGKILL");
+  await Promise.all(workers.splice(0).map(({ exited }) => exited));
+});
+
+/** Starts a Python worker and waits until web has heard of it. */
+async function startPython(label: string, { script = PROBE, concurrency = 4 } = {}): Promise<PythonWorker> {
+  const own = { LEASEHOLD_URL: web.url, LEASEHOLD_WORKER_KEY: key, LABEL: label, CONCURRENCY: String(concurrency) };
+  const env = { ...plainEnvironment(), ...own };
+  const child = spawn(python, ["-u", "-B", path.resolve(script)], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  const exited = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | string);
+  const worker = { child, output: () => output, exited };
+  workers.push(worker);
+  await waitFor(async () => (await listWorkers(stage.factory.platform)).some(({ pid }) => pid === child.pid), {
+    withinMs: 20_000,
+    what: `the first claim of ${label}`,
+  }).catch((error: Error) => {
+    throw new Error(`${error.message}\n${output}`);
+  });
+  return worker;
+}
+
+const diaryOf = (file: string): string[] =>
+  existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").filter(Boolean) : [];
+const begun = (file: string) =>
+  waitFor(() => diaryOf(file).some((line) => line.endsWith("begin")), { withinMs: 20_000, what: "the begin" });
+const statusOf = async (worker: PythonWorker) =>
+  (await listWorkers(stage.factory.platform)).find(({ pid }) => pid === worker.child.pid)?.status;
+
+describe("Z-16 a worker in Python", () => {
+  test("the example in the docs runs a job, with output and result", async () => {
+    await startPython("example", { script: "docs/examples/python/summarize_text.py" });
+    const id = await stage.enqueue("summarize-text", { text: "one two\nthree\n" });
+    const job = await stage.settled(id);
+    expect([job.status, job.result]).toEqual([
+      "succeeded",
+      { lines: 2, words: 3, characters: 14, longest_word: "three" },
+    ]);
+    expect((await stage.logs(id)).map(({ body }) => body)).toEqual(["14 characters to go through"]);
+    const empty = await stage.settled(await stage.enqueue("summarize-text", { text: " " }));
+    expect([empty.status, empty.errorType, empty.attemptCount]).toEqual(["dead_letter", "invalid_input", 1]);
+  });
+
+  test("many jobs end once each, with two workers", async () => {
+    await Promise.all([startPython("a"), startPython("b")]);
+    const ids = [];
+    for (let n = 0; n < 30; n += 1) ids.push(await stage.enqueue("probe", { run_seconds: 0.05 }));
+    for (const id of ids) expect((await stage.settled(id)).status).toBe("succeeded");
+    await expectOneEndEach(stage, ids);
+  });
+
+  test("fails are tried again, and end as dead letters when the attempts are used up", async () => {
+    await startPython("a");
+    const id = await stage.enqueue("probe", { fail: "it broke", progress: 30 }, { maxAttempts: 2 });
+    const job = await stage.settled(id);
+    expect([job.status, job.attemptCount, job.errorType]).toEqual(["dead_letter", 2, "internal"]);
+    expect(await stage.statuses(id)).toEqual(["failed", "failed"]);
+    expect((await stage.attempts(id)).map(({ errorText }) => errorText)).toEqual(["it broke", "it broke"]);
+    expect((await stage.logs(id)).map(({ body }) => body)).toEqual(["attempt 1 says hello", "attempt 2 says hello"]);
+  });
+
+  test("a result that is no JSON is a failure of the job, and a snooze spends no attempt", async () => {
+    await startPython("a");
+    const bad = await stage.enqueue("probe", { no_json: true }, { maxAttempts: 1 });
+    const later = await stage.enqueue("probe", { snooze: 1, diary: stage.diaryFile("snooze") });
+    const [job, snoozed] = [await stage.settled(bad), await stage.settled(later)];
+    expect([job.status, job.lastError?.startsWith("TypeError")]).toEqual(["dead_letter", true]);
+    expect([snoozed.status, snoozed.attemptCount]).toEqual(["succeeded", 1]);
+    expect(await stage.statuses(later)).toEqual(["snoozed", "succeeded"]);
+  });
+
+  test("a canceled job is told to stop, and does", async () => {
+    await startPython("a");
+    const diary = stage.diaryFile("cancel");
+    const id = await stage.enqueue("probe", { diary, run_seconds: 60 });
+    await begun(diary);
+    await stage.cancel(id);
+    const job = await stage.settled(id);
+    expect([job.status, job.attemptCount]).toEqual(["canceled", 0]);
+    expect(diaryOf(diary)).toEqual(["a 1 begin", "a 1 stopped-cancel"]);
+  });
+
+  test("an attempt over its time limit ends as timeout", async () => {
+    await startPython("a");
+    const diary = stage.diaryFile("timeout");
+    const id = await stage.enqueue("probe", { diary, run_seconds: 60 }, { timeoutSeconds: 1, maxAttempts: 1 });
+    expect((await stage.settled(id)).status).toBe("dead_letter");
+    expect(await stage.statuses(id)).toEqual(["timeout"]);
+    expect(diaryOf(diary)).toEqual(["a 1 begin", "a 1 stopped-timeout"]);
+  });
+});
+
+describe("a Python worker that goes away", () => {
+  test("LEASE-02 killed with -9: another one takes over after the lease, and the attempt counts", async () => {
+    const first = await startPython("first");
+    const diary = stage.diaryFile("killed");
+    const until = `${diary}.until`;
+    const id = await stage.enqueue("probe", { diary, until, run_seconds: 60 });
+    await begun(diary);
+    first.child.kill("SIGKILL");
+    await first.exited;
+    const killedAt = Date.now();
+    writeFileSync(until, "");
+    await startPython("second");
+    const job = await stage.settled(id);
+    expect(Date.now() - killedAt).toBeLessThan((LEASE_SECONDS + 20) * 1000);
+    expect([job.status, job.attemptCount, job.result]).toEqual(["succeeded", 2, { label: "second", attempt: 2 }]);
+    expect(await stage.statuses(id)).toEqual(["worker_lost", "succeeded"]);
+    await expectOneEndEach(stage, [id]);
+  });
+
+  test("LEASE-01 frozen past its lease: its late end is refused, and it goes on with other work", async () => {
+    // One place, so that no claim of it waits while it is frozen.
+    const first = await startPython("first", { concurrency: 1 });
+    const diary = stage.diaryFile("frozen");
+    const until = `${diary}.until`;
+    const id = await stage.enqueue("probe", { diary, until, run_seconds: 60 });
+    await begun(diary);
+    first.child.kill("SIGSTOP");
+    writeFileSync(until, "");
+    const second = await startPython("second");
+    expect((await stage.settled(id)).result).toEqual({ label: "second", attempt: 2 });
+    second.child.kill("SIGTERM");
+    await second.exited;
+    first.child.kill("SIGCONT");
+    await waitFor(() => first.output().includes("the lease is lost"), { withinMs: 20_000, what: "the refusal" });
+    expect(await stage.statuses(id)).toEqual(["worker_lost", "succeeded"]);
+    await expectOneEndEach(stage, [id]);
+    const next = await stage.settled(await stage.enqueue("probe", {}));
+    expect(next.result).toEqual({ label: "first", attempt: 1 });
+  });
+
+  test("SIGTERM: what runs is given back without an attempt spent, and it leaves with 0", async () => {
+    const first = await startPython("first");
+    const diary = stage.diaryFile("drained");
+    const until = `${diary}.until`;
+    const id = await stage.enqueue("probe", { diary, until, run_seconds: 60 });
+    await begun(diary);
+    first.child.kill("SIGTERM");
+    expect(await first.exited).toBe(0);
+    expect(diaryOf(diary)).toEqual(["first 1 begin", "first 1 stopped-shutdown"]);
+    expect(await statusOf(first)).toBe("stopped");
+    writeFileSync(until, "");
+    await startPython("second");
+    const job = await stage.settled(id);
+    expect([job.result, job.attemptCount]).toEqual([{ label: "second", attempt: 1 }, 1]);
+    expect(await stage.statuses(id)).toEqual(["released", "succeeded"]);
+  });
+
+  test("SIGTERM while it only waits: it leaves at once, and takes nothing with it", async () => {
+    const first = await startPython("first");
+    const begunAt = Date.now();
+    first.child.kill("SIGTERM");
+    expect(await first.exited).toBe(0);
+    expect(Date.now() - begunAt).toBeLessThan(10_000);
+    const id = await stage.enqueue("probe", {});
+    await startPython("second");
+    expect((await stage.settled(id)).result).toEqual({ label: "second", attempt: 1 });
+    expect(await stage.statuses(id)).toEqual(["succeeded"]);
+  });
+});
+
+describe("a web process that goes away", () => {
+  test("is waited for: what runs is completed when it is back", async () => {
+    const worker = await startPython("a");
+    const diary = stage.diaryFile("outage");
+    const until = `${diary}.until`;
+    const id = await stage.enqueue("patient", { diary, until, run_seconds: 60 });
+    await begun(diary);
+    const { port } = web;
+    await web.stop();
+    writeFileSync(until, "");
+    await waitFor(() => /no answer/.test(worker.output()), { withinMs: 20_000, what: "the silence" });
+    web = await startProcess("web", { database: stage.database, env: { PORT: String(port) } });
+    expect((await stage.settled(id, 60_000)).result).toEqual({ label: "a", attempt: 1 });
+    const next = await stage.settled(await stage.enqueue("probe", {}), 60_000);
+    expect(next.status).toBe("succeeded");
+  });
+
+  test("a revoked key ends the worker with 1", async () => {
+    const worker = await startPython("a");
+    await stage.database.query("update app.api_keys set revoked_at = now()");
+    await stage.enqueue("probe", {});
+    expect(await worker.exited).toBe(1);
+    await stage.database.query("update app.api_keys set revoked_at = null");
+  });
+});
