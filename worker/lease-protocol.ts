@@ -14,15 +14,19 @@ export type ToThread =
   | { readonly type: "limit"; readonly lease: Lease; readonly renewForMs: number }
   | { readonly type: "drop"; readonly lease: Lease }
   | { readonly type: "spawned"; readonly lease: Lease; readonly pid: number }
+  | { readonly type: "here" }
   | { readonly type: "stop" };
 
 export type FromThread =
   /** The leases are lost, and the process groups of their attempts were killed. */
   | { readonly type: "lost"; readonly leases: readonly Lease[] }
-  | { readonly type: "cancel"; readonly leases: readonly Lease[] };
+  | { readonly type: "cancel"; readonly leases: readonly Lease[] }
+  /** Asks for `here`: a main thread that does not answer is blocked for ever. */
+  | { readonly type: "are-you-there" };
 
 export interface LeaseThreadData {
   readonly databaseUrl: string;
+  readonly log: { readonly level: string; readonly format: "pretty" | "json" };
 }
 
 /** Milliseconds of a clock that never jumps and that all threads of a process share, as `performance.now()` is not. */

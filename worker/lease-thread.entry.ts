@@ -1,15 +1,19 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { openDatabase } from "@/lib/db";
+import { createLogger } from "@/lib/observability/log";
+import { endBlockedProcess, MAIN_IS_BLOCKED } from "./end-process";
 import { killGroup } from "./kill-group";
-import { type LeaseThreadData, processClock, type ToThread } from "./lease-protocol";
+import { type FromThread, type LeaseThreadData, processClock, type ToThread } from "./lease-protocol";
 import { LeaseRenewal } from "./lease-renewal";
+import { MainWatch } from "./main-watch";
 
 // A thread of its own with a connection of its own: neither a busy pool nor a handler that blocks the main thread's
 // event loop can keep leases from being renewed, or the work of a lost one from being stopped.
 const TURN_MS = 1000;
 const ANSWER_MS = 4000;
 
-const { databaseUrl } = workerData as LeaseThreadData;
+const { databaseUrl, log: logging } = workerData as LeaseThreadData;
+const log = createLogger({ process: "worker", ...logging });
 const port = parentPort;
 if (!port) throw new Error("this file runs as a worker thread");
 
@@ -21,9 +25,23 @@ const db = openDatabase({
   acquireTimeoutMs: ANSWER_MS,
   queryTimeoutMs: ANSWER_MS,
 });
-const renewal = new LeaseRenewal(db, processClock, (message) => port.postMessage(message), killGroup);
+const main = new MainWatch({
+  ask: () => port.postMessage({ type: "are-you-there" } satisfies FromThread),
+  onSilent: () => {
+    log.fatal({ exit_code: MAIN_IS_BLOCKED }, "a handler has lost its lease and blocks the worker: it ends");
+    endBlockedProcess();
+  },
+});
+const tell = (message: FromThread) => {
+  port.postMessage(message);
+  if (message.type === "lost") main.leaseLost();
+};
+const renewal = new LeaseRenewal(db, processClock, tell, killGroup);
 
-const timer = setInterval(() => void renewal.turn(), TURN_MS);
+const timer = setInterval(() => {
+  void renewal.turn();
+  main.turn();
+}, TURN_MS);
 
 port.on("message", (message: ToThread) => {
   switch (message.type) {
@@ -35,6 +53,8 @@ port.on("message", (message: ToThread) => {
       return renewal.drop(message.lease);
     case "spawned":
       return renewal.spawned(message.lease, message.pid);
+    case "here":
+      return main.answered();
     case "stop":
       clearInterval(timer);
       return void db.close().finally(() => port.close());

@@ -5,14 +5,21 @@ import { type FromThread, type HeldLease, type LeaseThreadData, leaseKey, type T
 
 export type LeaseEvent = "lost" | "cancel";
 
+interface LeasesOptions {
+  readonly log: Logger;
+  /** For the thread's own lines. */
+  readonly logFormat: LeaseThreadData["log"]["format"];
+  readonly onDied: () => void;
+}
+
 /** The main thread's side of the lease thread. */
 export class Leases {
   private readonly thread: Worker;
   private readonly exited: Promise<unknown>;
   private readonly listeners = new Map<string, (event: LeaseEvent) => void>();
 
-  constructor(databaseUrl: string, { log, onDied }: { readonly log: Logger; readonly onDied: () => void }) {
-    const workerData: LeaseThreadData = { databaseUrl };
+  constructor(databaseUrl: string, { log, logFormat, onDied }: LeasesOptions) {
+    const workerData: LeaseThreadData = { databaseUrl, log: { level: log.level, format: logFormat } };
     this.thread = new Worker(new URL("./lease-thread.mjs", import.meta.url), { workerData });
     this.exited = new Promise((resolve) => this.thread.once("exit", resolve));
     this.thread.on("message", (message: FromThread) => this.hear(message));
@@ -52,7 +59,8 @@ export class Leases {
     this.thread.postMessage(message);
   }
 
-  private hear({ type, leases }: FromThread): void {
-    for (const lease of leases) this.listeners.get(leaseKey(lease))?.(type);
+  private hear(message: FromThread): void {
+    if (message.type === "are-you-there") this.send({ type: "here" });
+    else for (const lease of message.leases) this.listeners.get(leaseKey(lease))?.(message.type);
   }
 }

@@ -47,7 +47,7 @@ export class WorkerService {
   ) {
     const { env, log, workerId, worker, web, registry, handlers, random } = parts;
     this.wanted = wantedOf(env);
-    this.leases = new Leases(env.databaseUrls.listen, { log, onDied: parts.onFatal });
+    this.leases = new Leases(env.databaseUrls.listen, { log, logFormat: env.logFormat, onDied: parts.onFatal });
     this.runner = new Runner({
       db: worker,
       log,

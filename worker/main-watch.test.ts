@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { MainWatch } from "./main-watch";
+
+function watch() {
+  const told: string[] = [];
+  const one = new MainWatch({ ask: () => told.push("asked"), onSilent: () => told.push("silent") });
+  const turns = (count: number) => {
+    for (let n = 0; n < count; n += 1) one.turn();
+  };
+  return { one, told, turns };
+}
+
+test("LEASE-01 a main thread that does not answer for thirty turns after a lost lease is given up, once", () => {
+  const { one, told, turns } = watch();
+  one.leaseLost();
+  turns(29);
+  expect(told).toEqual(["asked"]);
+  turns(100);
+  expect(told).toEqual(["asked", "silent"]);
+});
+
+test("one that answers is not, and is asked again after the next lost lease", () => {
+  const { one, told, turns } = watch();
+  one.leaseLost();
+  one.leaseLost();
+  turns(20);
+  one.answered();
+  turns(100);
+  one.leaseLost();
+  turns(29);
+  one.answered();
+  expect(told).toEqual(["asked", "asked"]);
+});
+
+test("while no lease is lost, nobody asks how long it takes", () => {
+  const { told, turns } = watch();
+  turns(1000);
+  expect(told).toEqual([]);
+});
