@@ -18,6 +18,7 @@ import { isCancelable, isTerminal } from "@/lib/queue/states";
 import { LiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
 import { AttemptsTab } from "./attempts-tab";
+import { DependenciesPanel } from "./dependencies-panel";
 import { DetailsTab } from "./details-tab";
 import { type ActOnJob, useActOnJob } from "./job-actions";
 import { JobHeadline } from "./job-headline";
@@ -108,6 +109,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
       </header>
       {failed ? <p className="text-sm text-warn">Could not refresh; what you see may be old.</p> : null}
       <JobHeadline job={job} />
+      <DependenciesPanel job={job} />
       <Tabs.Root
         value={tab}
         onValueChange={(value) => void setTab(TABS.find((known) => known === value) ?? "attempts")}

@@ -39,6 +39,7 @@ test("A-04 a workflow is accepted in one call, whatever the order of its jobs", 
     parents: [
       {
         job_id: start,
+        edge_no: 1,
         definition_key: "any",
         status: "queued",
         type: "success",

@@ -96,6 +96,7 @@ export function serializeEnqueued(job: Enqueued) {
 
 const serializeEdge = (edge: DependencyView): DependencyEdge => ({
   job_id: edge.jobId,
+  edge_no: edge.edgeNo,
   definition_key: edge.definitionKey,
   status: edge.status,
   type: edge.type,

@@ -1,5 +1,15 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { Attempt, CreateJob, Job, JobChange, JobList, JobRow, JobSummary, Step } from "@/lib/contract";
+import type {
+  Attempt,
+  CreateJob,
+  Job,
+  JobChange,
+  JobDependencies,
+  JobList,
+  JobRow,
+  JobSummary,
+  Step,
+} from "@/lib/contract";
 import { api, apiRequest } from "./http";
 import { JOBS_PER_PAGE, type JobFilters, jobListQueryString } from "./job-filters";
 import { randomKey } from "./random-key";
@@ -16,6 +26,7 @@ export const jobKeys = {
   one: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id] as const,
   attempts: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "attempts"] as const,
   steps: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "steps"] as const,
+  dependencies: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "dependencies"] as const,
   children: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "children"] as const,
 };
 
@@ -51,6 +62,13 @@ export function stepsOptions(tenant: string, id: string) {
   return queryOptions({
     queryKey: jobKeys.steps(tenant, id),
     queryFn: ({ signal }) => api<{ readonly data: readonly Step[] }>(`/jobs/${id}/steps`, { tenant, signal }),
+  });
+}
+
+export function dependenciesOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.dependencies(tenant, id),
+    queryFn: ({ signal }) => api<JobDependencies>(`/jobs/${id}/dependencies`, { tenant, signal }),
   });
 }
 

@@ -29,6 +29,8 @@ export const DEPENDENCY_STATES = ["pending", "met", "failed"] as const;
 /** One edge as a job sees it: `job_id` and `status` are those of the job at its other end. */
 export const dependencyEdge = z.object({
   job_id: id,
+  /** Its place in the child's depends_on, from 1. */
+  edge_no: z.int(),
   definition_key: z.string(),
   status: jobStatus,
   type: dependencyType,

@@ -27,6 +27,8 @@ export interface Dependency {
 /** One edge as a job sees it: id and status are those of the job at its other end. */
 export interface DependencyView {
   readonly jobId: string;
+  /** Its place among those of the child, from 1. */
+  readonly edgeNo: number;
   readonly definitionKey: string;
   readonly status: JobStatus;
   readonly type: DependencyType;

@@ -75,7 +75,7 @@ describe("A-04 ends and retries", () => {
     const read = (id: string, of = scope) => listDependencies(make.web, of, { jobId: id, limit: 10 });
     expect(await read(parent.id)).toEqual({
       parents: [],
-      children: [{ ...edge, jobId, status: "blocked" }],
+      children: [{ ...edge, jobId, edgeNo: 1, status: "blocked" }],
       hasMoreChildren: false,
     });
     expect((await read(jobId))?.parents).toMatchObject([

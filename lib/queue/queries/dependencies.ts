@@ -7,6 +7,7 @@ import { inTenant } from "./get-job";
 
 interface EdgeRow {
   job_id: string;
+  edge_no: number;
   definition_key: string;
   status: JobStatus;
   type: DependencyType;
@@ -51,6 +52,7 @@ function toView(row: EdgeRow): DependencyView {
   const { condition } = row;
   return {
     jobId: row.job_id,
+    edgeNo: row.edge_no,
     definitionKey: row.definition_key,
     status: row.status,
     type: row.type,

@@ -32,7 +32,7 @@ export const waitAgainSql = statement("wait_again", "select app.wait_again($1, $
 export const sweepDependentsSql = statement("sweep_dependents", "select * from app.sweep_dependents($1, $2)");
 
 const edges = (end: "parent" | "child", other: "parent" | "child"): string =>
-  `select d.${other}_id as job_id, f.key as definition_key, coalesce(l.state, a.outcome) as status, d.type, d.condition,
+  `select d.${other}_id as job_id, d.edge_no, f.key as definition_key, coalesce(l.state, a.outcome) as status, d.type, d.condition,
      d.alias, d.state, d.on_failure
    from (select * from app.job_dependencies where ${tenantIs("tenant_id")} and ${end}_id = $2
          order by ${other}_id, edge_no limit $3) d

@@ -1,0 +1,131 @@
+"use client";
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { ArrowDownToLine, ArrowUpFromLine, Check, CircleDashed, type LucideIcon, X } from "lucide-react";
+import Link from "next/link";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Plain } from "@/components/ui/plain";
+import { ProblemPanel } from "@/components/ui/states";
+import { dependenciesOptions, jobKeys } from "@/lib/client/jobs";
+import { useLiveListener, usePollInterval } from "@/lib/client/use-live";
+import type { DependencyEdge, Job } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { StatusBadge } from "./status";
+
+const SHOWN = 6;
+const STATES = { pending: 0, failed: 1, met: 2 } as const;
+const IF_ONE_FAILS = {
+  cancel: "if one fails, this one is canceled",
+  fail: "if one fails, this one fails",
+  run: "runs even if one fails",
+} as const;
+
+/** Whom the job waits or waited for, and who does for it; nothing for a job that stands alone. */
+export function DependenciesPanel({ job }: { readonly job: Job }) {
+  const { slug } = useTenant();
+  const client = useQueryClient();
+  const poll = usePollInterval();
+  const query = useQuery({ ...dependenciesOptions(slug, job.id), refetchInterval: poll });
+  const { parents = [], children = [], has_more_children: more = false } = query.data ?? {};
+  useLiveListener({
+    onChange: ({ id }) => {
+      if ([...parents, ...children].some((edge) => edge.job_id === id))
+        void client.invalidateQueries({ queryKey: jobKeys.dependencies(slug, job.id) });
+    },
+    onResync: () => undefined,
+  });
+  if (query.isError && !query.data) {
+    return (
+      <div className="panel">
+        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+      </div>
+    );
+  }
+  if (parents.length + children.length === 0) return null;
+  return (
+    <div className="grid gap-4 lg:grid-cols-2">
+      <Edges
+        title="Depends on"
+        icon={ArrowUpFromLine}
+        edges={parents}
+        note={parents[0] ? IF_ONE_FAILS[parents[0].on_parent_failure] : ""}
+      />
+      <Edges title="Waited for by" icon={ArrowDownToLine} edges={children} note={more ? "and more" : ""} />
+    </div>
+  );
+}
+
+interface EdgesProps {
+  readonly title: string;
+  readonly icon: LucideIcon;
+  readonly edges: readonly DependencyEdge[];
+  readonly note: string;
+}
+
+function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
+  const [all, setAll] = useState(false);
+  if (edges.length === 0) return null;
+  const met = edges.filter(({ state }) => state === "met").length;
+  // What is still open, or went wrong, is what one comes to see.
+  const sorted = [...edges].sort((a, b) => STATES[a.state] - STATES[b.state]);
+  const shown = all ? sorted : sorted.slice(0, SHOWN);
+  return (
+    <section aria-label={title} className="panel flex min-w-0 flex-col overflow-hidden">
+      <h2 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
+        <Icon aria-hidden className="size-3.5 text-muted" />
+        {title}
+        <span className="tabular font-normal text-muted text-xs">
+          {met} of {edges.length} met{note === "" ? "" : `; ${note}`}
+        </span>
+      </h2>
+      <ul className="max-h-96 divide-y divide-line overflow-y-auto text-sm">
+        {shown.map((edge) => (
+          <Edge key={`${edge.job_id}:${edge.edge_no}`} edge={edge} />
+        ))}
+      </ul>
+      {edges.length > SHOWN ? (
+        <div className="border-line border-t px-2 py-1.5">
+          <Button variant="ghost" onClick={() => setAll(!all)}>
+            {all ? "Show fewer" : `Show all ${edges.length}`}
+          </Button>
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+const STATE_LOOKS = {
+  pending: { icon: CircleDashed, label: "Open", className: "text-muted" },
+  met: { icon: Check, label: "Met", className: "text-ok" },
+  failed: { icon: X, label: "Not met", className: "text-bad" },
+} as const;
+
+function Edge({ edge }: { readonly edge: DependencyEdge }) {
+  const { slug } = useTenant();
+  const { icon: Icon, label, className } = STATE_LOOKS[edge.state];
+  return (
+    <li className="flex items-center gap-3 px-4 py-2">
+      <Icon role="img" aria-label={label} className={`size-3.5 shrink-0 ${className}`} />
+      <span className="min-w-0 flex-1">
+        <Link href={`/t/${slug}/jobs/${edge.job_id}`} className="block truncate text-accent underline">
+          {edge.definition_key}
+        </Link>
+        <span className="block truncate text-muted text-xs">
+          <Plain text={wantOf(edge)} />
+        </span>
+      </span>
+      <StatusBadge status={edge.status} />
+    </li>
+  );
+}
+
+/** What the child wants of the parent, in a few words. */
+function wantOf({ type, condition, as }: DependencyEdge): string {
+  const name = as === null ? "" : `${as}: `;
+  if (type === "completion") return `${name}its end, good or bad`;
+  if (type === "data") return `${name}its result`;
+  if (type === "success") return `${name}its success`;
+  const value = condition?.value === undefined ? "" : ` ${JSON.stringify(condition.value)}`;
+  return `${name}${condition?.path} ${condition?.op}${value}`;
+}
