@@ -9,6 +9,7 @@ import { useNow } from "@/lib/client/clock";
 import { formatBytes, formatDuration } from "@/lib/client/format";
 import type { AttemptList } from "@/lib/client/jobs";
 import type { Attempt, Job } from "@/lib/contract";
+import { isTerminal } from "@/lib/queue/states";
 import { ErrorText } from "./error-text";
 import { OutcomeBadge } from "./status";
 
@@ -32,9 +33,7 @@ export function AttemptsTab({ query, job }: AttemptsTabProps) {
     return (
       <div className="panel">
         <Empty icon={History} title="No attempt yet">
-          <p>
-            {job.status === "queued" ? "A worker has not taken the job yet." : "The job ended before a worker took it."}
-          </p>
+          <p>{whyNone(job)}</p>
         </Empty>
       </div>
     );
@@ -46,6 +45,11 @@ export function AttemptsTab({ query, job }: AttemptsTabProps) {
       ))}
     </ol>
   );
+}
+
+function whyNone({ status }: Job): string {
+  if (isTerminal(status)) return "The job ended before a worker took it.";
+  return status === "blocked" ? "The job waits for other jobs." : "A worker has not taken the job yet.";
 }
 
 function AttemptCard({ attempt, runs }: { readonly attempt: Attempt; readonly runs: number }) {

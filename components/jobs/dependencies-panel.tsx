@@ -44,7 +44,7 @@ export function DependenciesPanel({ job }: { readonly job: Job }) {
   }
   if (parents.length + children.length === 0) return null;
   return (
-    <div className="grid gap-4 lg:grid-cols-2">
+    <div className="grid items-start gap-4 lg:grid-cols-2">
       <Edges
         title="Depends on"
         icon={ArrowUpFromLine}
@@ -81,7 +81,7 @@ function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
       </h2>
       <ul className="max-h-96 divide-y divide-line overflow-y-auto text-sm">
         {shown.map((edge) => (
-          <Edge key={`${edge.job_id}:${edge.edge_no}`} edge={edge} />
+          <Edge key={`${edge.job_id}:${edge.edge_no}`} edge={edge} named={title === "Depends on"} />
         ))}
       </ul>
       {edges.length > SHOWN ? (
@@ -101,7 +101,7 @@ const STATE_LOOKS = {
   failed: { icon: X, label: "Not met", className: "text-bad" },
 } as const;
 
-function Edge({ edge }: { readonly edge: DependencyEdge }) {
+function Edge({ edge, named }: { readonly edge: DependencyEdge; readonly named: boolean }) {
   const { slug } = useTenant();
   const { icon: Icon, label, className } = STATE_LOOKS[edge.state];
   return (
@@ -112,7 +112,7 @@ function Edge({ edge }: { readonly edge: DependencyEdge }) {
           {edge.definition_key}
         </Link>
         <span className="block truncate text-muted text-xs">
-          <Plain text={wantOf(edge)} />
+          <Plain text={`${named && edge.as !== null ? `${edge.as}: ` : ""}${wantOf(edge)}`} />
         </span>
       </span>
       <StatusBadge status={edge.status} />
@@ -121,11 +121,10 @@ function Edge({ edge }: { readonly edge: DependencyEdge }) {
 }
 
 /** What the child wants of the parent, in a few words. */
-function wantOf({ type, condition, as }: DependencyEdge): string {
-  const name = as === null ? "" : `${as}: `;
-  if (type === "completion") return `${name}its end, good or bad`;
-  if (type === "data") return `${name}its result`;
-  if (type === "success") return `${name}its success`;
+function wantOf({ type, condition }: DependencyEdge): string {
+  if (type === "completion") return "its end, good or bad";
+  if (type === "data") return "its result";
+  if (type === "success") return "its success";
   const value = condition?.value === undefined ? "" : ` ${JSON.stringify(condition.value)}`;
-  return `${name}${condition?.path} ${condition?.op}${value}`;
+  return `${condition?.path} ${condition?.op}${value}`;
 }
