@@ -92,3 +92,19 @@ create function app.standing_of(p_user uuid, p_key uuid)
   $$;
 revoke all on function app.standing_of(uuid, uuid) from public;
 grant execute on function app.standing_of(uuid, uuid) to leasehold_web;
+
+-- What people make of a job that failed for good. A row is made when somebody first touches one: a dead letter without a
+-- row, or with one of an earlier run, is pending. Who did what is in job_audit.
+create table app.dead_letters (
+  tenant_id uuid not null references app.tenants (id) on delete cascade,
+  job_id uuid not null,
+  run_no integer not null check (run_no >= 1),
+  status text not null check (status in ('pending', 'investigating', 'resolved', 'ignored')),
+  note text not null default '' check (char_length(note) <= 2000),
+  changed_at timestamptz not null default app.now(),
+  changed_by uuid,
+  primary key (tenant_id, job_id)
+);
+call app.protect_tenant_table('app.dead_letters');
+grant select, insert on app.dead_letters to leasehold_web;
+grant update (run_no, status, note, changed_at, changed_by) on app.dead_letters to leasehold_web;

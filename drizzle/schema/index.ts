@@ -2,6 +2,7 @@ export * from "./app";
 export * from "./audit";
 export * from "./bookkeeping";
 export * from "./bulk-actions";
+export * from "./dead-letters";
 export * from "./definitions";
 export * from "./figures";
 export * from "./inventory";

@@ -9,7 +9,7 @@ import type {
   jobActionResultsQuery,
 } from "@/lib/contract";
 import { LIMITS } from "@/lib/contract";
-import type { BulkActionView, BulkPosition, BulkPreview, BulkRequest, BulkResult } from "@/lib/queue";
+import type { BulkActionView, BulkPosition, BulkPreview, BulkRequest, BulkResult, BulkTarget } from "@/lib/queue";
 import type { JobFilter } from "@/lib/queue/types";
 import { dateOf, defined, jobFilter } from "./filters";
 import { serializeJobRow } from "./serialize";
@@ -42,7 +42,7 @@ export function serializeJobAction(action: BulkActionView): JobAction {
     action: action.action,
     priority: action.priority ?? null,
     scheduled_for: action.scheduledFor?.toISOString() ?? null,
-    filter: "filter" in action.target ? serializeFilter(action.target.filter) : null,
+    filter: serializeTarget(action.target),
     status: action.status,
     stop_reason: action.stopReason,
     total: action.total,
@@ -56,6 +56,13 @@ export function serializeJobAction(action: BulkActionView): JobAction {
     finished_at: action.finishedAt?.toISOString() ?? null,
     abort_requested_at: action.abortRequestedAt?.toISOString() ?? null,
   };
+}
+
+function serializeTarget(target: BulkTarget): Record<string, unknown> | null {
+  if ("jobIds" in target) return null;
+  if ("filter" in target) return serializeFilter(target.filter);
+  const { status, definitionKey, errorType } = target.deadLetters;
+  return { dead_letters: defined({ status, definition_key: definitionKey, error_type: errorType }) };
 }
 
 function serializeFilter(filter: JobFilter): JobActionFilter {

@@ -1,5 +1,6 @@
 export * from "./bulk";
 export * from "./common";
+export * from "./dead-letters";
 export * from "./definitions";
 export * from "./dependencies";
 export * from "./job-actions";

@@ -22,6 +22,7 @@ export const LIMITS = {
   actionIdsMax: 1000,
   actionResultsDefault: 200,
   actionResultsMax: 1000,
+  noteLength: 2000,
   tagsMax: 20,
   tagLength: 64,
   dedupeKeyLength: 512,

@@ -41,6 +41,7 @@ export { settleAttempts } from "./operations/settle-attempts";
 export { shareStarts } from "./operations/share-starts";
 export { findStep, storeStep } from "./operations/steps";
 export { type Swept, sweepDependents } from "./operations/sweep-dependents";
+export { redriveEdited, triageDeadLetter } from "./operations/triage-dead-letter";
 export {
   beatTerm,
   countDefaultPartitionRows,
@@ -59,6 +60,7 @@ export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/
 export { attemptTimeout } from "./policy/retry-policy";
 export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-actions";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
+export { getDeadLetter, listDeadLetters, listJobEvents } from "./queries/dead-letters";
 export { knownJobs, listDependencies } from "./queries/dependencies";
 export { getJob } from "./queries/get-job";
 export { listJobs } from "./queries/list-jobs";

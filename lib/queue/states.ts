@@ -39,6 +39,10 @@ export type BulkActionName = (typeof BULK_ACTIONS)[number];
 export const BULK_STATUSES = ["queued", "running", "done", "aborted", "stopped"] as const;
 export type BulkStatus = (typeof BULK_STATUSES)[number];
 
+/** What people make of a dead letter. */
+export const TRIAGE_STATUSES = ["pending", "investigating", "resolved", "ignored"] as const;
+export type TriageStatus = (typeof TRIAGE_STATUSES)[number];
+
 type Mover = "worker" | "scheduler" | "person";
 
 const MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobStatus, readonly Mover[]>>>>> = {

@@ -1,5 +1,5 @@
 /** The shapes of acts on jobs, on one and on many: types only. */
-import type { BulkActionName, BulkStatus, JobStatus } from "./states";
+import type { BulkActionName, BulkStatus, JobStatus, TriageStatus } from "./states";
 import type { Actor, JobFilter, JobView } from "./types";
 
 /** What may be changed about a job that waits. */
@@ -35,7 +35,44 @@ export interface BulkAct {
 }
 
 /** Which jobs a bulk action is for. */
-export type BulkTarget = { readonly jobIds: readonly string[] } | { readonly filter: JobFilter };
+export type BulkTarget =
+  | { readonly jobIds: readonly string[] }
+  | { readonly filter: JobFilter }
+  | { readonly deadLetters: DeadLetterFilter };
+
+/** What is left out does not narrow. */
+export interface DeadLetterFilter {
+  readonly status?: readonly TriageStatus[];
+  readonly definitionKey?: string;
+  readonly errorType?: string;
+}
+
+/** A job that failed for good, and what people made of it. */
+export interface DeadLetterView {
+  readonly job: JobView;
+  readonly status: TriageStatus;
+  readonly note: string;
+  readonly changedAt: Date | null;
+  /** The email of whoever changed it last. */
+  readonly changedBy: string | null;
+}
+
+export interface DeadLetterChange {
+  readonly status?: TriageStatus;
+  readonly note?: string;
+}
+
+/** One act on a job, from its audit. */
+export interface JobEvent {
+  readonly at: Date;
+  readonly action: string;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly note: string | null;
+  /** A person's email or a key's name, as far as the tenant may know it. */
+  readonly actor: string | null;
+  readonly actorKind: Actor["kind"];
+}
 
 export interface BulkPreview {
   readonly count: number;

@@ -54,6 +54,7 @@ const SEED = `
     values ($action, $tenant, 'cancel', '{"canary": true}', $job, 1, true, 'system');
   insert into app.bulk_action_chunks (tenant_id, action_id, chunk_no, job_ids, results)
     values ($tenant, $action, 1, array[$job::uuid], array['done']);
+  insert into app.dead_letters (tenant_id, job_id, run_no, status, note) values ($tenant, $job, 1, 'pending', 'canary');
   insert into app.idempotency_keys (tenant_id, route, key, request_hash, response_status, response_body, expires_at)
     values ($tenant, 'POST /jobs', 'same-key', sha256('x'), 201, 'canary', now() + interval '1 day')`;
 

@@ -38,7 +38,7 @@ async function newest(
   scope: TenantScope,
   { target, statuses }: { readonly target: BulkTarget; readonly statuses: readonly string[] },
 ): Promise<string[]> {
-  if ("filter" in target) {
+  if (!("jobIds" in target)) {
     return [...(await nextJobs(tx, scope, target, { beforeId: HIGHEST, limit: SAMPLES })).ids];
   }
   const rows = await tx.run<{ id: string }>(jobsInStatusSql, [scope.tenantId, target.jobIds, statuses]);
@@ -90,6 +90,7 @@ function narrow(request: BulkRequest): { target: BulkTarget; statuses: readonly 
     const jobIds = [...new Set(target.jobIds.map((id) => id.toLowerCase()))].sort().reverse();
     return { target: { jobIds }, statuses: eligibleStatuses(action) };
   }
+  if ("deadLetters" in target) return { target, statuses: eligibleStatuses(action) };
   const status = eligibleStatuses(action, target.filter.status);
   return { target: { filter: { ...target.filter, status } }, statuses: status };
 }

@@ -33,7 +33,7 @@ interface ActionRow {
 /** A target as it was stored: times come back as times. */
 export function targetOf(stored: unknown): BulkTarget {
   const target = stored as BulkTarget;
-  if ("jobIds" in target) return target;
+  if (!("filter" in target)) return target;
   const { createdAfter, createdBefore, ...rest } = target.filter as JobFilter & Record<string, unknown>;
   const filter: JobFilter = {
     ...rest,

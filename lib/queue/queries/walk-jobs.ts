@@ -3,6 +3,7 @@ import { jobsInStatusSql, windowFloorSql } from "../sql/bulk-actions";
 import { listJobsSql } from "../sql/list-jobs";
 import type { JobFilter, TenantScope } from "../types";
 import type { BulkTarget } from "../types-control";
+import { countDeadLetters, deadLetterIds } from "./dead-letters";
 import { resolveFilter, SCAN_BUDGET, shapeOf, valuesOf } from "./list-jobs";
 
 /** Counts of what an action would be for are exact up to here. */
@@ -28,6 +29,10 @@ export async function nextJobs(
   bound: Bound,
 ): Promise<JobStep> {
   if ("filter" in target) return walkFilter(tx, scope, target.filter, bound);
+  if ("deadLetters" in target) {
+    const ids = await deadLetterIds(tx, scope, target.deadLetters, bound);
+    return { ids, nextBefore: ids.length === bound.limit ? (ids.at(-1) ?? null) : null };
+  }
   const left = target.jobIds.filter((id) => id < bound.beforeId);
   const ids = left.slice(0, bound.limit);
   return { ids, nextBefore: left.length > ids.length ? (ids.at(-1) ?? null) : null };
@@ -66,6 +71,10 @@ export async function countTarget(
   if ("jobIds" in target) {
     const rows = await tx.run(jobsInStatusSql, [scope.tenantId, target.jobIds, statuses]);
     return { count: rows.length, isExact: true };
+  }
+  if ("deadLetters" in target) {
+    const count = await countDeadLetters(tx, scope, target.deadLetters, COUNTED_TARGETS + 1);
+    return { count: Math.min(count, COUNTED_TARGETS), isExact: count <= COUNTED_TARGETS };
   }
   if (target.filter.status?.length === 0) return { count: 0, isExact: true };
   const found = await resolveFilter(tx, target.filter);

@@ -31,6 +31,9 @@ import * as actionJobs from "../jobs/actions/[actionId]/jobs/route";
 import * as action from "../jobs/actions/[actionId]/route";
 import * as actions from "../jobs/actions/route";
 import * as bulk from "../jobs/bulk/route";
+import * as deadLetter from "../jobs/dead-letters/[jobId]/route";
+import * as redrive from "../jobs/dead-letters/redrive/route";
+import * as deadLetters from "../jobs/dead-letters/route";
 import * as definitions from "../jobs/definitions/route";
 import * as queues from "../jobs/queues/route";
 import * as jobs from "../jobs/route";
@@ -60,6 +63,9 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/actions/[actionId]": action,
   "/api/v1/jobs/actions/[actionId]/jobs": actionJobs,
   "/api/v1/jobs/actions/[actionId]/abort": actionAbort,
+  "/api/v1/jobs/dead-letters": deadLetters,
+  "/api/v1/jobs/dead-letters/[jobId]": deadLetter,
+  "/api/v1/jobs/dead-letters/redrive": redrive,
   "/api/v1/jobs/[jobId]": job,
   "/api/v1/jobs/[jobId]/cancel": cancel,
   "/api/v1/jobs/[jobId]/pause": pause,

@@ -1,0 +1,35 @@
+import { serializeDeadLetter, serializeEvent } from "@/lib/api/dead-letters";
+import { defined } from "@/lib/api/filters";
+import { notFound } from "@/lib/api/problem";
+import { tenantRoute } from "@/lib/api/route";
+import { changeDeadLetter, deadLetterDetail, deadLetterParams } from "@/lib/contract";
+import { getDeadLetter, listJobEvents, triageDeadLetter } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "jobs:read",
+  summary: "Get a dead letter, with who did what to it",
+  params: deadLetterParams,
+  response: deadLetterDetail,
+  handler: async ({ db, scope, params }) => {
+    const letter = await getDeadLetter(db, scope, params.jobId);
+    if (!letter) throw notFound();
+    const history = await listJobEvents(db, scope, params.jobId);
+    return { ...serializeDeadLetter(letter), history: history.map(serializeEvent) };
+  },
+});
+
+export const PATCH = tenantRoute({
+  permission: "jobs:update",
+  summary: "Note what became of a dead letter: status, note or both",
+  params: deadLetterParams,
+  body: changeDeadLetter,
+  response: deadLetterDetail,
+  handler: async ({ db, scope, params, body }) => {
+    const change = defined({ status: body.status, note: body.note });
+    const letter = await triageDeadLetter(db, scope, { jobId: params.jobId, ...change });
+    const history = await listJobEvents(db, scope, params.jobId);
+    return { ...serializeDeadLetter(letter), history: history.map(serializeEvent) };
+  },
+});

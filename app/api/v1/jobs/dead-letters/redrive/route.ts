@@ -1,0 +1,32 @@
+import { redriveRequest } from "@/lib/api/dead-letters";
+import { serializeJobAction, serializePreview } from "@/lib/api/job-actions";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeJob } from "@/lib/api/serialize";
+import { wakeWorkers } from "@/lib/api/wake";
+import { redrive, redriven } from "@/lib/contract";
+import { acceptBulkAction, previewBulkAction, redriveEdited } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "jobs:retry",
+  summary: "Put dead letters back: some, those of a filter, all, or one with another payload",
+  body: redrive,
+  response: redriven,
+  status: 202,
+  afterCommit: wakeWorkers,
+  handler: async ({ db, scope, body }) => {
+    const [jobId] = body.ids ?? [];
+    if ("payload" in body && jobId !== undefined) {
+      const made = await redriveEdited(db, scope, { jobId, payload: body.payload });
+      return new Reply(serializeJob(made), { status: 201, headers: { location: `/api/v1/jobs/${made.id}` } });
+    }
+    const request = redriveRequest(body);
+    if (body.dry_run)
+      return new Reply(serializePreview(request, await previewBulkAction(db, scope, request)), { status: 200 });
+    const action = await acceptBulkAction(db, scope, request);
+    const headers = { location: `/api/v1/jobs/actions/${action.id}` };
+    return new Reply(serializeJobAction(action), { status: 202, headers });
+  },
+});

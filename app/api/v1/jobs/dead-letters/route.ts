@@ -1,0 +1,22 @@
+import { deadLetterFilter, serializeDeadLetter } from "@/lib/api/dead-letters";
+import { listPosition, listReply } from "@/lib/api/list";
+import { tenantRoute } from "@/lib/api/route";
+import { deadLetterList, deadLetterListQuery } from "@/lib/contract";
+import { listDeadLetters } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "jobs:read",
+  summary: "List jobs that failed for good and were not put back, newest first",
+  query: deadLetterListQuery,
+  response: deadLetterList,
+  handler: async ({ db, scope, query, runtime, info }) => {
+    const { limit, offset, cursor, ...filter } = query;
+    const list = { secret: runtime.config.cursorSecret, list: "dead-letters", tenantId: scope.tenantId, filter };
+    const position = listPosition({ limit, offset, cursor }, list);
+    const page = await listDeadLetters(db, scope, deadLetterFilter(filter), position);
+    const url = new URL(info.path + info.search, runtime.config.origin);
+    return listReply({ ...page, rows: page.letters.map(serializeDeadLetter) }, position, { scope: list, url });
+  },
+});

@@ -1,0 +1,41 @@
+import type * as z from "zod";
+import type { DeadLetter, DeadLetterListQuery, JobEvent, redrive } from "@/lib/contract";
+import type { BulkRequest, DeadLetterFilter, DeadLetterView, JobEvent as JobEventView } from "@/lib/queue";
+import { defined } from "./filters";
+import { serializeJobRow } from "./serialize";
+
+type FilterWords = Pick<DeadLetterListQuery, "status" | "definition_key" | "error_type">;
+
+/** A filter of dead letters in the queue's words. */
+export function deadLetterFilter(words: FilterWords): DeadLetterFilter {
+  return defined({ status: words.status, definitionKey: words.definition_key, errorType: words.error_type });
+}
+
+/** The body of a redrive as an act on many jobs. */
+export function redriveRequest(body: z.output<typeof redrive>): BulkRequest {
+  const target = body.ids === undefined ? { deadLetters: deadLetterFilter(body) } : { jobIds: body.ids };
+  return { action: "redrive", target };
+}
+
+export function serializeDeadLetter(letter: DeadLetterView): DeadLetter {
+  return {
+    id: letter.job.id,
+    status: letter.status,
+    note: letter.note,
+    changed_at: letter.changedAt?.toISOString() ?? null,
+    changed_by: letter.changedBy,
+    job: serializeJobRow(letter.job),
+  };
+}
+
+export function serializeEvent(event: JobEventView): JobEvent {
+  return {
+    at: event.at.toISOString(),
+    action: event.action,
+    from_status: event.from,
+    to_status: event.to,
+    note: event.note,
+    actor_kind: event.actorKind,
+    actor: event.actor,
+  };
+}
