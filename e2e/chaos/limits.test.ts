@@ -30,11 +30,15 @@ async function limit({ factory, scope }: Arena): Promise<{ readonly id: number; 
 async function play(arena: Arena): Promise<Bound[]> {
   const { id, bounds } = await limit(arena);
   await arena.startScheduler();
-  const workers = await Promise.all(Array.from({ length: WORKERS }, () => arena.startWorker({ WORKER_CONCURRENCY: "8" })));
+  const workers = await Promise.all(
+    Array.from({ length: WORKERS }, () => arena.startWorker({ WORKER_CONCURRENCY: "8" })),
+  );
   await arena.enqueueAll(JOBS / 2);
   for (let kill = 0; kill < KILLS; kill += 1) {
     await arena.pause(500, 1500);
-    const [victim] = workers.splice(kill % WORKERS, 1, await arena.startWorker({ WORKER_CONCURRENCY: "8" })) as [TestProcess];
+    const [victim] = workers.splice(kill % WORKERS, 1, await arena.startWorker({ WORKER_CONCURRENCY: "8" })) as [
+      TestProcess,
+    ];
     victim.signal("SIGKILL");
     await victim.exited;
   }
@@ -51,7 +55,9 @@ async function play(arena: Arena): Promise<Bound[]> {
   ];
 }
 
-test("limits are never exceeded by one, by any of several workers that are killed, nor when one is lowered meanwhile", { timeout: LIMIT_MS }, async () => {
+test("limits are never exceeded by one, by any of several workers that are killed, nor when one is lowered meanwhile", {
+  timeout: LIMIT_MS,
+}, async () => {
   const arena = await openArena();
   const bounds = await play(arena);
   const { counts, attempts } = await arena.check({ bounds });
@@ -59,7 +65,9 @@ test("limits are never exceeded by one, by any of several workers that are kille
   await arena.stopAll();
 });
 
-test("in a build that counts without locking the limits, they are exceeded, and the checker says so", { timeout: LIMIT_MS }, async () => {
+test("in a build that counts without locking the limits, they are exceeded, and the checker says so", {
+  timeout: LIMIT_MS,
+}, async () => {
   const arena = await openArena();
   const [made] = await arena.database.query<{ text: string }>(
     "select pg_get_functiondef(oid) as text from pg_proc where proname = 'claim_limited'",

@@ -5,7 +5,7 @@ import { afterAll, expect } from "vitest";
 import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
 import { accountsIn } from "@/lib/testing/accounts";
 import { createTestDatabase } from "@/lib/testing/database";
-import { startProcess } from "@/lib/testing/processes";
+import { startProcess, waitFor } from "@/lib/testing/processes";
 import { makeTemplate } from "../processes/own-server";
 import { makeFolder } from "../processes/stage";
 import { openArena } from "./arena";
@@ -58,9 +58,14 @@ suite("R-3 PostgreSQL stopped at once, again and again, under callers with idemp
       }
     }
   };
+  const flowing = async () => {
+    const before = arena.accepted.length;
+    await arena.pause(FLOW_MS, FLOW_MS * 1.5);
+    await waitFor(() => arena.accepted.length >= before + CALLERS, { withinMs: PATIENCE_MS, what: "accepted jobs" });
+  };
   const calling = Promise.all(Array.from({ length: CALLERS }, (_, name) => caller(name)));
   for (let restart = 0; restart < RESTARTS; restart += 1) {
-    await arena.pause(FLOW_MS, FLOW_MS * 1.5);
+    await flowing();
     const { port } = server;
     process.kill(server.pid, "SIGQUIT");
     await server.exited;
@@ -68,7 +73,7 @@ suite("R-3 PostgreSQL stopped at once, again and again, under callers with idemp
     server = await startEmbedded({ ...options, port });
     expect(server.port).toBe(port);
   }
-  await arena.pause(FLOW_MS, FLOW_MS * 1.5);
+  await flowing();
   over = true;
   await calling;
   const verify = async () => {

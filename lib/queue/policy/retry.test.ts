@@ -23,6 +23,14 @@ describe("backoff", () => {
     expect([1, 2, 3, 4].map((n) => backoffSeconds(n, policy({ strategy }), middle))).toEqual(expected);
   });
 
+  test("LEASE-23 ten thousand jobs that fail together do not come back together", () => {
+    const spread = policy({ jitter: 0.2 });
+    const delays = Array.from({ length: 10_000 }, (_, n) => backoffSeconds(1, spread, () => n / 10_000));
+    const inSecond = (second: number) => delays.filter((delay) => Math.floor(delay) === second).length;
+    expect([8, 9, 10, 11].map(inSecond)).toEqual([2500, 2500, 2500, 2500]);
+    expect([Math.min(...delays), Math.max(...delays)].map(Math.round)).toEqual([8, 12]);
+  });
+
   test("LEASE-33 it never shrinks, passes its cap, turns negative or NaN, up to a hundred attempts", () => {
     const delays = Array.from({ length: 100 }, (_, n) => backoffSeconds(n + 1, policy({ multiplier: 10 }), middle));
     expect(delays.every((delay, n) => Number.isFinite(delay) && delay >= (delays[n - 1] ?? 0) && delay <= 3600)).toBe(

@@ -1,0 +1,60 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect } from "vitest";
+import { updateDefinition } from "@/lib/queue";
+import type { TestProcess } from "@/lib/testing/processes";
+import { openArena } from "./arena";
+import { pick } from "./profile";
+import { suite } from "./suite";
+
+const DEPLOYS = pick({ short: 2, long: 10 });
+const JOBS = pick({ short: 40, long: 600 });
+const WORKERS = 2;
+
+suite("deploys: old and new workers know different definitions, and no job loses an attempt to the wrong one", async (build) => {
+  const arena = await openArena();
+  const versions = commandFiles(arena.base, arena.env.COMMANDS_FILE);
+  const fresh = await arena.define("fresh", { commandKey: "fresh", leaseSeconds: 5, maxAttempts: 1 });
+  await arena.startScheduler();
+  const start = (version: "old" | "new") => arena.startWorker({ ...build, COMMANDS_FILE: versions[version] });
+  let running = await Promise.all(Array.from({ length: WORKERS }, () => start("old")));
+  // While only old workers run, nobody takes what they do not know.
+  await arena.enqueueAll(JOBS, () => ({ definitionKey: arena.random() < 0.3 ? "fresh" : "speak" }));
+  await arena.pause(2000, 2000);
+  const taken = "select job_id from app.job_attempts join app.jobs j on j.id = job_id where j.definition_id = $1";
+  expect(await arena.database.query(taken, [fresh.id])).toEqual([]);
+  for (let deploy = 0; deploy < DEPLOYS; deploy += 1) {
+    const version = deploy % 2 === 0 ? "new" : "old";
+    const next: TestProcess[] = [];
+    for (const worker of running) {
+      next.push(await start(version));
+      await arena.enqueueAll(JOBS / 2, () => ({ definitionKey: arena.random() < 0.3 ? "fresh" : "speak" }));
+      expect((await worker.stop()).code).toBe(0);
+    }
+    running = next;
+    // The definition itself changes as well; what waits keeps the version that it was accepted with.
+    const patch = { timeoutSeconds: 30 + deploy };
+    await updateDefinition(arena.factory.platform, arena.scope.actor, { id: fresh.id, patch });
+  }
+  await start("new");
+  const verify = async () => {
+    const unhappy =
+      "select job_id, status, error_text from app.job_attempts where status not in ('succeeded', 'released')";
+    expect(await arena.database.query(unhappy)).toEqual([]);
+  };
+  return { arena, told: `${DEPLOYS} deploys`, verify };
+});
+
+/** Two versions of the commands: the new one has one more. */
+function commandFiles(base: string, file: string): { readonly old: string; readonly new: string } {
+  const commands = JSON.parse(readFileSync(file, "utf8"));
+  const folder = path.join(base, "versions");
+  mkdirSync(folder);
+  cpSync(path.join(path.dirname(file), "scripts"), path.join(folder, "scripts"), { recursive: true });
+  const write = (name: string, content: unknown) => {
+    const target = path.join(folder, name);
+    writeFileSync(target, JSON.stringify(content));
+    return target;
+  };
+  return { old: write("old.json", commands), new: write("new.json", { ...commands, fresh: commands.speak }) };
+}
