@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
-import { promoteDueJobs } from "@/lib/queue";
+import { enqueueJob, getJob, promoteDueJobs, settleAttempts } from "@/lib/queue";
+import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
@@ -130,5 +131,21 @@ describe("the loops of a leader", () => {
     await waitFor(() => seen.size === LOOPS.length, { what: "a turn of every loop" });
     await end(running);
     expect(lines.filter((line) => line.includes('"warn"') || line.includes('"error"'))).toEqual([]);
+  });
+
+  test("A-04 release a job that a fault left blocked, and say so as an error", async () => {
+    const scope = await make.tenant();
+    const parent = await make.runningJob(scope);
+    const { jobId } = await enqueueJob(make.web, scope, {
+      definitionKey: (await make.definition()).key,
+      dependsOn: [{ jobId: parent.jobId }],
+    });
+    await settleAttempts(make.worker, [succeeded(parent)]);
+    await database.query("update app.job_dependencies set state = 'pending' where child_id = $1", [jobId]);
+    await database.query("update app.live_jobs set state = 'blocked', ready = false where job_id = $1", [jobId]);
+    const running = run(LOOPS.filter(({ name }) => name === "look after blocked jobs"));
+    await waitFor(async () => (await getJob(make.web, scope, jobId))?.status === "queued");
+    await end(running);
+    expect(lines.join("")).toContain('"healed":1');
   });
 });

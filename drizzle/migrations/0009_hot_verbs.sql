@@ -121,7 +121,8 @@ create function app.enqueue_job(p_tenant uuid, p_definition uuid, p_version inte
 
 -- What a taken dedupe key does to the job that holds it, as far as no worker has it: another payload (with the version
 -- of the definition that it was checked against), or another time. Answers what was done: replaced, rescheduled, or
--- returned when the holder was left as it is, because it runs, has ended, or is of another definition.
+-- returned when the holder was left as it is, because it runs, has ended, or is of another definition. A payload that
+-- takes in results of other jobs neither replaces nor is replaced: its places were worked out for its own parents.
 create function app.change_holder(p_tenant uuid, p_holder uuid, p_item jsonb)
   returns table (done text, state text, ready boolean, lane_no integer, scheduled_for timestamptz)
   language plpgsql set search_path = pg_catalog, app
@@ -133,7 +134,8 @@ create function app.change_holder(p_tenant uuid, p_holder uuid, p_item jsonb)
     select l.state, l.ready, l.lane_no, l.scheduled_for into state, ready, lane_no, scheduled_for
       from app.live_jobs l where l.tenant_id = p_tenant and l.job_id = p_holder for update;
     if state in ('queued', 'paused', 'blocked') then
-      if v_mode = 'replace_payload' then
+      if v_mode = 'replace_payload' and not jsonb_path_exists(p_item, '$.depends_on[*].bindings') and not exists (
+        select 1 from app.job_dependencies d where d.child_id = p_holder and d.bindings is not null) then
         update app.jobs j set payload = p_item -> 'payload', definition_version = (p_item ->> 'definition_version')::integer
           where j.id = p_holder and j.tenant_id = p_tenant and j.definition_id = (p_item ->> 'definition_id')::uuid;
         if found then done := 'replaced'; end if;

@@ -30,8 +30,9 @@ create index live_jobs_blocked on app.live_jobs (job_id) where state = 'blocked'
 call app.protect_tenant_table('app.job_dependencies');
 call app.open_to('app.job_dependencies', 'leasehold_worker');
 call app.open_to('app.job_dependencies', 'leasehold_scheduler');
-grant select, insert on app.job_dependencies to leasehold_web;
-grant select on app.job_dependencies to leasehold_worker, leasehold_scheduler;
+-- A worker enqueues the children that an attempt asked for, and they may wait for each other.
+grant select, insert on app.job_dependencies to leasehold_web, leasehold_worker;
+grant select on app.job_dependencies to leasehold_scheduler;
 grant update (state) on app.job_dependencies to leasehold_web, leasehold_worker, leasehold_scheduler;
 -- A parent's result is written into its child's payload when the child is released.
 grant update (payload) on app.jobs to leasehold_web, leasehold_worker, leasehold_scheduler;
@@ -256,7 +257,12 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
           select 1 from app.job_dependencies d where d.child_id = c.id and d.bindings is not null offset 0)
         order by 1
       loop
-        v_problem := app.render_payload(v_child);
+        -- Whatever is wrong with one child must not keep its parent from ending.
+        begin
+          v_problem := app.render_payload(v_child);
+        exception when data_exception then
+          v_problem := 'The results do not fit into the payload.';
+        end;
         if v_problem is not null then
           v_failed := v_failed || jsonb_build_object('id', v_child, 'outcome', 'failed', 'error_type', 'template', 'error_text', v_problem);
           v_done := array_remove(v_done, v_child);
@@ -287,7 +293,7 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
   end $$;
 
 -- Keeps the given jobs of a tenant from ending unseen until the transaction is over, marks that somebody waits for them,
--- and answers those that are over already. Raises LH003 when one is not a job of this tenant.
+-- and answers those that are over already. Raises LH004 when one is not a job of this tenant.
 create function app.hold_parents(p_tenant uuid, p_parents uuid[]) returns uuid[]
   language plpgsql set search_path = pg_catalog, app
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
@@ -309,7 +315,7 @@ create function app.hold_parents(p_tenant uuid, p_parents uuid[]) returns uuid[]
       end if;
       if exists (select 1 from unnest(p_parents) p (id) where not exists (
         select 1 from app.jobs j where j.id = p.id and j.tenant_id = p_tenant)) then
-        raise exception 'a job to wait for is missing' using errcode = 'LH003';
+        raise exception 'a job to wait for is missing' using errcode = 'LH004';
       end if;
     end loop;
     raise exception 'jobs to wait for change all the time' using errcode = 'serialization_failure';
@@ -388,6 +394,6 @@ grant execute on function app.condition_holds(jsonb, text, jsonb), app.order_hol
   app.edge_holds(text, jsonb, text, jsonb), app.outcomes_of(uuid[]), app.render_payload(uuid), app.end_blocked(jsonb),
   app.reached_from(uuid[], uuid[]), app.is_blocked(uuid), app.lock_blocked(uuid[]), app.release_dependents(uuid[], uuid[])
   to leasehold_web, leasehold_worker, leasehold_scheduler;
-grant execute on function app.hold_parents(uuid, uuid[]), app.link_dependencies(uuid, jsonb),
-  app.wait_again(uuid, uuid[]) to leasehold_web;
+grant execute on function app.hold_parents(uuid, uuid[]), app.link_dependencies(uuid, jsonb) to leasehold_web, leasehold_worker;
+grant execute on function app.wait_again(uuid, uuid[]) to leasehold_web;
 grant execute on function app.sweep_dependents(uuid, integer) to leasehold_scheduler;

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { type Condition, retryJob, settleAttempts } from "@/lib/queue";
+import { type Condition, enqueueJobs, retryJob, settleAttempts } from "@/lib/queue";
 import { dead, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeLinkedJobs } from "@/lib/testing/linked-jobs";
 
 const database = await testDatabase();
-const { make, scope, child, see, succeed } = await makeLinkedJobs(database);
+const { make, scope, definitionKey, claimAll, child, see, succeed } = await makeLinkedJobs(database);
 afterAll(() => make.close());
 
 let made: Promise<string> | undefined;
@@ -81,6 +81,43 @@ describe("A-04 a parent's result in a child's payload", () => {
     await settleAttempts(make.worker, [dead(parent)]);
     expect(await see(jobId)).toMatchObject({ status: "queued", payload: [0, "dead_letter"] });
     await make.claim("w");
+  });
+
+  test("a payload that takes in results is neither replaced nor a replacement over a dedupe key", async () => {
+    const parent = await make.job(scope);
+    const waits = {
+      dependsOn: [{ jobId: parent.id, type: "data" as const, as: "p" }],
+      payload: ["{{parents.p.result}}"],
+    };
+    const replace = { mode: "live", onConflict: "replace_payload" } as const;
+    const [held, plain] = await enqueueJobs(make.web, scope, [
+      { definitionKey, dedupeKey: "a", ...waits },
+      { definitionKey, dedupeKey: "b", payload: ["own"] },
+    ]);
+    const again = await enqueueJobs(make.web, scope, [
+      { definitionKey, dedupeKey: "a", dedupe: replace, payload: ["other"] },
+      { definitionKey, dedupeKey: "b", dedupe: replace, ...waits },
+    ]);
+    expect(again.map(({ conflict }) => conflict)).toEqual(["returned", "returned"]);
+    await succeed(parent.id, "done");
+    expect((await see(String(held?.jobId))).payload).toEqual(["done"]);
+    expect((await see(String(plain?.jobId))).payload).toEqual(["own"]);
+    await claimAll();
+  });
+
+  test("a child that cannot be rendered at all ends, and its parent all the same", async () => {
+    const parent = await make.runningJob(scope);
+    const jobId = await child([{ jobId: parent.jobId, type: "data", as: "p" }], {
+      payload: [["{{parents.p.result}}"]],
+    });
+    const onIt = await child([{ jobId }]);
+    await database.query(
+      "update app.job_dependencies set bindings = jsonb_set(bindings, '{0,at,0}', '\"x\"') where child_id = $1",
+      [jobId],
+    );
+    expect((await settleAttempts(make.worker, [succeeded(parent)])).settled).toEqual([parent.jobId]);
+    expect(await see(jobId)).toMatchObject({ status: "failed", errorType: "template" });
+    expect((await see(onIt)).status).toBe("canceled");
   });
 });
 

@@ -118,6 +118,7 @@ async function insertJobs(
     const code = error instanceof DatabaseError ? error.code : undefined;
     if (code === "LH001") throw new QueueError("tenant-suspended", "This tenant is suspended.");
     if (code === "LH003") throw queueUnknown({ jobs, at });
+    if (code === "LH004") throw new QueueError("invalid-value", "A job to wait for is not there any more.");
     if (code !== "LH002") throw error;
     forgetDefinitions(db);
     // Inside a transaction the refusal has already aborted it, so only a call of its own can try again.

@@ -77,3 +77,21 @@ test("RLS-8 a worker that enqueues leaves no tenant set on its connection", asyn
   const other = await make.runningJob(await make.tenant());
   expect((await settleAttempts(make.worker, [succeeded(other)])).settled).toEqual([other.jobId]);
 });
+
+test("G-04 A-04 children may wait for each other and for the result of their parent", async () => {
+  const parent = await make.runningJob(scope);
+  const children = [
+    child(parent, { ref: "last", dependsOn: [{ ref: "first" }] }),
+    child(parent, {
+      ref: "first",
+      dependsOn: [{ jobId: parent.jobId, type: "data", as: "parent" }],
+      payload: { n: "{{parents.parent.result.n}}" },
+    }),
+  ];
+  const settled = await settleAttempts(make.worker, [{ ...succeeded(parent, { n: 3 }), children }]);
+  expect(settled.refused).toEqual([]);
+  const found = await childrenOf(scope, parent.jobId);
+  expect(found.map(({ status }) => status).sort()).toEqual(["blocked", "queued"]);
+  const first = found.find(({ status }) => status === "queued");
+  expect((await getJob(make.web, scope, first?.id ?? ""))?.payload).toEqual({ n: 3 });
+});
