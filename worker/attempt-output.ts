@@ -80,6 +80,7 @@ export class AttemptOutputWriter {
 
   /** Stores what is left; gives up after five seconds, since a result is worth more than its output. */
   async end(): Promise<void> {
+    if (this.isUntouched) return;
     clearTimeout(this.timer);
     this.ending = true;
     this.tellDropped();
@@ -94,6 +95,10 @@ export class AttemptOutputWriter {
     if (bytes === 0) return;
     const body = `${bytes} bytes of output came when the log was full, and are not in it.`;
     this.lines.push({ stream: "log", level: "warn", body, context: { dropped_bytes: this.dropped } });
+  }
+
+  private get isUntouched(): boolean {
+    return this.nextSeq === 0 && this.lines.length === 0 && this.progress === undefined && this.timer === undefined;
   }
 
   private async flushRest(): Promise<void> {

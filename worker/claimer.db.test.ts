@@ -47,7 +47,8 @@ async function startClaimer({ places, definitions, bands, commands }: Setup) {
     log,
     workerId: "the-claimer",
     random: () => 0.5,
-    free: () => room.places - claimed.length,
+    room: () => ({ free: Math.max(0, room.places - claimed.length), ahead: 0 }),
+    isQuick: () => false,
     served: () => served,
     onClaimed: (jobs) => void claimed.push(...jobs),
     onPolled: () => {

@@ -13,6 +13,7 @@ import {
 import { LaneDirectory } from "./lane-directory";
 import { processClock } from "./lease-protocol";
 import { Places } from "./places";
+import type { Room } from "./runner";
 import type { Served } from "./served";
 import { StartSharing } from "./start-sharing";
 
@@ -27,8 +28,9 @@ export interface ClaimerOptions {
   readonly log: Logger;
   readonly workerId: string;
   readonly random: () => number;
-  /** Free places just now. */
-  readonly free: () => number;
+  readonly room: () => Room;
+  /** Whether jobs of this definition may be claimed ahead. */
+  readonly isQuick: (definitionId: string) => boolean;
   readonly served: () => Served;
   /** Takes over claimed jobs, whose leases count from `since` (by `processClock`). */
   readonly onClaimed: (jobs: readonly ClaimedJob[], since: number) => void;
@@ -130,7 +132,7 @@ export class Claimer {
 
   private async work(): Promise<void> {
     if (this.pollDue) await this.poll();
-    while (!this.stopped && this.options.free() > 0 && (await this.claim())) {
+    while (!this.stopped && (await this.claim())) {
       // Another round: places are left and lanes may have more.
     }
   }
@@ -151,33 +153,40 @@ export class Claimer {
   private async claim(): Promise<boolean> {
     const { db, workerId, onClaimed } = this.options;
     const now = performance.now();
-    const asked = this.choose(now);
+    const room = this.options.room();
+    const most = room.free + room.ahead;
+    const asked = most > 0 ? this.choose(room, now) : [];
     if (asked.length === 0) return false;
-    const free = this.options.free();
     const since = processClock();
-    const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: asked, limit: free });
+    const request = { workerId, lanes: asked, limit: most, startAtOnce: room.free };
+    const { jobs, heldBack } = await claimFromLanes(db, request);
     for (const { tenantId } of jobs) this.places.took(tenantId);
     this.share.charge(jobs.flatMap(({ laneNo }) => this.directory.lane(laneNo) ?? []));
     if (jobs.length > 0) onClaimed(jobs, since);
-    const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= free, now });
+    const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= most, now });
     this.park(heldBack);
     this.sharing.tick();
     return jobs.length > 0 || lookAgain;
   }
 
-  /** The lanes to ask, in order, each with its share of the free places. */
-  private choose(now: number): LaneRequest[] {
+  /** The lanes to ask, in order, each with its share; jobs that are over in milliseconds also ahead of free places. */
+  private choose({ free, ahead }: Room, now: number): LaneRequest[] {
     const served = this.options.served();
     const lanes = this.directory.lanes().filter((lane) => this.keepServed(lane, served));
     this.directory.sawTenants(lanes, now);
-    const free = this.options.free();
+    const most = free + ahead;
+    let slowLeft = free;
     const mostOf = (tenantId: string): number =>
-      this.places.mostOf(tenantId, { free, hasOthers: this.directory.hasOthers(tenantId, now) });
-    return this.share.pick(lanes, { free, mostOf }, this.options.random).flatMap(({ laneNo, limit }) => {
+      this.places.mostOf(tenantId, { free: most, hasOthers: this.directory.hasOthers(tenantId, now) });
+    return this.share.pick(lanes, { free: most, mostOf }, this.options.random).flatMap(({ laneNo, limit }) => {
       const lane = this.directory.lane(laneNo);
       if (!lane) return [];
+      const isQuick = !lane.limited && this.options.isQuick(lane.definitionId);
+      const places = isQuick ? limit : Math.min(limit, slowLeft);
+      if (!isQuick) slowLeft -= places;
+      if (places < 1) return [];
       const from = this.directory.fromOf(laneNo, now);
-      const request = { laneNo, limit, leaseSeconds: served.leaseOf(lane), limited: lane.limited };
+      const request = { laneNo, limit: places, leaseSeconds: served.leaseOf(lane), limited: lane.limited };
       return [from === undefined ? request : { ...request, from }];
     });
   }

@@ -10,9 +10,9 @@ export interface HeldLease extends Lease {
 }
 
 export type ToThread =
-  | { readonly type: "hold"; readonly lease: HeldLease }
+  | { readonly type: "hold"; readonly leases: readonly HeldLease[] }
   | { readonly type: "limit"; readonly lease: Lease; readonly renewForMs: number }
-  | { readonly type: "drop"; readonly lease: Lease }
+  | { readonly type: "drop"; readonly leases: readonly Lease[] }
   | { readonly type: "spawned"; readonly lease: Lease; readonly pid: number }
   | { readonly type: "here" }
   | { readonly type: "stop" };

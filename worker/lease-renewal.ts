@@ -80,16 +80,13 @@ export class LeaseRenewal {
     if (due.length === 0) return;
     const answer = await extendLeases(this.db, due).catch(() => null);
     if (answer === null) return this.giveUpOverdue();
-    for (const tracked of due) this.apply(tracked, answer, sentAt);
-    const canceled = due.filter(({ jobId }) => answer.cancelRequested.includes(jobId));
+    const renewed = new Set(answer.renewed.map(({ jobId }) => jobId));
+    for (const tracked of due) if (renewed.has(tracked.jobId)) prolong(tracked, sentAt);
+    const cancel = new Set(answer.cancelRequested);
+    const canceled = due.filter(({ jobId }) => cancel.has(jobId));
     if (canceled.length > 0) this.tell({ type: "cancel", leases: canceled.map(plain) });
-    this.lose(due.filter(({ jobId }) => answer.lost.includes(jobId)));
-  }
-
-  private apply(tracked: Tracked, answer: Awaited<ReturnType<typeof extendLeases>>, sentAt: number): void {
-    if (!answer.renewed.some(({ jobId }) => jobId === tracked.jobId)) return;
-    tracked.expiresAt = sentAt + tracked.leaseSeconds * 1000;
-    tracked.renewAt = sentAt + tracked.leaseSeconds * 1000 * RENEW_AFTER;
+    const lost = new Set(answer.lost);
+    this.lose(due.filter(({ jobId }) => lost.has(jobId)));
   }
 
   private giveUpOverdue(): void {
@@ -102,6 +99,11 @@ export class LeaseRenewal {
     for (const { pids } of still) for (const pid of pids) this.killGroup(pid);
     if (still.length > 0) this.tell({ type: "lost", leases: still.map(plain) });
   }
+}
+
+function prolong(tracked: Tracked, since: number): void {
+  tracked.expiresAt = since + tracked.leaseSeconds * 1000;
+  tracked.renewAt = since + tracked.leaseSeconds * 1000 * RENEW_AFTER;
 }
 
 const marginMs = ({ leaseSeconds }: HeldLease): number => Math.max(LEAST_MARGIN_MS, leaseSeconds * 1000 * MARGIN);

@@ -46,11 +46,15 @@ const timer = setInterval(() => {
 port.on("message", (message: ToThread) => {
   switch (message.type) {
     case "hold":
-      return renewal.hold(message.lease);
+      return message.leases.forEach((lease) => {
+        renewal.hold(lease);
+      });
     case "limit":
       return renewal.limit(message.lease, message.renewForMs);
     case "drop":
-      return renewal.drop(message.lease);
+      return message.leases.forEach((lease) => {
+        renewal.drop(lease);
+      });
     case "spawned":
       return renewal.spawned(message.lease, message.pid);
     case "here":

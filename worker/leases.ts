@@ -12,10 +12,18 @@ interface LeasesOptions {
   readonly onDied: () => void;
 }
 
+export interface WatchedLease extends HeldLease {
+  readonly onEvent: (event: LeaseEvent) => void;
+}
+
+const DROP_MS = 5;
+
 /** The main thread's side of the lease thread. */
 export class Leases {
   private readonly thread: Worker;
   private readonly exited: Promise<unknown>;
+  private dropped: Lease[] = [];
+  private dropTimer: NodeJS.Timeout | undefined;
   private readonly listeners = new Map<string, (event: LeaseEvent) => void>();
 
   constructor(databaseUrl: string, { log, logFormat, onDied }: LeasesOptions) {
@@ -29,10 +37,11 @@ export class Leases {
     });
   }
 
-  /** Keeps a lease alive until it is dropped; `onEvent` hears when it is lost or its job is to be canceled. */
-  hold(lease: HeldLease, onEvent: (event: LeaseEvent) => void): void {
-    this.listeners.set(leaseKey(lease), onEvent);
-    this.send({ type: "hold", lease });
+  /** Keeps leases alive until they are dropped; each one's `onEvent` hears when it is lost or its job is to be canceled. */
+  hold(held: readonly WatchedLease[]): void {
+    for (const lease of held) this.listeners.set(leaseKey(lease), lease.onEvent);
+    const leases = held.map(({ onEvent: _stays, ...lease }) => lease);
+    this.send({ type: "hold", leases });
   }
 
   /** Ends the renewals of a lease after this time: its attempt is over by then, or hopelessly stuck. */
@@ -40,9 +49,11 @@ export class Leases {
     this.send({ type: "limit", lease: { jobId, leaseNo }, renewForMs });
   }
 
+  /** Drops go out together, a few milliseconds late: a lease that is renewed once more does no harm. */
   drop({ jobId, leaseNo }: Lease): void {
     this.listeners.delete(leaseKey({ jobId, leaseNo }));
-    this.send({ type: "drop", lease: { jobId, leaseNo } });
+    this.dropped.push({ jobId, leaseNo });
+    this.dropTimer ??= setTimeout(() => this.sendDropped(), DROP_MS);
   }
 
   /** The group of this process is killed when the lease is lost, even if the main thread is blocked. */
@@ -51,8 +62,16 @@ export class Leases {
   }
 
   async close(): Promise<void> {
+    this.sendDropped();
     this.send({ type: "stop" });
     await this.exited;
+  }
+
+  private sendDropped(): void {
+    clearTimeout(this.dropTimer);
+    this.dropTimer = undefined;
+    if (this.dropped.length > 0) this.send({ type: "drop", leases: this.dropped });
+    this.dropped = [];
   }
 
   private send(message: ToThread): void {

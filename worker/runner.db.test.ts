@@ -62,12 +62,14 @@ beforeEach(() => {
   runner = runnerOn(make.worker);
 });
 
-function runnerOn(db: Database): Runner {
+function runnerOn(db: Database, places = 10): Runner {
   return new Runner({
     db,
     log,
     leases: {
-      hold: ({ leaseNo }, onEvent) => void tell.set(leaseNo, onEvent),
+      hold: (leases) => {
+        for (const { leaseNo, onEvent } of leases) tell.set(leaseNo, onEvent);
+      },
       limit: () => undefined,
       drop: () => undefined,
       spawned: () => undefined,
@@ -83,6 +85,7 @@ function runnerOn(db: Database): Runner {
     },
     logMaxBytes: 1000,
     random: () => 0.5,
+    places,
     onFree: () => undefined,
   });
 }
@@ -206,6 +209,60 @@ describe("a runner", () => {
       expect(await statuses(job.jobId)).toEqual(["released", "succeeded"]);
     },
   );
+
+  describe("with more jobs than places", () => {
+    let jobs: ClaimedJob[];
+    beforeEach(async () => {
+      runner = runnerOn(make.worker, 1);
+      jobs = [await claimed(), await claimed()];
+      runner.take(jobs, processClock());
+      await waitFor(() => underWay.length === 1);
+    });
+
+    test("runs the next when a place is free, and has no room before", async () => {
+      expect([runner.count, runner.running, runner.room()]).toEqual([2, 1, { free: 0, ahead: 0 }]);
+      underWay[0]?.end();
+      await waitFor(() => underWay.length === 2);
+      underWay[1]?.end();
+      await waitFor(() => runner.count === 0);
+      for (const { jobId } of jobs) expect(await statusOf(jobId)).toBe("succeeded");
+    });
+
+    test("ends one that is canceled while it waits, without running it", async () => {
+      const [, waiting] = jobs;
+      await cancelJob(make.web, scope, waiting?.jobId ?? "");
+      runner.cancel([waiting?.jobId ?? ""]);
+      await waitFor(() => runner.count === 1);
+      expect([await statusOf(waiting?.jobId ?? ""), underWay.length]).toEqual(["canceled", 1]);
+      underWay[0]?.end();
+      await waitFor(() => runner.count === 0);
+    });
+
+    test("LEASE-10 gives back what waits as soon as it drains", async () => {
+      const draining = runner.drain(60_000, noNotice);
+      await waitFor(async () => (await statusOf(jobs[1]?.jobId ?? "")) === "queued");
+      expect(await statuses(jobs[1]?.jobId ?? "")).toEqual(["released"]);
+      underWay[0]?.end();
+      await draining;
+      expect(underWay).toHaveLength(1);
+    });
+
+    test("gives back what has waited too long, unspent and not started", async () => {
+      await waitFor(() => runner.count === 1);
+      const job = await getJob(make.web, scope, jobs[1]?.jobId ?? "");
+      expect([job?.status, job?.attemptCount, job?.startedAt]).toEqual(["queued", 0, null]);
+      underWay[0]?.end();
+      await waitFor(() => runner.count === 0);
+      expect(underWay).toHaveLength(1);
+    });
+
+    test("forgets one whose lease is lost while it waits", async () => {
+      tell.get(jobs[1]?.leaseNo ?? 0)?.("lost");
+      underWay[0]?.end();
+      await waitFor(() => runner.count === 0);
+      expect(underWay).toHaveLength(1);
+    });
+  });
 
   test("leaves a job to its lease when it fails to start for a reason that would come back", async () => {
     const job = await claimed();

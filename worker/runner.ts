@@ -1,31 +1,35 @@
 import { type Database, DatabaseError } from "@/lib/db";
-import { failpoint } from "@/lib/env/test-build";
-import type { ChildJob, Execution, StopReason } from "@/lib/execution";
+import type { Execution, StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import {
   type AttemptEnd,
   attemptTimeout,
   type ClaimedJob,
   decideEnd,
-  type ExecutionEnd,
-  loadDefinitionVersion,
-  type NewJob,
   notifyChanges,
   type RunnableDefinition,
   startAttempts,
 } from "@/lib/queue";
-import { AttemptOutputWriter } from "./attempt-output";
+import { asChildOf, fieldsOf, refusedEnd, released } from "./attempt-ends";
 import { Batcher } from "./batcher";
+import { DefinitionVersions } from "./definition-versions";
+import { type Attempt, executeAttempt } from "./execute-attempt";
 import { killGroup } from "./kill-group";
-import type { Leases } from "./leases";
-import { type RunTools, runAttempt } from "./run-attempt";
+import type { LeaseEvent, Leases, WatchedLease } from "./leases";
+import { Pace } from "./pace";
+import type { RunTools } from "./run-attempt";
 import type { Settler } from "./settler";
+import { Waiting } from "./waiting";
 
 const MOST_STARTS = 500;
 /** Failures of a database that is away or busy; any other would come back with the next worker. */
 const PASSES: ReadonlySet<DatabaseError["kind"]> = new Set(["unavailable", "retryable", "timeout"] as const);
 /** Time after timeout and grace in which an attempt's end is still being recorded. */
 const SETTLE_MS = 60_000;
+/** While so many ends wait to be stored, nothing more is claimed. */
+const MOST_UNSETTLED = 1000;
+const LONGEST_WAIT_MS = 1000;
+const LOOK_AT_AGE_MS = 250;
 
 export interface RunnerOptions {
   readonly db: Database;
@@ -35,165 +39,250 @@ export interface RunnerOptions {
   readonly tools: RunTools;
   readonly logMaxBytes: number;
   readonly random: () => number;
-  /** A place became free: that of a job which was held for so long. */
-  readonly onFree: (ended: { readonly job: ClaimedJob; readonly seconds: number }) => void;
+  /** How many attempts run at once. */
+  readonly places: number;
+  /** A place became free; told again, with a job, when that is not held any more. It had its place for so long. */
+  readonly onFree: (ended?: { readonly job: ClaimedJob; readonly seconds: number }) => void;
 }
 
-interface Running {
-  readonly job: ClaimedJob;
-  readonly controller: AbortController;
-  readonly pids: Set<number>;
+interface Held extends Attempt {
+  /** By the monotonic clock. */
+  readonly takenAt: number;
+  /** `ended` = it runs no more, and its end is being recorded. */
+  phase: "waiting" | "running" | "ended";
+  /** How long it had a place, once it has left it. */
+  ranMs: number;
+}
+
+/** What may be claimed just now. */
+export interface Room {
+  /** Jobs that would run at once. */
+  readonly free: number;
+  /** Jobs on top that would be over in milliseconds: they wait here for their turn. */
+  readonly ahead: number;
 }
 
 /** Runs claimed jobs: starts each attempt under its lease, watches over it, and records its end. */
 export class Runner {
   /** A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
-  private readonly running = new Set<Running>();
-  private readonly definitions = new Map<string, Promise<RunnableDefinition>>();
+  private readonly held = new Set<Held>();
+  private readonly waiting = new Waiting<Held>();
+  private busy = 0;
+  private readonly pace = new Pace();
+  private readonly definitions: DefinitionVersions;
   private readonly starts: Batcher<ClaimedJob, boolean>;
+  private ageTimer: NodeJS.Timeout | undefined;
   private draining = false;
   private idle: (() => void)[] = [];
 
   constructor(private readonly options: RunnerOptions) {
+    this.definitions = new DefinitionVersions(options.db);
     this.starts = new Batcher(async (jobs) => {
       const held = new Set(await startAttempts(options.db, jobs));
-      notifyChanges(options.db, [...new Set(jobs.map((job) => job.laneNo))]);
+      this.tell(jobs);
       return jobs.map((job) => held.has(job.jobId));
     }, MOST_STARTS);
   }
 
+  /** Jobs that this worker holds: those that run, those that wait for a place, and those whose end is being recorded. */
   get count(): number {
-    return this.running.size;
+    return this.held.size;
   }
 
-  /** Runs jobs whose leases count from `since`, by `processClock`. */
+  /** Attempts that run just now. */
+  get running(): number {
+    return this.busy;
+  }
+
+  /** Asks for more only when half of what was claimed ahead is used up, so that a claim is worth its round trip. */
+  room(): Room {
+    const unsettled = this.held.size - this.busy - this.waiting.size;
+    if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
+    const ahead = this.pace.ahead(this.options.places);
+    return {
+      free: Math.max(0, this.options.places - this.busy - this.waiting.size),
+      ahead: this.waiting.size * 2 <= ahead ? ahead - this.waiting.size : 0,
+    };
+  }
+
+  /** Whether jobs of this definition are over in milliseconds, so that they may be claimed ahead. */
+  isQuick(definitionId: string): boolean {
+    return this.pace.isQuick(definitionId);
+  }
+
+  /** Runs jobs whose leases count from `since`, by `processClock`, as places become free. */
   take(jobs: readonly ClaimedJob[], since: number): void {
-    for (const job of jobs) void this.run(job, since);
+    const takenAt = performance.now();
+    const first = [...jobs.filter((job) => job.started), ...jobs.filter((job) => !job.started)];
+    const taken = first.map(
+      (job): Held => ({ job, controller: new AbortController(), pids: new Set(), takenAt, phase: "waiting", ranMs: 0 }),
+    );
+    this.options.leases.hold(taken.map((held) => this.watched(held, since)));
+    for (const held of taken) this.held.add(held);
+    for (const held of taken) this.waiting.add(held);
+    this.tell(jobs.filter((job) => job.started));
+    this.fill();
   }
 
-  /** Stops the given jobs, as far as this worker runs them: somebody canceled them. */
+  /** Stops the given jobs, as far as this worker holds them: somebody canceled them. */
   cancel(jobIds: readonly string[]): void {
-    for (const running of this.running) if (jobIds.includes(running.job.jobId)) this.stop(running, "cancel");
+    const asked = new Set(jobIds);
+    for (const held of [...this.held]) if (asked.has(held.job.jobId)) this.stop(held, "cancel");
   }
 
-  /** Resolves when nothing runs any more. After `graceMs`, what still runs is told to stop and is given back. */
+  /** Resolves when nothing is held any more. After `graceMs`, what still runs is told to stop and is given back. */
   async drain(graceMs: number, onWaiting: (left: number, seconds: number) => void): Promise<void> {
     this.draining = true;
+    this.fill();
     const deadline = performance.now() + graceMs;
     const tick = setInterval(() => {
-      onWaiting(this.running.size, Math.max(0, Math.ceil((deadline - performance.now()) / 1000)));
+      onWaiting(this.held.size, Math.max(0, Math.ceil((deadline - performance.now()) / 1000)));
     }, 5000);
     const giveBack = setTimeout(() => {
-      for (const running of this.running) this.stop(running, "shutdown");
+      for (const held of [...this.held]) this.stop(held, "shutdown");
     }, graceMs);
-    if (this.running.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+    if (this.held.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
     clearInterval(tick);
     clearTimeout(giveBack);
   }
 
   /** Kills what runs, at once: the process is about to leave. */
   killAll(): void {
-    for (const { pids } of this.running) for (const pid of pids) killGroup(pid);
+    for (const { pids } of this.held) for (const pid of pids) killGroup(pid);
   }
 
-  private stop(running: Running, reason: StopReason): void {
-    if (!running.controller.signal.aborted) running.controller.abort(reason);
+  private tell(started: readonly ClaimedJob[]): void {
+    notifyChanges(this.options.db, [...new Set(started.map((job) => job.laneNo))]);
   }
 
-  private async run(job: ClaimedJob, since: number): Promise<void> {
+  private watched(held: Held, since: number): WatchedLease {
+    const { jobId, leaseNo, leaseExpiresAt, claimedAt } = held.job;
+    const leaseSeconds = Math.max(1, Math.round((leaseExpiresAt.getTime() - claimedAt.getTime()) / 1000));
+    const renewForMs = (this.options.tools.maxTimeoutSeconds + leaseSeconds) * 1000 + SETTLE_MS;
+    const onEvent = (event: LeaseEvent) => this.stop(held, event === "lost" ? "lease-lost" : "cancel");
+    return { jobId, leaseNo, leaseSeconds, since, renewForMs, onEvent };
+  }
+
+  private fill(): void {
+    while (this.draining || this.busy < this.options.places) {
+      const next = this.waiting.next();
+      if (!next) break;
+      this.begin(next);
+    }
+    if (this.waiting.size > 0) this.ageTimer ??= setTimeout(() => this.giveBackOld(), LOOK_AT_AGE_MS);
+  }
+
+  // What was claimed ahead and still waits may have been paused since, or others would have run it by now.
+  private giveBackOld(): void {
+    this.ageTimer = undefined;
+    const takenBefore = performance.now() - LONGEST_WAIT_MS;
+    for (const held of this.waiting.all().filter(({ takenAt }) => takenAt < takenBefore)) {
+      this.waiting.remove(held);
+      void this.see(held, () => this.release(held));
+    }
+    this.fill();
+  }
+
+  private begin(held: Held): void {
+    this.waiting.remove(held);
+    held.phase = "running";
+    held.ranMs = -performance.now();
+    this.busy += 1;
+    void this.see(held, () => this.attempt(held));
+  }
+
+  private stop(held: Held, reason: StopReason): void {
+    if (!held.controller.signal.aborted) held.controller.abort(reason);
+    // It ends without having run.
+    if (held.phase === "waiting") this.begin(held);
+  }
+
+  /** Frees the place of an attempt that has run. */
+  private vacate(held: Held): void {
+    const ran = held.phase === "running";
+    held.phase = "ended";
+    if (!ran) return;
+    held.ranMs += performance.now();
+    this.busy -= 1;
+    this.fill();
+    this.options.onFree();
+  }
+
+  /** Follows one job until it is not held any more. */
+  private async see(held: Held, work: () => Promise<void>): Promise<void> {
     const { log, leases, onFree } = this.options;
-    const began = performance.now();
-    const running: Running = { job, controller: new AbortController(), pids: new Set() };
-    this.running.add(running);
-    const leaseSeconds = Math.max(1, Math.round((job.leaseExpiresAt.getTime() - job.claimedAt.getTime()) / 1000));
-    const { maxTimeoutSeconds } = this.options.tools;
-    const renewForMs = (maxTimeoutSeconds + leaseSeconds) * 1000 + SETTLE_MS;
-    leases.hold({ ...job, leaseSeconds, since, renewForMs }, (event) =>
-      this.stop(running, event === "lost" ? "lease-lost" : "cancel"),
-    );
+    const { job } = held;
     try {
-      await this.attempt(running);
+      await work();
     } catch (error) {
       log.error({ err: error, job_id: job.jobId }, "an attempt could not be run; its lease will run out");
     } finally {
       leases.drop(job);
-      this.running.delete(running);
-      onFree({ job, seconds: (performance.now() - began) / 1000 });
-      if (this.running.size === 0) for (const resolve of this.idle.splice(0)) resolve();
+      this.vacate(held);
+      this.held.delete(held);
+      onFree({ job, seconds: held.ranMs / 1000 });
+      if (this.held.size === 0) for (const resolve of this.idle.splice(0)) resolve();
     }
   }
 
-  private async attempt(running: Running): Promise<void> {
-    const { job } = running;
+  private async release({ job }: Held): Promise<void> {
+    await this.options.settler.add(released(job), job.laneNo);
+  }
+
+  private async attempt(held: Held): Promise<void> {
+    const { job } = held;
     const { log, settler } = this.options;
-    if (this.draining) return void (await settler.add(released(job), job.laneNo));
-    const definition = await this.begin(running).catch((error: unknown) => this.giveBack(job, error));
+    if (this.draining) return this.release(held);
+    const definition = await this.start(held).catch((error: unknown) => this.giveBack(held, error));
     if (!definition) return;
     const fields = fieldsOf(job, definition);
     log.debug(fields, "attempt started");
-    const execution = await this.execute(running, definition);
+    const execution = await this.execute(held, definition);
     let end = this.endOf(job, definition, execution);
     if (end === null) {
       log.warn(fields, "the lease was lost; the result is dropped");
       return;
     }
-    let answer = await settler.add(end, job.laneNo);
+    const stored = settler.add(end, job.laneNo);
+    this.vacate(held);
+    let answer = await stored;
     if (typeof answer === "object") {
       end = refusedEnd({ claimed: job, definition, random: this.options.random }, end, answer.refused);
       answer = await settler.add(end, job.laneNo);
     }
     const ended = { ...fields, status: end.status, outcome: end.outcome, error_type: end.errorType };
     if (answer === "lost") log.warn(ended, "the lease was lost; the result was refused");
-    else log.info(ended, "attempt ended");
+    else log[end.outcome === "succeeded" ? "debug" : "info"](ended, "attempt ended");
   }
 
   /** Null when the lease was lost before the attempt began; nothing has happened then. */
-  private async begin({ job, controller }: Running): Promise<RunnableDefinition | null> {
+  private async start({ job, controller }: Held): Promise<RunnableDefinition | null> {
     const { log, leases, tools } = this.options;
-    const definition = await this.definitionOf(job);
+    const definition = await this.definitions.of(job);
     const overMs = (attemptTimeout(job, definition, tools.maxTimeoutSeconds) + definition.killGraceSeconds) * 1000;
     leases.limit(job, overMs + SETTLE_MS);
-    if ((await this.starts.add(job)) && controller.signal.reason !== "lease-lost") return definition;
+    if ((job.started || (await this.starts.add(job))) && controller.signal.reason !== "lease-lost") return definition;
     log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
     return null;
   }
 
   /** Gives a job back that the database was not there to start, instead of letting its lease run out. */
-  private async giveBack(job: ClaimedJob, error: unknown): Promise<null> {
+  private async giveBack(held: Held, error: unknown): Promise<null> {
     if (!(error instanceof DatabaseError && PASSES.has(error.kind))) throw error;
-    this.options.log.warn({ err: error, job_id: job.jobId }, "an attempt could not begin; its job is given back");
-    await this.options.settler.add(released(job), job.laneNo);
+    this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");
+    await this.release(held);
     return null;
   }
 
-  private async execute(running: Running, definition: RunnableDefinition): Promise<Execution> {
-    const { job, controller, pids } = running;
-    const { db, leases, tools, logMaxBytes } = this.options;
-    const output = new AttemptOutputWriter({
-      db,
-      lease: job,
-      laneNo: job.laneNo,
-      mostBytes: logMaxBytes,
-      onLost: () => this.stop(running, "lease-lost"),
+  private async execute(held: Held, definition: RunnableDefinition): Promise<Execution> {
+    const began = performance.now();
+    const execution = await executeAttempt(held, definition, {
+      ...this.options,
+      onLost: () => this.stop(held, "lease-lost"),
     });
-    const execution = await runAttempt(job, definition, {
-      tools,
-      hooks: {
-        signal: controller.signal,
-        onOutput: (stream, body) => output.write({ stream, body }),
-        onProgress: (percent, message) => output.report(percent, message),
-        onLog: (level, body, context) => output.write({ stream: "log", level, body, context }),
-        onSpawn: (pid) => {
-          pids.add(pid);
-          leases.spawned(job, pid);
-          failpoint("spawned");
-        },
-      },
-    });
-    pids.clear();
-    await output.end();
-    const droppedBytes = execution.output.droppedBytes + output.droppedLogBytes;
-    return { ...execution, output: { ...execution.output, droppedBytes } };
+    this.pace.ended(held.job.definitionId, performance.now() - began);
+    held.pids.clear();
+    return execution;
   }
 
   /** Null when there is nothing to record: the lease is lost. */
@@ -203,49 +292,4 @@ export class Runner {
     const end = decideEnd({ claimed: job, definition, execution: outcome, output }, this.options.random);
     return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(job, child)) };
   }
-
-  private definitionOf({ definitionId, definitionVersion }: ClaimedJob): Promise<RunnableDefinition> {
-    const key = `${definitionId}:${definitionVersion}`;
-    const known = this.definitions.get(key);
-    if (known) return known;
-    const loading = loadDefinitionVersion(this.options.db, definitionId, definitionVersion);
-    this.definitions.set(key, loading);
-    loading.catch(() => this.definitions.delete(key));
-    return loading;
-  }
 }
-
-const fieldsOf = (job: ClaimedJob, { key }: RunnableDefinition) => ({
-  job_id: job.jobId,
-  tenant_id: job.tenantId,
-  definition_key: key,
-  attempt_no: job.leaseNo,
-});
-
-/** A child belongs to the job that asked for it, and goes on under its correlation id unless it has one of its own. */
-const asChildOf = (job: ClaimedJob, child: ChildJob): NewJob => ({
-  ...(job.correlationId === null ? {} : { correlationId: job.correlationId }),
-  ...child,
-  parentJobId: job.jobId,
-  source: "system",
-});
-
-/** The end of an attempt whose children were refused: a failure that says so. */
-function refusedEnd(
-  { claimed, definition, random }: { claimed: ClaimedJob; definition: RunnableDefinition; random: () => number },
-  { output }: AttemptEnd,
-  reason: string,
-): AttemptEnd {
-  const execution: ExecutionEnd = { kind: "failed", errorType: "validation", message: reason };
-  return decideEnd({ claimed, definition, execution, output }, random);
-}
-
-/** A job given back before it was started. */
-const released = ({ jobId, leaseNo, tenantId }: ClaimedJob): AttemptEnd => ({
-  jobId,
-  leaseNo,
-  tenantId,
-  status: "released",
-  retryInSeconds: 0,
-  spent: false,
-});

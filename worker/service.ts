@@ -64,6 +64,7 @@ export class WorkerService {
         startThread: threadStarter(env.threadMemoryMb),
       },
       logMaxBytes: env.logMaxBytes,
+      places: env.concurrency,
       onFree: (ended) => this.claimer.freed(ended),
     });
     this.claimer = new Claimer({
@@ -71,7 +72,8 @@ export class WorkerService {
       log,
       workerId,
       random,
-      free: () => env.concurrency - this.runner.count,
+      room: () => this.runner.room(),
+      isQuick: (definitionId) => this.runner.isQuick(definitionId),
       served: () => this.current,
       onClaimed: (jobs, since) => this.runner.take(jobs, since),
       onPolled: (polled) => this.polled(polled),
@@ -87,7 +89,7 @@ export class WorkerService {
   }
 
   get runningCount(): number {
-    return this.runner.count;
+    return this.runner.running;
   }
 
   isReady(): boolean {

@@ -42,7 +42,8 @@ export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext
   const stop = new StopWatch(ctx);
   const commands = new HandlerCommands({
     registry: ctx.registry,
-    ctx: { ...ctx, signal: stop.signal },
+    ctx,
+    signal: () => stop.signal,
     capture,
     secrets,
   });
@@ -52,7 +53,7 @@ export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext
     ctx,
     payload: payload.data,
     secrets,
-    signal: stop.signal,
+    signal: () => stop.signal,
     commands,
     steps: new HandlerSteps(ctx.steps),
     children,
@@ -87,21 +88,22 @@ function threadOf(
 }
 
 async function settle(run: () => Promise<unknown>, stop: StopWatch, secrets: SecretForms): Promise<Outcome> {
-  if (stop.signal.aborted) return stop.outcome("it had not started");
+  if (stop.isStopped) return stop.outcome("it had not started");
   try {
     const result = await run();
     // A handler that notices the signal may return early; what it returns then is not the job's result.
-    return stop.signal.aborted
+    return stop.isStopped
       ? stop.outcome("the handler stopped")
       : { kind: "succeeded", result: cleanResult(result, secrets) };
   } catch (error) {
-    return stop.signal.aborted ? stop.outcome("the handler stopped") : outcomeOfError(error, secrets);
+    return stop.isStopped ? stop.outcome("the handler stopped") : outcomeOfError(error, secrets);
   }
 }
 
 /** Watches the clock and the worker's signal for one handler. */
 class StopWatch {
-  readonly #abort = new AbortController();
+  #abort: AbortController | undefined;
+  #reason: StopReason | undefined;
   readonly #timers: { cancel(): void }[] = [];
   readonly #graceSeconds: number;
   readonly #outer: AbortSignal;
@@ -122,12 +124,21 @@ class StopWatch {
     if (signal.aborted) this.#listener();
   }
 
+  get isStopped(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  /** Made when somebody asks for it, which few handlers do. */
   get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#reason !== undefined) this.#abort.abort(this.#reason);
+    }
     return this.#abort.signal;
   }
 
   outcome(detail: string): Outcome {
-    return stoppedOutcome(stopReason(this.signal), detail);
+    return stoppedOutcome(this.#reason ?? "shutdown", detail);
   }
 
   dispose(): void {
@@ -136,8 +147,9 @@ class StopWatch {
   }
 
   #stop(reason: StopReason): void {
-    if (this.signal.aborted) return;
-    this.#abort.abort(reason);
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#abort?.abort(reason);
     const grace = reason === "lease-lost" ? 0 : this.#graceSeconds;
     const giveUp = () => this.#over(this.outcome("the handler did not stop in its grace period and was left behind"));
     this.#timers.push(startTimer(grace, giveUp));

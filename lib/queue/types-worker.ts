@@ -110,6 +110,8 @@ export interface ClaimedJob extends Lease {
   readonly retryMultiplier: number | null;
   readonly correlationId: string | null;
   readonly claimedAt: Date;
+  /** Whether the attempt is marked as started already. */
+  readonly started: boolean;
   readonly leaseExpiresAt: Date;
   readonly sortKey: number;
 }

@@ -10,6 +10,8 @@ import type { RunContext } from "../types";
 export interface HandlerCommandsOptions {
   readonly registry: CommandRegistry;
   readonly ctx: RunContext;
+  /** Of the attempt: told once the first command is started. */
+  readonly signal: () => AbortSignal;
   readonly capture: AttemptCapture;
   readonly secrets: SecretForms;
 }
@@ -18,18 +20,19 @@ export interface HandlerCommandsOptions {
 export class HandlerCommands {
   readonly #options: HandlerCommandsOptions;
   readonly #running = new Set<Promise<unknown>>();
-  readonly #end = new AbortController();
-  readonly #signal: AbortSignal;
+  /** Made with the first command: most handlers run none. */
+  #end: AbortController | undefined;
+  #signal: AbortSignal | undefined;
   /** Of the command that ended last. */
   last: CommandEnd["process"] = null;
 
   constructor(options: HandlerCommandsOptions) {
     this.#options = options;
-    this.#signal = AbortSignal.any([options.ctx.signal, this.#end.signal]);
   }
 
   run(key: string, args: unknown, wantsRows: boolean): CommandRun {
     const rows = new RowChannel();
+    this.#signal ??= this.#joinedSignal();
     const { timeoutSeconds: _ofTheAttempt, ...ctx } = this.#options.ctx;
     const ended = runCommand(this.#options.registry, {
       ...this.#options,
@@ -53,8 +56,13 @@ export class HandlerCommands {
   /** Stops what still runs and waits for it. */
   async close(reason: "lease-lost" | "shutdown" = "shutdown"): Promise<void> {
     if (this.#running.size === 0) return;
-    this.#end.abort(reason);
+    this.#end?.abort(reason);
     await Promise.all(this.#running);
+  }
+
+  #joinedSignal(): AbortSignal {
+    this.#end = new AbortController();
+    return AbortSignal.any([this.#options.signal(), this.#end.signal]);
   }
 
   #resultOf(end: CommandEnd): unknown {

@@ -16,7 +16,8 @@ export interface HandlerRun {
   readonly ctx: RunContext;
   readonly payload: unknown;
   readonly secrets: SecretForms;
-  readonly signal: AbortSignal;
+  /** Aborted when the attempt has to stop. */
+  readonly signal: () => AbortSignal;
   readonly commands: HandlerCommands;
   readonly steps: HandlerSteps;
   readonly children: HandlerChildren;
@@ -37,7 +38,9 @@ export function handlerContext(run: HandlerRun): HandlerContext<unknown> {
     jobId: ctx.jobId,
     attempt: ctx.attemptNo,
     idempotencyKey: ctx.idempotencyKey,
-    signal: run.signal,
+    get signal() {
+      return run.signal();
+    },
     progress(percent, message) {
       check();
       const whole = Number.isFinite(percent) ? Math.max(0, Math.min(100, Math.round(percent))) : 0;
@@ -52,12 +55,13 @@ export function handlerContext(run: HandlerRun): HandlerContext<unknown> {
     command: commandOf(run, check),
     async transaction(fn) {
       check();
-      if (run.signal.aborted) throw new AttemptStoppedError(String(run.signal.reason));
+      const signal = run.signal();
+      if (signal.aborted) throw new AttemptStoppedError(String(signal.reason));
       return run.transaction(fn);
     },
     async step(name, fn) {
       check();
-      return run.steps.run(name, fn, run.signal);
+      return run.steps.run(name, fn, run.signal());
     },
     enqueue(job) {
       check();

@@ -10,21 +10,31 @@ export interface ProcessEnd {
   readonly usage?: Usage | undefined;
 }
 
-/** Everything that the processes of one attempt print. */
+const NOTHING = { head: "", tail: "", bytes: 0, dropped: 0 } as const;
+
+/** Everything that the processes of one attempt print. Costs nothing while none is started. */
 export class AttemptCapture {
-  readonly stdout: StreamCapture;
-  readonly stderr: StreamCapture;
+  readonly #streams = new Map<OutputStream, StreamCapture>();
+  readonly #secrets: SecretForms;
+  readonly #ctx: Pick<RunContext, "onOutput">;
 
   constructor(secrets: SecretForms, ctx: Pick<RunContext, "onOutput">) {
-    const to = (stream: OutputStream) => (text: string) => ctx.onOutput(stream, text);
-    this.stdout = new StreamCapture(secrets, to("stdout"));
-    this.stderr = new StreamCapture(secrets, to("stderr"));
+    this.#secrets = secrets;
+    this.#ctx = ctx;
+  }
+
+  get stdout(): StreamCapture {
+    return this.#stream("stdout");
+  }
+
+  get stderr(): StreamCapture {
+    return this.#stream("stderr");
   }
 
   /** Ends both streams; to be called once. */
   finish(end: ProcessEnd): AttemptOutput {
-    const stdout = this.stdout.finish();
-    const stderr = this.stderr.finish();
+    const stdout = this.#streams.get("stdout")?.finish() ?? NOTHING;
+    const stderr = this.#streams.get("stderr")?.finish() ?? NOTHING;
     return {
       stdoutHead: stdout.head,
       stdoutTail: stdout.tail,
@@ -38,5 +48,13 @@ export class AttemptCapture {
       ...(end.signal === undefined ? {} : { signal: end.signal }),
       ...end.usage,
     };
+  }
+
+  #stream(name: OutputStream): StreamCapture {
+    const known = this.#streams.get(name);
+    if (known) return known;
+    const stream = new StreamCapture(this.#secrets, (text) => this.#ctx.onOutput(name, text));
+    this.#streams.set(name, stream);
+    return stream;
   }
 }

@@ -9,6 +9,8 @@ export interface ClaimRequest {
   readonly lanes: readonly LaneRequest[];
   /** At most this many in all. */
   readonly limit: number;
+  /** The first so many are marked as started in the same statement, as far as their lanes have no limits. */
+  readonly startAtOnce?: number;
 }
 
 /** A claimed job as statements answer it. */
@@ -25,6 +27,7 @@ export interface ClaimedRow {
   claimed_at: Date;
   lease_expires_at: Date;
   sort_key: number;
+  started: boolean;
   definition_id: string;
   definition_version: number;
   payload: unknown;
@@ -58,7 +61,8 @@ export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise
   if (limited.length === 0) return { jobs: await claimOpen(db, request), heldBack: [] };
   const planned = open.length === 0 ? request.limit : placesOfLimited(request);
   const first = await claimLimited(db, { ...request, lanes: limited, limit: planned });
-  const jobs = await claimOpen(db, { ...request, lanes: open, limit: request.limit - first.jobs.length });
+  const startAtOnce = Math.max(0, (request.startAtOnce ?? 0) - first.jobs.length);
+  const jobs = await claimOpen(db, { ...request, lanes: open, limit: request.limit - first.jobs.length, startAtOnce });
   const left = request.limit - first.jobs.length - jobs.length;
   if (left === 0 || first.jobs.length < planned) return { jobs: [...first.jobs, ...jobs], heldBack: first.heldBack };
   const more = await claimLimited(db, { ...request, lanes: limited, limit: left });
@@ -79,7 +83,8 @@ function placesOfLimited({ lanes, limit }: ClaimRequest): number {
 
 async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
   if (request.lanes.length === 0 || request.limit < 1) return [];
-  return (await db.run<ClaimedRow>(claimJobsSql, claimValues(request))).map(toClaimedJob);
+  const values = [...claimValues(request), request.startAtOnce ?? 0];
+  return (await db.run<ClaimedRow>(claimJobsSql, values)).map(toClaimedJob);
 }
 
 async function claimLimited(db: Runner, request: ClaimRequest): Promise<Claim> {
@@ -142,6 +147,7 @@ export function toClaimedJob(row: ClaimedRow): ClaimedJob {
     claimedAt: row.claimed_at,
     leaseExpiresAt: row.lease_expires_at,
     sortKey: row.sort_key,
+    started: row.started,
     definitionId: row.definition_id,
     definitionVersion: row.definition_version,
     payload: row.payload,

@@ -3,7 +3,7 @@ import { heldRows } from "./held-rows";
 
 /** What a claim gives of a live row `r` and of the job's record `j`. */
 const LIVE = `r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts,
-  r.snoozes, r.claimed_at, r.lease_expires_at, r.sort_key`;
+  r.snoozes, r.claimed_at, r.lease_expires_at, r.sort_key, r.attempt_started_at is not null as started`;
 const RECORD = `j.definition_id, j.definition_version, j.payload, j.max_attempts, j.timeout_seconds,
   j.retry_delay_seconds, j.retry_multiplier, j.correlation_id`;
 // OFFSET 0 keeps the planner from turning the join around.
@@ -25,12 +25,12 @@ const IS_OPEN = `(not (select exists (select 1 from app.pauses where paused_unti
  * live_jobs_claim, whose order is the ORDER BY, so there is no Sort, and a lane's backlog does not matter. A lane that
  * is paused or has a limit gives nothing, whatever the claimer believes; while there is no pause and no limit, that
  * costs two looks for the whole statement. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
- * planner statistics can turn a join around.
+ * planner statistics can turn a join around. The first `$7` of them are marked as started at once.
  */
 export const claimJobsSql = statement(
   "claim_jobs",
   `with picked as materialized (
-     select x.tid
+     select x.tid, l.lease_seconds, row_number() over () as n
      from unnest($1::int[], $2::int[], $5::int[], $6::float8[]) with ordinality l (lane_no, n, lease_seconds, low, turn)
      cross join lateral (
        select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready and sort_key >= l.low
@@ -39,10 +39,11 @@ export const claimJobsSql = statement(
      limit $3
    ), claimed as (
      update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $4,
-       claimed_at = app.now(), attempt_started_at = null, progress = null, progress_message = null,
-       lease_expires_at = app.now() + make_interval(secs => (
-         select u.s from unnest($1::int[], $5::int[]) u (lane, s) where u.lane = r.lane_no limit 1))
-     where r.ctid = any (array(select tid from picked))
+       claimed_at = app.now(), progress = null, progress_message = null,
+       attempt_started_at = case when p.n <= $7 then app.now() end,
+       started_at = case when p.n <= $7 then coalesce(r.started_at, app.now()) else r.started_at end,
+       lease_expires_at = app.now() + make_interval(secs => p.lease_seconds)
+     from picked p where r.ctid = p.tid
      returning ${LIVE}
    )
    select c.*, ${RECORD} from claimed c ${RECORD_OF("c.job_id")}`,

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { Waiting } from "./waiting";
+
+const item = (tenantId: string, n: number) => ({ job: { tenantId }, n });
+
+test("tenants take turns, each in the order of its own jobs", () => {
+  const waiting = new Waiting<ReturnType<typeof item>>();
+  const late = item("quiet", 4);
+  for (const one of [item("busy", 1), item("busy", 2), item("busy", 3), late]) waiting.add(one);
+  expect(waiting.size).toBe(4);
+  expect([1, 2, 3, 4, 5].map(() => waiting.next()?.n)).toEqual([1, 4, 2, 3, undefined]);
+  expect([waiting.size, waiting.all()]).toEqual([0, []]);
+});
+
+test("what was taken out does not come any more", () => {
+  const waiting = new Waiting<ReturnType<typeof item>>();
+  const [one, two] = [item("a", 1), item("a", 2)];
+  waiting.add(one);
+  waiting.add(two);
+  waiting.remove(one);
+  waiting.remove(one);
+  expect([waiting.size, waiting.next()?.n, waiting.next()]).toEqual([1, 2, undefined]);
+});
