@@ -5,7 +5,7 @@ import {
   type AttemptEnd,
   attemptTimeout,
   type ClaimedJob,
-  decideEnd,
+  decideAttemptEnd,
   notifyChanges,
   type RunnableDefinition,
   startAttempts,
@@ -238,7 +238,7 @@ export class Runner {
     const fields = fieldsOf(job, definition);
     log.debug(fields, "attempt started");
     const execution = await this.execute(held, definition);
-    let end = this.endOf(job, definition, execution);
+    let end = await this.endOf(job, definition, execution);
     if (end === null) {
       log.warn(fields, "the lease was lost; the result is dropped");
       return;
@@ -286,10 +286,14 @@ export class Runner {
   }
 
   /** Null when there is nothing to record: the lease is lost. */
-  private endOf(job: ClaimedJob, definition: RunnableDefinition, execution: Execution): AttemptEnd | null {
-    const { outcome, output, children } = execution;
+  private async endOf(
+    job: ClaimedJob,
+    definition: RunnableDefinition,
+    { outcome, output, children }: Execution,
+  ): Promise<AttemptEnd | null> {
     if (outcome.kind === "lease_lost") return null;
-    const end = decideEnd({ claimed: job, definition, execution: outcome, output }, this.options.random);
+    const { db, random } = this.options;
+    const end = await decideAttemptEnd(db, { claimed: job, definition, execution: outcome, output }, random);
     return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(job, child)) };
   }
 }

@@ -37,8 +37,7 @@ call app.open_to('app.job_steps', 'leasehold_worker');
 grant select on app.job_steps to leasehold_web;
 grant select, insert on app.job_steps to leasehold_worker;
 
--- A worker enqueues the jobs that an attempt asked for in the transaction that records its end.
+-- A worker enqueues the jobs that an attempt asked for in the transaction that records its end. (The functions that
+-- insert them are opened to it where they are made.)
 grant insert on app.lanes, app.jobs, app.live_jobs, app.dedupe_keys to leasehold_worker;
 grant update (job_id, held_until) on app.dedupe_keys to leasehold_worker;
-grant execute on function app.enqueue_jobs(uuid, jsonb), app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[])
-  to leasehold_worker;

@@ -4,6 +4,7 @@ export { abortBulkAction, acceptBulkAction, type BulkRequest, previewBulkAction 
 export { cancelJob } from "./operations/cancel-job";
 export { changeJob, pauseJob, resumeJob } from "./operations/change-jobs";
 export { type ClaimRequest, claimFromLanes, claimJobs, startAttempts } from "./operations/claim-jobs";
+export { decideAttemptEnd } from "./operations/decide-attempt-end";
 export {
   createDefinition,
   listDefinitions,

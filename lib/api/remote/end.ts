@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { completeWork, failWork, settledWork } from "@/lib/contract";
 import {
   type AttemptEnd,
-  decideEnd,
+  decideAttemptEnd,
   type EndedAttempt,
   type ExecutionEnd,
   type HeldAttempt,
@@ -24,7 +24,8 @@ export async function complete(context: WorkerContext<Params, z.output<typeof co
   const execution: ExecutionEnd = { kind: "succeeded", result: cleanAnswer(context.body.result) };
   const ended = await endAttempt(context, lease, {
     isRepeat: ({ status }) => status === "succeeded",
-    decide: ({ job }, { definition }) => decideEnd({ claimed: job, definition, execution }, Math.random),
+    decide: ({ job }, { definition }) =>
+      decideAttemptEnd(context.db, { claimed: job, definition, execution }, Math.random),
   });
   return toSettled(lease, ended);
 }
@@ -35,16 +36,20 @@ export async function fail(context: WorkerContext<Params, FailBody>): Promise<Se
   const lease = { jobId: params.jobId, leaseNo: body.lease_no };
   const ended = await endAttempt(context, lease, {
     isRepeat: ({ status }) => status === body.outcome,
-    decide: (held, version) => endOf(body, held, version),
+    decide: (held, version) => endOf(context, held, version),
   });
   return toSettled(lease, ended);
 }
 
-function endOf(body: FailBody, { job, cancelRequested }: HeldAttempt, { definition }: KnownVersion): AttemptEnd {
+function endOf(
+  { db, body }: WorkerContext<Params, FailBody>,
+  { job, cancelRequested }: HeldAttempt,
+  { definition }: KnownVersion,
+): Promise<AttemptEnd> {
   if (body.outcome === "canceled" && !cancelRequested) {
     throw new HttpProblem("state-conflict", { detail: "Nobody asked for this job to be canceled." });
   }
-  return decideEnd({ claimed: job, definition, execution: executionOf(body) }, Math.random);
+  return decideAttemptEnd(db, { claimed: job, definition, execution: executionOf(body) }, Math.random);
 }
 
 function executionOf(body: FailBody): ExecutionEnd {

@@ -1,6 +1,6 @@
 import type { RemoteJob } from "@/lib/contract";
 import type { Runner } from "@/lib/db";
-import { attemptTimeout, type ClaimedJob, decideEnd, notifyChanges, startAttempts } from "@/lib/queue";
+import { attemptTimeout, type ClaimedJob, decideAttemptEnd, notifyChanges, startAttempts } from "@/lib/queue";
 import { type KnownVersion, versionOf } from "./definitions";
 import { settle } from "./settle";
 
@@ -38,7 +38,8 @@ async function refused(db: Runner, { job, version }: Prepared): Promise<boolean>
   const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
   const message = `The payload does not fit the definition it was accepted with: ${where}`;
   const execution = { kind: "failed", errorType: "validation", message, retryable: false } as const;
-  await settle(db, job.laneNo, decideEnd({ claimed: job, definition: version.definition, execution }, Math.random));
+  const ended = { claimed: job, definition: version.definition, execution };
+  await settle(db, job.laneNo, await decideAttemptEnd(db, ended, Math.random));
   return true;
 }
 

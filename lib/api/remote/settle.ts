@@ -35,11 +35,11 @@ export async function endAttempt(
   end: {
     /** Whether what is recorded already is what is asked for now. */
     readonly isRepeat: (ended: EndedAttempt) => boolean;
-    readonly decide: (held: HeldAttempt, version: KnownVersion) => AttemptEnd;
+    readonly decide: (held: HeldAttempt, version: KnownVersion) => Promise<AttemptEnd>;
   },
 ): Promise<EndedAttempt> {
   const held = await findHeldAttempt(db, holder, lease);
-  const stored = held && (await settle(db, held.job.laneNo, end.decide(held, await versionOf(db, held.job))));
+  const stored = held && (await settle(db, held.job.laneNo, await end.decide(held, await versionOf(db, held.job))));
   const ended = await findEndedAttempt(db, holder, lease);
   if (!ended || !(stored || end.isRepeat(ended))) throw leaseLost();
   return ended;

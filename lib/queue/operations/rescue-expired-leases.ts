@@ -28,6 +28,8 @@ interface ExpiredRow {
   retry_max_delay_seconds: number | null;
   retry_jitter: number | null;
   retry_classes: RetryClasses;
+  queue_retry_delay_seconds: number | null;
+  queue_retry_multiplier: number | null;
   dead_letter: boolean;
 }
 
@@ -109,6 +111,7 @@ function toEnd(row: ExpiredRow, random: Random): AttemptEnd {
         },
         retryClasses: row.retry_classes,
       },
+      queue: { delaySeconds: row.queue_retry_delay_seconds, multiplier: row.queue_retry_multiplier },
     }),
     random,
   );

@@ -1,10 +1,14 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { decideEnd } from "../policy/attempt-end";
-import type { RetryClasses } from "../types";
+import type { NewJob, RetryClasses } from "../types";
 import type { ClaimedJob } from "../types-worker";
+import { decideAttemptEnd } from "./decide-attempt-end";
 import { loadDefinitionVersion, updateDefinition } from "./definitions";
+import { createQueue } from "./queues";
+import { rescueExpiredLeases } from "./rescue-expired-leases";
 import { settleAttempts } from "./settle-attempts";
 
 const database = await testDatabase();
@@ -61,4 +65,33 @@ test.each([
 ])("A-07 %j is refused with a pointer", async (input, pointer) => {
   const made = make.definition(input as Parameters<typeof make.definition>[0]);
   await expect(made).rejects.toMatchObject({ code: "invalid-value", problems: [{ pointer }] });
+});
+
+test("P-01 A-18 a queue's pauses hold where neither job nor definition says any, at a failure and at a lost lease", async () => {
+  const queue = `slow-${randomUUID().slice(0, 8)}`;
+  await createQueue(make.platform, { name: queue, retryDelaySeconds: 500, retryMultiplier: 3 });
+  const silent = await make.definition({ queue, retry: { jitter: 0 } });
+  const outspoken = await make.definition({ queue, retry: { jitter: 0, delaySeconds: 40 } });
+  const after = async (definitionKey: string, job: Partial<NewJob> = {}) => {
+    const claimed = await make.runningJob(scope, { definitionKey, ...job });
+    const definition = await loadDefinitionVersion(make.worker, claimed.definitionId, claimed.definitionVersion);
+    const execution = { kind: "failed", errorType: "unknown", message: "no" } as const;
+    const { retryInSeconds } = await decideAttemptEnd(make.worker, { claimed, definition, execution }, () => 0.5);
+    return retryInSeconds;
+  };
+  expect(await after(silent.key)).toBe(500);
+  expect(await after(outspoken.key)).toBe(40);
+  expect(await after(silent.key, { retryDelaySeconds: 7 })).toBe(7);
+
+  const lost = await make.runningJob(scope, { definitionKey: silent.key });
+  await database.query(
+    "update app.live_jobs set lease_expires_at = app.now() - interval '1 s', reclaims = 1 where job_id = $1",
+    [lost.jobId],
+  );
+  await rescueExpiredLeases(make.worker, { limit: 10, random: () => 0.5 });
+  const [row] = await database.query<{ wait: number }>(
+    "select extract(epoch from scheduled_for - app.now())::float8 as wait from app.live_jobs where job_id = $1",
+    [lost.jobId],
+  );
+  expect(Math.abs((row?.wait ?? 0) - 500)).toBeLessThan(20);
 });

@@ -102,7 +102,7 @@ async function finishWithChildren(db: Runner, end: AttemptEnd, into: Into): Prom
       return applyBatch([end], together, { ...into, onUnstorable });
     });
   } catch (error) {
-    if (!(error instanceof QueueError || isContentRefused(error))) throw error;
+    if (!(error instanceof QueueError || isContentRefused(error) || isForbidden(error))) throw error;
     into.progress.refused.push({ jobId: end.jobId, reason: reasonOf(error) });
   }
 }
@@ -147,6 +147,9 @@ async function applyBatch(
 
 const isContentRefused = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.kind === "invalid" || error.kind === "other" || error.kind === "conflict");
+
+// A worker may not do what the child asks for: it will not be allowed to at the next try either.
+const isForbidden = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "forbidden";
 
 const isStripped = (end: AttemptEnd): boolean =>
   end.output === undefined && end.result === undefined && end.errorText === undefined;

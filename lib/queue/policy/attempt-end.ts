@@ -24,7 +24,7 @@ export type ExecutionEnd =
 export const MAX_SNOOZES = 1000;
 const SNOOZE_SECONDS = { least: 1, most: 604_800 } as const;
 
-interface Ended {
+export interface Ended {
   readonly claimed: ClaimedJob;
   readonly definition: RunnableDefinition;
   readonly execution: ExecutionEnd;

@@ -36,3 +36,11 @@ export const updateQueueSql = statement(
      updated_at = app.now()
    where name = $1 returning id`,
 );
+
+/** What the queue of a lane says of retries. */
+export const queueRetrySql = statement(
+  "queue_retry",
+  `select q.retry_delay_seconds, q.retry_multiplier from app.lanes l join app.job_queues q on q.id = l.queue_id
+   where l.lane_no = $1`,
+  { repeatable: true },
+);

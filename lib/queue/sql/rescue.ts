@@ -16,11 +16,14 @@ export const expiredLeasesSql = statement(
      r.attempts_spent, r.reclaims, r.cancel_requested_at is not null as cancel_requested,
      v.definition_id is not null as recorded, j.max_attempts,
      j.retry_delay_seconds as job_retry_delay_seconds, j.retry_multiplier as job_retry_multiplier, v.retry_delay_seconds,
-     v.retry_multiplier, v.retry_strategy, v.retry_max_delay_seconds, v.retry_jitter, v.retry_classes, v.dead_letter
+     v.retry_multiplier, v.retry_strategy, v.retry_max_delay_seconds, v.retry_jitter, v.retry_classes, v.dead_letter,
+     q.retry_delay_seconds as queue_retry_delay_seconds, q.retry_multiplier as queue_retry_multiplier
    from app.live_jobs r
    left join lateral (select definition_id, definition_version, max_attempts, retry_delay_seconds, retry_multiplier
      from app.jobs where id = r.job_id offset 0) j on true
    left join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
+   left join app.lanes l on l.lane_no = r.lane_no
+   left join app.job_queues q on q.id = l.queue_id
    where r.state = 'running' and ${IS_OVER}
    limit $1`,
 );
