@@ -72,7 +72,8 @@ create function app.edge_holds(p_type text, p_condition jsonb, p_outcome text, p
                            when 'conditional' then app.condition_holds(p_condition, p_outcome, p_result)
                            else p_outcome = 'succeeded' end $$;
 
--- Which of the given jobs are over, and how. Without settings of its own, so that it is planned with its caller.
+-- Which of the given jobs are over, and how. Without settings of its own, so that it is planned with its caller, as long
+-- as it is called with a plain array.
 create function app.outcomes_of(p_jobs uuid[])
   returns table (job_id uuid, tenant_id uuid, outcome text, result jsonb)
   language sql stable
@@ -216,7 +217,7 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
   set enable_hashjoin = off set enable_mergejoin = off
   as $$
   declare
-    v_reached uuid[]; v_children uuid[]; v_done uuid[]; v_ended uuid[]; v_ends jsonb; v_failed jsonb; v_lanes integer[] := '{}';
+    v_reached uuid[]; v_children uuid[]; v_done uuid[]; v_ended uuid[]; v_over uuid[]; v_ends jsonb; v_failed jsonb; v_lanes integer[] := '{}';
     v_more integer[]; v_child uuid; v_problem text;
   begin
     loop
@@ -238,9 +239,10 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
       select coalesce(array_agg(distinct e.lane_no), '{}') into v_more from app.end_blocked(v_ends) e;
       v_lanes := v_lanes || v_more;
 
+      v_over := p_parents || v_ended;
       with decided as materialized (
         select d.ctid as tid, case when app.edge_holds(d.type, d.condition, o.outcome, o.result) then 'met' else 'failed' end as state
-        from app.outcomes_of(p_parents || v_ended) o
+        from app.outcomes_of(v_over) o
         cross join lateral (select x.ctid, x.* from app.job_dependencies x where x.parent_id = o.job_id
           and x.tenant_id = o.tenant_id and x.state = 'pending' and x.child_id = any (v_children) offset 0) d
       )
@@ -299,7 +301,7 @@ create function app.hold_parents(p_tenant uuid, p_parents uuid[]) returns uuid[]
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
   set enable_hashjoin = off set enable_mergejoin = off
   as $$
-  declare v_live uuid[]; v_over uuid[];
+  declare v_live uuid[]; v_rest uuid[]; v_over uuid[];
   begin
     -- Who is neither live nor over began a new run in between, and is live by the next turn.
     for turn in 1 .. 20 loop
@@ -307,8 +309,11 @@ create function app.hold_parents(p_tenant uuid, p_parents uuid[]) returns uuid[]
         select l.job_id from app.live_jobs l where l.tenant_id = p_tenant and l.job_id = any (p_parents)
         order by l.job_id for no key update) x;
       v_live := coalesce(v_live, '{}');
-      select coalesce(array_agg(o.job_id), '{}') into v_over from app.outcomes_of(array(
-        select p.id from unnest(p_parents) p (id) where p.id <> all (v_live))) o where o.tenant_id = p_tenant;
+      v_rest := array(select p.id from unnest(p_parents) p (id) where p.id <> all (v_live));
+      v_over := '{}';
+      if cardinality(v_rest) > 0 then
+        select coalesce(array_agg(o.job_id), '{}') into v_over from app.outcomes_of(v_rest) o where o.tenant_id = p_tenant;
+      end if;
       if cardinality(v_live) + cardinality(v_over) = cardinality(p_parents) then
         update app.live_jobs l set has_dependents = true where l.job_id = any (v_live) and not l.has_dependents;
         return v_over;
@@ -373,9 +378,9 @@ create function app.sweep_dependents(p_after uuid, p_limit integer)
       order by l.job_id limit p_limit);
     v_free := array(select c.id from unnest(v_children) c (id) where not exists (
       select 1 from app.job_dependencies d where d.child_id = c.id and d.state = 'pending'));
-    v_over := array(select o.job_id from app.outcomes_of(array(
-      select d.parent_id from unnest(v_children) c (id) cross join lateral (
-        select x.parent_id from app.job_dependencies x where x.child_id = c.id and x.state = 'pending' offset 0) d)) o);
+    v_over := array(select d.parent_id from unnest(v_children) c (id) cross join lateral (
+      select x.parent_id from app.job_dependencies x where x.child_id = c.id and x.state = 'pending' offset 0) d);
+    v_over := array(select o.job_id from app.outcomes_of(v_over) o);
     lanes := '{}'; healed := 0;
     if cardinality(v_free) + cardinality(v_over) > 0 then
       lanes := app.release_dependents(v_over, v_free);

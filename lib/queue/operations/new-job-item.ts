@@ -50,6 +50,10 @@ export const ITEM_FIELDS = [
  */
 const cache = new WeakMap<Runner, Map<string, Promise<KnownDefinition>>>();
 
+/** Validators by id and version of a definition, which never change. */
+const compiled = new Map<string, PayloadValidator>();
+const COMPILED_MAX = 1000;
+
 export interface Placed {
   readonly job: NewJob;
   readonly link: Linked | undefined;
@@ -130,5 +134,17 @@ async function loadDefinition(db: Runner, key: string, at: string): Promise<Know
   ];
   if (!row) throw new QueueError("definition-unknown", "There is no such definition.", { problems });
   if (!row.is_active) throw new QueueError("definition-inactive", "This definition is switched off.", { problems });
-  return { row, validate: compileArgSchema(row.arg_schema) };
+  return { row, validate: validatorOf(row) };
+}
+
+/** Compiling takes longer than all of an enqueue, and a transaction begins without a cache of its own. */
+function validatorOf({ id, version, arg_schema }: DefinitionRow): PayloadValidator {
+  const key = `${id}:${version}`;
+  const known = compiled.get(key);
+  if (known) return known;
+  const validate = compileArgSchema(arg_schema);
+  const [oldest] = compiled.keys();
+  if (compiled.size >= COMPILED_MAX && oldest !== undefined) compiled.delete(oldest);
+  compiled.set(key, validate);
+  return validate;
 }
