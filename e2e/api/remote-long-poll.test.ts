@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
@@ -53,6 +54,26 @@ describe("the long poll", () => {
     expect((await attemptsOf(id)).filter((one: { status: string }) => one.status === "worker_lost")).toEqual([]);
   });
 
+  test("a client that left between claim and answer has claimed nothing either", async () => {
+    const { definition, key: workerKey, claim } = await remote();
+    const { id } = await enqueue({ definition_key: definition });
+    const admin = new pg.Client({ connectionString: database.adminUrl });
+    await admin.connect();
+    // The definition is read after the claim, and has to wait here.
+    await admin.query("begin; lock table app.job_definition_versions in access exclusive mode");
+    const body = { worker: { name: "gone" }, definitions: [definition], wait_seconds: 10 };
+    const leave = await leaveWhileWaiting(workerKey, body);
+    await waitFor(async () => (await stateOf(id)) === "running", { what: "the claim" });
+    await leave();
+    await admin.query("commit");
+    await admin.end();
+    await waitFor(async () => (await jobOf(id)).status === "queued", { what: "the return of the job" });
+    const [job] = await claim({ wait_seconds: 10 });
+    expect([job.job_id, job.lease_no, job.attempt]).toEqual([id, 2, 1]);
+    const attempts = await attemptsOf(id);
+    expect(attempts.map((one: { status: string }) => one.status).toSorted()).toEqual(["released", "running"]);
+  });
+
   test("a key has a bounded number of places, and leaving frees them", async () => {
     const { definition, key: workerKey, post } = await remote();
     const body = { worker: { name: "one" }, definitions: [definition], wait_seconds: 30 };
@@ -82,3 +103,8 @@ test("on shutdown waiting claims are answered at once, with no jobs", async () =
   );
   expect(rows).toEqual([]);
 });
+
+async function stateOf(id: string): Promise<string | undefined> {
+  const [row] = await database.query("select state from app.live_jobs where job_id = $1", [id]);
+  return row?.state;
+}

@@ -98,6 +98,7 @@ async function sayItLives({ db, holder, body }: Context, scope: RemoteScope): Pr
     queues: scope.queues ?? [],
     definitions: [...scope.definitions].sort(),
     capacity: worker.capacity ?? limit,
+    tenantId: scope.tenantId,
   });
   if (!known) throw new HttpProblem("too-many-workers", { headers: { "retry-after": "60" } });
 }

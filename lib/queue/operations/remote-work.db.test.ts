@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { createLimit, FairShare } from "@/lib/queue";
+import { createLimit, FairShare, getJob } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
@@ -21,6 +21,7 @@ const [acme, globex] = [await make.tenant("acme"), await make.tenant("globex")];
 const far = await make.definition({ key: "far", executor: "remote", leaseSeconds: 40 });
 await make.definition({ key: "near" });
 
+const ABOUT = { hostname: "h", pid: 1, version: "1", label: "l", queues: [], capacity: 1 };
 const HOLDER = "remote:key-a:";
 const share = new FairShare();
 const claim = (scope: object = {}, more: object = {}) =>
@@ -136,18 +137,23 @@ test("claims keep exact limits, and say when to look again", async () => {
   expect((await claim()).jobs).toHaveLength(2);
 });
 
+test("a waiting job has a worker only where one of its tenant, definition and queue lives", async () => {
+  await database.query("delete from app.live_jobs");
+  const jobs = [await make.job(acme, { definitionKey: "far" }), await make.job(globex, { definitionKey: "far" })];
+  const reasons = async () =>
+    Promise.all(
+      jobs.map(async (job, n) => (await getJob(make.web, n === 0 ? acme : globex, job.id))?.waitReason?.code),
+    );
+  expect(await reasons()).toEqual(["no_worker", "no_worker"]);
+  const worker = { ...ABOUT, workerId: `${HOLDER}t`, definitions: ["far"] };
+  await noteRemoteWorker(make.worker, HOLDER, { ...worker, tenantId: globex.tenantId });
+  expect((await reasons())[0]).toBe("no_worker");
+  expect((await reasons())[1]).not.toBe("no_worker");
+});
+
 test("a key cannot fill the list of workers", async () => {
   const note = (holder: string, name: string) =>
-    noteRemoteWorker(make.worker, holder, {
-      workerId: holder + name,
-      hostname: "h",
-      pid: 1,
-      version: "1",
-      label: "l",
-      queues: [],
-      definitions: ["far"],
-      capacity: 1,
-    });
+    noteRemoteWorker(make.worker, holder, { ...ABOUT, workerId: holder + name, definitions: ["far"], tenantId: null });
   await database.query(
     `insert into app.job_workers (worker_id, hostname, pid) select 'remote:key-c:' || n, 'h', 1 from generate_series(1, 499) n`,
   );

@@ -150,12 +150,13 @@ export async function canceledAttempts(db: Runner, workerId: string): Promise<Le
   return rows.map((row) => ({ jobId: row.job_id, leaseNo: row.lease_no }));
 }
 
+export interface RemoteWorker extends Omit<WorkerRegistration, "isolation" | "healthPort"> {
+  /** The tenant that it is confined to; null = none. */
+  readonly tenantId: string | null;
+}
+
 /** Makes a remote worker known, and says that it lives. Returns false when its holder has too many of them already. */
-export async function noteRemoteWorker(
-  db: Runner,
-  holder: string,
-  worker: Omit<WorkerRegistration, "isolation" | "healthPort">,
-): Promise<boolean> {
+export async function noteRemoteWorker(db: Runner, holder: string, worker: RemoteWorker): Promise<boolean> {
   const [held] = await db.run<{ n: number }>(heldCountSql, [worker.workerId]);
   const rows = await db.run(noteRemoteWorkerSql, [
     worker.workerId,
@@ -169,6 +170,7 @@ export async function noteRemoteWorker(
     held?.n ?? 0,
     holder,
     WORKERS_PER_KEY,
+    worker.tenantId,
   ]);
   return rows.length > 0;
 }

@@ -15,7 +15,8 @@ const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.defi
   l.sort_key, n.queue_id, exists (
     select 1 from app.job_workers w where w.stopped_at is null and w.draining_since is null
       and w.last_seen_at > app.now() - interval '60 s' and d.key = any (w.definitions)
-      and (cardinality(w.queues) = 0 or q.name = any (w.queues))) as has_worker, case when l.state = 'queued' then (
+      and (cardinality(w.queues) = 0 or q.name = any (w.queues))
+      and coalesce(w.metadata ->> 'tenant_id', j.tenant_id::text) = j.tenant_id::text) as has_worker, case when l.state = 'queued' then (
     select jsonb_build_object('scope', p.scope, 'reason', p.reason, 'until', p.paused_until) from app.pauses p
     where (p.paused_until is null or p.paused_until > app.now()) and (p.scope = 'all' or p.queue_id = n.queue_id
       or p.definition_id = j.definition_id or p.tenant_id = j.tenant_id)

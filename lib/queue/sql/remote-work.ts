@@ -67,13 +67,13 @@ export const canceledRemoteAttemptsSql = statement(
 
 /**
  * Makes a remote worker known, and is its sign of life. No row = workers whose id begins with `$10` have `$11` rows
- * already, and this is none of them.
+ * already, and this is none of them. `$12` is the tenant that it is confined to (NULL = none).
  */
 export const noteRemoteWorkerSql = statement(
   "note_remote_worker",
   `insert into app.job_workers (worker_id, hostname, pid, version, label, queues, definitions, capacity, running_count,
-     isolation)
-   select $1, $2, $3, $4, $5, $6, $7, $8, $9, 'remote'
+     isolation, metadata)
+   select $1, $2, $3, $4, $5, $6, $7, $8, $9, 'remote', jsonb_strip_nulls(jsonb_build_object('tenant_id', $12::text))
    where exists (select 1 from app.job_workers where worker_id = $1)
      or (select count(*) from app.job_workers where left(worker_id, length($10)) = $10) < $11
    on conflict (worker_id) do update set queues = excluded.queues, definitions = excluded.definitions,

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Hearer, SharedListener } from "./shared-listener";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+function setUp() {
+  const state = { opened: 0, closed: 0, told: undefined as Hearer | undefined };
+  const listener = new SharedListener((told) => {
+    state.opened += 1;
+    state.told = told;
+    return {
+      close: async () => {
+        state.closed += 1;
+      },
+    };
+  });
+  const heard: string[] = [];
+  const hearer = (name: string): Hearer => ({
+    onNotify: (channel, payload) => heard.push(`${name} ${channel} ${payload}`),
+    onReady: () => heard.push(`${name} ready`),
+  });
+  return { listener, state, heard, hearer };
+}
+
+test("one connection tells all, and whoever comes later hears at once that it stands", () => {
+  const { listener, state, heard, hearer } = setUp();
+  listener.join(hearer("a"));
+  state.told?.onReady();
+  const leave = listener.join(hearer("b"));
+  state.told?.onNotify("work", "7");
+  leave();
+  state.told?.onNotify("work", "8");
+  expect(heard).toEqual(["a ready", "b ready", "a work 7", "b work 7", "a work 8"]);
+  expect(state.opened).toBe(1);
+});
+
+test("it closes half a minute after the last has left, and not when somebody comes meanwhile", async () => {
+  const { listener, state, hearer } = setUp();
+  listener.join(hearer("a"))();
+  await vi.advanceTimersByTimeAsync(29_000);
+  const leave = listener.join(hearer("b"));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([state.opened, state.closed]).toEqual([1, 0]);
+  leave();
+  leave();
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(state.closed).toBe(1);
+  listener.join(hearer("c"));
+  expect(state.opened).toBe(2);
+  await listener.close();
+  expect(state.closed).toBe(2);
+});
