@@ -5,12 +5,14 @@ import { type Options, parseOptions, type Scenario } from "./lib/options";
 import { type BenchServer, startServer } from "./lib/server";
 import { enqueue } from "./scenarios/enqueue";
 import { latency } from "./scenarios/latency";
+import { limits } from "./scenarios/limits";
 import { throughput } from "./scenarios/throughput";
 
 const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => Promise<string>>> = {
   throughput,
   enqueue,
   latency,
+  limits,
 };
 
 async function main(): Promise<void> {

@@ -1,6 +1,6 @@
 "use client";
 
-import { FolderTree, Keyboard, ListChecks, type LucideIcon, Server } from "lucide-react";
+import { FolderTree, Keyboard, Layers, ListChecks, type LucideIcon, Server } from "lucide-react";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { cn } from "@/components/ui/cn";
@@ -34,6 +34,7 @@ export function Sidebar({ viewer, tenantSlug, onHelp }: SidebarProps) {
             <h2 className="px-2 pb-1 font-medium text-2xs text-muted uppercase tracking-wide">Platform</h2>
             <ul className="flex flex-col gap-0.5">
               <NavLink href="/platform/workers" icon={Server} label="Workers" />
+              <NavLink href="/platform/queues" icon={Layers} label="Queues" />
             </ul>
           </div>
         ) : null}

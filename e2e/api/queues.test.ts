@@ -152,14 +152,16 @@ test("a tenant's weight is changed by a super admin, with a line in the audit", 
   expectProblem(await admin("PATCH", `tenants/${acme.id}`, { weight: 0 }), 422, "validation-failed");
 });
 
-test.each(["queues", "pause", "limits", "tenants"])(
-  "a tenant's key reads and changes nothing of /admin/%s",
-  async (path) => {
-    for (const method of ["GET", "POST"])
-      expectProblem(
-        await web.call(method, `/api/v1/admin/${path}`, { key, body: method === "POST" ? {} : undefined }),
-        403,
-        "forbidden",
-      );
-  },
-);
+test.each([
+  ["GET", "queues"],
+  ["POST", "queues"],
+  ["GET", "pause"],
+  ["POST", "pause"],
+  ["GET", "limits"],
+  ["POST", "limits"],
+  ["GET", "tenants"],
+  ["PATCH", `tenants/${acme.id}`],
+])("a tenant's key may not %s /admin/%s", async (method, path) => {
+  const body = method === "GET" ? undefined : {};
+  expectProblem(await web.call(method, `/api/v1/admin/${path}`, { key, body }), 403, "forbidden");
+});

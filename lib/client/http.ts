@@ -47,7 +47,7 @@ const UNREACHABLE: ApiFailure = {
 export interface ApiRequest {
   /** Slug of the tenant that the request is about: always the one in the page's own path. */
   readonly tenant?: string;
-  readonly method?: "GET" | "POST" | "PATCH";
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   readonly body?: unknown;
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;

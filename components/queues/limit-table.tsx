@@ -1,0 +1,63 @@
+"use client";
+
+import { Button } from "@/components/ui/button";
+import { Plain } from "@/components/ui/plain";
+import { Time } from "@/components/ui/time";
+import { deleteLimit } from "@/lib/client/queues";
+import type { Limit } from "@/lib/contract";
+import { targetName } from "./names";
+import { useChange } from "./use-change";
+
+export function LimitTable({ limits }: { readonly limits: readonly Limit[] }) {
+  if (limits.length === 0) {
+    return <p className="px-4 py-3 text-muted text-sm">No limits: jobs start as workers have places for them.</p>;
+  }
+  return (
+    <ul>
+      {limits.map((limit) => (
+        <LimitRow key={limit.id} limit={limit} />
+      ))}
+    </ul>
+  );
+}
+
+function LimitRow({ limit }: { readonly limit: Limit }) {
+  const remove = useChange({ send: () => deleteLimit(limit.id), done: "The limit is gone" });
+  const name = targetName(limit);
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-2 border-line px-4 py-3 not-first:border-t">
+      <div className="min-w-0 flex-1 basis-56">
+        <p className="break-words font-medium text-sm">
+          <Plain text={name} />
+        </p>
+        <p className="tabular text-muted text-sm">{numbers(limit)}</p>
+      </div>
+      <p className="text-muted text-xs">
+        {limit.held_back_at ? (
+          <>
+            held jobs back <Time value={limit.held_back_at} />
+          </>
+        ) : (
+          "not reached yet"
+        )}
+      </p>
+      <Button
+        size="sm"
+        variant="danger"
+        busy={remove.isPending}
+        aria-label={`Remove the limit of ${name}`}
+        onClick={() => remove.mutate(undefined)}
+      >
+        Remove
+      </Button>
+    </li>
+  );
+}
+
+function numbers({ max_running, starts_per_second, burst }: Limit): string {
+  const parts = [
+    max_running === null ? [] : [`${max_running} at once`],
+    starts_per_second === null ? [] : [`${starts_per_second} starts a second, ${burst} in a burst`],
+  ];
+  return parts.flat().join(" · ");
+}

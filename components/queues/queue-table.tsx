@@ -1,0 +1,81 @@
+"use client";
+
+import { Button } from "@/components/ui/button";
+import { Plain } from "@/components/ui/plain";
+import type { Queue } from "@/lib/contract";
+
+const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
+const NUMBER = "tabular hidden px-3 text-right text-sm md:table-cell";
+
+interface QueueTableProps {
+  readonly queues: readonly Queue[];
+  readonly onPause: (name: string) => void;
+}
+
+export function QueueTable({ queues, onPause }: QueueTableProps) {
+  return (
+    <table className="w-full">
+      <caption className="sr-only">Queues and their settings</caption>
+      <thead>
+        <tr>
+          <th scope="col" className={`${HEAD} sm:pl-4`}>
+            Queue
+          </th>
+          <th scope="col" className={HEAD}>
+            State
+          </th>
+          {["Priority", "Timeout", "Attempts", "Weight"].map((name) => (
+            <th key={name} scope="col" className={`${HEAD} hidden text-right md:table-cell`}>
+              {name}
+            </th>
+          ))}
+          <th scope="col" className={`${HEAD} w-24`}>
+            <span className="sr-only">Act</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {queues.map((queue) => (
+          <QueueRow key={queue.id} queue={queue} onPause={onPause} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function QueueRow({ queue, onPause }: { readonly queue: Queue; readonly onPause: QueueTableProps["onPause"] }) {
+  return (
+    <tr className="h-12 border-line border-t hover:bg-hover">
+      <td className="max-w-0 px-3 py-1.5 sm:pl-4">
+        <p className="truncate font-medium text-sm" title={queue.name}>
+          {queue.name}
+        </p>
+        <p className="truncate text-muted text-xs">
+          <Plain text={queue.description} />
+        </p>
+      </td>
+      <td className="px-3 text-sm">
+        <State queue={queue} />
+      </td>
+      <td className={NUMBER}>{queue.default_priority}</td>
+      <td className={NUMBER}>{queue.timeout_seconds === null ? "–" : `${queue.timeout_seconds} s`}</td>
+      <td className={NUMBER}>{queue.max_attempts ?? "–"}</td>
+      <td className={NUMBER}>{queue.weight}</td>
+      <td className="px-3 text-right">
+        <Button size="sm" aria-label={`Pause ${queue.name}`} onClick={() => onPause(queue.name)}>
+          Pause
+        </Button>
+      </td>
+    </tr>
+  );
+}
+
+function State({ queue }: { readonly queue: Queue }) {
+  if (!queue.is_active) return <span className="text-muted">Off</span>;
+  if (queue.pause === null) return <span className="text-ok">Open</span>;
+  return (
+    <span className="font-medium text-hold" title={queue.pause.reason}>
+      Paused
+    </span>
+  );
+}

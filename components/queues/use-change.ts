@@ -1,0 +1,39 @@
+"use client";
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useToast } from "@/components/ui/toast";
+import { ApiError } from "@/lib/client/http";
+import { queuesKey } from "@/lib/client/queues";
+
+interface Change<T> {
+  readonly send: (value: T) => Promise<unknown>;
+  /** What is said when it is done. */
+  readonly done: string;
+  readonly onDone?: () => void;
+  /** Shows refusals by itself; otherwise they are said in a notice. */
+  readonly onRefused?: (error: ApiError) => void;
+}
+
+/** Sends a change of pauses or limits, says how it went, and reads everything on the page again. */
+export function useChange<T>({ send, done, onDone, onRefused }: Change<T>) {
+  const client = useQueryClient();
+  const toast = useToast();
+  return useMutation({
+    mutationFn: send,
+    onSuccess: () => {
+      toast({ title: done });
+      onDone?.();
+    },
+    onError: (error) => {
+      if (onRefused && error instanceof ApiError) onRefused(error);
+      else toast({ title: "That did not work", detail: error.message, tone: "bad" });
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: queuesKey }),
+  });
+}
+
+/** The faults of a refused request by field, and what is wrong with the whole. */
+export function faultsOf(error: ApiError): { fields: ReadonlyMap<string, string>; general: string | null } {
+  const fields = new Map(error.errors.map(({ pointer, detail }) => [pointer.slice(1), detail]));
+  return { fields, general: fields.size > 0 ? null : error.detail || error.title };
+}
