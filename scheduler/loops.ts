@@ -48,8 +48,8 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "rescue expired leases",
     everyMs: SECOND,
-    turn: async ({ inTerm, db, log, random }) => {
-      const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, random }));
+    turn: async ({ inTerm, db, log, random, retry }) => {
+      const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, random, retry }));
       const { laneNos, rescued, ended, unstorable } = sweep;
       if (unstorable.length > 0)
         log.error({ job_ids: unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");

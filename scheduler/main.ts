@@ -57,7 +57,11 @@ async function main(): Promise<void> {
         log.info({ term }, "leads");
         const controller = new AbortController();
         const leader = { leaderId, term };
-        const running = runLoops(LOOPS, { db, web, leader, log, random: Math.random }, controller.signal);
+        const running = runLoops(
+          LOOPS,
+          { db, web, leader, log, random: Math.random, retry: env.retry },
+          controller.signal,
+        );
         stopTerm = () => {
           controller.abort();
           return running;

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { keepTerm, TermLostError } from "@/lib/queue";
+import { keepTerm, type RetrySettings, TermLostError } from "@/lib/queue";
 
 export interface Leader {
   readonly leaderId: string;
@@ -14,6 +14,8 @@ export interface Turn {
   readonly leader: Leader;
   readonly log: Logger;
   readonly random: () => number;
+  /** What the installation says of retries. */
+  readonly retry?: RetrySettings;
   /** A transaction whose first statement makes sure that this scheduler still leads. */
   inTerm<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }

@@ -22,6 +22,7 @@ import {
   type PayloadValidator,
   QueueError,
   LeaseLostError as QueueLeaseLost,
+  type RetrySettings,
   type RunnableDefinition,
   storeStep,
 } from "@/lib/queue";
@@ -38,6 +39,8 @@ export interface RunTools {
   readonly providerRoots: readonly string[];
   readonly maxTimeoutSeconds: number;
   readonly startThread?: StartThread;
+  /** What the installation says of retries. */
+  readonly retry?: RetrySettings;
 }
 
 /** What an attempt hears of and is told by its worker. */

@@ -292,8 +292,9 @@ export class Runner {
     { outcome, output, children }: Execution,
   ): Promise<AttemptEnd | null> {
     if (outcome.kind === "lease_lost") return null;
-    const { db, random } = this.options;
-    const end = await decideAttemptEnd(db, { claimed: job, definition, execution: outcome, output }, random);
+    const { db, random, tools } = this.options;
+    const ended = { claimed: job, definition, execution: outcome, output, environment: tools.retry };
+    const end = await decideAttemptEnd(db, ended, random);
     return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(job, child)) };
   }
 }

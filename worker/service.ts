@@ -62,6 +62,7 @@ export class WorkerService {
         providerRoots: env.providerRoots,
         maxTimeoutSeconds: env.maxTimeoutSeconds,
         startThread: threadStarter(env.threadMemoryMb),
+        retry: env.retry,
       },
       logMaxBytes: env.logMaxBytes,
       places: env.concurrency,
@@ -133,7 +134,7 @@ export class WorkerService {
     if (definitionsVersion !== this.servedVersion) this.current = await readServed(this.parts, this.wanted);
     this.servedVersion = definitionsVersion;
     const { worker, random, log } = this.parts;
-    await standInForLeader(worker, { leaderAgeSeconds, random, log });
+    await standInForLeader(worker, { leaderAgeSeconds, random, log, retry: this.parts.env.retry });
   }
 }
 

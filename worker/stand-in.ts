@@ -1,10 +1,24 @@
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { expireJobs, notifyChanges, notifyWork, promoteDueJobs, rescueExpiredLeases } from "@/lib/queue";
+import {
+  expireJobs,
+  notifyChanges,
+  notifyWork,
+  promoteDueJobs,
+  type RetrySettings,
+  rescueExpiredLeases,
+} from "@/lib/queue";
 
 /** A leader that was silent for this long is taken for gone. */
 const LEADER_GONE_SECONDS = 10;
 const BATCH = 500;
+
+interface About {
+  readonly random: () => number;
+  readonly log: Logger;
+  /** What the installation says of retries. */
+  readonly retry?: RetrySettings;
+}
 
 /**
  * Does a leader's urgent work while no scheduler lives: makes due jobs claimable and takes expired leases back. Several
@@ -12,22 +26,19 @@ const BATCH = 500;
  */
 export async function standInForLeader(
   worker: Database,
-  { leaderAgeSeconds, random, log }: { leaderAgeSeconds: number | null; random: () => number; log: Logger },
+  { leaderAgeSeconds, ...about }: { readonly leaderAgeSeconds: number | null } & About,
 ): Promise<void> {
   if (leaderAgeSeconds !== null && leaderAgeSeconds <= LEADER_GONE_SECONDS) return;
   try {
-    await doLeadersWork(worker, { random, log });
+    await doLeadersWork(worker, about);
   } catch (error) {
-    log.warn({ err: error }, "standing in for the leader failed");
+    about.log.warn({ err: error }, "standing in for the leader failed");
   }
 }
 
-async function doLeadersWork(
-  db: Database,
-  { random, log }: { readonly random: () => number; readonly log: Logger },
-): Promise<void> {
+async function doLeadersWork(db: Database, { random, log, retry }: About): Promise<void> {
   const promoted = await promoteDueJobs(db, { limit: BATCH });
-  const rescued = await rescueExpiredLeases(db, { limit: BATCH, random });
+  const rescued = await rescueExpiredLeases(db, { limit: BATCH, random, retry });
   const expired = await expireJobs(db, { limit: BATCH });
   if (rescued.unstorable.length > 0) {
     log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");

@@ -3,6 +3,7 @@ import { setMaxListeners } from "node:events";
 import { type Database, openDatabase } from "@/lib/db";
 import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
+import type { RetrySettings } from "@/lib/queue/types";
 
 /** Settings of the web process, as far as requests need them. */
 export interface RuntimeConfig {
@@ -15,6 +16,8 @@ export interface RuntimeConfig {
   readonly logMaxBytes: number;
   /** No attempt of a remote worker is longer. */
   readonly maxTimeoutSeconds: number;
+  /** What the installation says of retries, for remote workers. */
+  readonly retry: RetrySettings;
   /** A direct connection (no pooler): what listens for changes needs a session. */
   readonly listenUrl: string;
 }
@@ -111,6 +114,7 @@ function openRuntime(): ApiRuntime {
     providerRoots: env.providerRoots,
     logMaxBytes: env.logMaxBytes,
     maxTimeoutSeconds: env.maxTimeoutSeconds,
+    retry: env.retry,
     listenUrl: env.databaseUrls.listen,
   };
   const close = async () => void (await Promise.all(Object.values(pools).map((pool) => pool.close())));

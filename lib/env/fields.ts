@@ -52,6 +52,30 @@ export const httpOrigin = z
   })
   .transform((text) => new URL(text).origin);
 
+const optionalNumber = (least: number, most: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,9}(?:\.\d{1,6})?$/.test(text) && Number(text) >= least && Number(text) <= most, {
+      message: `must be a number from ${least} to ${most}`,
+    })
+    .transform(Number)
+    .optional();
+
+/** What an installation says of retries where neither job, definition nor queue does. */
+export const retryFields = {
+  RETRY_DELAY_SECONDS: optionalNumber(0, 86_400),
+  RETRY_MULTIPLIER: optionalNumber(1, 10),
+  RETRY_MAX_DELAY_SECONDS: optionalNumber(0, 604_800),
+};
+
+export function retrySettings(env: { readonly [K in keyof typeof retryFields]?: number | undefined }) {
+  return {
+    delaySeconds: env.RETRY_DELAY_SECONDS,
+    multiplier: env.RETRY_MULTIPLIER,
+    maxDelaySeconds: env.RETRY_MAX_DELAY_SECONDS,
+  };
+}
+
 export const logFields = {
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
-import { logFields, wholeNumber } from "./fields";
+import { logFields, retryFields, retrySettings, wholeNumber } from "./fields";
 import { readEnv, type Source } from "./read";
 
 const schema = z.object({
   ...databaseFields,
   ...logFields,
+  ...retryFields,
   SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
   HEALTH_PORT: wholeNumber(0, 65_535, 0),
   HOST: z.string().default("127.0.0.1"),
@@ -22,6 +23,7 @@ export function loadSchedulerEnv(source?: Source) {
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,
+    retry: retrySettings(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
-import { folderList, httpOrigin, logFields, secretText, wholeNumber } from "./fields";
+import { folderList, httpOrigin, logFields, retryFields, retrySettings, secretText, wholeNumber } from "./fields";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
 
 const schema = z.object({
   ...databaseFields,
   ...logFields,
+  ...retryFields,
   AUTH_SECRET: secretText.optional(),
   DATA_KEY: secretText.optional(),
   AUTH_URL: httpOrigin.optional(),
@@ -41,6 +42,7 @@ export function loadWebEnv(source?: Source) {
     logMaxBytes: env.LOG_MAX_BYTES,
     maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
+    retry: retrySettings(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -2,13 +2,14 @@ import { hostname } from "node:os";
 import path from "node:path";
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
-import { commaList, folderList, logFields, secretText, wholeNumber } from "./fields";
+import { commaList, folderList, logFields, retryFields, retrySettings, secretText, wholeNumber } from "./fields";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
 
 const schema = z.object({
   ...databaseFields,
   ...logFields,
+  ...retryFields,
   DATA_KEY: secretText.optional(),
   LEASEHOLD_HOME: z.string().default(".leasehold"),
   PROVIDER_ROOTS: folderList,
@@ -51,6 +52,7 @@ export function loadWorkerEnv(source?: Source) {
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,
+    retry: retrySettings(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -25,7 +25,11 @@ export async function complete(context: WorkerContext<Params, z.output<typeof co
   const ended = await endAttempt(context, lease, {
     isRepeat: ({ status }) => status === "succeeded",
     decide: ({ job }, { definition }) =>
-      decideAttemptEnd(context.db, { claimed: job, definition, execution }, Math.random),
+      decideAttemptEnd(
+        context.db,
+        { claimed: job, definition, execution, environment: context.runtime.config.retry },
+        Math.random,
+      ),
   });
   return toSettled(lease, ended);
 }
@@ -42,14 +46,15 @@ export async function fail(context: WorkerContext<Params, FailBody>): Promise<Se
 }
 
 function endOf(
-  { db, body }: WorkerContext<Params, FailBody>,
+  { db, body, runtime }: WorkerContext<Params, FailBody>,
   { job, cancelRequested }: HeldAttempt,
   { definition }: KnownVersion,
 ): Promise<AttemptEnd> {
   if (body.outcome === "canceled" && !cancelRequested) {
     throw new HttpProblem("state-conflict", { detail: "Nobody asked for this job to be canceled." });
   }
-  return decideAttemptEnd(db, { claimed: job, definition, execution: executionOf(body) }, Math.random);
+  const environment = runtime.config.retry;
+  return decideAttemptEnd(db, { claimed: job, definition, execution: executionOf(body), environment }, Math.random);
 }
 
 function executionOf(body: FailBody): ExecutionEnd {

@@ -5,7 +5,7 @@ import type { Runner } from "@/lib/db";
 import {
   appendLogs,
   attemptTimeout,
-  decideEnd,
+  decideAttemptEnd,
   extendLeases,
   findHeldAttempt,
   type HeldAttempt,
@@ -46,7 +46,7 @@ export async function heartbeat({
   const held = await findHeldAttempt(db, holder, lease);
   if (!held) throw leaseLost();
   const version = await versionOf(db, held.job);
-  await endOverdue(db, held, { version, maxTimeoutSeconds: runtime.config.maxTimeoutSeconds });
+  await endOverdue(db, held, { version, config: runtime.config });
   const longest = version.definition.leaseSeconds;
   const renewed = await renew(db, { ...lease, leaseSeconds: Math.min(body.lease_seconds ?? longest, longest) });
   const droppedLines = await storeLogs(db, lease, { lines: body.logs ?? [], mostBytes: runtime.config.logMaxBytes });
@@ -65,12 +65,16 @@ export async function heartbeat({
 async function endOverdue(
   db: Runner,
   { job, runningSeconds }: HeldAttempt,
-  { version: { definition }, maxTimeoutSeconds }: { version: KnownVersion; maxTimeoutSeconds: number },
+  {
+    version: { definition },
+    config,
+  }: { version: KnownVersion; config: WorkerContext<unknown, unknown>["runtime"]["config"] },
 ): Promise<void> {
-  const timeout = attemptTimeout(job, definition, maxTimeoutSeconds);
+  const timeout = attemptTimeout(job, definition, config.maxTimeoutSeconds);
   if (runningSeconds <= timeout + definition.killGraceSeconds + OVERTIME_SECONDS) return;
   const execution = { kind: "timeout", message: `The attempt ran over its time limit of ${timeout} s.` } as const;
-  await settle(db, job.laneNo, decideEnd({ claimed: job, definition, execution }, Math.random));
+  const ended = { claimed: job, definition, execution, environment: config.retry };
+  await settle(db, job.laneNo, await decideAttemptEnd(db, ended, Math.random));
   throw leaseLost("The attempt ran over its time limit and was ended. Nothing was written.");
 }
 

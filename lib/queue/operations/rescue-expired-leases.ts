@@ -2,7 +2,7 @@ import type { Database, Transaction } from "@/lib/db";
 import { decideAfterLostLease, type Random } from "../policy/retry";
 import { generalPolicy } from "../policy/retry-policy";
 import { expiredLeasesSql, lockExpiredSql, postponeLeasesSql } from "../sql/rescue";
-import type { RetryClasses, RetryStrategy } from "../types";
+import type { RetryClasses, RetrySettings, RetryStrategy } from "../types";
 import type { AttemptEnd } from "../types-worker";
 import { leaseArrays } from "./claim-jobs";
 import { settleAttempts } from "./settle-attempts";
@@ -53,19 +53,25 @@ const POSTPONE_SECONDS = 60;
  */
 export async function rescueExpiredLeases(
   db: Database | Transaction,
-  { limit, random }: { readonly limit: number; readonly random: Random },
+  { limit, ...deciding }: { readonly limit: number } & Deciding,
 ): Promise<Rescued> {
   const expired = await db.run<ExpiredRow>(expiredLeasesSql, [limit]);
   if (expired.length === 0) return { laneNos: [], rescued: 0, ended: 0, unstorable: [] };
-  const write = (tx: Transaction) => settleLost(tx, expired, random);
+  const write = (tx: Transaction) => settleLost(tx, expired, deciding);
   return "inTransaction" in db ? write(db) : db.transaction(write);
 }
 
-async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], random: Random): Promise<Rescued> {
+interface Deciding {
+  readonly random: Random;
+  /** What the installation says of retries. */
+  readonly retry?: RetrySettings | undefined;
+}
+
+async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], deciding: Deciding): Promise<Rescued> {
   const leases = expired.map((row) => ({ jobId: row.job_id, leaseNo: Number(row.lease_no) }));
   const locked = new Set((await tx.run<{ job_id: string }>(lockExpiredSql, leaseArrays(leases))).map((r) => r.job_id));
   const lost = expired.filter((row) => locked.has(row.job_id));
-  const ends = lost.map((row) => toEnd(row, random));
+  const ends = lost.map((row) => toEnd(row, deciding));
   const settled = await settleAttempts(tx, ends, true);
   const unstorable = leases.filter((lease) => settled.unstorable.includes(lease.jobId));
   if (unstorable.length > 0) await tx.run(postponeLeasesSql, [...leaseArrays(unstorable), POSTPONE_SECONDS]);
@@ -77,7 +83,7 @@ async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], rando
   return { laneNos, rescued: back.length - ended, ended, unstorable: settled.unstorable };
 }
 
-function toEnd(row: ExpiredRow, random: Random): AttemptEnd {
+function toEnd(row: ExpiredRow, { random, retry }: Deciding): AttemptEnd {
   const lost = {
     jobId: row.job_id,
     leaseNo: Number(row.lease_no),
@@ -112,6 +118,7 @@ function toEnd(row: ExpiredRow, random: Random): AttemptEnd {
         retryClasses: row.retry_classes,
       },
       queue: { delaySeconds: row.queue_retry_delay_seconds, multiplier: row.queue_retry_multiplier },
+      environment: retry,
     }),
     random,
   );

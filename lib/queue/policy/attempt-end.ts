@@ -1,4 +1,4 @@
-import type { RetryPolicy, RetrySettings } from "../types";
+import type { RetrySettings } from "../types";
 import type { AttemptEnd, AttemptOutput, ClaimedJob, RunnableDefinition } from "../types-worker";
 import { decideRetry, type Random } from "./retry";
 import { policyFor } from "./retry-policy";
@@ -31,7 +31,7 @@ export interface Ended {
   readonly output?: AttemptOutput | undefined;
   /** What the job's queue and the installation say about retries. */
   readonly queue?: RetrySettings | undefined;
-  readonly environment?: RetryPolicy | undefined;
+  readonly environment?: RetrySettings | undefined;
 }
 
 /** Decides what an ended execution means for its job: the run ends, or the job waits for another attempt. */

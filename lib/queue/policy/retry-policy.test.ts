@@ -14,10 +14,12 @@ const levels = (change: {
   retry?: RetrySettings;
   retryClasses?: RetryClasses;
   queue?: RetrySettings;
+  environment?: RetrySettings;
 }): RetryLevels => ({
   job: { ...NOTHING.job, ...change.job },
   definition: { retry: change.retry ?? {}, retryClasses: change.retryClasses ?? {} },
   queue: change.queue,
+  environment: change.environment,
 });
 
 describe("which policy a failure has", () => {
@@ -26,17 +28,19 @@ describe("which policy a failure has", () => {
     expect(policyFor(name, NOTHING)).toEqual({ ...DEFAULT_RETRY, maxAttempts: null, ...own });
   });
 
-  test("A-18 job over definition over queue over installation, and the class over the general at each", () => {
+  test("A-18 job over definition over queue over environment, and the class over the general at each", () => {
+    const environment = { delaySeconds: 15 };
     const queue = { delaySeconds: 20 };
     const retry = { delaySeconds: 30 };
     const retryClasses = { rate_limit: { delaySeconds: 40 } };
     const job = { retryDelaySeconds: 50 };
     const delay = (change: Parameters<typeof levels>[0]) => policyFor("rate_limit", levels(change)).delaySeconds;
     expect(delay({})).toBe(60);
-    expect(delay({ queue })).toBe(20);
-    expect(delay({ queue, retry })).toBe(30);
-    expect(delay({ queue, retry, retryClasses })).toBe(40);
-    expect(delay({ queue, retry, retryClasses, job })).toBe(50);
+    expect(delay({ environment })).toBe(15);
+    expect(delay({ environment, queue })).toBe(20);
+    expect(delay({ environment, queue, retry })).toBe(30);
+    expect(delay({ environment, queue, retry, retryClasses })).toBe(40);
+    expect(delay({ environment, queue, retry, retryClasses, job })).toBe(50);
     expect(policyFor("unknown", levels({ queue, retry, retryClasses })).delaySeconds).toBe(30);
   });
 
@@ -101,6 +105,7 @@ describe("bounds, whatever is set", () => {
       retryClasses: fc.dictionary(fc.constantFrom(...RETRY_CLASSES), ofClass) as fc.Arbitrary<RetryClasses>,
     }),
     queue: settings,
+    environment: settings,
   });
   const anyClass = fc.constantFrom(...(Object.keys(CLASS_POLICIES) as ErrorClass[]));
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

@@ -15,7 +15,7 @@ export interface RetryLevels {
   readonly job: { readonly retryDelaySeconds: number | null; readonly retryMultiplier: number | null };
   readonly definition: { readonly retry: RetrySettings; readonly retryClasses: RetryClasses };
   readonly queue?: RetrySettings | undefined;
-  readonly environment?: RetryPolicy | undefined;
+  readonly environment?: RetrySettings | undefined;
 }
 
 /** The policy for one failure. */
@@ -26,7 +26,7 @@ export interface FailurePolicy extends RetryPolicy {
 }
 
 /**
- * The policy for a failure of this class. Job over definition over queue over the installation; at each level what is
+ * The policy for a failure of this class. Job over definition over queue over environment; at each level what is
  * said for the class stands over what is said in general. A level that says a delay replaces the class's built-in delay,
  * factor and cap; whether and how often the class is tried is not touched by that.
  */
@@ -34,7 +34,7 @@ export function policyFor(errorType: string, levels: RetryLevels): FailurePolicy
   const errorClass = errorClassOf(errorType);
   const { delaySeconds, multiplier, maxDelaySeconds, ...builtIn } = CLASS_POLICIES[errorClass];
   const own = classSettings(levels, errorClass);
-  const general = said({ ...said(levels.queue), ...said(levels.definition.retry) });
+  const general = said({ ...said(levels.environment), ...said(levels.queue), ...said(levels.definition.retry) });
   const ofJob = said({ delaySeconds: levels.job.retryDelaySeconds, multiplier: levels.job.retryMultiplier });
   const ofClass = said({
     delaySeconds: own.delaySeconds,
@@ -43,7 +43,7 @@ export function policyFor(errorType: string, levels: RetryLevels): FailurePolicy
   });
   const someoneSaysDelay = [general, ofClass, ofJob].some((level) => level.delaySeconds !== undefined);
   return {
-    ...(levels.environment ?? DEFAULT_RETRY),
+    ...DEFAULT_RETRY,
     ...(someoneSaysDelay ? {} : said({ delaySeconds, multiplier, maxDelaySeconds })),
     ...general,
     ...ofClass,
