@@ -56,7 +56,7 @@ export const heldByParentsSql = statement(
   "held_by_parents",
   `select distinct d.child_id as job_id from app.job_dependencies d
    cross join lateral app.outcomes_of(array[d.parent_id]) o
-   where ${tenantIs("d.tenant_id")} and d.child_id = any ($2::uuid[]) and d.state = 'failed' and d.on_failure <> 'run'
+   where ${tenantIs("d.tenant_id")} and d.child_id = any ($2::uuid[]) and d.state <> 'met' and d.on_failure <> 'run'
      and d.parent_id <> all ($2::uuid[]) and not app.edge_holds(d.type, d.condition, o.outcome, o.result)
      and not exists (select 1 from app.live_jobs l where l.job_id = d.parent_id and ${tenantIs("l.tenant_id")})`,
 );
