@@ -6,7 +6,7 @@ import { Plain } from "@/components/ui/plain";
 import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useNow } from "@/lib/client/clock";
-import { formatAge, formatBytes } from "@/lib/client/format";
+import { formatAge, formatBytes, plural } from "@/lib/client/format";
 import type { Worker, WorkerList, WorkerStatus } from "@/lib/contract";
 
 const LOOKS: Readonly<Record<WorkerStatus, { label: string; icon: LucideIcon; className: string }>> = {
@@ -117,7 +117,7 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
       >
         {worker.queues.join(", ") || "all"}
         <span className="block truncate text-xs">
-          {worker.definitions.length > 0 ? `${worker.definitions.length} definitions` : "every definition"}
+          {worker.definitions.length > 0 ? plural(worker.definitions.length, "definition") : "every definition"}
         </span>
       </td>
       <td className="tabular hidden whitespace-nowrap px-3 text-right text-sm md:table-cell">

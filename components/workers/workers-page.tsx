@@ -8,6 +8,7 @@ import { Time } from "@/components/ui/time";
 import { plural } from "@/lib/client/format";
 import { workersOptions } from "@/lib/client/platform";
 import type { WorkerList } from "@/lib/contract";
+import { WorkerKeys } from "./worker-keys";
 import { WorkerTable } from "./worker-table";
 
 const POLL_MS = 3000;
@@ -36,6 +37,9 @@ export function WorkersPage({ initial }: { readonly initial?: WorkerList }) {
           <WorkerTable list={list} />
         )}
       </section>
+      <div className="pt-4">
+        <WorkerKeys />
+      </div>
     </div>
   );
 }
@@ -47,7 +51,8 @@ function FleetLine({ list }: { readonly list: WorkerList }) {
   const sick = list.data.filter((worker) => worker.status === "stale" || worker.status === "dead");
   const running = up.reduce((sum, worker) => sum + worker.running_count, 0);
   const capacity = up.reduce((sum, worker) => sum + worker.capacity, 0);
-  const versions = new Set(up.map((worker) => worker.version));
+  // A remote worker has the version of its own program.
+  const versions = new Set(up.flatMap(({ isolation, version }) => (isolation === "remote" ? [] : [version])));
   return (
     <p className="tabular text-muted text-sm">
       {plural(up.length, "worker")} up · {running} of {capacity} places busy
