@@ -36,6 +36,10 @@ export class Child {
     void this.exited.then(() => alive.delete(this));
   }
 
+  get pid(): number {
+    return this.process.pid ?? 0;
+  }
+
   on(type: string, listener: (message: ChildMessage) => void): void {
     this.events.on(type, listener);
   }

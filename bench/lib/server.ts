@@ -11,6 +11,8 @@ const SETTINGS = { shared_buffers: "512MB", max_wal_size: "4GB", max_connections
 export interface BenchServer {
   readonly version: string;
   readonly secret: string;
+  /** Of the postmaster. */
+  readonly pid: number;
   /** A new, empty database; answers its administrator's URL. */
   createDatabase(name: string): Promise<string>;
   /** What took most time since the last call, in databases whose name begins so: a line for each statement. */
@@ -30,6 +32,7 @@ export async function startServer(): Promise<BenchServer> {
   });
   const rows = await query<{ v: string }>(server.adminUrl(), "select current_setting('server_version') as v");
   return {
+    pid: server.pid,
     version: rows[0]?.v ?? "",
     secret: randomBytes(32).toString("base64url"),
     createDatabase: async (name) => {

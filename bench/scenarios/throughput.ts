@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { cpuMsOf } from "../lib/cpu";
 import type { Options } from "../lib/options";
 import { sharedClock } from "../lib/program.mjs";
 import { type Figure, type Sample, table } from "../lib/report";
@@ -6,7 +7,11 @@ import type { BenchServer } from "../lib/server";
 import { openSystems, type System } from "../lib/systems";
 
 const LOOK_EVERY_MS = 5;
-const FIGURES: readonly Figure[] = [{ name: "jobs", unit: "/s", better: "more" }];
+const FIGURES: readonly Figure[] = [
+  { name: "jobs", unit: "/s", better: "more" },
+  { name: "worker CPU", unit: "µs/job", better: "less" },
+  { name: "server CPU", unit: "µs/job", better: "less" },
+];
 
 /** No-op jobs that wait already: from the first start until no job is unfinished, one worker process. */
 export async function throughput(server: BenchServer, options: Options): Promise<string> {
@@ -14,22 +19,35 @@ export async function throughput(server: BenchServer, options: Options): Promise
   const samples: Sample[] = [];
   for (let round = 0; round < options.rounds; round += 1) {
     for (const system of systems) {
-      const value = await drain(system, options.jobs);
-      samples.push({ system: system.name, figure: "jobs", value });
+      const values = await drain(system, { jobs: options.jobs, serverPid: server.pid });
+      samples.push(...Object.entries(values).map(([figure, value]) => ({ system: system.name, figure, value })));
     }
   }
   await Promise.all(systems.map((system) => system.close()));
   return table(FIGURES, samples, "leasehold");
 }
 
-/** @returns jobs per second */
-async function drain(system: System, jobs: number): Promise<number> {
+async function drain(
+  system: System,
+  { jobs, serverPid }: { readonly jobs: number; readonly serverPid: number },
+): Promise<Record<string, number>> {
   await system.reset();
   await system.client.call("fill", { count: jobs });
   const worker = system.startWorker({ expected: jobs });
-  const [first] = await Promise.all([worker.next("first"), worker.next("last")]);
+  const begun = worker.next("first").then(({ at }) => ({
+    at: Number(at),
+    worker: cpuMsOf(worker.pid),
+    server: cpuMsOf(serverPid),
+  }));
+  const [first] = await Promise.all([begun, worker.next("last")]);
   while (!(await system.isDone())) await delay(LOOK_EVERY_MS);
-  const ms = sharedClock() - Number(first.at);
+  const ms = sharedClock() - first.at;
+  const perJob = (nowMs: number, thenMs: number) => ((nowMs - thenMs) / jobs) * 1000;
+  const figures = {
+    jobs: (jobs / ms) * 1000,
+    "worker CPU": perJob(cpuMsOf(worker.pid), first.worker),
+    "server CPU": perJob(cpuMsOf(serverPid), first.server),
+  };
   await worker.stop();
-  return (jobs / ms) * 1000;
+  return figures;
 }
