@@ -1,12 +1,15 @@
-import type { ChildJob } from "@/lib/execution";
+import type { Database } from "@/lib/db";
+import type { ChildJob, Execution } from "@/lib/execution";
 import {
   type AttemptEnd,
   type ClaimedJob,
+  decideAttemptEnd,
   decideEnd,
   type ExecutionEnd,
   type NewJob,
   type RunnableDefinition,
 } from "@/lib/queue";
+import type { RunTools } from "./run-attempt";
 
 /** How log lines name an attempt. */
 export const fieldsOf = (job: ClaimedJob, { key }: RunnableDefinition) => ({
@@ -17,19 +20,32 @@ export const fieldsOf = (job: ClaimedJob, { key }: RunnableDefinition) => ({
 });
 
 /** A child belongs to the job that asked for it, and goes on under its correlation id unless it has one of its own. */
-export const asChildOf = (job: ClaimedJob, child: ChildJob): NewJob => ({
+const asChildOf = (job: ClaimedJob, child: ChildJob): NewJob => ({
   ...(job.correlationId === null ? {} : { correlationId: job.correlationId }),
   ...child,
   parentJobId: job.jobId,
   source: "system",
 });
 
+interface Ran {
+  readonly claimed: ClaimedJob;
+  readonly definition: RunnableDefinition;
+  readonly random: () => number;
+}
+
+/** Null when there is nothing to record: the lease is lost. */
+export async function endOf(
+  { db, tools, claimed, definition, random }: Ran & { readonly db: Database; readonly tools: RunTools },
+  { outcome, output, children }: Execution,
+): Promise<AttemptEnd | null> {
+  if (outcome.kind === "lease_lost") return null;
+  const ended = { claimed, definition, execution: outcome, output, environment: tools.retry };
+  const end = await decideAttemptEnd(db, ended, random);
+  return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(claimed, child)) };
+}
+
 /** The end of an attempt whose children were refused: a failure that says so. */
-export function refusedEnd(
-  { claimed, definition, random }: { claimed: ClaimedJob; definition: RunnableDefinition; random: () => number },
-  { output }: AttemptEnd,
-  reason: string,
-): AttemptEnd {
+export function refusedEnd({ claimed, definition, random }: Ran, { output }: AttemptEnd, reason: string): AttemptEnd {
   const execution: ExecutionEnd = { kind: "failed", errorType: "validation", message: reason };
   return decideEnd({ claimed, definition, execution, output }, random);
 }

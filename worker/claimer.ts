@@ -186,7 +186,8 @@ export class Claimer {
       if (!isQuick) slowLeft -= places;
       if (places < 1) return [];
       const from = this.directory.fromOf(laneNo, now);
-      const request = { laneNo, limit: places, leaseSeconds: served.leaseOf(lane), limited: lane.limited };
+      const { limited } = lane;
+      const request = { laneNo, limit: places, leaseSeconds: served.leaseOf(lane), limited, startEarly: isQuick };
       return [from === undefined ? request : { ...request, from }];
     });
   }

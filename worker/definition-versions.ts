@@ -4,6 +4,7 @@ import { type ClaimedJob, loadDefinitionVersion, type RunnableDefinition } from 
 /** The versions of definitions that jobs were accepted with. A version never changes, so each is read once. */
 export class DefinitionVersions {
   private readonly known = new Map<string, Promise<RunnableDefinition>>();
+  private readonly loaded = new Map<string, RunnableDefinition>();
 
   constructor(private readonly db: Database) {}
 
@@ -13,7 +14,15 @@ export class DefinitionVersions {
     if (hit) return hit;
     const loading = loadDefinitionVersion(this.db, definitionId, definitionVersion);
     this.known.set(key, loading);
-    loading.catch(() => this.known.delete(key));
+    loading.then(
+      (definition) => this.loaded.set(key, definition),
+      () => this.known.delete(key),
+    );
     return loading;
+  }
+
+  /** The version if it has been read already. */
+  ifKnown({ definitionId, definitionVersion }: ClaimedJob): RunnableDefinition | undefined {
+    return this.loaded.get(`${definitionId}:${definitionVersion}`);
   }
 }

@@ -45,6 +45,7 @@ export async function executeAttempt(
     },
   });
   await output.end();
+  if (output.droppedLogBytes === 0) return execution;
   const droppedBytes = execution.output.droppedBytes + output.droppedLogBytes;
   return { ...execution, output: { ...execution.output, droppedBytes } };
 }

@@ -5,6 +5,7 @@ import {
   type Execution,
   executeCommand,
   executeHandler,
+  type HandlerRunContext,
   JobError,
   type JobHandler,
   LeaseLostError,
@@ -63,22 +64,25 @@ export async function runAttempt(
   }
   const handler = definition.executor === "handler" ? tools.handlers.get(definition.key) : undefined;
   if (!handler) return refused("internal", "This worker does not have the handler.");
-  return executeHandler(handler, {
-    ...ctx,
-    registry: tools.registry,
-    transaction: (fn) => inLease(tools.web, job, fn),
-    steps: stepsOf(tools.worker, job),
-    ...(tools.startThread ? { startThread: tools.startThread } : {}),
-  });
+  return executeHandler(handler, ctx);
 }
 
 function contextOf(
   job: ClaimedJob,
   definition: RunnableDefinition,
   { tools, hooks }: { readonly tools: RunTools; readonly hooks: AttemptHooks },
-): RunContext {
+): HandlerRunContext {
+  // Spelled out, because this is made for each attempt and spreading costs more than all the rest of it.
   return {
-    ...hooks,
+    signal: hooks.signal,
+    onOutput: hooks.onOutput,
+    onProgress: hooks.onProgress,
+    onLog: hooks.onLog,
+    onSpawn: hooks.onSpawn,
+    registry: tools.registry,
+    transaction: (fn) => inLease(tools.web, job, fn),
+    steps: stepsOf(tools.worker, job),
+    startThread: tools.startThread,
     jobId: job.jobId,
     tenantId: job.tenantId,
     attemptNo: job.leaseNo,

@@ -1,16 +1,8 @@
 import { type Database, DatabaseError } from "@/lib/db";
 import type { Execution, StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
-import {
-  type AttemptEnd,
-  attemptTimeout,
-  type ClaimedJob,
-  decideAttemptEnd,
-  notifyChanges,
-  type RunnableDefinition,
-  startAttempts,
-} from "@/lib/queue";
-import { asChildOf, fieldsOf, refusedEnd, released } from "./attempt-ends";
+import { attemptTimeout, type ClaimedJob, notifyChanges, type RunnableDefinition, startAttempts } from "@/lib/queue";
+import { endOf, fieldsOf, refusedEnd, released } from "./attempt-ends";
 import { Batcher } from "./batcher";
 import { DefinitionVersions } from "./definition-versions";
 import { type Attempt, executeAttempt } from "./execute-attempt";
@@ -158,9 +150,17 @@ export class Runner {
   private watched(held: Held, since: number): WatchedLease {
     const { jobId, leaseNo, leaseExpiresAt, claimedAt } = held.job;
     const leaseSeconds = Math.max(1, Math.round((leaseExpiresAt.getTime() - claimedAt.getTime()) / 1000));
-    const renewForMs = (this.options.tools.maxTimeoutSeconds + leaseSeconds) * 1000 + SETTLE_MS;
+    const definition = this.definitions.ifKnown(held.job);
+    const longest = (this.options.tools.maxTimeoutSeconds + leaseSeconds) * 1000 + SETTLE_MS;
+    const renewForMs = definition ? LONGEST_WAIT_MS + this.overMs(held.job, definition) : longest;
     const onEvent = (event: LeaseEvent) => this.stop(held, event === "lost" ? "lease-lost" : "cancel");
     return { jobId, leaseNo, leaseSeconds, since, renewForMs, onEvent };
+  }
+
+  /** After so long an attempt is over, or hopelessly stuck. */
+  private overMs(job: ClaimedJob, definition: RunnableDefinition): number {
+    const seconds = attemptTimeout(job, definition, this.options.tools.maxTimeoutSeconds) + definition.killGraceSeconds;
+    return seconds * 1000 + SETTLE_MS;
   }
 
   private fill(): void {
@@ -238,7 +238,7 @@ export class Runner {
     const fields = fieldsOf(job, definition);
     log.debug(fields, "attempt started");
     const execution = await this.execute(held, definition);
-    let end = await this.endOf(job, definition, execution);
+    let end = await endOf({ ...this.options, claimed: job, definition }, execution);
     if (end === null) {
       log.warn(fields, "the lease was lost; the result is dropped");
       return;
@@ -257,10 +257,10 @@ export class Runner {
 
   /** Null when the lease was lost before the attempt began; nothing has happened then. */
   private async start({ job, controller }: Held): Promise<RunnableDefinition | null> {
-    const { log, leases, tools } = this.options;
-    const definition = await this.definitions.of(job);
-    const overMs = (attemptTimeout(job, definition, tools.maxTimeoutSeconds) + definition.killGraceSeconds) * 1000;
-    leases.limit(job, overMs + SETTLE_MS);
+    const { log, leases } = this.options;
+    const known = this.definitions.ifKnown(job);
+    const definition = known ?? (await this.definitions.of(job));
+    if (!known) leases.limit(job, this.overMs(job, definition));
     if ((job.started || (await this.starts.add(job))) && controller.signal.reason !== "lease-lost") return definition;
     log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
     return null;
@@ -283,18 +283,5 @@ export class Runner {
     this.pace.ended(held.job.definitionId, performance.now() - began);
     held.pids.clear();
     return execution;
-  }
-
-  /** Null when there is nothing to record: the lease is lost. */
-  private async endOf(
-    job: ClaimedJob,
-    definition: RunnableDefinition,
-    { outcome, output, children }: Execution,
-  ): Promise<AttemptEnd | null> {
-    if (outcome.kind === "lease_lost") return null;
-    const { db, random, tools } = this.options;
-    const ended = { claimed: job, definition, execution: outcome, output, environment: tools.retry };
-    const end = await decideAttemptEnd(db, ended, random);
-    return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(job, child)) };
   }
 }

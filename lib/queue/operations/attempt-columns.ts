@@ -12,7 +12,19 @@ export function isPlain({ status, outcome, spent, errorType, errorText, output }
 }
 
 const isSilent = (output: AttemptOutput | undefined): boolean =>
-  output === undefined || Object.values(output).every((value) => !value);
+  output === undefined ||
+  !(
+    output.pid ||
+    output.exitCode ||
+    output.signal ||
+    output.stdoutTail ||
+    output.stderrTail ||
+    output.stdoutBytes ||
+    output.stderrBytes ||
+    output.droppedBytes ||
+    output.cpuMs ||
+    output.peakRssBytes
+  );
 
 /** What is stored of a result, as JSON text. */
 export const resultText = ({ result }: AttemptEnd): string | null => {
