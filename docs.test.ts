@@ -69,6 +69,16 @@ test("every function that the architecture names is in the code", () => {
   expect(sorted(named).filter((word) => !new RegExp(`\\b${word.replace(".", "\\.")}\\b`).test(code))).toEqual([]);
 });
 
+test("every test that the guarantees name is there", () => {
+  const tests = files
+    .filter((name) => name.endsWith(".test.ts"))
+    .map(read)
+    .join("\n");
+  const named = matches(prose("docs/guarantees.md"), /"([^"]{20,})"/g);
+  expect(named.length).toBeGreaterThan(15);
+  expect(named.filter((name) => !tests.includes(name))).toEqual([]);
+});
+
 describe("settings", () => {
   /** Read for other reasons than to be set by an operator. */
   const INTERNAL = new Set([

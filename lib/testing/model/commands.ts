@@ -2,114 +2,29 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import {
   type AttemptEnd,
-  type ClaimedJob,
   cancelJob,
   changeJob,
   claimJobs,
   decideEnd,
-  enqueueJob,
   expireJobs,
   extendLeases,
   pauseJob,
   promoteDueJobs,
-  QueueError,
-  type RunnableDefinition,
   rescueExpiredLeases,
   resumeJob,
   retryJob,
   settleAttempts,
   startAttempts,
-  type TenantScope,
 } from "@/lib/queue";
-import type { Factory } from "../factories";
-import { BACKOFF_MS, type EndModel, LEASE_MS, type LeaseModel, type QueueModel } from "./model";
+import { enqueue, enqueueChild } from "./enqueue-steps";
+import { BACKOFF_MS, LEASE_MS, type QueueModel } from "./model";
+import type { EndModel, LeaseModel } from "./shapes";
+import { type Act, aJob, aLease, keyOf, NOBODY, type Real, refusal, SECOND, type Step, SWEEP, step } from "./step";
 
-export interface Real {
-  readonly make: Factory;
-  readonly scope: TenantScope;
-  readonly definition: RunnableDefinition;
-  /** What was handed out with each lease. */
-  readonly claimed: Map<string, ClaimedJob>;
-  setClock(atMs: number): Promise<void>;
-  /** Lanes of this run's tenant. */
-  lanes(): Promise<number[]>;
-}
-
-/** One step: does it for real, does it in the model, and compares the answers. */
-export type Step = fc.AsyncCommand<QueueModel, Real>;
-type Act = (model: QueueModel, real: Real) => Promise<void>;
-
-const SWEEP = { limit: 1000 };
-const SECOND = 1000;
-const HOLD_FOR_EVER = 1e300;
-
-class NamedStep implements Step {
-  constructor(
-    private readonly text: string,
-    private readonly act: Act,
-  ) {}
-  check = () => true;
-  run = (model: QueueModel, real: Real) => this.act(model, real);
-  toString = () => this.text;
-}
-
-/** A step whose choices are drawn by fast-check. */
-function step<T>(name: string, choices: fc.Arbitrary<T>, act: (choice: T) => Act): fc.Arbitrary<Step> {
-  return choices.map((choice) => new NamedStep(`${name} ${JSON.stringify(choice)}`, act(choice)));
-}
-
-const refusal = (work: Promise<unknown>): Promise<string | null> =>
-  work.then(
-    () => null,
-    (error: unknown) => {
-      if (error instanceof QueueError) return error.code;
-      throw error;
-    },
-  );
-
-/** One of the latest, so that most picks mean something; now and then one that never was. */
-function pick<T>(all: readonly T[], n: number, absent: T): T {
-  return all.length === 0 ? absent : (all[Math.max(0, all.length - 1 - (n % 6))] ?? absent);
-}
-
-const keyOf = ({ jobId, leaseNo }: LeaseModel): string => `${jobId}:${leaseNo}`;
-
-const NOBODY = "00000000-0000-7000-8000-000000000000";
-const aJob = (model: QueueModel, n: number): string => pick([...model.jobs.keys()], n, NOBODY);
-const aLease = (model: QueueModel, n: number): LeaseModel => pick(model.leases, n, { jobId: NOBODY, leaseNo: 1 });
-
-const enqueue = step(
-  "enqueue",
-  fc.record({
-    priority: fc.constantFrom(10, 100, 100, 180),
-    maxAttempts: fc.integer({ min: 1, max: 3 }),
-    delay: fc.constantFrom(0, 0, 0, 40),
-    expires: fc.constantFrom(0, 0, 0, 60),
-    key: fc.constantFrom(null, null, "a", "b"),
-    mode: fc.constantFrom("live", "live", "window", "retained"),
-  }),
-  ({ priority, maxAttempts, delay, expires, key, mode }) =>
-    async (model, { make, scope, definition }) => {
-      const scheduledFor = model.now + delay * SECOND;
-      const expiresAt = expires > 0 ? scheduledFor + expires * SECOND : null;
-      const holder = key === null ? null : model.holderOf(key);
-      const enqueued = await enqueueJob(make.web, scope, {
-        definitionKey: definition.key,
-        priority,
-        maxAttempts,
-        ...(delay > 0 ? { scheduledFor: new Date(scheduledFor) } : {}),
-        ...(expiresAt === null ? {} : { expiresAt: new Date(expiresAt) }),
-        ...(key === null
-          ? {}
-          : { dedupeKey: key, dedupe: { mode, ...(mode === "window" ? { windowSeconds: 50 } : {}) } }),
-      });
-      expect([enqueued.deduplicated, holder ?? enqueued.jobId]).toEqual([holder !== null, enqueued.jobId]);
-      if (holder !== null) return;
-      const held = { live: null, window: model.now + 50 * SECOND, retained: HOLD_FOR_EVER }[mode];
-      const times = { scheduledFor, expiresAt, heldUntil: key === null ? null : held };
-      model.add({ id: enqueued.jobId, priority, maxAttempts, key }, times);
-    },
-);
+const limit = step("limit", fc.constantFrom(null, 1, 2, 3), (maxRunning) => async (model, { setLimit }) => {
+  await setLimit(maxRunning);
+  model.limit = maxRunning;
+});
 
 const claim = step(
   "claim",
@@ -121,11 +36,11 @@ const claim = step(
         laneNo,
         limit,
         leaseSeconds: LEASE_MS / SECOND,
-        limited: false,
+        limited: model.limit !== null,
       }));
       const claimed = await claimJobs(real.make.worker, { workerId, lanes: asked, limit });
       const ready = model.readyJobs();
-      expect(claimed.length).toBe(Math.min(limit, ready.length));
+      expect(claimed.length).toBe(Math.min(limit, ready.length, model.room()));
       for (const job of claimed) {
         const known = ready.find(({ id }) => id === job.jobId);
         if (!known) throw new Error(`${job.jobId} was claimed and is not ready`);
@@ -267,6 +182,8 @@ const wait = step("wait", fc.constantFrom(1, 5, 25, 35, 61), (seconds) => async 
 /** Any step; those that make work and take it come more often. */
 export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: enqueue },
+  { weight: 3, arbitrary: enqueueChild },
+  { weight: 1, arbitrary: limit },
   { weight: 6, arbitrary: claim },
   { weight: 3, arbitrary: start },
   { weight: 2, arbitrary: extend },

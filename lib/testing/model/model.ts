@@ -1,65 +1,5 @@
-import type { AttemptStatus, TerminalState } from "@/lib/queue/states";
-
-/** What the queue should do, written down once more and without a database. All times are milliseconds. */
-export interface LiveModel {
-  state: "queued" | "paused" | "running";
-  ready: boolean;
-  scheduledFor: number;
-  expiresAt: number | null;
-  runNo: number;
-  leaseNo: number;
-  spent: number;
-  reclaims: number;
-  worker: string | null;
-  claimedAt: number | null;
-  startedAt: number | null;
-  leaseEndsAt: number | null;
-  cancelAt: number | null;
-}
-
-export interface AttemptModel {
-  readonly attemptNo: number;
-  readonly runNo: number;
-  readonly status: AttemptStatus;
-  readonly worker: string | null;
-  readonly claimedAt: number | null;
-  readonly startedAt: number | null;
-  readonly finishedAt: number;
-  readonly retryAt: number | null;
-  readonly outcome: TerminalState | null;
-  readonly attemptCount: number | null;
-  superseded: boolean;
-}
-
-export interface JobModel {
-  readonly id: string;
-  readonly queuedAt: number;
-  priority: number;
-  readonly maxAttempts: number;
-  readonly key: string | null;
-  live: LiveModel | null;
-  attempts: AttemptModel[];
-}
-
-interface KeyModel {
-  jobId: string;
-  live: boolean;
-  heldUntil: number | null;
-}
-
-export interface LeaseModel {
-  readonly jobId: string;
-  readonly leaseNo: number;
-}
-
-export interface EndModel {
-  readonly status: AttemptStatus;
-  readonly spent: boolean;
-  readonly outcome?: TerminalState;
-  readonly retryInMs?: number;
-  /** Adds to the count of reclaims. */
-  readonly reclaimed?: boolean;
-}
+import { afterParents, isHeldByParent, lookAt, outcomeOf } from "./links";
+import type { EndModel, JobModel, KeyModel, LeaseModel, LiveModel } from "./shapes";
 
 type ChangeAnswer = "state-conflict" | "invalid-value" | null;
 
@@ -67,7 +7,12 @@ export const LEASE_MS = 30_000;
 export const BACKOFF_MS = 20_000;
 const MOST_RECLAIMS = 10;
 
+/** What the queue should do, written down once more and without a database. */
 export class QueueModel {
+  /** Leases of this tenant that may be held at once. */
+  limit: number | null = null;
+  /** Ended in the act that is under way; those that wait for them hear of it at its end. */
+  private over: string[] = [];
   readonly jobs = new Map<string, JobModel>();
   readonly keys = new Map<string, KeyModel>();
   /** Every lease that was ever given, the latest last. */
@@ -81,13 +26,21 @@ export class QueueModel {
   }
 
   add(
-    job: Pick<JobModel, "id" | "priority" | "maxAttempts" | "key">,
+    job: Pick<JobModel, "id" | "priority" | "maxAttempts" | "key" | "edges" | "onParentFailure">,
     times: { readonly scheduledFor: number; readonly expiresAt: number | null; readonly heldUntil: number | null },
   ): void {
     const { scheduledFor, expiresAt, heldUntil } = times;
     const live = this.waiting({ scheduledFor, expiresAt, runNo: 1, leaseNo: 0 });
     this.jobs.set(job.id, { ...job, queuedAt: this.now, live, attempts: [] });
     if (job.key !== null) this.keys.set(job.key, { jobId: job.id, live: true, heldUntil });
+    this.block(job.id);
+    this.tellChildren();
+  }
+
+  /** How many a claim may take at most. */
+  room(): number {
+    const running = this.living().filter(({ live }) => live.state === "running").length;
+    return this.limit === null ? Number.POSITIVE_INFINITY : Math.max(0, this.limit - running);
   }
 
   sortKey({ priority, live }: JobModel): number {
@@ -121,6 +74,7 @@ export class QueueModel {
     const outcome = canceled ? "canceled" : end.outcome;
     if (outcome !== undefined) {
       this.end(job, { ...end, outcome });
+      this.tellChildren();
       return canceled ? "canceled" : "settled";
     }
     const retryInMs = end.retryInMs ?? 0;
@@ -149,13 +103,14 @@ export class QueueModel {
       return "running";
     }
     this.endWaiting(job, "canceled");
+    this.tellChildren();
     return "canceled";
   }
 
   retry(id: string): "retried" | "conflict" | "dedupe-taken" {
     const job = this.jobs.get(id);
     const last = job?.attempts.find(({ outcome, superseded }) => outcome !== null && !superseded);
-    if (!job || !last || last.outcome === "succeeded") return "conflict";
+    if (!job || !last || last.outcome === "succeeded" || isHeldByParent(this.jobs, job)) return "conflict";
     if (job.key !== null) {
       const holder = this.holderOf(job.key);
       if (holder !== null && holder !== id) return "dedupe-taken";
@@ -170,6 +125,9 @@ export class QueueModel {
       runNo: last.runNo + 1,
       leaseNo: last.attemptNo,
     });
+    for (const edge of job.edges) if (edge.state === "failed") edge.state = "pending";
+    this.block(id);
+    this.tellChildren();
     return "retried";
   }
 
@@ -186,7 +144,7 @@ export class QueueModel {
   /** Another priority, another time, or both; null = as it is. */
   change(id: string, { priority, at }: { readonly priority: number | null; readonly at: number | null }): ChangeAnswer {
     const job = this.jobs.get(id);
-    if (!job?.live || job.live.state === "running") return "state-conflict";
+    if (job?.live?.state !== "queued" && job?.live?.state !== "paused") return "state-conflict";
     if (at !== null && job.live.expiresAt !== null && job.live.expiresAt <= at) return "invalid-value";
     job.priority = priority ?? job.priority;
     if (at !== null) job.live.scheduledFor = Math.max(at, job.queuedAt);
@@ -214,6 +172,7 @@ export class QueueModel {
       ({ live }) => live.state !== "running" && (live.expiresAt ?? Infinity) <= this.now,
     );
     for (const { job } of due) this.endWaiting(job, "expired");
+    this.tellChildren();
     return due.length;
   }
 
@@ -237,13 +196,38 @@ export class QueueModel {
     this.note(job, job.live, end);
     job.live = null;
     this.freeKey(job);
+    this.over.push(job.id);
   }
 
-  private endWaiting(job: JobModel, outcome: "canceled" | "expired"): void {
+  private endWaiting(job: JobModel, outcome: "canceled" | "expired" | "failed"): void {
     const live = job.live;
     if (!live) return;
     live.leaseNo += 1;
     this.end(job, { status: outcome, spent: false, outcome });
+  }
+
+  /** A job with pending edges is blocked; those whose parents are over already hear of it at once. */
+  private block(id: string): void {
+    const pending = this.jobs.get(id)?.edges.filter((edge) => edge.state === "pending") ?? [];
+    if (pending.length === 0) return;
+    Object.assign(this.liveOf(id), { state: "blocked", ready: false });
+    this.over.push(...pending.map((edge) => edge.parentId).filter((parent) => outcomeOf(this.jobs, parent) !== null));
+  }
+
+  private tellChildren(): void {
+    for (let parent = this.over.shift(); parent !== undefined; parent = this.over.shift()) {
+      for (const { job, live } of this.living()) {
+        if (live.state !== "blocked" || !lookAt(this.jobs, job, parent)) continue;
+        const next = afterParents(job);
+        if (next === "free") this.release(live);
+        else if (next !== "waits") this.endWaiting(job, next);
+      }
+    }
+  }
+
+  private release(live: LiveModel): void {
+    Object.assign(live, { state: "queued", ready: live.scheduledFor <= this.now });
+    live.scheduledFor = Math.max(live.scheduledFor, this.now);
   }
 
   private freeKey({ id, key }: JobModel): void {

@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import pg from "pg";
 import { expect } from "vitest";
-import { loadDefinitionVersion } from "@/lib/queue";
+import { createLimit, deleteLimit, loadDefinitionVersion, updateLimit } from "@/lib/queue";
 import type { TestDatabase } from "../database";
 import { makeFactory } from "../factories";
-import { anyStep, type Real, type Step } from "./commands";
+import { anyStep } from "./commands";
 import { freezeClock, SET_CLOCK } from "./frozen-clock";
 import { BACKOFF_MS, QueueModel } from "./model";
+import type { Real, Step } from "./step";
 import { compare } from "./stored";
 
 export interface ModelRun {
@@ -32,6 +33,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
   await freezeClock(database, now);
   const make = makeFactory(database);
   const admin = new pg.Client({ connectionString: database.adminUrl });
+  admin.on("error", () => {}); // dropping the database ends its connections
   await admin.connect();
   const retry = { strategy: "fixed", delaySeconds: BACKOFF_MS / 1000, jitter: 0 } as const;
   const { id, version } = await make.definition({ retry });
@@ -46,6 +48,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
     const model = new QueueModel(now);
     const real: Real = {
       make,
+      setLimit: (maxRunning) => setLimit(maxRunning),
       definition,
       claimed: new Map(),
       scope: { tenantId, actor: { kind: "system", id: null, userId: null } },
@@ -57,6 +60,19 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
         const { rows } = await admin.query("select lane_no from app.lanes where tenant_id = $1 order by 1", [tenantId]);
         return rows.map(({ lane_no }) => lane_no);
       },
+    };
+    let limitId: number | undefined;
+    const setLimit = async (maxRunning: number | null) => {
+      const { platform } = make;
+      if (maxRunning === null) {
+        if (limitId !== undefined) await deleteLimit(platform, limitId);
+        limitId = undefined;
+      } else if (limitId !== undefined) {
+        await updateLimit(platform, { id: limitId, patch: { maxRunning } });
+      } else {
+        const target = { scope: "tenant_definition", definitionKey: definition.key, tenant: tenantId } as const;
+        limitId = (await createLimit(platform, { ...target, maxRunning })).id;
+      }
     };
     const trace: string[] = [];
     try {
@@ -73,6 +89,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
     } catch (error) {
       throw new Error(`after ${trace.join("\n  then ")}\n${(error as Error).message}`, { cause: error });
     } finally {
+      await setLimit(null);
       await admin.query("delete from app.live_jobs where tenant_id = $1", [tenantId]);
     }
   };

@@ -1,0 +1,61 @@
+import type fc from "fast-check";
+import { type ClaimedJob, QueueError, type RunnableDefinition, type TenantScope } from "@/lib/queue";
+import type { Factory } from "../factories";
+import type { QueueModel } from "./model";
+import type { LeaseModel } from "./shapes";
+
+export interface Real {
+  readonly make: Factory;
+  readonly scope: TenantScope;
+  readonly definition: RunnableDefinition;
+  /** What was handed out with each lease. */
+  readonly claimed: Map<string, ClaimedJob>;
+  setClock(atMs: number): Promise<void>;
+  /** Lanes of this run's tenant. */
+  lanes(): Promise<number[]>;
+  /** Limits what this run's tenant may have running; null = no limit. */
+  setLimit(maxRunning: number | null): Promise<void>;
+}
+
+/** One step: does it for real, does it in the model, and compares the answers. */
+export type Step = fc.AsyncCommand<QueueModel, Real>;
+export type Act = (model: QueueModel, real: Real) => Promise<void>;
+
+export const SWEEP = { limit: 1000 };
+export const SECOND = 1000;
+
+class NamedStep implements Step {
+  constructor(
+    private readonly text: string,
+    private readonly act: Act,
+  ) {}
+  check = () => true;
+  run = (model: QueueModel, real: Real) => this.act(model, real);
+  toString = () => this.text;
+}
+
+/** A step whose choices are drawn by fast-check. */
+export function step<T>(name: string, choices: fc.Arbitrary<T>, act: (choice: T) => Act): fc.Arbitrary<Step> {
+  return choices.map((choice) => new NamedStep(`${name} ${JSON.stringify(choice)}`, act(choice)));
+}
+
+export const refusal = (work: Promise<unknown>): Promise<string | null> =>
+  work.then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof QueueError) return error.code;
+      throw error;
+    },
+  );
+
+/** One of the latest, so that most picks mean something; now and then one that never was. */
+function pick<T>(all: readonly T[], n: number, absent: T): T {
+  return all.length === 0 ? absent : (all[Math.max(0, all.length - 1 - (n % 6))] ?? absent);
+}
+
+export const keyOf = ({ jobId, leaseNo }: LeaseModel): string => `${jobId}:${leaseNo}`;
+
+export const NOBODY = "00000000-0000-7000-8000-000000000000";
+export const aJob = (model: QueueModel, n: number): string => pick([...model.jobs.keys()], n, NOBODY);
+export const aLease = (model: QueueModel, n: number): LeaseModel =>
+  pick(model.leases, n, { jobId: NOBODY, leaseNo: 1 });
