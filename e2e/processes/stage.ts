@@ -30,6 +30,8 @@ export interface Act {
   readonly exit?: number;
   /** Printed on both streams. */
   readonly say?: string;
+  /** Its result. */
+  readonly result?: unknown;
   readonly child?: boolean;
   /** From this attempt on it runs for `then_ms` instead. */
   readonly from_attempt?: number;

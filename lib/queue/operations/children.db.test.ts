@@ -18,6 +18,9 @@ const ORPHANS = `
     where j.tenant_id is distinct from c.tenant_id
   union all select 'dedupe_keys', count(*)::int from app.dedupe_keys c left join app.jobs j on j.id = c.job_id
     where j.tenant_id is distinct from c.tenant_id
+  union all select 'job_dependencies', count(*)::int from app.job_dependencies c
+    left join app.jobs j on j.id = c.child_id left join app.jobs p on p.id = c.parent_id
+    where j.tenant_id is distinct from c.tenant_id or p.tenant_id is distinct from c.tenant_id
   union all select 'lanes of jobs', count(*)::int from app.jobs j left join app.lanes l on l.lane_no = j.lane_no
     where l.tenant_id is distinct from j.tenant_id or l.definition_id <> j.definition_id
   union all select 'neither live nor ended', count(*)::int from app.jobs j
@@ -37,10 +40,11 @@ test("RLS-5 whatever hangs on a job has its job's tenant, and a job is live or h
     const canceled = await make.job(scope);
     await cancelJob(make.web, scope, canceled.id);
     await retryJob(make.web, scope, { jobId: canceled.id });
-    await make.runningJob(scope);
+    const parent = await make.runningJob(scope);
+    await make.job(scope, { dependsOn: [{ jobId: parent.jobId }] });
   }
   const rows = await database.query<{ tab: string; n: number }>(ORPHANS);
-  expect(rows).toHaveLength(7);
+  expect(rows).toHaveLength(8);
   expect(rows.filter((row) => row.n > 0)).toEqual([]);
   // The sweep sees a fault when there is one.
   await database.query("update app.live_jobs set tenant_id = $1 where tenant_id = $2", [

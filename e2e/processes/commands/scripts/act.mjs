@@ -8,7 +8,7 @@ const { ATTEMPT = "0" } = process.env;
 let text = "";
 for await (const chunk of process.stdin) text += chunk;
 const { diary, run_ms = 0, until, on_term = "exit", exit = 0, child = false, ...rest } = JSON.parse(text);
-const { from_attempt, then_ms = 0, say } = rest;
+const { from_attempt, then_ms = 0, say, result } = rest;
 
 /** @param {string} what */
 const note = (what) => {
@@ -32,6 +32,7 @@ while (Date.now() < endAt && !(until && existsSync(until))) {
   note("tick");
   writeSync(1, `attempt ${ATTEMPT} goes on\n`);
 }
+if (result !== undefined) writeSync(3, `${JSON.stringify({ type: "result", value: result })}\n`);
 note("end");
 if (exit !== 0) writeSync(2, "ending badly\n");
 process.exit(exit);
