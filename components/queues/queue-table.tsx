@@ -18,7 +18,7 @@ export function QueueTable({ queues, onPause }: QueueTableProps) {
       <caption className="sr-only">Queues and their settings</caption>
       <thead>
         <tr>
-          <th scope="col" className={`${HEAD} sm:pl-4`}>
+          <th scope="col" className={`${HEAD} w-2/5 max-md:w-3/5 sm:pl-4`}>
             Queue
           </th>
           <th scope="col" className={HEAD}>

@@ -142,12 +142,12 @@ create function app.is_limited(p_queue integer, p_definition uuid, p_tenant uuid
 -- is counted comes in later statements, each of which sees all that was committed before the locks were granted. So
 -- two claimers under one limit come one after the other, and a settle in between only makes room.
 -- The instant of the claims is taken after the count: no counted end of a lease is later than it.
--- Besides the claimed jobs, the answer has a row without a job for each lane whose ready jobs a limit held back:
--- held_back says which kind ('busy': another claimer had the limit for too long), retry_in_ms when to come back
--- (NULL: when a job under the limit ends).
+-- The answer has live row and record of each claimed job, which the statement that calls this could not see itself, and
+-- a row without a job for each lane whose ready jobs a limit held back: held_back says which kind ('busy': another
+-- claimer had the limit for too long), retry_in_ms when to come back (NULL: when a job under the limit ends).
 create function app.claim_limited(p_lanes integer[], p_limits integer[], p_total integer, p_worker text,
     p_lease_seconds integer[], p_from double precision[])
-  returns table (lane_no integer, job_id uuid, lease_no bigint, held_back text, retry_in_ms integer)
+  returns table (lane_no integer, live app.live_jobs, record app.jobs, held_back text, retry_in_ms integer)
   language plpgsql set search_path = pg_catalog, app set lock_timeout = '50ms'
   as $$
   #variable_conflict use_column
@@ -172,7 +172,7 @@ create function app.claim_limited(p_lanes integer[], p_limits integer[], p_total
           cross join lateral app.limits_on(n.queue_id, n.definition_id, n.tenant_id) g))
         order by c.id for update) l;
     exception when lock_not_available then
-      return query select u.lane, null::uuid, null::bigint, 'busy', 10 + (random() * 40)::integer
+      return query select u.lane, null::app.live_jobs, null::app.jobs, 'busy', 10 + (random() * 40)::integer
         from unnest(p_lanes) u (lane);
       return;
     end;
@@ -238,12 +238,15 @@ create function app.claim_limited(p_lanes integer[], p_limits integer[], p_total
         with picked as materialized (
           select ctid as tid from app.live_jobs where lane_no = v_lane.lane and ready and sort_key >= v_lane.low
           order by sort_key limit v_allowed for update skip locked
+        ), claimed as (
+          update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1,
+            claimed_by_worker = p_worker, claimed_at = v_now, attempt_started_at = null, progress = null,
+            progress_message = null, lease_expires_at = v_now + make_interval(secs => v_lane.lease)
+          where r.ctid = any (array(select tid from picked))
+          returning r
         )
-        update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1,
-          claimed_by_worker = p_worker, claimed_at = v_now, attempt_started_at = null, progress = null,
-          progress_message = null, lease_expires_at = v_now + make_interval(secs => v_lane.lease)
-        where r.ctid = any (array(select tid from picked))
-        returning r.lane_no, r.job_id, r.lease_no, null::text, null::integer;
+        select v_lane.lane, c.r, j.record, null::text, null::integer
+        from claimed c cross join lateral (select j as record from app.jobs j where j.id = (c.r).job_id offset 0) j;
         get diagnostics v_got = row_count;
         v_left := v_left - v_got;
         foreach v_gate in array coalesce(v_lane.gates, '{}') loop
@@ -254,8 +257,8 @@ create function app.claim_limited(p_lanes integer[], p_limits integer[], p_total
          and exists (select 1 from app.live_jobs where lane_no = v_lane.lane and ready) then
         v_held := v_held || jsonb_build_object(split_part(v_blocker, ':', 2), left(v_blocker, 1));
         lane_no := v_lane.lane;
-        job_id := null;
-        lease_no := null;
+        live := null;
+        record := null;
         held_back := case left(v_blocker, 1) when 'r' then 'running' else 'starts' end;
         retry_in_ms := case when held_back = 'starts' then coalesce((
           select least(60000, ceil(1000 * (1 - (v_tokens ->> v_blocker)::numeric % 1) / c.starts_per_second))::integer

@@ -1,5 +1,5 @@
 import type { Runner } from "@/lib/db";
-import { claimJobsSql, claimLimitedSql, readClaimedSql, startAttemptsSql } from "../sql/claim-jobs";
+import { claimJobsSql, claimLimitedSql, startAttemptsSql } from "../sql/claim-jobs";
 import { readLeasesSql } from "../sql/settle-attempts";
 import type { Claim, ClaimedJob, HeldBack, LaneRequest, Lease } from "../types-worker";
 
@@ -38,13 +38,12 @@ export interface ClaimedRow {
   correlation_id: string | null;
 }
 
-interface LimitedRow {
-  lane_no: number;
-  job_id: string | null;
-  lease_no: number;
+/** A claimed job, or a lane that a limit held back, which has no job. */
+type LimitedRow = ClaimedRow & {
+  asked_lane: number;
   held_back: HeldBack["by"] | null;
   retry_in_ms: number | null;
-}
+};
 
 /** Takes ready jobs under leases of their own. No two claimers get the same job; jobs that are not ready cost nothing. */
 export async function claimJobs(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
@@ -91,12 +90,10 @@ async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[
 async function claimLimited(db: Runner, request: ClaimRequest): Promise<Claim> {
   if (request.lanes.length === 0 || request.limit < 1) return { jobs: [], heldBack: [] };
   const rows = await db.run<LimitedRow>(claimLimitedSql, claimValues(request));
-  const leases = rows.flatMap((row) => (row.job_id === null ? [] : [{ jobId: row.job_id, leaseNo: row.lease_no }]));
-  const claimed = leases.length === 0 ? [] : await db.run<ClaimedRow>(readClaimedSql, leaseArrays(leases));
   const heldBack = rows.flatMap((row) =>
-    row.held_back === null ? [] : [{ laneNo: row.lane_no, by: row.held_back, retryInMs: row.retry_in_ms }],
+    row.held_back === null ? [] : [{ laneNo: row.asked_lane, by: row.held_back, retryInMs: row.retry_in_ms }],
   );
-  return { jobs: claimed.map(toClaimedJob), heldBack };
+  return { jobs: rows.filter((row) => row.held_back === null).map(toClaimedJob), heldBack };
 }
 
 function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {

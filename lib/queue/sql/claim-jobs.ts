@@ -53,23 +53,14 @@ export const claimJobsSql = statement(
 );
 
 /**
- * The same for lanes with limits, never one job over any of them; see app.claim_limited. Answers leases only, and a row
+ * The same for lanes with limits, never one job over any of them; see app.claim_limited. Besides jobs, it answers a row
  * without a job for each lane that a limit held back.
  */
 export const claimLimitedSql = statement(
   "claim_limited",
-  "select lane_no, job_id, lease_no, held_back, retry_in_ms from app.claim_limited($1, $2, $3, $4, $5, $6)",
-);
-
-/**
- * What was claimed by the statement above. By itself, because that function's statements see more than the one that
- * calls it does.
- */
-export const readClaimedSql = statement(
-  "read_claimed",
-  `select ${LIVE}, ${RECORD} from unnest($1::uuid[], $2::bigint[]) with ordinality x (job_id, lease_no, turn)
-   cross join lateral (${heldRows("*")} offset 0) r ${RECORD_OF("r.job_id")} order by x.turn`,
-  { repeatable: true },
+  `select ${LIVE}, ${RECORD}, c.lane_no as asked_lane, c.held_back, c.retry_in_ms
+   from app.claim_limited($1, $2, $3, $4, $5, $6) c
+   cross join lateral (select (c.live).*) r cross join lateral (select (c.record).*) j`,
 );
 
 /**
