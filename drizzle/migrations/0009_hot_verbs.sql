@@ -14,8 +14,9 @@ create function app.sort_key_of(scheduled_for timestamptz, priority integer) ret
   as $$ select extract(epoch from scheduled_for)::double precision / 600 + priority $$;
 
 -- Takes dedupe keys for new jobs and answers who holds each key now. A key is free when no row has it, or when its
--- job is finished and its window is over. INSERT … ON CONFLICT waits for a concurrent holder to commit or roll back,
--- so the answer always names a job that exists. Keys are taken in order, so that two callers cannot deadlock.
+-- job is finished and its window is over. The INSERT waits for a concurrent one to commit or roll back, so the answer
+-- always names a job that exists. Keys are taken in order, so that two callers cannot deadlock; the row of a key that
+-- somebody holds is not locked, since who ends a job has its live row first and its key second.
 create function app.take_dedupe_keys(p_tenant uuid, p_keys text[], p_jobs uuid[], p_until timestamptz[])
   returns table (key text, job_id uuid)
   language plpgsql set search_path = pg_catalog, app
@@ -24,14 +25,22 @@ create function app.take_dedupe_keys(p_tenant uuid, p_keys text[], p_jobs uuid[]
   begin
     for r in select u.k, u.j, u.t from unnest(p_keys, p_jobs, p_until) with ordinality u (k, j, t, n)
              order by u.k collate "C", u.n loop
-      insert into app.dedupe_keys as d (tenant_id, key, job_id, live, held_until)
-        values (p_tenant, r.k, r.j, true, r.t)
-        on conflict on constraint dedupe_keys_pkey do update set job_id = excluded.job_id, live = true, held_until = excluded.held_until
-          where not d.live and (d.held_until is null or d.held_until <= app.now())
-        returning d.job_id into holder;
-      if not found then
-        select d.job_id into holder from app.dedupe_keys d where d.tenant_id = p_tenant and d.key = r.k;
-      end if;
+      holder := null;
+      while holder is null loop
+        insert into app.dedupe_keys (tenant_id, key, job_id, live, held_until) values (p_tenant, r.k, r.j, true, r.t)
+          on conflict on constraint dedupe_keys_pkey do nothing;
+        if found then
+          holder := r.j;
+        else
+          update app.dedupe_keys d set job_id = r.j, live = true, held_until = r.t
+            where d.tenant_id = p_tenant and d.key = r.k and not d.live and (d.held_until is null or d.held_until <= app.now());
+          if found then
+            holder := r.j;
+          else
+            select d.job_id into holder from app.dedupe_keys d where d.tenant_id = p_tenant and d.key = r.k;
+          end if;
+        end if;
+      end loop;
       key := r.k; job_id := holder;
       return next;
     end loop;
@@ -78,7 +87,8 @@ create function app.enqueue_job(p_tenant uuid, p_definition uuid, p_version inte
     p_max_attempts integer, p_timeout_seconds integer, p_retry_delay_seconds double precision,
     p_retry_multiplier double precision, p_created_by uuid)
   returns table (ordinal integer, job_id uuid, deduplicated boolean, conflict text, state text, ready boolean,
-                 lane_no integer, queued_at timestamptz, scheduled_for timestamptz)
+                 lane_no integer, queued_at timestamptz, scheduled_for timestamptz, priority integer,
+                 max_attempts integer, timeout_seconds integer)
   language plpgsql set search_path = pg_catalog, app
   as $$
   #variable_conflict use_column
@@ -116,40 +126,97 @@ create function app.enqueue_job(p_tenant uuid, p_definition uuid, p_version inte
     )
     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
       values (p_tenant, p_definition, v_now, 'queued', 1);
-    return query select 1, v_id, false, null::text, 'queued', v_due <= v_now, v_lane, v_now, v_due;
+    return query select 1, v_id, false, null::text, 'queued', v_due <= v_now, v_lane, v_now, v_due, v_priority, v_attempts, v_timeout;
   end $$;
 
 -- What a taken dedupe key does to the job that holds it, as far as no worker has it: another payload (with the version
--- of the definition that it was checked against), or another time. Answers what was done: replaced, rescheduled, or
--- returned when the holder was left as it is, because it runs, has ended, or is of another definition. A payload that
--- takes in results of other jobs neither replaces nor is replaced: its places were worked out for its own parents.
-create function app.change_holder(p_tenant uuid, p_holder uuid, p_item jsonb)
-  returns table (done text, state text, ready boolean, lane_no integer, scheduled_for timestamptz)
+-- of the definition that it was checked against), or another time. Answers where the holder stands and in `conflict` what
+-- was done: replaced, rescheduled, or returned when it was left as it is, because it runs, has ended, is of another
+-- definition, or would be moved past its end. A payload that takes in results of other jobs neither replaces nor is
+-- replaced: its places were worked out for its own parents. NULL: the holder has ended just now and its key is free.
+create function app.meet_duplicate(p_tenant uuid, p_holder uuid, p_item jsonb) returns jsonb
   language plpgsql set search_path = pg_catalog, app
   as $$
-  #variable_conflict use_column
-  declare v_due timestamptz; v_mode text := p_item ->> 'dedupe_on_conflict';
+  declare
+    v_mode text := coalesce(p_item ->> 'dedupe_on_conflict', 'return');
+    v_due timestamptz := coalesce((p_item ->> 'scheduled_for')::timestamptz, app.now());
+    v_live app.live_jobs; v_done text := 'returned'; v_queued timestamptz; v_outcome text;
   begin
-    done := 'returned';
-    select l.state, l.ready, l.lane_no, l.scheduled_for into state, ready, lane_no, scheduled_for
-      from app.live_jobs l where l.tenant_id = p_tenant and l.job_id = p_holder for update;
-    if state in ('queued', 'paused', 'blocked') then
-      if v_mode = 'replace_payload' and not jsonb_path_exists(p_item, '$.depends_on[*].bindings') and not exists (
-        select 1 from app.job_dependencies d where d.child_id = p_holder and d.bindings is not null) then
-        update app.jobs j set payload = p_item -> 'payload', definition_version = (p_item ->> 'definition_version')::integer
-          where j.id = p_holder and j.tenant_id = p_tenant and j.definition_id = (p_item ->> 'definition_id')::uuid;
-        if found then done := 'replaced'; end if;
-      elsif v_mode = 'reschedule' then
-        v_due := coalesce((p_item ->> 'scheduled_for')::timestamptz, app.now());
-        update app.jobs j set scheduled_for = v_due where j.id = p_holder and j.tenant_id = p_tenant;
-        update app.live_jobs l set scheduled_for = v_due, sort_key = app.sort_key_of(v_due, l.priority),
-            ready = l.state = 'queued' and v_due <= app.now()
-          where l.job_id = p_holder and l.tenant_id = p_tenant
-          returning l.ready into ready;
-        done := 'rescheduled'; scheduled_for := v_due;
-      end if;
+    if v_mode = 'return' then
+      select l.* into v_live from app.live_jobs l where l.tenant_id = p_tenant and l.job_id = p_holder;
+    else
+      select l.* into v_live from app.live_jobs l where l.tenant_id = p_tenant and l.job_id = p_holder for no key update;
     end if;
-    return next;
+    if v_live.job_id is null and not exists (select 1 from app.dedupe_keys d where d.tenant_id = p_tenant
+        and d.key = p_item ->> 'dedupe_key' and d.job_id = p_holder) then
+      return null;
+    end if;
+    if v_live.state <> 'running' and v_mode = 'replace_payload' and not jsonb_path_exists(p_item, '$.depends_on[*].bindings')
+        and not exists (select 1 from app.job_dependencies d where d.child_id = p_holder and d.bindings is not null) then
+      update app.jobs j set payload = p_item -> 'payload', definition_version = (p_item ->> 'definition_version')::integer
+        where j.id = p_holder and j.tenant_id = p_tenant and j.definition_id = (p_item ->> 'definition_id')::uuid;
+      if found then
+        v_done := 'replaced';
+        -- A claim that began before would read the payload as it was then: it skips what is not ready any more, and the
+        -- next promotion makes the job ready again.
+        update app.live_jobs l set ready = false where l.job_id = p_holder and l.tenant_id = p_tenant and l.ready;
+        v_live.ready := false;
+      end if;
+    elsif v_live.state <> 'running' and v_mode = 'reschedule' and coalesce(v_live.expires_at > v_due, true) then
+      update app.jobs j set scheduled_for = v_due where j.id = p_holder and j.tenant_id = p_tenant;
+      v_done := 'rescheduled'; v_live.scheduled_for := v_due; v_live.ready := v_live.state = 'queued' and v_due <= app.now();
+      update app.live_jobs l set scheduled_for = v_due, sort_key = app.sort_key_of(v_due, l.priority), ready = v_live.ready
+        where l.job_id = p_holder and l.tenant_id = p_tenant;
+    end if;
+    if v_done <> 'returned' then
+      insert into app.job_audit (tenant_id, job_id, actor_kind, actor_id, action, from_status, to_status, request_id)
+        values (p_tenant, p_holder, p_item #>> '{actor,kind}', (p_item #>> '{actor,id}')::uuid, 'dedupe_' || v_done,
+          v_live.state, v_live.state, p_item #>> '{actor,request_id}');
+    end if;
+    select j.queued_at, coalesce(v_live.scheduled_for, j.scheduled_for), coalesce(v_live.lane_no, j.lane_no)
+      into v_queued, v_live.scheduled_for, v_live.lane_no from app.jobs j where j.id = p_holder and j.tenant_id = p_tenant;
+    if v_live.job_id is null then select o.outcome into v_outcome from app.outcomes_of(array[p_holder]) o; end if;
+    return jsonb_build_object('job_id', p_holder, 'conflict', v_done, 'state', coalesce(v_live.state, v_outcome), 'ready',
+      coalesce(v_live.ready, false), 'lane_no', v_live.lane_no, 'queued_at', v_queued, 'scheduled_for', v_live.scheduled_for);
+  end $$;
+
+-- For those of the items {n, id, dedupe_key, …} that make no job because their key is held: where the holder stands, by n.
+create function app.find_duplicates(p_tenant uuid, p_items jsonb) returns jsonb
+  language plpgsql set search_path = pg_catalog, app
+  as $$
+  declare
+    v_ids uuid[] := array(select (i ->> 'id')::uuid from jsonb_array_elements(p_items) i);
+    v_open jsonb := p_items; v_free jsonb; v_answer jsonb := '{}'; v_holder jsonb; r record;
+  begin
+    while v_open is not null loop
+      v_free := null;
+      for r in
+        with item as materialized (
+          select i, row_number() over (order by i ->> 'dedupe_key' collate "C", (i -> 'n')::integer) as m
+          from jsonb_array_elements(v_open) i
+        )
+        select item.i, k.job_id as holder
+        from (select array_agg(i ->> 'dedupe_key' order by m) as keys, array_agg((i ->> 'id')::uuid order by m) as ids,
+                array_agg(case i ->> 'dedupe_mode' when 'retained' then 'infinity'::timestamptz when 'window' then
+                  app.now() + make_interval(secs => (i ->> 'dedupe_window_seconds')::double precision) end order by m) as until
+              from item) a
+        cross join lateral app.take_dedupe_keys(p_tenant, a.keys, a.ids, a.until) with ordinality k (key, job_id, m)
+        join item on item.m = k.m
+        where k.job_id <> (item.i ->> 'id')::uuid
+        order by k.job_id, k.m
+      loop
+        -- The holder may be an item of this batch, which is not inserted yet.
+        v_holder := case when r.holder = any (v_ids) then jsonb_build_object('job_id', r.holder, 'conflict', 'returned')
+          else app.meet_duplicate(p_tenant, r.holder, r.i) end;
+        if v_holder is null then
+          v_free := coalesce(v_free, '[]') || r.i;
+        else
+          v_answer := v_answer || jsonb_build_object(r.i ->> 'n', v_holder);
+        end if;
+      end loop;
+      v_open := v_free;
+    end loop;
+    return v_answer;
   end $$;
 
 -- Enqueues a batch for one tenant, all or nothing, and answers one row for each item in the items' order.
@@ -157,7 +224,8 @@ create function app.change_holder(p_tenant uuid, p_holder uuid, p_item jsonb)
 -- the holder. Raises LH001, LH002 and LH003 as app.make_lane does.
 create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
   returns table (ordinal integer, job_id uuid, deduplicated boolean, conflict text, state text, ready boolean,
-                 lane_no integer, queued_at timestamptz, scheduled_for timestamptz)
+                 lane_no integer, queued_at timestamptz, scheduled_for timestamptz, priority integer,
+                 max_attempts integer, timeout_seconds integer)
   language plpgsql set search_path = pg_catalog, app
   as $$
   #variable_conflict use_column
@@ -166,7 +234,6 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
     v_linked boolean := jsonb_path_exists(p_items, '$[*].depends_on');
     v_keyed boolean := jsonb_path_exists(p_items, '$[*].dedupe_key');
     v_duplicates jsonb := '{}'::jsonb;
-    v_changed jsonb := '{}'::jsonb;
   begin
     perform set_config('app.current_tenant_id', p_tenant::text, true);
     perform app.make_lane(p_tenant, s.definition_id, s.definition_version, s.queue, s.priority)
@@ -186,21 +253,8 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
                   from jsonb_array_elements(p_items) with ordinality e (i, n));
     end if;
     if v_keyed then
-      select coalesce(jsonb_object_agg(i ->> 'n', k.job_id), '{}'::jsonb) into v_duplicates
-      from app.take_dedupe_keys(p_tenant,
-          (select array_agg(i ->> 'dedupe_key' order by n) from jsonb_array_elements(p_items) with ordinality e (i, n) where i ? 'dedupe_key'),
-          (select array_agg((i ->> 'id')::uuid order by n) from jsonb_array_elements(p_items) with ordinality e (i, n) where i ? 'dedupe_key'),
-          (select array_agg(case i ->> 'dedupe_mode' when 'retained' then 'infinity'::timestamptz
-                                 when 'window' then v_now + make_interval(secs => (i ->> 'dedupe_window_seconds')::double precision) end order by n)
-             from jsonb_array_elements(p_items) with ordinality e (i, n) where i ? 'dedupe_key')) k
-      join jsonb_array_elements(p_items) i on i ->> 'dedupe_key' = k.key
-      where k.job_id <> (i ->> 'id')::uuid;
-    end if;
-    if v_duplicates <> '{}' then
-      select jsonb_object_agg(i ->> 'n', to_jsonb(h)) into v_changed
-      from jsonb_array_elements(p_items) i
-      cross join lateral app.change_holder(p_tenant, (v_duplicates ->> (i ->> 'n'))::uuid, i) h
-      where v_duplicates ? (i ->> 'n');
+      v_duplicates := app.find_duplicates(p_tenant, (
+        select jsonb_agg(i order by i -> 'n') from jsonb_array_elements(p_items) i where i ? 'dedupe_key'));
     end if;
 
     return query
@@ -208,8 +262,7 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
       select x.n as place, coalesce(x.id, app.new_id()) as new_id, x.*, l.lane_no as lane,
         coalesce(x.priority, q.default_priority) as rank, coalesce(x.max_attempts, d.max_attempts, q.max_attempts, 3) as attempts,
         case when x.timeout_seconds is null and d.timeout_seconds is null then q.timeout_seconds else x.timeout_seconds end as time_limit,
-        coalesce(x.scheduled_for, v_now) as due, v_duplicates ->> x.n::text as duplicate_of,
-        v_changed -> x.n::text as holder
+        coalesce(x.scheduled_for, v_now) as due, v_duplicates -> x.n::text as holder
       from rows from (jsonb_to_recordset(p_items) as (id uuid, definition_id uuid, definition_version integer,
         queue text, source text, source_ref text, priority integer, payload jsonb, tags jsonb, metadata jsonb,
         correlation_id text, parent_job_id uuid, retried_from_id uuid, dedupe_key text, scheduled_for timestamptz,
@@ -223,7 +276,7 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
       join app.lanes l on l.tenant_id = p_tenant and l.queue_id = q.id and l.definition_id = x.definition_id
         and l.band = app.band_of(coalesce(x.priority, q.default_priority))
     ), fresh as materialized (
-      select * from item where duplicate_of is null
+      select * from item where holder is null
     ), record as (
       insert into app.jobs (id, tenant_id, definition_id, definition_version, lane_no, source, source_ref, priority,
         payload, tags, metadata, correlation_id, parent_job_id, retried_from_id, dedupe_key, scheduled_for, expires_at,
@@ -245,10 +298,11 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
       insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
       select p_tenant, f.definition_id, v_now, 'queued', count(*) from fresh f group by f.definition_id
     )
-    select i.place::integer, coalesce(i.duplicate_of::uuid, i.new_id), i.duplicate_of is not null,
-      i.holder ->> 'done', coalesce(i.holder ->> 'state', case when i.depends_on is null then 'queued' else 'blocked' end),
+    select i.place::integer, coalesce((i.holder ->> 'job_id')::uuid, i.new_id), i.holder is not null, i.holder ->> 'conflict',
+      coalesce(i.holder ->> 'state', case when i.depends_on is null then 'queued' else 'blocked' end),
       coalesce((i.holder -> 'ready')::boolean, i.due <= v_now and i.depends_on is null),
-      coalesce((i.holder -> 'lane_no')::integer, i.lane), v_now, coalesce((i.holder ->> 'scheduled_for')::timestamptz, i.due)
+      coalesce((i.holder -> 'lane_no')::integer, i.lane), coalesce((i.holder ->> 'queued_at')::timestamptz, v_now),
+      coalesce((i.holder ->> 'scheduled_for')::timestamptz, i.due), i.rank, i.attempts, i.time_limit
     from item i order by i.place;
 
     -- A job that waits for others is inserted blocked. Whether it still is when the transaction ends, the caller reads.
@@ -257,7 +311,7 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
       perform app.link_dependencies(p_tenant, (
         select jsonb_agg(e || jsonb_build_object('child_id', i ->> 'id', 'parent_id', coalesce(h.holder, e ->> 'parent_id')))
         from jsonb_array_elements(p_items) i cross join jsonb_array_elements(i -> 'depends_on') e
-        left join (select d ->> 'id' as id, v_duplicates ->> (d ->> 'n') as holder
+        left join (select d ->> 'id' as id, v_duplicates #>> array[d ->> 'n', 'job_id'] as holder
                    from jsonb_array_elements(p_items) d where v_duplicates ? (d ->> 'n')) h on h.id = e ->> 'parent_id'
         where not v_duplicates ? (i ->> 'n')));
     end if;
@@ -269,9 +323,13 @@ grant execute on function app.now(), app.new_id(), app.id_floor(timestamptz), ap
   app.band_of(integer), app.sort_key_of(timestamptz, integer)
   to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth;
 grant execute on function app.enqueue_jobs(uuid, jsonb), app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[]),
-  app.make_lane(uuid, uuid, integer, text, integer), app.change_holder(uuid, uuid, jsonb),
+  app.make_lane(uuid, uuid, integer, text, integer), app.meet_duplicate(uuid, uuid, jsonb),
+  app.find_duplicates(uuid, jsonb),
   app.enqueue_job(uuid, uuid, integer, text, text, text, integer, jsonb, text[], jsonb, text, uuid, uuid, timestamptz,
     timestamptz, integer, integer, double precision, double precision, uuid)
   to leasehold_web, leasehold_worker;
 -- What a conflict over a dedupe key may change of the holder.
 grant update (payload, definition_version, scheduled_for) on app.jobs to leasehold_web, leasehold_worker;
+-- A worker enqueues the children of a job, which may meet a duplicate too; what it did to it is written down.
+grant insert on app.job_audit to leasehold_worker;
+create policy worker_writes on app.job_audit for insert to leasehold_worker with check (true);

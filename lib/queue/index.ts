@@ -12,7 +12,7 @@ export {
   loadDefinitionVersion,
   updateDefinition,
 } from "./operations/definitions";
-export { enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
+export { acceptJob, enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
 export { type EnqueuedOrRun, enqueueOrRun, type JobOrWork } from "./operations/enqueue-or-run";
 export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";

@@ -1,12 +1,15 @@
 import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
 import { QueueError } from "../errors";
+import { type AcceptedJob, acceptedView } from "../policy/accepted-job";
 import type { Linked } from "../policy/dependencies";
+import { getJob } from "../queries/get-job";
 import { enqueueJobSql, enqueueJobsSql } from "../sql/control-jobs";
+import { TIMEOUT_SECONDS } from "../sql/fallbacks";
 import type { JobStatus } from "../states";
-import type { DedupeConflict, Enqueued, NewJob, TenantScope } from "../types";
+import type { DedupeConflict, Enqueued, JobView, NewJob, TenantScope } from "../types";
 import { areLinked, planLinks, readLinkedStates } from "./link-jobs";
-import { forgetDefinitions, ITEM_FIELDS, type NewJobItem, toItem } from "./new-job-item";
-import { notifyChanges, notifyWork } from "./wake";
+import { currentDefinition, forgetDefinitions, ITEM_FIELDS, type NewJobItem, toItem } from "./new-job-item";
+import { notifyEnqueued } from "./wake";
 
 interface EnqueuedRow {
   job_id: string;
@@ -17,6 +20,9 @@ interface EnqueuedRow {
   lane_no: number;
   queued_at: Date;
   scheduled_for: Date;
+  priority: number;
+  max_attempts: number;
+  timeout_seconds: number | null;
 }
 
 /**
@@ -26,21 +32,49 @@ interface EnqueuedRow {
  * invalid-value, tenant-suspended: nothing is stored then
  */
 export async function enqueueJob(db: Database | TenantTransaction, scope: TenantScope, job: NewJob): Promise<Enqueued> {
-  const [enqueued] = await enqueue(db, scope, { jobs: [job], at: () => "" });
-  if (!enqueued) throw new Error("enqueue answered nothing");
-  return enqueued;
+  return toEnqueued(scope, job, await enqueueOne(db, scope, job));
 }
 
 /**
  * Accepts many jobs of one tenant, all or nothing, in the order given; see `enqueueJob`. They may wait for each other by
  * `ref` and for jobs that exist: such a job is blocked until then, unless what it waits for is over already.
  */
-export function enqueueJobs(
+export async function enqueueJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
   jobs: readonly NewJob[],
 ): Promise<Enqueued[]> {
-  return enqueue(db, scope, { jobs, at: (index) => `/jobs/${index}` });
+  const rows = await enqueue(db, scope, { jobs, at: (index) => `/jobs/${index}` });
+  return rows.map((row, index) => toEnqueued(scope, jobs[index] as NewJob, row));
+}
+
+/**
+ * As `enqueueJob`, and answers the job as it was accepted, from what was written and not by reading it again; a worker
+ * may have begun it by now. Only a job that was there before, or that waits for others, is read.
+ */
+export async function acceptJob(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  job: NewJob,
+): Promise<{ readonly enqueued: Enqueued; readonly view: JobView }> {
+  const row = await enqueueOne(db, scope, job);
+  const view =
+    row.deduplicated || areLinked([job])
+      ? await getJob(db, scope, row.job_id)
+      : acceptedView(scope, job, { row, definition: await acceptedUnder(db, job.definitionKey) });
+  if (!view) throw new Error("an accepted job has no record");
+  return { enqueued: toEnqueued(scope, job, row), view };
+}
+
+async function acceptedUnder(db: Runner, key: string): Promise<AcceptedJob["definition"]> {
+  const { id, version, queue, own_timeout_seconds } = await currentDefinition(db, key);
+  return { id, version, queue, timeoutSeconds: own_timeout_seconds ?? TIMEOUT_SECONDS };
+}
+
+async function enqueueOne(db: Database | TenantTransaction, scope: TenantScope, job: NewJob): Promise<EnqueuedRow> {
+  const [row] = await enqueue(db, scope, { jobs: [job], at: () => "" });
+  if (!row) throw new Error("enqueue answered nothing");
+  return row;
 }
 
 interface Batch {
@@ -50,49 +84,45 @@ interface Batch {
   readonly links?: readonly Linked[];
 }
 
-async function enqueue(db: Database | TenantTransaction, scope: TenantScope, batch: Batch): Promise<Enqueued[]> {
+async function enqueue(db: Database | TenantTransaction, scope: TenantScope, batch: Batch): Promise<EnqueuedRow[]> {
   const { jobs } = batch;
   if (jobs.length === 0) return [];
-  if (!areLinked(jobs)) return told(db, scope, { jobs, rows: await insertJobs(db, scope, batch) });
+  if (!areLinked(jobs)) return told(db, await insertJobs(db, scope, batch));
   if (!("inTransaction" in db)) return withTenant(db, scope.tenantId, (tx) => enqueue(tx, scope, batch));
   const inserted = await insertJobs(db, scope, { ...batch, links: await planLinks(db, batch) });
   const states = await readLinkedStates(
     db,
     inserted.map((row) => row.job_id),
   );
-  return told(db, scope, { jobs, rows: inserted.map((row) => ({ ...row, ...states.get(row.job_id) })) });
+  return told(
+    db,
+    inserted.map((row) => ({ ...row, ...states.get(row.job_id) })),
+  );
 }
 
-/** Wakes whom the new jobs concern, once they are there for others, and answers them. */
-function told(
-  db: Database | TenantTransaction,
-  scope: TenantScope,
-  { jobs, rows }: { readonly jobs: readonly NewJob[]; readonly rows: readonly EnqueuedRow[] },
-): Enqueued[] {
-  const fresh = rows.filter((row) => !row.deduplicated || row.conflict !== "returned");
-  const wake = (pool: Runner) => {
-    notifyWork(
-      pool,
-      fresh.filter((row) => row.ready).map((row) => row.lane_no),
-    );
-    notifyChanges(
-      pool,
-      fresh.map((row) => row.lane_no),
-    );
-  };
+/** Wakes whom the new jobs concern, once they are there for others. */
+function told(db: Database | TenantTransaction, rows: EnqueuedRow[]): EnqueuedRow[] {
+  const touched = rows.filter((row) => row.conflict !== "returned");
+  const wake = (pool: Runner) =>
+    notifyEnqueued(pool, {
+      work: touched.filter((row) => row.ready).map((row) => row.lane_no),
+      changes: touched.map((row) => row.lane_no),
+    });
   if ("inTransaction" in db) db.afterCommit(wake);
   else wake(db);
-  return rows.map((row, index) => ({
-    jobId: row.job_id,
-    tenantId: scope.tenantId,
-    definitionKey: jobs[index]?.definitionKey ?? "",
-    status: row.state,
-    deduplicated: row.deduplicated,
-    conflict: row.conflict,
-    queuedAt: row.queued_at,
-    scheduledFor: row.scheduled_for,
-  }));
+  return rows;
 }
+
+const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob, row: EnqueuedRow): Enqueued => ({
+  jobId: row.job_id,
+  tenantId,
+  definitionKey,
+  status: row.state,
+  deduplicated: row.deduplicated,
+  conflict: row.conflict,
+  queuedAt: row.queued_at,
+  scheduledFor: row.scheduled_for,
+});
 
 async function insertJobs(
   db: Database | TenantTransaction,

@@ -3,7 +3,7 @@ import { QueueError } from "../errors";
 import { compileArgSchema, type PayloadValidator } from "../policy/arg-schema";
 import { type Linked, takesResults } from "../policy/dependencies";
 import { checkNewJob } from "../policy/new-job";
-import type { NewJob, TenantScope } from "../types";
+import type { Actor, NewJob, TenantScope } from "../types";
 import { type DefinitionRow, findDefinition } from "./definitions";
 
 interface KnownDefinition {
@@ -19,6 +19,8 @@ export type NewJobItem = Readonly<Record<(typeof ITEM_FIELDS)[number], unknown>>
   readonly dedupe_mode: string | undefined;
   readonly dedupe_window_seconds: number | undefined;
   readonly dedupe_on_conflict: string | undefined;
+  /** Who is written down as having changed the holder. */
+  readonly actor: Readonly<Record<string, unknown>> | undefined;
 };
 
 /** The parameters of app.enqueue_job after the tenant, in its order. */
@@ -84,6 +86,7 @@ export async function toItem(db: Runner, scope: TenantScope, { job, link, at }: 
     dedupe_mode: isKeyed ? (job.dedupe?.mode ?? "live") : undefined,
     dedupe_window_seconds: job.dedupe?.windowSeconds,
     dedupe_on_conflict: job.dedupe?.onConflict,
+    actor: isKeyed && job.dedupe?.onConflict ? auditActor(scope.actor) : undefined,
     scheduled_for: job.scheduledFor,
     expires_at: job.expiresAt,
     max_attempts: job.maxAttempts,
@@ -93,6 +96,8 @@ export async function toItem(db: Runner, scope: TenantScope, { job, link, at }: 
     created_by: scope.actor.userId,
   };
 }
+
+const auditActor = ({ kind, id, requestId }: Actor) => ({ kind, id, request_id: requestId });
 
 async function checkedAgainst(db: Runner, { job, at }: Pick<Placed, "job" | "at">): Promise<DefinitionRow> {
   const { row, validate } = await knownDefinition(db, job.definitionKey, at);
@@ -109,6 +114,10 @@ async function checkedAgainst(db: Runner, { job, at }: Pick<Placed, "job" | "at"
     return checkedAgainst(db, { job, at });
   }
 }
+
+/** The definition that a job of this key was just checked against. */
+export const currentDefinition = async (db: Runner, key: string): Promise<DefinitionRow> =>
+  (await knownDefinition(db, key, "")).row;
 
 /** Makes the next look at a definition ask the database. */
 export function forgetDefinitions(db: Runner): void {

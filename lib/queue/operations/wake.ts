@@ -7,54 +7,65 @@ type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
 /** Postgres refuses payloads of 8,000 bytes; this many numbers always fit. */
 const MAX_LANES = 100;
 
-const notifySql = statement("wake", "select pg_notify($1, $2)");
+const notifySql = statement(
+  "wake",
+  "select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) x (channel, payload)",
+);
+
+interface Pending {
+  readonly lanes: Set<number>;
+  all: boolean;
+}
 
 interface Waiting {
-  lanes: Set<number>;
-  all: boolean;
+  channels: Map<Channel, Pending>;
   sending: boolean;
 }
 
-const waiting = new WeakMap<Runner, Map<Channel, Waiting>>();
+const waiting = new WeakMap<Runner, Waiting>();
 
 /**
  * Sends a wake-up after a commit: at once when none is under way on this handle, and joined into the next one while one
  * is, so that a burst costs few of them. Never inside the transaction that it tells of: NOTIFY serialises commits.
  * Failures are dropped, since whoever misses a hint polls.
  */
-function wake(db: Runner, channel: Channel, laneNos: readonly number[] | "*"): void {
-  if (laneNos !== "*" && laneNos.length === 0) return;
-  const state = stateOf(db, channel);
-  if (laneNos === "*") state.all = true;
-  else for (const laneNo of laneNos) state.lanes.add(laneNo);
-  if (!state.sending) void send(db, channel, state);
+function wake(db: Runner, hints: Readonly<Partial<Record<Channel, readonly number[] | "*">>>): void {
+  const state = waiting.get(db) ?? { channels: new Map<Channel, Pending>(), sending: false };
+  waiting.set(db, state);
+  for (const [channel, laneNos] of Object.entries(hints) as [Channel, readonly number[] | "*"][]) {
+    if (laneNos !== "*" && laneNos.length === 0) continue;
+    const pending = state.channels.get(channel) ?? { lanes: new Set(), all: false };
+    state.channels.set(channel, pending);
+    if (laneNos === "*") pending.all = true;
+    else for (const laneNo of laneNos) pending.lanes.add(laneNo);
+  }
+  if (!state.sending && state.channels.size > 0) void send(db, state);
 }
 
-function stateOf(db: Runner, channel: Channel): Waiting {
-  const channels = waiting.get(db) ?? new Map<Channel, Waiting>();
-  waiting.set(db, channels);
-  const state = channels.get(channel) ?? { lanes: new Set(), all: false, sending: false };
-  channels.set(channel, state);
-  return state;
-}
-
-async function send(db: Runner, channel: Channel, state: Waiting): Promise<void> {
+async function send(db: Runner, state: Waiting): Promise<void> {
   state.sending = true;
-  while (state.all || state.lanes.size > 0) {
-    const payload = state.all || state.lanes.size > MAX_LANES ? "*" : [...state.lanes].join(",");
-    state.all = false;
-    state.lanes = new Set();
-    await db.run(notifySql, [channel, payload]).catch(() => undefined);
+  while (state.channels.size > 0) {
+    const hints = [...state.channels];
+    state.channels = new Map();
+    const payloads = hints.map(([, { all, lanes }]) => (all || lanes.size > MAX_LANES ? "*" : [...lanes].join(",")));
+    await db.run(notifySql, [hints.map(([channel]) => channel), payloads]).catch(() => undefined);
   }
   state.sending = false;
 }
 
 /** There is ready work in these lanes. Workers listen. */
-export const notifyWork = (db: Runner, laneNos: readonly number[] | "*"): void => wake(db, CHANNELS.work, laneNos);
+export const notifyWork = (db: Runner, laneNos: readonly number[] | "*"): void =>
+  wake(db, { [CHANNELS.work]: laneNos });
 
 /** Something visible changed about jobs of these lanes. Web processes listen. */
 export const notifyChanges = (db: Runner, laneNos: readonly number[] | "*"): void =>
-  wake(db, CHANNELS.changes, laneNos);
+  wake(db, { [CHANNELS.changes]: laneNos });
+
+/** Both of the above, in one message to the database. */
+export const notifyEnqueued = (
+  db: Runner,
+  { work, changes }: { readonly work: readonly number[]; readonly changes: readonly number[] },
+): void => wake(db, { [CHANNELS.work]: work, [CHANNELS.changes]: changes });
 
 /** Some running job is to be canceled; every worker looks after its own. */
-export const notifyCancel = (db: Runner): void => wake(db, CHANNELS.cancel, "*");
+export const notifyCancel = (db: Runner): void => wake(db, { [CHANNELS.cancel]: "*" });

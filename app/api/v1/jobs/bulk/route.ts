@@ -3,7 +3,6 @@ import { requireParents } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeEnqueued } from "@/lib/api/serialize";
-import { wakeWorkers } from "@/lib/api/wake";
 import { acceptedJobs, createJobs, LIMITS } from "@/lib/contract";
 import { enqueueJobs, knownJobs } from "@/lib/queue";
 
@@ -16,7 +15,6 @@ export const POST = tenantRoute({
   bodyNodes: LIMITS.bulkNodes,
   response: acceptedJobs,
   status: 201,
-  afterCommit: wakeWorkers,
   handler: async ({ db, scope, body }) => {
     await requireParents(body.jobs, (ids) => knownJobs(db, scope, ids));
     const enqueued = await enqueueJobs(db, scope, body.jobs.map(newJob));
