@@ -51,7 +51,7 @@ test("what a heartbeat finds of a job is what the claim gave, but for the payloa
   await startAttempts(make.worker, [job]);
   const held = await findHeldAttempt(make.worker, HOLDER, job);
   expect(held).toMatchObject({ workerId: `${HOLDER}w`, cancelRequested: false, runningSeconds: expect.any(Number) });
-  expect(held?.job).toEqual({ ...job, payload: null });
+  expect(held?.job).toEqual({ ...job, payload: null, started: true });
 });
 
 test("K-2 only remote definitions, and only those, the queues and the tenant of the scope", async () => {

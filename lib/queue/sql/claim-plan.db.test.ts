@@ -152,6 +152,7 @@ test("while an old snapshot holds jobs that are gone, a lane is read on from its
   await holder.query("rollback");
   await holder.end();
   expectIndexScanOnly(on);
-  expect(on.foundPerLane).toBeLessThanOrEqual(small.foundPerLane + 2);
+  // These ten jobs may lie on ten other pages.
+  expect(on.foundPerLane).toBeLessThanOrEqual(small.foundPerLane + 10);
   expect(whole.foundPerLane).toBeGreaterThan(on.foundPerLane * 3);
 });
