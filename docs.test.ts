@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { createDefinition } from "@/lib/contract";
 
 const ROOT = import.meta.dirname;
 const SKIPPED = new Set(["node_modules", "dist", ".git", ".next", ".next-test", ".leasehold", "test-results"]);
@@ -112,6 +113,12 @@ describe("settings", () => {
   test("docs/operations.md explains exactly those that are read", () => {
     expect(sorted(matches(read("docs/operations.md"), /^\| `([A-Z][A-Z0-9_]+)` \|/gm))).toEqual(used);
   });
+});
+
+test("docs/definitions.md explains exactly the fields that a definition takes", () => {
+  expect(sorted(matches(read("docs/definitions.md"), /^\| `([a-z_]+)` \|/gm))).toEqual(
+    sorted(Object.keys(createDefinition.shape)),
+  );
 });
 
 test("docs/data.md has every table, each with the policies that it has", () => {

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { canonicalJson } from "./canonical-json";
+import { canonicalJson } from "@/lib/queue";
 import { HttpProblem } from "./problem";
 
 const MAC_BYTES = 16;

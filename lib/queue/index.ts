@@ -57,6 +57,8 @@ export { hasOpenActions, type MayAct, takeBulkAction, workOffChunk } from "./ope
 export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from "./operations/workers";
 export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";
 export { decideEnd, type ExecutionEnd } from "./policy/attempt-end";
+export { canonicalJson } from "./policy/canonical-json";
+export { contentKey } from "./policy/content-key";
 export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/fairness";
 export { attemptTimeout } from "./policy/retry-policy";
 export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-actions";
