@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contentKey } from "./content-key";
+import { contentKey } from "@/lib/queue";
 import { checkNewJob } from "./new-job";
 
 const problemsOf = (dedupeKey: string): string[] => {
