@@ -210,11 +210,13 @@ create function app.lock_blocked(p_jobs uuid[]) returns uuid[]
 -- Tells the children of jobs that are over: who waits for nothing more becomes queued, who waited for something that
 -- will not come ends by its on_parent_failure, and so on down the graph. Belongs into the transaction in which the
 -- parents ended, after the statement that ended them. Also looks at `p_children` themselves, whatever their parents did.
--- Answers the lanes in which something changed.
+-- Answers the lanes in which something changed. A child that somebody else holds is waited for only shortly: whoever
+-- enqueues for it in a transaction of the application's must not keep a worker's whole batch from being settled.
 create function app.release_dependents(p_parents uuid[], p_children uuid[] default '{}') returns integer[]
   language plpgsql set search_path = pg_catalog, app
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
   set enable_hashjoin = off set enable_mergejoin = off
+  set lock_timeout = '1s'
   as $$
   declare
     v_reached uuid[]; v_children uuid[]; v_done uuid[]; v_ended uuid[]; v_over uuid[]; v_ends jsonb; v_failed jsonb; v_lanes integer[] := '{}';

@@ -66,6 +66,25 @@ test("A-04 an enqueue that holds its parent makes the settle wait until it knows
   await claimAll();
 });
 
+test("A-04 a child that an enqueue holds keeps its parent from being settled, and no other end of the batch", async () => {
+  const [parent, other] = [await make.runningJob(scope), await make.runningJob(scope)];
+  const { jobId } = await enqueueJob(make.web, scope, { definitionKey, dependsOn: [{ jobId: parent.jobId }] });
+  const ends = [succeeded(parent), succeeded(other)];
+  await withTenant(make.web, scope.tenantId, async (tx) => {
+    await enqueueJob(tx, scope, { definitionKey, dependsOn: [{ jobId }] });
+    expect(await settleAttempts(make.worker, ends)).toMatchObject({
+      settled: [other.jobId],
+      locked: [parent.jobId],
+      lost: [],
+    });
+  });
+  await settleAll([succeeded(parent)]);
+  expect(await statusOf(jobId)).toBe("queued");
+  const claimed = await claimAll();
+  await settleAll(claimed.map((one) => succeeded(one)));
+  await claimAll();
+});
+
 test("A-04 parents that share children end at once in any order, some of them badly, without a deadlock", async () => {
   deadlocks = 0;
   for (let round = 0; round < 6; round += 1) {

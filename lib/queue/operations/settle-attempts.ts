@@ -121,7 +121,10 @@ function reasonOf(error: unknown): string {
 const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: boolean): Promise<string[]> =>
   (await db.run<{ job_id: string }>(requeueAttemptsSql, [toJson(batch), reclaimed ? 1 : 0])).map((row) => row.job_id);
 
-/** Runs a batch; when the database refuses its content, halves it until the bad row stands alone and is stripped. */
+/**
+ * Runs a batch; when the database refuses its content, halves it until the bad row stands alone and is stripped. In the
+ * same way an end whose children somebody else holds is found; it is left for another time.
+ */
 async function applyBatch(
   batch: readonly AttemptEnd[],
   apply: (batch: readonly AttemptEnd[]) => Promise<string[]>,
@@ -135,8 +138,13 @@ async function applyBatch(
       else into.left.set(end.jobId, end);
     }
   } catch (error) {
-    if (!isContentRefused(error)) throw error;
+    const isHeld = isLockHeld(error);
+    if (!isHeld && !isContentRefused(error)) throw error;
     const [first, ...others] = batch;
+    if (isHeld && others.length === 0 && first) {
+      into.left.set(first.jobId, first);
+      return;
+    }
     if (others.length === 0 && first && !isStripped(first)) return applyBatch([strip(first)], apply, into);
     if (others.length === 0) return into.onUnstorable(error, first);
     const middle = batch.length >> 1;
@@ -147,6 +155,9 @@ async function applyBatch(
 
 const isContentRefused = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.kind === "invalid" || error.kind === "other" || error.kind === "conflict");
+
+/** A lock was not to be had within its time. */
+const isLockHeld = (error: unknown): boolean => error instanceof DatabaseError && error.sqlState === "55P03";
 
 // A worker may not do what the child asks for: it will not be allowed to at the next try either.
 const isForbidden = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "forbidden";
