@@ -79,7 +79,13 @@ describe("the long poll", () => {
     const body = { worker: { name: "one" }, definitions: [definition], wait_seconds: 30 };
     const clients = await Promise.all(Array.from({ length: 20 }, () => leaveWhileWaiting(workerKey, body)));
     const ask = () => post("jobs/claim", { ...body, wait_seconds: 1 });
-    await waitFor(async () => (await ask()).status === 429, { withinMs: 20_000, what: "the refusal" });
+    // On a busy machine one of them may have been told to come again, so others take its place.
+    const isFull = async () => {
+      if ((await ask()).status === 429) return true;
+      clients.push(await leaveWhileWaiting(workerKey, body));
+      return false;
+    };
+    await waitFor(isFull, { withinMs: 30_000, what: "the refusal" });
     const answer = await ask();
     expectProblem(answer, 429, "too-many-polls");
     expect(answer.headers.get("retry-after")).toBe("1");
