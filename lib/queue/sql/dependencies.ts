@@ -22,8 +22,8 @@ export const linkedStatesSql = statement(
   `select x.id as job_id, coalesce(l.state, a.outcome) as state, coalesce(l.ready, false) as ready
    from unnest($2::uuid[]) x (id)
    left join app.live_jobs l on l.job_id = x.id and ${tenantIs("l.tenant_id")}
-   left join lateral (select outcome from app.job_attempts where job_id = x.id and ${tenantIs("tenant_id")}
-     and outcome is not null and not superseded order by attempt_no desc limit 1) a on true`,
+   left join lateral (select outcome from app.job_attempts where l.job_id is null and job_id = x.id
+     and ${tenantIs("tenant_id")} and outcome is not null and not superseded order by attempt_no desc limit 1) a on true`,
 );
 
 /** For jobs that just began new runs: those whose parents have not done what they wait for wait for them again. */
