@@ -3,15 +3,19 @@ import { cpus } from "node:os";
 import { killChildren } from "./lib/child";
 import { type Options, parseOptions, type Scenario } from "./lib/options";
 import { type BenchServer, startServer } from "./lib/server";
+import { depth } from "./scenarios/depth";
 import { enqueue } from "./scenarios/enqueue";
 import { latency } from "./scenarios/latency";
 import { limits } from "./scenarios/limits";
+import { noisyTenant } from "./scenarios/noisy-tenant";
 import { throughput } from "./scenarios/throughput";
 
 const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => Promise<string>>> = {
   throughput,
   enqueue,
   latency,
+  depth,
+  "noisy-tenant": noisyTenant,
   limits,
 };
 

@@ -88,8 +88,10 @@ export class Child {
     await this.exited;
   }
 
-  kill(): void {
+  /** SIGKILL, and the end. */
+  async kill(): Promise<void> {
     this.process.kill("SIGKILL");
+    await this.exited;
   }
 }
 
@@ -106,5 +108,5 @@ const alive = new Set<Child>();
 
 /** Ends whatever still runs: for the way out. */
 export function killChildren(): void {
-  for (const child of alive) child.kill();
+  for (const child of alive) void child.kill();
 }
