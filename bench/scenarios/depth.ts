@@ -9,7 +9,6 @@ import { median, percentile } from "../lib/stats";
 const CLAIM = 10;
 const CLAIMS = 200;
 const DEPTHS = [1000, 10_000, 100_000, 1_000_000];
-const QUICK_DEPTHS = DEPTHS.slice(0, 3);
 const TENANTS = [1, 1000];
 const SYSTEM = { kind: "system", id: null, userId: null } as const;
 
@@ -23,7 +22,7 @@ interface Cell {
  * What one claim of ten jobs costs while more and more jobs wait, of one tenant and of a thousand. The statement is
  * prepared while the tables are empty, which is when a plan can go wrong. Each claim is taken back.
  */
-export async function depth(server: BenchServer, { quick }: Options): Promise<string> {
+export async function depth(server: BenchServer, { quick, jobs }: Options): Promise<string> {
   const lines = [
     "| tenants | waiting | claim p50 (ms) | claim p99 (ms) | buffers |",
     "| --- | --- | --- | --- | --- |",
@@ -36,7 +35,7 @@ export async function depth(server: BenchServer, { quick }: Options): Promise<st
     await client.query(`prepare claim (int[], int[], int, text, int[], float8[], int, bool[]) as ${claimJobsSql.text}`);
     for (let run = 0; run < 6; run += 1) await claimOnce(client, lanes[0] ?? 0);
     let waiting = 0;
-    for (const wanted of quick ? QUICK_DEPTHS : DEPTHS) {
+    for (const wanted of depthsOf(quick, jobs)) {
       await addJobs(adminUrl, wanted - waiting);
       waiting = wanted;
       const { p50, p99, buffers } = await measure(client, lanes);
@@ -48,6 +47,9 @@ export async function depth(server: BenchServer, { quick }: Options): Promise<st
   }
   return lines.join("\n");
 }
+
+/** A run with few jobs only shows that it works. */
+const depthsOf = (quick: boolean, jobs: number): number[] => DEPTHS.slice(0, jobs < 1000 ? 1 : quick ? 3 : 4);
 
 async function makeLanes(
   adminUrl: string,

@@ -14,11 +14,13 @@ async function bench(...args: string[]): Promise<string> {
 }
 
 test("the benchmarks of the engine run to their end and print a figure each", async () => {
-  const output = await bench("throughput", "enqueue", "latency", "--jobs", "100", "--rounds", "1");
-  for (const scenario of ["throughput", "enqueue", "latency"]) expect(output).toContain(`### ${scenario}`);
+  const scenarios = ["throughput", "enqueue", "latency", "noisy-tenant", "depth"];
+  const output = await bench(...scenarios, "--jobs", "100", "--rounds", "1");
+  for (const scenario of scenarios) expect(output).toContain(`### ${scenario}`);
   const rows = output.split("\n").filter((line) => line.startsWith("| leasehold |"));
-  expect(rows).toHaveLength(3);
+  expect(rows).toHaveLength(scenarios.length - 1);
   for (const row of rows) expect(row).toMatch(/^\| leasehold \| [1-9][\d,.]*/);
+  expect(output).toMatch(/^\| 1000 \| 1,000 \| \d/m);
 }, 240_000);
 
 test("a benchmark that is not there is refused with what there is", async () => {
