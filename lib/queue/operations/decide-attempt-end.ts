@@ -7,6 +7,7 @@ import type { AttemptEnd } from "../types-worker";
 
 /** Many failures of one queue come together, when what they all need is away. */
 const KNOWN_FOR_MS = 5000;
+const MOST_KNOWN = 1000;
 
 interface Known {
   readonly at: number;
@@ -35,6 +36,7 @@ async function settingsOf(db: Runner, laneNo: number): Promise<RetrySettings> {
     laneNo,
   ]);
   const settings = { delaySeconds: row?.retry_delay_seconds ?? null, multiplier: row?.retry_multiplier ?? null };
+  if (known.size >= MOST_KNOWN) known.clear();
   known.set(laneNo, { at: performance.now(), settings });
   return settings;
 }
