@@ -7,7 +7,7 @@ import { useToast } from "@/components/ui/toast";
 import { ApiError } from "@/lib/client/http";
 import { type JobAction, useJobAction } from "@/lib/client/jobs";
 import type { Job, JobRow } from "@/lib/contract";
-import { isCancelable, isRetryable } from "@/lib/queue/states";
+import { isCancelable, isPausable, isResumable, isRetryable } from "@/lib/queue/states";
 import { useReason, useTenant } from "../shell/viewer";
 
 export interface ActOnJob {
@@ -20,7 +20,7 @@ export interface ActOnJob {
   readonly question: ReactNode;
 }
 
-/** Cancel and retry with their permissions, the question before work is stopped, and what to say afterwards. */
+/** Cancel, retry, pause and resume with their permissions, the question before work is stopped, and what to say afterwards. */
 export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
   const tenant = useTenant();
   const mutation = useJobAction(tenant.slug);
@@ -29,9 +29,12 @@ export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
   const sending = useRef(false);
   const noCancel = useReason("jobs:cancel");
   const noRetry = useReason("jobs:retry");
+  const noUpdate = useReason("jobs:update");
 
   const reasonAgainst = (action: JobAction, job: JobRow) => {
     if (action === "cancel") return noCancel ?? (isCancelable(job.status) ? alreadyAsked(job) : "The job has ended.");
+    if (action === "pause") return noUpdate ?? (isPausable(job.status) ? null : "Only a queued job can be paused.");
+    if (action === "resume") return noUpdate ?? (isResumable(job.status) ? null : "The job is not paused.");
     return noRetry ?? (isRetryable(job.status) ? null : "Only a job that ended without success can be retried.");
   };
   const send = (action: JobAction, job: JobRow) => {
@@ -76,6 +79,8 @@ function alreadyAsked(job: JobRow): string | null {
 
 function describe(action: JobAction, job: Job): string {
   if (action === "retry") return "Queued again";
+  if (action === "pause") return "Paused";
+  if (action === "resume") return "Goes on where it stood";
   return job.status === "canceled"
     ? "Canceled"
     : job.status === "running"

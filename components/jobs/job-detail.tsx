@@ -1,11 +1,10 @@
 "use client";
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { ArrowLeft, Ban, RotateCcw } from "lucide-react";
+import { ArrowLeft } from "lucide-react";
 import Link from "next/link";
 import { parseAsStringLiteral, useQueryState } from "nuqs";
 import { Tabs } from "radix-ui";
-import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { JsonView } from "@/components/ui/json-view";
 import { ProblemPanel } from "@/components/ui/states";
@@ -14,13 +13,14 @@ import { ApiError } from "@/lib/client/http";
 import { attemptsOptions, jobKeys, jobOptions } from "@/lib/client/jobs";
 import { useLive, useLiveListener, usePollInterval } from "@/lib/client/use-live";
 import type { Job } from "@/lib/contract";
-import { isCancelable, isTerminal } from "@/lib/queue/states";
+import { isTerminal } from "@/lib/queue/states";
 import { LiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
 import { AttemptsTab } from "./attempts-tab";
 import { DependenciesPanel } from "./dependencies-panel";
 import { DetailsTab } from "./details-tab";
-import { type ActOnJob, useActOnJob } from "./job-actions";
+import { HeaderActions } from "./header-actions";
+import { useActOnJob } from "./job-actions";
 import { JobHeadline } from "./job-headline";
 import { JobSkeleton } from "./job-skeleton";
 import { OutputTab } from "./output-tab";
@@ -145,31 +145,6 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
         </Tabs.Content>
       </Tabs.Root>
       {actions.question}
-    </div>
-  );
-}
-
-function HeaderActions({ job, actions }: { readonly job: Job; readonly actions: ActOnJob }) {
-  const busy = actions.busyId === job.id;
-  return (
-    <div className="flex gap-2">
-      {isTerminal(job.status) ? (
-        <Button reason={actions.reasonAgainst("retry", job)} busy={busy} onClick={() => actions.act("retry", job)}>
-          <RotateCcw aria-hidden className="size-3.5" />
-          Retry
-        </Button>
-      ) : null}
-      {isCancelable(job.status) ? (
-        <Button
-          variant="danger"
-          reason={actions.reasonAgainst("cancel", job)}
-          busy={busy}
-          onClick={() => actions.act("cancel", job)}
-        >
-          <Ban aria-hidden className="size-3.5" />
-          Cancel
-        </Button>
-      ) : null}
     </div>
   );
 }

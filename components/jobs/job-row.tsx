@@ -22,10 +22,13 @@ interface JobRowProps {
   readonly tenant: string;
   readonly dimmed: boolean;
   readonly actions: ActOnJob;
+  readonly selected: boolean;
+  readonly onSelect: (id: string) => void;
 }
 
 /** One job of the list. Every row has the same height, whatever it says. */
-export const JobTableRow = memo(function JobTableRow({ job, tenant, dimmed, actions }: JobRowProps) {
+export const JobTableRow = memo(function JobTableRow(props: JobRowProps) {
+  const { job, tenant, dimmed, actions, selected, onSelect } = props;
   const href = `/t/${tenant}/jobs/${job.id}`;
   return (
     <tr
@@ -33,9 +36,19 @@ export const JobTableRow = memo(function JobTableRow({ job, tenant, dimmed, acti
       className={cn(
         "group relative h-14 border-line border-t hover:bg-hover has-[a:focus-visible]:bg-hover",
         dimmed && "text-muted",
+        selected && "bg-accent-soft hover:bg-accent-soft",
       )}
     >
-      <td className="w-32 px-3 max-sm:w-28 max-sm:pr-0 sm:pl-4">
+      <td className="w-9 py-0 pr-0 pl-3 sm:pl-4">
+        <input
+          type="checkbox"
+          aria-label={`Select ${job.definition_key} ${job.id.slice(-12)}`}
+          checked={selected}
+          onChange={() => onSelect(job.id)}
+          className="block size-4 accent-accent"
+        />
+      </td>
+      <td className="w-32 px-3 max-sm:w-28 max-sm:pr-0">
         <StatusBadge status={job.status} canceling={job.cancel_requested_at !== null} />
         {job.status === "running" && job.progress ? (
           <progress

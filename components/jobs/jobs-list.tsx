@@ -6,12 +6,14 @@ import { Empty, ProblemPanel } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatCount, plural } from "@/lib/client/format";
 import { type JobFilters, NO_FILTERS } from "@/lib/client/job-filters";
-import type { Pagination } from "@/lib/contract";
+import type { BulkAction, Pagination } from "@/lib/contract";
+import { BulkBar } from "../actions/bulk-bar";
 import { FirstJob } from "./first-job";
 import type { ActOnJob } from "./job-actions";
 import { JobsTable } from "./jobs-table";
 import type { SetFilters } from "./set-filters";
 import type { useJobList } from "./use-job-list";
+import type { Selection } from "./use-selection";
 
 interface JobsListProps {
   readonly list: ReturnType<typeof useJobList>;
@@ -19,18 +21,24 @@ interface JobsListProps {
   readonly filtered: boolean;
   readonly onFilters: SetFilters;
   readonly actions: ActOnJob;
+  readonly selection: Selection;
+  readonly onBulk: (action: BulkAction) => void;
   readonly onCreate: () => void;
   readonly noCreate: string | null;
 }
 
 /** The list in whichever of its states it is: loading, failed, never used, nothing matches, rows. */
-export function JobsList({ list, filters, filtered, onFilters, actions, onCreate, noCreate }: JobsListProps) {
+export function JobsList(props: JobsListProps) {
+  const { list, filters, filtered, onFilters, actions, selection, onBulk, onCreate, noCreate } = props;
   const { query, shown } = list;
   const rows = query.data ? shown.rows : undefined;
   return (
     <section aria-label="Jobs" className="panel overflow-hidden">
       {query.isError && rows ? <Stale list={list} /> : null}
       {shown.waiting.length > 0 ? <NewJobsBar count={shown.waiting.length} onShow={list.showWaiting} /> : null}
+      {selection.ids.size > 0 && query.data ? (
+        <BulkBar selection={selection} shown={shown.rows.length} pagination={query.data.pagination} onAct={onBulk} />
+      ) : null}
       {query.isError && !rows ? (
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
       ) : rows?.length === 0 ? (
@@ -46,6 +54,7 @@ export function JobsList({ list, filters, filtered, onFilters, actions, onCreate
           gone={shown.gone}
           filters={filters}
           actions={actions}
+          selection={selection}
           heldRef={list.held}
           onRelease={list.release}
         />

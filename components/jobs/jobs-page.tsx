@@ -7,8 +7,12 @@ import { useCallback, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/definitions";
-import { isFiltered, jobFilterParsers } from "@/lib/client/job-filters";
+import { actionFilter } from "@/lib/client/job-actions";
+import { filterKey, isFiltered, jobFilterParsers } from "@/lib/client/job-filters";
 import { useLive } from "@/lib/client/use-live";
+import type { BulkAction } from "@/lib/contract";
+import { ActionProgress } from "../actions/action-progress";
+import { BulkDialog } from "../actions/bulk-dialog";
 import { LiveIndicator } from "../shell/live-indicator";
 import { useReason, useTenant } from "../shell/viewer";
 import { FilterBar } from "./filter-bar";
@@ -19,6 +23,7 @@ import type { SetFilters } from "./set-filters";
 import { SummaryCards } from "./summary-cards";
 import { useJobKeys } from "./use-job-keys";
 import { type FirstJobs, useJobList } from "./use-job-list";
+import { useSelection } from "./use-selection";
 import { useUnknownParameters } from "./use-unknown-parameters";
 
 /** The Jobs page of a tenant: is my work flowing, and what needs me? */
@@ -33,6 +38,9 @@ export function JobsPage({ first }: { readonly first: FirstJobs | null }) {
   const list = useJobList(tenant.slug, filters, first);
   const definitions = useQuery(definitionsOptions(tenant.slug));
   const actions = useActOnJob();
+  const selection = useSelection(filterKey(filters), list.shown.rows);
+  const [bulk, setBulk] = useState<BulkAction | null>(null);
+  const [startedId, setStartedId] = useState<string | null>(null);
   const setFilters = useCallback<SetFilters>(
     (change, options) => {
       const { status, ...others } = change;
@@ -67,16 +75,37 @@ export function JobsPage({ first }: { readonly first: FirstJobs | null }) {
         queues={queues}
         searchRef={searchRef}
       />
+      {startedId ? <ActionProgress id={startedId} onDismiss={() => setStartedId(null)} /> : null}
       <JobsList
         list={list}
         filters={filters}
         filtered={isFiltered(filters)}
         onFilters={setFilters}
         actions={actions}
+        selection={selection}
+        onBulk={setBulk}
         onCreate={create}
         noCreate={noCreate}
       />
       {actions.question}
+      {bulk ? (
+        <BulkDialog
+          key={bulk}
+          action={bulk}
+          request={{
+            kind: "jobs",
+            body: {
+              action: bulk,
+              ...(selection.all ? { filter: actionFilter(filters) } : { ids: [...selection.ids] }),
+            },
+          }}
+          onClose={() => setBulk(null)}
+          onStarted={(started) => {
+            setStartedId(started.id);
+            selection.clear();
+          }}
+        />
+      ) : null}
       <NewJobDialog open={creating} onClose={() => setCreating(false)} />
     </div>
   );

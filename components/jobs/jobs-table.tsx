@@ -7,6 +7,7 @@ import type { JobRow } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import type { ActOnJob } from "./job-actions";
 import { JobTableRow } from "./job-row";
+import type { Selection } from "./use-selection";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
@@ -15,12 +16,13 @@ interface JobsTableProps {
   readonly gone: ReadonlySet<string>;
   readonly filters: JobFilters;
   readonly actions: ActOnJob;
+  readonly selection: Selection;
   /** True while the reader points at or stands in the table: rows must not move then. */
   readonly heldRef: RefObject<{ pointer: boolean; focus: boolean }>;
   readonly onRelease: () => void;
 }
 
-export function JobsTable({ rows, gone, filters, actions, heldRef, onRelease }: JobsTableProps) {
+export function JobsTable({ rows, gone, filters, actions, selection, heldRef, onRelease }: JobsTableProps) {
   const { slug } = useTenant();
   const leave = (event: FocusEvent) => {
     if (event.currentTarget.contains(event.relatedTarget)) return;
@@ -46,7 +48,10 @@ export function JobsTable({ rows, gone, filters, actions, heldRef, onRelease }: 
       <caption className="sr-only">Jobs, newest first</caption>
       <thead>
         <tr>
-          <th scope="col" className={`${HEAD} w-32 max-sm:w-28 sm:pl-4`}>
+          <th scope="col" className={`${HEAD} w-9 pr-0 sm:pl-4`}>
+            <PageBox rows={rows ?? []} selection={selection} />
+          </th>
+          <th scope="col" className={`${HEAD} w-32 max-sm:w-28`}>
             Status
           </th>
           <th scope="col" className={HEAD}>
@@ -77,10 +82,28 @@ export function JobsTable({ rows, gone, filters, actions, heldRef, onRelease }: 
             tenant={slug}
             dimmed={gone.has(job.id) || (filters.status.length > 0 && !filters.status.includes(job.status))}
             actions={actions}
+            selected={selection.ids.has(job.id)}
+            onSelect={selection.toggle}
           />
         )) ?? <SkeletonRows />}
       </tbody>
     </table>
+  );
+}
+
+function PageBox({ rows, selection }: { readonly rows: readonly JobRow[]; readonly selection: Selection }) {
+  const count = rows.filter((row) => selection.ids.has(row.id)).length;
+  return (
+    <input
+      type="checkbox"
+      aria-label="Select every job on this page"
+      checked={rows.length > 0 && count === rows.length}
+      ref={(box) => {
+        if (box) box.indeterminate = count > 0 && count < rows.length;
+      }}
+      onChange={selection.togglePage}
+      className="block size-4 accent-accent"
+    />
   );
 }
 
@@ -90,7 +113,10 @@ const SKELETON_ROWS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
 export function SkeletonRows() {
   return SKELETON_ROWS.map((key) => (
     <tr key={key} className="h-14 border-line border-t">
-      <td className="w-32 px-3 sm:pl-4">
+      <td className="w-9 pl-3 sm:pl-4">
+        <Skeleton className="size-4" />
+      </td>
+      <td className="w-32 px-3">
         <Skeleton className="h-5.5 w-20 rounded-full" />
       </td>
       <td className="px-3">

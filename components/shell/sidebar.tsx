@@ -1,6 +1,6 @@
 "use client";
 
-import { FolderTree, Keyboard, Layers, ListChecks, type LucideIcon, Server } from "lucide-react";
+import { CopyCheck, FolderTree, Inbox, Keyboard, Layers, ListChecks, type LucideIcon, Server } from "lucide-react";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { cn } from "@/components/ui/cn";
@@ -25,7 +25,14 @@ export function Sidebar({ viewer, tenantSlug, onHelp }: SidebarProps) {
       <nav aria-label="Main" className="flex flex-1 flex-col gap-5">
         {tenantSlug ? (
           <ul className="flex flex-col gap-0.5">
-            <NavLink href={`/t/${tenantSlug}/jobs`} icon={ListChecks} label="Jobs" />
+            <NavLink
+              href={`/t/${tenantSlug}/jobs`}
+              icon={ListChecks}
+              label="Jobs"
+              but={[`/t/${tenantSlug}/jobs/dead-letters`, `/t/${tenantSlug}/jobs/actions`]}
+            />
+            <NavLink href={`/t/${tenantSlug}/jobs/dead-letters`} icon={Inbox} label="Dead letters" />
+            <NavLink href={`/t/${tenantSlug}/jobs/actions`} icon={CopyCheck} label="Bulk actions" />
             <NavLink href={`/t/${tenantSlug}/assets`} icon={FolderTree} label="Assets" />
           </ul>
         ) : null}
@@ -59,12 +66,16 @@ function NavLink({
   href,
   icon: Icon,
   label,
+  but = [],
 }: {
   readonly href: string;
   readonly icon: LucideIcon;
   readonly label: string;
+  /** Pages below it that have links of their own. */
+  readonly but?: readonly string[];
 }) {
-  const here = usePathname().startsWith(href);
+  const path = usePathname();
+  const here = path.startsWith(href) && !but.some((other) => path.startsWith(other));
   return (
     <li>
       <Link

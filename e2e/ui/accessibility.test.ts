@@ -11,6 +11,10 @@ const { id: succeeded } = await stage.enqueue({
 });
 const { id: failed } = await stage.enqueue({ lines: ["x"], exit: 3 });
 const { id: waiting } = await stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z", tags: ["blue"] });
+const { id: action } = await stage.api<{ id: string }>("POST", "/jobs/actions", {
+  key: stage.keys.acme,
+  body: { action: "set_priority", priority: 90, filter: { tag: "blue" } },
+});
 const { id: running } = await stage.enqueue({ lines: ["x"], then_count_to: 5000, every_ms: 50 });
 await Promise.all([stage.settled(succeeded), stage.settled(failed)]);
 
@@ -32,6 +36,36 @@ const VIEWS: readonly View[] = [
     ready: "tr[data-job-id]",
     open: (page) => page.getByRole("button", { name: "New job" }).click(),
   },
+  {
+    name: "jobs selected",
+    path: "/t/acme/jobs",
+    ready: "tr[data-job-id]",
+    open: (page) => page.getByLabel("Select every job on this page").check(),
+  },
+  { name: "act on many jobs", path: "/t/acme/jobs", ready: "tr[data-job-id]", open: openBulkDialog },
+  {
+    name: "change a job",
+    path: job(waiting, "details"),
+    ready: "text=Priority",
+    open: (page) => page.getByRole("button", { name: "Change", exact: true }).click(),
+  },
+  {
+    name: "edit and retry",
+    path: job(failed, "details"),
+    ready: "text=Priority",
+    open: (page) => page.getByRole("button", { name: "Edit and retry" }).click(),
+  },
+  { name: "dead letters", path: "/t/acme/jobs/dead-letters", ready: "tr[data-job-id]" },
+  {
+    name: "note and history",
+    path: "/t/acme/jobs/dead-letters",
+    ready: "tr[data-job-id]",
+    open: (page) => page.getByRole("button", { name: "Note and history of speak" }).first().click(),
+  },
+  { name: "no dead letters", path: "/t/globex/jobs/dead-letters", ready: "text=Nothing waits here" },
+  { name: "bulk actions", path: "/t/acme/jobs/actions", ready: "text=finished" },
+  { name: "no bulk actions", path: "/t/globex/jobs/actions", ready: "text=No bulk action yet" },
+  { name: "one bulk action", path: `/t/acme/jobs/actions/${action}`, ready: "text=What became of each job" },
   { name: "keyboard help", path: "/t/acme/jobs", ready: "tr[data-job-id]", open: (page) => page.keyboard.press("?") },
   { name: "attempts", path: job(failed, "attempts"), ready: "ol > li" },
   { name: "output", path: job(succeeded, "output"), ready: "text=plain" },
@@ -90,11 +124,18 @@ describe.each(THEMES)("%s", (colorScheme) => {
 
 test("a status is a word and an icon, not a colour alone", async () => {
   const { page, context } = await stage.signIn(stage.people.admin);
-  const badge = page.locator(`tr[data-job-id="${failed}"] td`).first();
+  const badge = page.locator(`tr[data-job-id="${failed}"] td`).nth(1);
   await badge.getByText("Dead letter").waitFor();
   expect(await badge.locator("svg[aria-hidden=true]").count()).toBe(1);
   await context.close();
 });
+
+async function openBulkDialog(page: Page): Promise<void> {
+  await page.getByLabel("Select every job on this page").check();
+  await page.getByRole("button", { name: "Act on them" }).click();
+  await page.getByRole("menuitem", { name: "Change priority…" }).click();
+  await page.getByRole("dialog").getByText("will be given another priority").waitFor();
+}
 
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);

@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
   Attempt,
+  ChangeJob,
   CreateJob,
   Job,
   JobChange,
@@ -92,9 +93,9 @@ export function attemptsSoFar(job: JobRow): number {
   return job.attempt_count + (job.status === "running" ? 1 : 0);
 }
 
-export type JobAction = "cancel" | "retry";
+export type JobAction = "cancel" | "retry" | "pause" | "resume";
 
-/** Cancels or retries a job and refreshes what shows it. */
+/** Does an act to a job that needs no more words, and refreshes what shows it. */
 export function useJobAction(tenant: string) {
   const client = useQueryClient();
   return useMutation({
@@ -102,6 +103,27 @@ export function useJobAction(tenant: string) {
       api<Job>(`/jobs/${id}/${action}`, { tenant, method: "POST", body: {}, idempotencyKey: randomKey() }),
     onSuccess: (job) => client.setQueryData(jobKeys.one(tenant, job.id), job),
     onSettled: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+  });
+}
+
+/** Gives a waiting job another priority or time. */
+export function useChangeJob(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, change }: { id: string; change: ChangeJob }) =>
+      api<Job>(`/jobs/${id}`, { tenant, method: "PATCH", body: change }),
+    onSuccess: (job) => client.setQueryData(jobKeys.one(tenant, job.id), job),
+    onSettled: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+  });
+}
+
+/** Makes a new job of a finished one, with another payload. The same key sent twice makes one job. */
+export function useEditAndRetry(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, payload, key }: { id: string; payload: unknown; key: string }) =>
+      api<Job>(`/jobs/${id}/retry`, { tenant, method: "POST", body: { payload }, idempotencyKey: key }),
+    onSuccess: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
   });
 }
 

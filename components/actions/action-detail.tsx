@@ -1,0 +1,156 @@
+"use client";
+
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { ArrowLeft } from "lucide-react";
+import Link from "next/link";
+import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
+import { Button } from "@/components/ui/button";
+import { JsonView } from "@/components/ui/json-view";
+import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { ACTION_WORDS, actionOptions, actionResultsOptions } from "@/lib/client/job-actions";
+import { JOB_ACTION_RESULTS, type JobAction, type JobActionResult } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { AbortButton, ActionMeter, stateOf } from "./action-progress";
+
+const CODES: Readonly<Record<string, string>> = {
+  "state-conflict": "Its state did not allow it.",
+  "not-found": "There is no such job here.",
+  "dedupe-taken": "Another job holds its dedupe key.",
+  "definition-inactive": "Its definition is switched off.",
+  "held-by-parent": "What it waited for has not happened; retry its parent first.",
+  "invalid-value": "It would expire before the new time.",
+};
+
+/** One act on many jobs: how far it is, for which jobs, and what became of each. */
+export function ActionDetail({ id }: { readonly id: string }) {
+  const { slug } = useTenant();
+  const query = useQuery(actionOptions(slug, id));
+  const action = query.data;
+  return (
+    <div className="flex flex-col gap-4">
+      <Link
+        href={`/t/${slug}/jobs/actions`}
+        className="inline-flex min-h-6 items-center gap-1.5 text-muted text-sm hover:text-ink"
+      >
+        <ArrowLeft aria-hidden className="size-3.5" />
+        Bulk actions
+      </Link>
+      {query.isError && !action ? (
+        <div className="panel">
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        </div>
+      ) : null}
+      {action ? <Loaded action={action} slug={slug} /> : query.isPending ? <Skeleton className="h-24 w-full" /> : null}
+    </div>
+  );
+}
+
+function Loaded({ action, slug }: { readonly action: JobAction; readonly slug: string }) {
+  return (
+    <>
+      <header className="flex flex-wrap items-start gap-3">
+        <div className="min-w-0 flex-1 basis-64">
+          <h1 className="font-semibold text-xl tracking-tight">{titleOf(action)}</h1>
+          <p className="text-muted text-sm">
+            {action.created_by.email ? `By ${action.created_by.email}, ` : ""}
+            <Time value={action.created_at} kind="absolute" />
+          </p>
+        </div>
+        <AbortButton action={action} />
+      </header>
+      <section aria-label="Progress" className="panel flex flex-col gap-2 px-4 py-3">
+        <p role="status" className="text-sm">
+          {stateOf(action)}
+        </p>
+        <ActionMeter action={action} />
+        {action.finished_at ? (
+          <p className="text-muted text-xs">
+            Ended <Time value={action.finished_at} kind="absolute" />
+          </p>
+        ) : null}
+      </section>
+      {action.filter ? <JsonView title="For jobs that match" value={action.filter} empty="Every job." /> : null}
+      <Results action={action} slug={slug} />
+    </>
+  );
+}
+
+function titleOf(action: JobAction): string {
+  const { order } = ACTION_WORDS[action.action];
+  if (action.priority !== null) return `${order} to ${action.priority}`;
+  return action.scheduled_for === null ? order : `${order} to ${action.scheduled_for}`;
+}
+
+function Results({ action, slug }: { readonly action: JobAction; readonly slug: string }) {
+  const [place, setPlace] = useQueryStates(
+    { result: parseAsStringLiteral(JOB_ACTION_RESULTS), after: parseAsString },
+    { history: "push" },
+  );
+  const isOver = action.finished_at !== null;
+  const query = useQuery({
+    ...actionResultsOptions(slug, action.id, place, isOver),
+    placeholderData: keepPreviousData,
+  });
+  const rows = query.data?.data;
+  return (
+    <section aria-label="Jobs" className="panel overflow-hidden">
+      <header className="flex items-center gap-3 border-line border-b px-4 py-2">
+        <h2 className="flex-1 font-medium text-sm">What became of each job</h2>
+        <select
+          aria-label="Result"
+          value={place.result ?? ""}
+          onChange={(event) =>
+            void setPlace({ result: JOB_ACTION_RESULTS.find((one) => one === event.target.value) ?? null, after: null })
+          }
+          className="field w-auto border-line"
+        >
+          <option value="">Every result</option>
+          {JOB_ACTION_RESULTS.map((result) => (
+            <option key={result} value={result}>
+              {result}
+            </option>
+          ))}
+        </select>
+      </header>
+      {query.isError && !rows ? <ProblemPanel error={query.error} onRetry={() => query.refetch()} /> : null}
+      {rows?.length === 0 ? (
+        <p className="px-4 py-6 text-center text-muted text-sm">{isOver ? "None." : "None so far."}</p>
+      ) : (
+        <ul className="divide-y divide-line">
+          {rows?.map((row) => (
+            <ResultRow key={row.job_id} row={row} slug={slug} />
+          ))}
+        </ul>
+      )}
+      {place.after !== null || query.data?.next_after ? (
+        <nav aria-label="Pages" className="flex justify-end gap-2 border-line border-t px-4 py-2">
+          {place.after !== null ? (
+            <Button size="sm" onClick={() => void setPlace({ after: null })}>
+              First
+            </Button>
+          ) : null}
+          {query.data?.next_after ? (
+            <Button size="sm" onClick={() => void setPlace({ after: query.data.next_after })}>
+              Next
+            </Button>
+          ) : null}
+        </nav>
+      ) : null}
+    </section>
+  );
+}
+
+const TONES = { done: "text-ok", skipped: "text-muted", failed: "text-bad" } as const;
+
+function ResultRow({ row, slug }: { readonly row: JobActionResult; readonly slug: string }) {
+  return (
+    <li className="flex min-h-10 flex-wrap items-center gap-x-3 px-4 py-1.5 text-sm">
+      <span className={`w-16 ${TONES[row.result]}`}>{row.result}</span>
+      <Link href={`/t/${slug}/jobs/${row.job_id}`} className="break-all font-mono text-accent text-xs underline">
+        {row.job_id}
+      </Link>
+      {row.code ? <span className="text-muted text-xs">{CODES[row.code] ?? row.code}</span> : null}
+    </li>
+  );
+}

@@ -1,0 +1,89 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { CopyCheck } from "lucide-react";
+import Link from "next/link";
+import { parseAsString, useQueryState } from "nuqs";
+import { Button } from "@/components/ui/button";
+import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { formatCount } from "@/lib/client/format";
+import { ACTION_WORDS, actionListOptions } from "@/lib/client/job-actions";
+import type { JobAction } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { ActionMeter, stateOf } from "./action-progress";
+
+/** The acts on many jobs of a tenant, newest first. */
+export function ActionsPage() {
+  const { slug } = useTenant();
+  const [cursor, setCursor] = useQueryState("cursor", parseAsString.withOptions({ history: "push" }));
+  const query = useQuery(actionListOptions(slug, cursor));
+  const page = query.data;
+  return (
+    <div className="flex flex-col gap-4">
+      <header>
+        <h1 className="font-semibold text-xl tracking-tight">Bulk actions</h1>
+        <p className="text-muted text-sm">What was done to many jobs at once. Kept for 30 days.</p>
+      </header>
+      <section aria-label="Bulk actions" className="panel overflow-hidden">
+        {query.isError && !page ? (
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        ) : page?.data.length === 0 ? (
+          <Empty icon={CopyCheck} title="No bulk action yet">
+            <p>Select jobs in the list, or all that match its filters, and act on them together.</p>
+            <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
+              To the jobs
+            </Link>
+          </Empty>
+        ) : (
+          <ul aria-busy={page === undefined} className="divide-y divide-line">
+            {page?.data.map((action) => <ActionRow key={action.id} action={action} slug={slug} />) ?? <Waiting />}
+          </ul>
+        )}
+        {page && page.data.length > 0 ? (
+          <nav aria-label="Pages" className="flex items-center gap-2 border-line border-t px-4 py-2">
+            <p className="tabular flex-1 text-muted text-xs">{formatCount(page.pagination.total)} in all</p>
+            {cursor !== null ? (
+              <Button size="sm" onClick={() => void setCursor(null)}>
+                Newest
+              </Button>
+            ) : null}
+            {page.pagination.has_more ? (
+              <Button size="sm" onClick={() => void setCursor(page.pagination.next_cursor)}>
+                Older
+              </Button>
+            ) : null}
+          </nav>
+        ) : null}
+      </section>
+    </div>
+  );
+}
+
+function ActionRow({ action, slug }: { readonly action: JobAction; readonly slug: string }) {
+  return (
+    <li className="flex flex-col gap-1 px-4 py-3 hover:bg-hover">
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        <Link href={`/t/${slug}/jobs/actions/${action.id}`} className="font-medium text-sm hover:underline">
+          {ACTION_WORDS[action.action].order}
+        </Link>
+        <span className="min-w-0 flex-1 basis-40 text-muted text-sm">{stateOf(action)}</span>
+        <span className="text-muted text-xs">
+          {action.created_by.email ? `${action.created_by.email} · ` : ""}
+          <Time value={action.created_at} />
+        </span>
+      </div>
+      {action.finished_at === null ? <ActionMeter action={action} /> : null}
+    </li>
+  );
+}
+
+const ROWS = ["a", "b", "c"];
+
+function Waiting() {
+  return ROWS.map((key) => (
+    <li key={key} className="px-4 py-3">
+      <Skeleton className="h-5 w-64 max-w-full" />
+    </li>
+  ));
+}

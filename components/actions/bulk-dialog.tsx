@@ -1,0 +1,153 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useRef, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { Field } from "@/components/ui/field";
+import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { faultsOf } from "@/lib/client/faults";
+import { formatCount, plural } from "@/lib/client/format";
+import { ACTION_WORDS, type BulkRequest, previewOptions, useStartAction } from "@/lib/client/job-actions";
+import { instantOf, localInput } from "@/lib/client/local-input";
+import { randomKey } from "@/lib/client/random-key";
+import type { BulkAction, JobAction, JobActionPreview } from "@/lib/contract";
+import { StatusBadge } from "../jobs/status";
+import { useTenant } from "../shell/viewer";
+
+const SHOWN_SAMPLES = 5;
+
+interface BulkDialogProps {
+  readonly action: BulkAction;
+  /** The request without the value that some actions need. */
+  readonly request: BulkRequest;
+  readonly onClose: () => void;
+  readonly onStarted: (action: JobAction) => void;
+}
+
+/** Says how many jobs an action would be for and which, asks for what it needs, and starts it. */
+export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogProps) {
+  const { slug } = useTenant();
+  const [value, setValue] = useState(() => (action === "reschedule" ? localInput(new Date().toISOString()) : "100"));
+  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [countedAt] = useState(() => new Date().toISOString());
+  const preview = useQuery(
+    previewOptions(slug, withValue(request, action, action === "reschedule" ? countedAt : "100")),
+  );
+  const start = useStartAction(slug);
+  const key = useRef(randomKey());
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (start.isPending) return;
+    const sent = action === "reschedule" ? instantOf(value) : value;
+    if (sent === null) return setFaults(new Map([["scheduled_for", "This must be a date and a time."]]));
+    start.mutate(
+      { request: withValue(request, action, sent), key: key.current },
+      {
+        onSuccess: (accepted) => {
+          onStarted(accepted);
+          onClose();
+        },
+        onError: (error) => {
+          key.current = randomKey();
+          setFaults(faultsOf(error));
+        },
+      },
+    );
+  };
+  const count = preview.data?.count ?? 0;
+  const words = ACTION_WORDS[action];
+  return (
+    <Dialog title={`${words.verb} many jobs?`} open onClose={onClose}>
+      <form onSubmit={submit} noValidate className="contents">
+        <DialogBody className="flex flex-col gap-4">
+          {preview.isError ? <ProblemPanel error={preview.error} onRetry={() => preview.refetch()} /> : null}
+          {preview.isPending ? <Skeleton className="h-5 w-48" /> : null}
+          {preview.data ? <Counted preview={preview.data} done={words.done} /> : null}
+          {action === "set_priority" ? (
+            <Field label="Priority" hint="1 goes first, 1000 last." error={faults.get("priority")}>
+              {(control) => (
+                <input
+                  {...control}
+                  inputMode="numeric"
+                  value={value}
+                  onChange={(event) => setValue(event.target.value)}
+                  className="field"
+                />
+              )}
+            </Field>
+          ) : null}
+          {action === "reschedule" ? (
+            <Field label="Not before" error={faults.get("scheduled_for")}>
+              {(control) => (
+                <input
+                  {...control}
+                  type="datetime-local"
+                  step={1}
+                  value={value}
+                  onChange={(event) => setValue(event.target.value)}
+                  className="field"
+                />
+              )}
+            </Field>
+          ) : null}
+          {faults.has("") ? (
+            <p role="alert" className="text-bad text-sm">
+              {faults.get("")}
+            </p>
+          ) : null}
+        </DialogBody>
+        <DialogActions>
+          <Button onClick={onClose}>Close</Button>
+          <Button
+            type="submit"
+            variant={action === "cancel" ? "danger" : "primary"}
+            busy={start.isPending}
+            reason={preview.data && count === 0 ? "There is nothing to do." : null}
+          >
+            {preview.data ? `${words.verb} ${counted(preview.data)}` : words.order}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+const counted = ({ count, count_relation: relation }: JobActionPreview) =>
+  relation === "gte" ? `${formatCount(count)} jobs or more` : plural(count, "job");
+
+function Counted({ preview, done }: { readonly preview: JobActionPreview; readonly done: string }) {
+  const { count, count_relation: relation, samples } = preview;
+  const rest = count - Math.min(samples.length, SHOWN_SAMPLES);
+  if (count === 0) {
+    return <p className="text-muted text-sm">None of them can be {done} where they stand now.</p>;
+  }
+  return (
+    <div className="flex flex-col gap-2">
+      <p className="text-sm">
+        <strong className="font-medium">
+          {relation === "gte" ? "At least " : ""}
+          {plural(count, "job")}
+        </strong>{" "}
+        will be {done}. Jobs that cannot be, or that are enqueued later, are left alone.
+      </p>
+      <ul aria-label="Some of them" className="flex flex-col divide-y divide-line rounded-md border border-line">
+        {samples.slice(0, SHOWN_SAMPLES).map((job) => (
+          <li key={job.id} className="flex min-h-9 items-center gap-3 px-3 text-sm">
+            <StatusBadge status={job.status} canceling={job.cancel_requested_at !== null} />
+            <span className="min-w-0 flex-1 truncate">{job.definition_key}</span>
+            <code className="hidden truncate font-mono text-muted text-xs sm:block">{job.id.slice(-12)}</code>
+          </li>
+        ))}
+      </ul>
+      {rest > 0 ? <p className="text-muted text-xs">and {formatCount(rest)} more</p> : null}
+    </div>
+  );
+}
+
+function withValue(request: BulkRequest, action: BulkAction, value: string): BulkRequest {
+  if (request.kind === "dead-letters") return request;
+  if (action === "set_priority") return { ...request, body: { ...request.body, priority: Number(value) } };
+  if (action === "reschedule") return { ...request, body: { ...request.body, scheduled_for: value } };
+  return request;
+}

@@ -1,0 +1,134 @@
+"use client";
+
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Inbox } from "lucide-react";
+import Link from "next/link";
+import { parseAsArrayOf, parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Empty, ProblemPanel } from "@/components/ui/states";
+import { deadLetterKeys, deadLettersOptions } from "@/lib/client/dead-letters";
+import { formatCount } from "@/lib/client/format";
+import type { BulkRequest } from "@/lib/client/job-actions";
+import { useLiveListener } from "@/lib/client/use-live";
+import type { Pagination } from "@/lib/contract";
+import { TRIAGE_STATUSES, type TriageStatus } from "@/lib/queue/states";
+import { ActionProgress } from "../actions/action-progress";
+import { BulkDialog } from "../actions/bulk-dialog";
+import { useReason, useTenant } from "../shell/viewer";
+import { type DeadLetterFilters, Filters } from "./dead-letter-filters";
+import { DeadLetterTable } from "./dead-letter-table";
+
+/** Without a word in the address: what still wants somebody. */
+const OPEN: readonly TriageStatus[] = ["pending", "investigating"];
+
+const parsers = {
+  status: parseAsArrayOf(parseAsStringLiteral([...TRIAGE_STATUSES, "any"] as const)),
+  definition: parseAsString,
+  cursor: parseAsString,
+};
+
+/** Jobs that failed for good: what became of each, and the way back into the queue. */
+export function DeadLettersPage() {
+  const { slug } = useTenant();
+  const client = useQueryClient();
+  const [url, setUrl] = useQueryStates(parsers, { history: "push" });
+  const status = (url.status ?? OPEN).filter((one): one is TriageStatus => one !== "any");
+  const query = useQuery({
+    ...deadLettersOptions(slug, { status, definition: url.definition, cursor: url.cursor }),
+    placeholderData: keepPreviousData,
+  });
+  const [redriving, setRedriving] = useState(false);
+  const [startedId, setStartedId] = useState<string | null>(null);
+  const noRetry = useReason("jobs:retry");
+  const refresh = () => void client.invalidateQueries({ queryKey: deadLetterKeys.all(slug) });
+  useLiveListener({ onChange: refresh, onResync: refresh });
+  const page = query.data;
+  const nothing = page?.pagination.total ? null : "There is nothing to put back.";
+  return (
+    <div className="flex flex-col gap-4">
+      <header className="flex flex-wrap items-center gap-3">
+        <div className="min-w-0 flex-1 basis-56">
+          <h1 className="font-semibold text-xl tracking-tight">Dead letters</h1>
+          <p className="text-muted text-sm">Jobs that failed for good and wait for somebody to look at them.</p>
+        </div>
+        <Button reason={noRetry ?? nothing} onClick={() => setRedriving(true)}>
+          Put back all that match…
+        </Button>
+      </header>
+      <Filters
+        chosen={{ status: url.status === null ? null : status, definition: url.definition }}
+        onChange={({ status: wanted, definition }) =>
+          void setUrl({ status: wanted?.length === 0 ? ["any"] : wanted && [...wanted], definition, cursor: null })
+        }
+      />
+      {startedId ? <ActionProgress id={startedId} onDismiss={() => setStartedId(null)} /> : null}
+      <section aria-label="Dead letters" className="panel overflow-hidden">
+        {query.isError && !page ? (
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        ) : page?.data.length === 0 ? (
+          <Nothing slug={slug} />
+        ) : (
+          <DeadLetterTable letters={page?.data} />
+        )}
+        {page && page.data.length > 0 ? (
+          <Pager pagination={page.pagination} cursor={url.cursor} onTurn={(cursor) => void setUrl({ cursor })} />
+        ) : null}
+      </section>
+      {redriving ? (
+        <BulkDialog
+          action="redrive"
+          request={redriveOf({ status, definition: url.definition })}
+          onClose={() => setRedriving(false)}
+          onStarted={(action) => setStartedId(action.id)}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+function redriveOf({ status, definition }: DeadLetterFilters): BulkRequest {
+  const filter = {
+    ...(status && status.length > 0 ? { status: [...status] } : {}),
+    ...(definition ? { definition_key: definition } : {}),
+  };
+  return { kind: "dead-letters", body: Object.keys(filter).length > 0 ? filter : { all: true } };
+}
+
+function Nothing({ slug }: { readonly slug: string }) {
+  return (
+    <Empty icon={Inbox} title="Nothing waits here">
+      <p>A job whose attempts are used up, or whose error no retry mends, comes here. Other filters may show some.</p>
+      <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
+        To the jobs
+      </Link>
+    </Empty>
+  );
+}
+
+interface PagerProps {
+  readonly pagination: Pagination;
+  readonly cursor: string | null;
+  readonly onTurn: (cursor: string | null) => void;
+}
+
+function Pager({ pagination, cursor, onTurn }: PagerProps) {
+  return (
+    <nav aria-label="Pages" className="flex items-center gap-2 border-line border-t px-4 py-2">
+      <p className="tabular flex-1 text-muted text-xs">
+        {pagination.total_relation === "gte" ? "more than " : ""}
+        {formatCount(pagination.total)} in all
+      </p>
+      {cursor !== null ? (
+        <Button size="sm" onClick={() => onTurn(null)}>
+          Newest
+        </Button>
+      ) : null}
+      {pagination.has_more ? (
+        <Button size="sm" onClick={() => onTurn(pagination.next_cursor)}>
+          Older
+        </Button>
+      ) : null}
+    </nav>
+  );
+}

@@ -1,0 +1,117 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { Field } from "@/components/ui/field";
+import { Plain } from "@/components/ui/plain";
+import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { useToast } from "@/components/ui/toast";
+import { deadLetterOptions, useTriage } from "@/lib/client/dead-letters";
+import { faultsOf } from "@/lib/client/faults";
+import type { DeadLetterDetail, JobEvent } from "@/lib/contract";
+import { useReason, useTenant } from "../shell/viewer";
+
+/** The note of a dead letter, and who did what to its job. */
+export function TriageDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const { slug } = useTenant();
+  const query = useQuery(deadLetterOptions(slug, id));
+  return (
+    <Dialog wide title="Note and history" open onClose={onClose}>
+      {query.data ? (
+        <Loaded key={query.data.id} letter={query.data} onClose={onClose} />
+      ) : (
+        <DialogBody>
+          {query.isError ? (
+            <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
+          ) : (
+            <Skeleton className="h-24 w-full" />
+          )}
+        </DialogBody>
+      )}
+    </Dialog>
+  );
+}
+
+function Loaded({ letter, onClose }: { readonly letter: DeadLetterDetail; readonly onClose: () => void }) {
+  const { slug } = useTenant();
+  const toast = useToast();
+  const triage = useTriage(slug);
+  const noUpdate = useReason("jobs:update");
+  const [note, setNote] = useState(letter.note);
+  const [fault, setFault] = useState<string | null>(null);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    triage.mutate(
+      { id: letter.id, change: { note } },
+      {
+        onSuccess: () => {
+          toast({ title: "Noted" });
+          onClose();
+        },
+        onError: (error) => setFault([...faultsOf(error).values()].join("; ")),
+      },
+    );
+  };
+  return (
+    <form onSubmit={submit} noValidate className="contents">
+      <DialogBody className="flex flex-col gap-4">
+        <Field label="Note" error={fault}>
+          {(control) => (
+            <textarea
+              {...control}
+              rows={3}
+              maxLength={2000}
+              readOnly={noUpdate !== null}
+              value={note}
+              onChange={(event) => setNote(event.target.value)}
+              className="field"
+            />
+          )}
+        </Field>
+        <section aria-label="History" className="flex flex-col gap-2">
+          <h3 className="font-medium text-sm">History</h3>
+          {letter.history.length === 0 ? (
+            <p className="text-muted text-sm">Nobody has done anything to this job yet.</p>
+          ) : (
+            <ol className="flex flex-col divide-y divide-line rounded-md border border-line">
+              {letter.history.map((event) => (
+                <EventLine key={`${event.at} ${event.action}`} event={event} />
+              ))}
+            </ol>
+          )}
+        </section>
+      </DialogBody>
+      <DialogActions>
+        <Button onClick={onClose}>Close</Button>
+        <Button type="submit" variant="primary" busy={triage.isPending} reason={noUpdate}>
+          Save note
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+function EventLine({ event }: { readonly event: JobEvent }) {
+  const { from_status: from, to_status: to } = event;
+  return (
+    <li className="flex flex-col px-3 py-1.5 text-sm">
+      <p className="flex flex-wrap gap-x-2">
+        <span className="min-w-0 flex-1">
+          {event.action.replaceAll("_", " ")}
+          {from === to ? "" : `: ${from ?? "–"} → ${to ?? "–"}`}
+        </span>
+        <span className="text-muted text-xs">
+          {event.actor ? <Plain text={event.actor} /> : event.actor_kind.replace("_", " ")} · <Time value={event.at} />
+        </span>
+      </p>
+      {event.note ? (
+        <p className="whitespace-pre-wrap break-words text-muted text-xs">
+          <Plain text={event.note} />
+        </p>
+      ) : null}
+    </li>
+  );
+}
