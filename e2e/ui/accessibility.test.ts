@@ -99,27 +99,31 @@ const THEMES = ["light", "dark"] as const;
 const WIDTHS = [1280, 375];
 
 describe.each(THEMES)("%s", (colorScheme) => {
-  test.each(WIDTHS)("no page has an accessibility violation at %i pixels", async (width) => {
-    const { page, context } = await stage.signIn(stage.people.superAdmin, {
-      colorScheme,
-      viewport: { width, height: 800 },
-    });
-    const found: string[] = [];
-    for (const view of VIEWS) {
-      await page.goto(view.path);
-      await page.locator(view.ready).first().waitFor();
-      await view.open?.(page);
-      found.push(...(await violations(page)).map((violation) => `${view.name}: ${violation}`));
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      if (overflow > 0) found.push(`${view.name}: wider than the window by ${overflow} pixels`);
-    }
-    await context.close();
-    const { page: outside, context: anonymous } = await stage.open({ colorScheme, viewport: { width, height: 800 } });
-    await outside.goto("/login");
-    found.push(...(await violations(outside)).map((violation) => `login: ${violation}`));
-    await anonymous.close();
-    expect(found).toEqual([]);
-  });
+  test.each(WIDTHS)(
+    "no page has an accessibility violation at %i pixels",
+    async (width) => {
+      const { page, context } = await stage.signIn(stage.people.superAdmin, {
+        colorScheme,
+        viewport: { width, height: 800 },
+      });
+      const found: string[] = [];
+      for (const view of VIEWS) {
+        await page.goto(view.path);
+        await page.locator(view.ready).first().waitFor();
+        await view.open?.(page);
+        found.push(...(await violations(page)).map((violation) => `${view.name}: ${violation}`));
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        if (overflow > 0) found.push(`${view.name}: wider than the window by ${overflow} pixels`);
+      }
+      await context.close();
+      const { page: outside, context: anonymous } = await stage.open({ colorScheme, viewport: { width, height: 800 } });
+      await outside.goto("/login");
+      found.push(...(await violations(outside)).map((violation) => `login: ${violation}`));
+      await anonymous.close();
+      expect(found).toEqual([]);
+    },
+    300_000,
+  );
 });
 
 test("a status is a word and an icon, not a colour alone", async () => {
