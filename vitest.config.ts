@@ -28,7 +28,7 @@ export default defineConfig({
           include: [`e2e/${name}/**/*.test.ts`],
           exclude,
           globalSetup,
-          testTimeout: name === "chaos" ? 180_000 : 60_000,
+          testTimeout: name === "chaos" ? 300_000 : 60_000,
           hookTimeout: 120_000,
           // Faults are mostly waited for.
           fileParallelism: name === "chaos",

@@ -1,7 +1,8 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { enqueueJobs, type NewJob } from "@/lib/queue";
+import { retryUndone } from "@/lib/db";
+import { createLimit, enqueueJobs, type NewJob } from "@/lib/queue";
 import { type CheckOptions, expectSound, type Verdict } from "@/lib/testing/checker";
 import type { TestDatabase } from "@/lib/testing/database";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
@@ -49,7 +50,9 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
 
   /** Enqueues, and writes down what was accepted. */
   const enqueueSome = async (jobs: readonly NewJob[], scope = stage.scope): Promise<string[]> => {
-    const ids = (await enqueueJobs(stage.factory.web, scope, jobs)).map(({ jobId }) => jobId);
+    // A busy machine may have no connection in time; nothing was stored then.
+    const enqueued = await retryUndone(8, () => enqueueJobs(stage.factory.web, scope, jobs));
+    const ids = enqueued.map(({ jobId }) => jobId);
     accepted.push(...ids);
     return ids;
   };
@@ -57,6 +60,9 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     for (let left = count; left > 0; left -= BULK)
       await enqueueSome(Array.from({ length: Math.min(BULK, left) }, make), scope);
   };
+  /** Jobs of this definition are claimed under a limit (a wide one), and are started by a statement of their own. */
+  const limitWidely = (definitionKey: string) =>
+    createLimit(stage.factory.platform, { scope: "definition", definitionKey, maxRunning: 1000 });
   const waiting = async () => Number((await stage.database.query("select count(*) as n from app.live_jobs"))[0]?.n);
 
   return {
@@ -69,6 +75,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     stopAll,
     alive: () => expectAlive(started.filter(({ child }) => child.exitCode === null && child.signalCode === null)),
     evidence: () => ({ accepted, speakers: SPEAKERS }),
+    limitWidely,
     enqueueSome,
     enqueueAll,
     waiting,

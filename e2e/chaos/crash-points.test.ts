@@ -7,6 +7,7 @@ import { type Build, suite } from "./suite";
 const WORKER_WRITES = [
   "register_worker",
   "claim_jobs",
+  "claim_limited",
   "start_attempts",
   "append_logs",
   "extend_leases",
@@ -29,6 +30,7 @@ const REACHED_MS = 60_000;
 
 suite("R-4 a process that dies before, during or after any of its writes leaves nothing half done", async (build) => {
   const arena = await openArena();
+  await arena.limitWidely("doze");
   let scheduler = await arena.startScheduler();
   const reached: string[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {

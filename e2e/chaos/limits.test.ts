@@ -8,7 +8,7 @@ import { pick } from "./profile";
 const JOBS = pick({ short: 150, long: 3000 });
 const KILLS = pick({ short: 2, long: 30 });
 const WORKERS = 3;
-const LIMIT_MS = pick({ short: 180_000, long: 60 * 60_000 });
+const LIMIT_MS = pick({ short: 300_000, long: 60 * 60_000 });
 const DRAIN_MS = pick({ short: 120_000, long: 20 * 60_000 });
 
 /** Limits of each kind over one queue; the checker hears of them from here alone. */

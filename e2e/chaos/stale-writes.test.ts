@@ -30,6 +30,7 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
     WRITES.map(async ({ statement, payload }) => {
       const key = `${statement.replaceAll("_", "-")}`;
       await arena.define(key, { commandKey: "say", leaseSeconds: LEASE_SECONDS, maxAttempts: 5 });
+      if (statement === "start_attempts") await arena.limitWidely(key);
       const freeze = { LEASEHOLD_TEST_FAILPOINT: `before:${statement}=stop`, WORKER_DEFINITIONS: key };
       const worker = await arena.startWorker({ ...freeze, ...build });
       const until = arena.diaryFile(`${key} may end`);
@@ -41,7 +42,7 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
   );
   await Promise.all(
     frozen.map(({ worker, statement }) =>
-      waitFor(() => isStopped(worker), { withinMs: 60_000, what: `the stop before ${statement}` }),
+      waitFor(() => isStopped(worker), { withinMs: 120_000, what: `the stop before ${statement}` }),
     ),
   );
   const other = await arena.startWorker({ WORKER_CONCURRENCY: "20", ...build });
@@ -54,8 +55,8 @@ async function stage(build: Record<string, string>, hasWritten: (worker: TestPro
   await arena.startScheduler();
   const { frozen, other } = await freezeAndWake(arena, build);
   for (const { jobId } of frozen) {
-    await waitFor(async () => (await leaseOf(arena, jobId)).leaseNo === 2, {
-      withinMs: 60_000,
+    await waitFor(async () => (await leaseOf(arena, jobId)).leaseNo >= 2, {
+      withinMs: 120_000,
       what: `lease 2 of ${jobId}`,
     });
   }
@@ -72,7 +73,7 @@ async function leaseOf({ database }: Arena, jobId: string) {
      where job_id = $1 and attempt_started_at is not null`,
     [jobId],
   );
-  return { leaseNo: row?.lease_no, worker: row?.worker };
+  return { leaseNo: row?.lease_no ?? 0, worker: row?.worker };
 }
 
 describe("R-2 a worker that freezes before a write and wakes when another one holds the job", () => {
@@ -89,11 +90,13 @@ describe("R-2 a worker that freezes before a write and wakes when another one ho
   });
 
   test("in a build without the fence some of them are taken, and the checker says so", async () => {
-    const { arena, frozen } = await stage(NO_FENCE, (worker) => /attempt ended|lease was lost/.test(worker.output()));
+    const { arena, frozen } = await stage(NO_FENCE, () => true);
     for (const { until } of frozen) writeFileSync(until, "");
-    await arena.drained(60_000);
-    const { counts } = await inspect(arena.database, arena.evidence());
-    expect(counts["stale settle accepted"], JSON.stringify(counts)).toBeGreaterThan(0);
+    const staleSettles = async () => (await inspect(arena.database, arena.evidence())).counts["stale settle accepted"];
+    await waitFor(async () => ((await staleSettles()) ?? 0) > 0, {
+      withinMs: 120_000,
+      what: "a late result that is taken",
+    });
     await arena.stopAll();
   });
 });

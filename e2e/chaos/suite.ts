@@ -18,7 +18,7 @@ export interface Played {
   readonly verify?: () => Promise<void> | void;
 }
 
-const SHORT_MS = 180_000;
+const SHORT_MS = 300_000;
 const LONG_MS = 60 * 60_000;
 const DRAIN_MS = isLong ? 15 * 60_000 : 90_000;
 /** A broken build may lose its jobs for ever. */
