@@ -120,7 +120,7 @@ describe("a job in the browser", () => {
     await page.goto(`/t/acme/jobs/${id}`);
     const state = page.getByRole("region", { name: "State" });
     await state.getByText("Dead letter").waitFor();
-    await page.getByRole("button", { name: "Retry" }).click();
+    await page.getByRole("button", { name: "Retry", exact: true }).click();
     await state.getByText(/run 2/).waitFor();
     await state.getByText("Dead letter").waitFor();
     await page.getByRole("heading", { name: "#2" }).waitFor();
