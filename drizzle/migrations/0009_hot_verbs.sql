@@ -219,10 +219,12 @@ create function app.find_duplicates(p_tenant uuid, p_items jsonb) returns jsonb
     return v_answer;
   end $$;
 
--- Enqueues a batch for one tenant, all or nothing, and answers one row for each item in the items' order.
+-- Enqueues a batch for one tenant, all or nothing, and answers one row for each item in the items' order. What many items
+-- share is sent and looked up once: an item names its kind by place, {definition_id, definition_version, queue, priority,
+-- max_attempts, timeout_seconds}.
 -- An item whose dedupe key is taken makes no job: its row names the holder and says deduplicated, and what was done to
 -- the holder. Raises LH001, LH002 and LH003 as app.make_lane does.
-create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
+create function app.enqueue_jobs(p_tenant uuid, p_kinds jsonb, p_items jsonb)
   returns table (ordinal integer, job_id uuid, deduplicated boolean, conflict text, state text, ready boolean,
                  lane_no integer, queued_at timestamptz, scheduled_for timestamptz, priority integer,
                  max_attempts integer, timeout_seconds integer)
@@ -237,8 +239,7 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
   begin
     perform set_config('app.current_tenant_id', p_tenant::text, true);
     perform app.make_lane(p_tenant, s.definition_id, s.definition_version, s.queue, s.priority)
-      from (select distinct x.definition_id, x.definition_version, x.queue, x.priority
-            from jsonb_to_recordset(p_items) as x (definition_id uuid, definition_version integer, queue text, priority integer)) s
+      from jsonb_to_recordset(p_kinds) as s (definition_id uuid, definition_version integer, queue text, priority integer)
       where not exists (
         select 1 from app.job_definitions d
         join app.tenants t on t.id = p_tenant and t.status = 'active'
@@ -254,27 +255,33 @@ create function app.enqueue_jobs(p_tenant uuid, p_items jsonb)
     end if;
     if v_keyed then
       v_duplicates := app.find_duplicates(p_tenant, (
-        select jsonb_agg(i order by i -> 'n') from jsonb_array_elements(p_items) i where i ? 'dedupe_key'));
+        select jsonb_agg((p_kinds -> (i ->> 'kind')::integer) || i order by i -> 'n')
+        from jsonb_array_elements(p_items) i where i ? 'dedupe_key'));
     end if;
 
     return query
-    with item as materialized (
-      select x.n as place, coalesce(x.id, app.new_id()) as new_id, x.*, l.lane_no as lane,
+    with kind as materialized (
+      select x.n - 1 as kind, x.definition_id, x.definition_version, l.lane_no as lane,
         coalesce(x.priority, q.default_priority) as rank, coalesce(x.max_attempts, d.max_attempts, q.max_attempts, 3) as attempts,
-        case when x.timeout_seconds is null and d.timeout_seconds is null then q.timeout_seconds else x.timeout_seconds end as time_limit,
-        coalesce(x.scheduled_for, v_now) as due, v_duplicates -> x.n::text as holder
-      from rows from (jsonb_to_recordset(p_items) as (id uuid, definition_id uuid, definition_version integer,
-        queue text, source text, source_ref text, priority integer, payload jsonb, tags jsonb, metadata jsonb,
-        correlation_id text, parent_job_id uuid, retried_from_id uuid, dedupe_key text, scheduled_for timestamptz,
-        expires_at timestamptz, max_attempts integer, timeout_seconds integer, retry_delay_seconds double precision,
-        retry_multiplier double precision, created_by uuid, depends_on jsonb)) with ordinality
-        as x (id, definition_id, definition_version, queue, source, source_ref, priority, payload, tags, metadata,
-          correlation_id, parent_job_id, retried_from_id, dedupe_key, scheduled_for, expires_at, max_attempts,
-          timeout_seconds, retry_delay_seconds, retry_multiplier, created_by, depends_on, n)
+        case when x.timeout_seconds is null and d.timeout_seconds is null then q.timeout_seconds else x.timeout_seconds end as time_limit
+      from rows from (jsonb_to_recordset(p_kinds) as (definition_id uuid, definition_version integer, queue text,
+        priority integer, max_attempts integer, timeout_seconds integer)) with ordinality
+        as x (definition_id, definition_version, queue, priority, max_attempts, timeout_seconds, n)
       join app.job_definitions d on d.id = x.definition_id
       join app.job_queues q on case when x.queue is null then q.id = d.queue_id else q.name = x.queue end
       join app.lanes l on l.tenant_id = p_tenant and l.queue_id = q.id and l.definition_id = x.definition_id
         and l.band = app.band_of(coalesce(x.priority, q.default_priority))
+    ), item as materialized (
+      select x.n as place, coalesce(x.id, app.new_id()) as new_id, x.*, k.definition_id, k.definition_version, k.lane, k.rank,
+        k.attempts, k.time_limit, coalesce(x.scheduled_for, v_now) as due,
+        case when v_keyed then v_duplicates -> x.n::text end as holder
+      from rows from (jsonb_to_recordset(p_items) as (kind integer, id uuid, source text, source_ref text, payload jsonb,
+        tags jsonb, metadata jsonb, correlation_id text, parent_job_id uuid, retried_from_id uuid, dedupe_key text,
+        scheduled_for timestamptz, expires_at timestamptz, retry_delay_seconds double precision,
+        retry_multiplier double precision, created_by uuid, depends_on jsonb)) with ordinality
+        as x (kind, id, source, source_ref, payload, tags, metadata, correlation_id, parent_job_id, retried_from_id, dedupe_key,
+          scheduled_for, expires_at, retry_delay_seconds, retry_multiplier, created_by, depends_on, n)
+      join kind k on k.kind = x.kind
     ), fresh as materialized (
       select * from item where holder is null
     ), record as (
@@ -322,7 +329,7 @@ revoke all on all functions in schema app from public;
 grant execute on function app.now(), app.new_id(), app.id_floor(timestamptz), app.current_tenant(),
   app.band_of(integer), app.sort_key_of(timestamptz, integer)
   to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth;
-grant execute on function app.enqueue_jobs(uuid, jsonb), app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[]),
+grant execute on function app.enqueue_jobs(uuid, jsonb, jsonb), app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[]),
   app.make_lane(uuid, uuid, integer, text, integer), app.meet_duplicate(uuid, uuid, jsonb),
   app.find_duplicates(uuid, jsonb),
   app.enqueue_job(uuid, uuid, integer, text, text, text, integer, jsonb, text[], jsonb, text, uuid, uuid, timestamptz,

@@ -8,7 +8,14 @@ import { TIMEOUT_SECONDS } from "../sql/fallbacks";
 import type { JobStatus } from "../states";
 import type { DedupeConflict, Enqueued, JobView, NewJob, TenantScope } from "../types";
 import { areLinked, planLinks, readLinkedStates } from "./link-jobs";
-import { currentDefinition, forgetDefinitions, ITEM_FIELDS, type NewJobItem, toItem } from "./new-job-item";
+import {
+  batchParameters,
+  currentDefinition,
+  forgetDefinitions,
+  ITEM_FIELDS,
+  type NewJobItem,
+  toItem,
+} from "./new-job-item";
 import { notifyEnqueued } from "./wake";
 
 interface EnqueuedRow {
@@ -140,7 +147,7 @@ async function insertJobs(
         ...ITEM_FIELDS.map((field) => parameter(only, field)),
       ]);
     }
-    return db.run<EnqueuedRow>(enqueueJobsSql, [scope.tenantId, JSON.stringify(items)]);
+    return db.run<EnqueuedRow>(enqueueJobsSql, [scope.tenantId, ...batchParameters(items)]);
   };
   try {
     return await insert();

@@ -46,6 +46,37 @@ export const ITEM_FIELDS = [
   "created_by",
 ] as const;
 
+const KIND_FIELDS = [
+  "definition_id",
+  "definition_version",
+  "priority",
+  "max_attempts",
+  "timeout_seconds",
+  "queue",
+] as const satisfies readonly (keyof NewJobItem)[];
+const isOfKind: ReadonlySet<string> = new Set(KIND_FIELDS);
+
+/** The arguments of app.enqueue_jobs after the tenant: what many items share is sent once, what is not said not at all. */
+export function batchParameters(items: readonly NewJobItem[]): [kinds: string, items: string] {
+  const places = new Map<string, number>();
+  const kinds: Record<string, unknown>[] = [];
+  const own = items.map((item) => {
+    const name = KIND_FIELDS.map((field) => item[field]).join(" ");
+    const place = places.get(name) ?? kinds.push(said(item, (field) => isOfKind.has(field))) - 1;
+    places.set(name, place);
+    return { ...said(item, (field) => !isOfKind.has(field)), kind: place };
+  });
+  return [JSON.stringify(kinds), JSON.stringify(own)];
+}
+
+function said(item: NewJobItem, wanted: (field: string) => boolean): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(item)) {
+    if (value !== undefined && value !== null && wanted(field)) found[field] = value;
+  }
+  return found;
+}
+
 /**
  * Definitions by key, per pool. Never stale in effect: the statement refuses a version that is not the current one, and
  * a payload is refused by the current one only.

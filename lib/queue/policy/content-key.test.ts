@@ -27,8 +27,9 @@ test("G-02 content that is no JSON has no key", () => {
 });
 
 test("G-02 a key that would look like another one is refused", () => {
-  for (const key of [" a", "a ", "a\nb", "a\tb", "\u00a0a", "a\u200bb", "a\u202eb"]) {
+  for (const key of ["a\nb", "a\tb", "a\u200bb", "a\u202eb", "\ufeffa"]) {
     expect(problemsOf(key), JSON.stringify(key)).toEqual(["/dedupe_key format"]);
   }
-  for (const key of ["a b", "tenant:bcg:training:daily", "ключ", "鍵-1", "🎉"]) expect(problemsOf(key)).toEqual([]);
+  for (const key of ["a b", "a b ", "tenant:bcg:training:daily", "ключ", "鍵-1", "🎉"])
+    expect(problemsOf(key)).toEqual([]);
 });

@@ -17,7 +17,7 @@ export const JOB_BOUNDS = {
 const WHOLE: ReadonlySet<string> = new Set(["priority", "maxAttempts", "timeoutSeconds"]);
 const MAX_TEXT = { correlationId: 200, sourceRef: 500, dedupeKey: 512 } as const;
 /** Keys that a person could not tell from others. */
-const LOOKS_LIKE_ANOTHER = /^\s|\s$|[\p{Cc}\p{Cf}]/u;
+const LOOKS_LIKE_ANOTHER = /[\p{Cc}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
 const MAX_TAGS = 20;
 const MAX_TAG_LENGTH = 100;
 const WINDOW_MAX_SECONDS = 366 * 24 * 3600;
@@ -83,7 +83,7 @@ function textProblems(job: NewJob): Problem[] {
     if (value.length === 0 || value.length > max) return [problem(field, "length", `must have 1 to ${max} characters`)];
     const unstorable = checkPayload(value).map((found) => ({ ...found, pointer: `/${snake(field)}` }));
     return unstorable.length === 0 && field === "dedupeKey" && LOOKS_LIKE_ANOTHER.test(value)
-      ? [problem(field, "format", "must not have control or invisible characters, nor blanks at its ends")]
+      ? [problem(field, "format", "must not have control or invisible characters")]
       : unstorable;
   });
   return [...texts, ...tagProblems(job.tags ?? [])];

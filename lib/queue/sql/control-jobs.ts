@@ -1,7 +1,7 @@
 import { statement, tenantIs } from "@/lib/db";
 import { RELEASED } from "./dependencies";
 
-export const enqueueJobsSql = statement("enqueue_jobs", "select * from app.enqueue_jobs($1, $2::jsonb)");
+export const enqueueJobsSql = statement("enqueue_jobs", "select * from app.enqueue_jobs($1, $2::jsonb, $3::jsonb)");
 
 /** One job, in the order of ITEM_FIELDS after the tenant. */
 export const enqueueJobSql = statement(
