@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import {
   abortBulkAction,
   acceptBulkAction,
@@ -16,6 +16,8 @@ import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { bulkFixture } from "./bulk-actions.fixture";
 
+// Thousands of jobs, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
 const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
