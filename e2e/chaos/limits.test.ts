@@ -5,7 +5,7 @@ import type { TestProcess } from "@/lib/testing/processes";
 import { type Arena, openArena } from "./arena";
 import { pick } from "./profile";
 
-const JOBS = pick({ short: 150, long: 3000 });
+const JOBS = pick({ short: 100, long: 3000 });
 const KILLS = pick({ short: 2, long: 30 });
 const WORKERS = 3;
 const LIMIT_MS = pick({ short: 300_000, long: 60 * 60_000 });

@@ -6,7 +6,7 @@ import { pick } from "./profile";
 import { suite } from "./suite";
 
 const KINDS = ["exit", "hang", "die", "flood", "fork"];
-const OF_EACH = pick({ short: 2, long: 10 });
+const OF_EACH = pick({ short: 1, long: 10 });
 const MEGABYTES = pick({ short: 64, long: 1024 });
 const MOST_RSS_MB = 300;
 
