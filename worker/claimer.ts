@@ -187,7 +187,7 @@ export class Claimer {
       if (places < 1) return [];
       const from = this.directory.fromOf(laneNo, now);
       const { limited } = lane;
-      const request = { laneNo, limit: places, leaseSeconds: served.leaseOf(lane), limited, startEarly: isQuick };
+      const request = { laneNo, limit: places, leaseSeconds: served.leaseOf(lane), limited };
       return [from === undefined ? request : { ...request, from }];
     });
   }

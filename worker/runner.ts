@@ -105,13 +105,16 @@ export class Runner {
   /** Runs jobs whose leases count from `since`, by `processClock`, as places become free. */
   take(jobs: readonly ClaimedJob[], since: number): void {
     const takenAt = performance.now();
-    const first = [...jobs.filter((job) => job.started), ...jobs.filter((job) => !job.started)];
-    const taken = first.map(
+    const taken = jobs.map(
       (job): Held => ({ job, controller: new AbortController(), pids: new Set(), takenAt, phase: "waiting", ranMs: 0 }),
     );
     this.options.leases.hold(taken.map((held) => this.watched(held, since)));
     for (const held of taken) this.held.add(held);
-    for (const held of taken) this.waiting.add(held);
+    for (const held of taken) {
+      // What was started with its claim was claimed for a place that is free.
+      if (held.job.started && this.busy < this.options.places) this.begin(held);
+      else this.waiting.add(held);
+    }
     this.tell(jobs.filter((job) => job.started));
     this.fill();
   }

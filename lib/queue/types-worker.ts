@@ -75,11 +75,6 @@ export interface LaneRequest {
   readonly limited: boolean;
   /** Jobs before this sort key are not looked at. */
   readonly from?: number;
-  /**
-   * Its jobs are marked as started with the claim also when they have to wait for their turn, unless an attempt was
-   * spent on them already: a crash may then cost a job one attempt that had not begun, but never a second.
-   */
-  readonly startEarly?: boolean;
 }
 
 /** A lane with ready jobs that a limit kept from being claimed. */

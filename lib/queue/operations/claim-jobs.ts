@@ -82,8 +82,7 @@ function placesOfLimited({ lanes, limit }: ClaimRequest): number {
 
 async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
   if (request.lanes.length === 0 || request.limit < 1) return [];
-  const isEarly = request.lanes.map((lane) => lane.startEarly ?? false);
-  const values = [...claimValues(request), request.startAtOnce ?? 0, isEarly];
+  const values = [...claimValues(request), request.startAtOnce ?? 0];
   return (await db.run<ClaimedRow>(claimJobsSql, values)).map(toClaimedJob);
 }
 

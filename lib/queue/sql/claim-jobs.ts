@@ -25,15 +25,14 @@ const IS_OPEN = `(not (select exists (select 1 from app.pauses where paused_unti
  * live_jobs_claim, whose order is the ORDER BY, so there is no Sort, and a lane's backlog does not matter. A lane that
  * is paused or has a limit gives nothing, whatever the claimer believes; while there is no pause and no limit, that
  * costs two looks for the whole statement. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
- * planner statistics can turn a join around. The first `$7` of them are marked as started at once; of the lanes
- * `$8` all are that no attempt was spent on yet.
+ * planner statistics can turn a join around. The first `$7` of them are marked as started at once.
  */
 export const claimJobsSql = statement(
   "claim_jobs",
   `with picked as materialized (
-     select x.tid, l.lease_seconds, l.is_early, row_number() over () <= $7 as is_first
-     from unnest($1::int[], $2::int[], $5::int[], $6::float8[], $8::bool[]) with ordinality
-       l (lane_no, n, lease_seconds, low, is_early, turn)
+     select x.tid, l.lease_seconds, row_number() over () <= $7 as is_first
+     from unnest($1::int[], $2::int[], $5::int[], $6::float8[]) with ordinality
+       l (lane_no, n, lease_seconds, low, turn)
      cross join lateral (
        select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready and sort_key >= l.low
        order by sort_key limit l.n for update skip locked) x
@@ -42,9 +41,8 @@ export const claimJobsSql = statement(
    ), claimed as (
      update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $4,
        claimed_at = app.now(), progress = null, progress_message = null,
-       attempt_started_at = case when p.is_first or (p.is_early and r.attempts_spent = 0) then app.now() end,
-       started_at = case when p.is_first or (p.is_early and r.attempts_spent = 0) then coalesce(r.started_at, app.now())
-         else r.started_at end,
+       attempt_started_at = case when p.is_first then app.now() end,
+       started_at = case when p.is_first then coalesce(r.started_at, app.now()) else r.started_at end,
        lease_expires_at = app.now() + make_interval(secs => p.lease_seconds)
      from picked p where r.ctid = p.tid
      returning ${LIVE}
