@@ -150,7 +150,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     remedy: "A super admin can switch it on again.",
   },
   "queue-unknown": {
-    meaning: "There is no queue of this name.",
+    meaning: "There is no active queue of this name.",
     remedy: "Leave the queue out to use the one of the definition, or correct its name.",
   },
   "arg-schema-invalid": {

@@ -236,6 +236,7 @@ create function app.enqueue_jobs(p_tenant uuid, p_kinds jsonb, p_items jsonb)
     v_linked boolean := jsonb_path_exists(p_items, '$[*].depends_on');
     v_keyed boolean := jsonb_path_exists(p_items, '$[*].dedupe_key');
     v_duplicates jsonb := '{}'::jsonb;
+    v_answered integer;
   begin
     perform set_config('app.current_tenant_id', p_tenant::text, true);
     perform app.make_lane(p_tenant, s.definition_id, s.definition_version, s.queue, s.priority)
@@ -311,6 +312,11 @@ create function app.enqueue_jobs(p_tenant uuid, p_kinds jsonb, p_items jsonb)
       coalesce((i.holder -> 'lane_no')::integer, i.lane), coalesce((i.holder ->> 'queued_at')::timestamptz, v_now),
       coalesce((i.holder ->> 'scheduled_for')::timestamptz, i.due), i.rank, i.attempts, i.time_limit
     from item i order by i.place;
+    -- A queue or definition that was changed since its lane was looked up leaves items without one.
+    get diagnostics v_answered = row_count;
+    if v_answered < jsonb_array_length(p_items) then
+      raise exception 'a queue or a definition changed' using errcode = 'LH002';
+    end if;
 
     -- A job that waits for others is inserted blocked. Whether it still is when the transaction ends, the caller reads.
     -- Who waits for an item whose dedupe key was taken waits for the holder.

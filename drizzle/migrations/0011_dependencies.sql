@@ -233,7 +233,7 @@ create function app.release_dependents(p_parents uuid[], p_children uuid[] defau
                 else format('Job %s, for which it waited, did not succeed.', r.parent_id) end)) filter (where r.outcome is not null), '[]')
           into v_reached, v_ended, v_ends
           from app.reached_from(p_parents, p_children) r;
-        exit when v_reached <@ v_children;
+        exit when not exists (select unnest(v_reached) except select unnest(v_children));
         v_children := app.lock_blocked(v_reached || v_children);
       end loop;
       exit when cardinality(v_children) = 0;

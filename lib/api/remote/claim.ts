@@ -28,8 +28,9 @@ const polls = new Map<string, number>();
 export async function claim(context: Context): Promise<ClaimedWork> {
   const { key, body, signal } = context;
   const scope = scopeOf(key, body);
-  const poll = new LongPoll(body.wait_seconds, signal, (lane) => covers(scope, lane));
+  // Before the poll, which is heard by others from its making on: whoever gets no place must leave nothing behind.
   const leavePlace = body.wait_seconds > 0 ? takePlace(key.id) : () => {};
+  const poll = new LongPoll(body.wait_seconds, signal, (lane) => covers(scope, lane));
   try {
     return await untilSome(context, scope, poll);
   } finally {

@@ -48,11 +48,14 @@ export async function endAttempt(
 /** Records an end and tells those who wait; false when the lease is lost and nothing was written. */
 export async function settle(db: Runner, laneNo: number, end: AttemptEnd): Promise<boolean> {
   for (let tries = 0; tries < LOCKED_TRIES; tries += 1) {
-    const { locked, lost } = await settleAttempts(db, [end]);
+    const { locked, lost, unstorable, releasedLanes } = await settleAttempts(db, [end]);
     if (lost.length > 0) return false;
+    // It fails in the same way however often it is sent; the lease runs out and the job is rescued.
+    if (unstorable.length > 0) throw new HttpProblem("internal-error");
     if (locked.length === 0) {
-      if (end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0) notifyWork(db, [laneNo]);
-      notifyChanges(db, [laneNo]);
+      const isBack = end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0;
+      notifyWork(db, isBack ? [laneNo, ...releasedLanes] : releasedLanes);
+      notifyChanges(db, [laneNo, ...releasedLanes]);
       return true;
     }
     await setTimeout(LOCKED_AGAIN_MS);

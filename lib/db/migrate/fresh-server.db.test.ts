@@ -49,7 +49,7 @@ async function canServe(adminUrl: string, secret = SECRET): Promise<boolean> {
     acquireTimeoutMs: 1000,
   });
   onTestFinished(() => db.close());
-  return db.run(statement("serves", "select 1 from app.job_queues")).then(
+  return db.run(statement("serves", "select 1 from app.job_queues limit 1")).then(
     (rows) => rows.length === 1,
     () => false,
   );

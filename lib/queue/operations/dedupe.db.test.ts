@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   cancelJob,
@@ -10,10 +11,12 @@ import {
   settleAttempts,
   type TenantScope,
   updateDefinition,
+  updateQueue,
 } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -107,6 +110,38 @@ describe("a taken dedupe key", () => {
 });
 
 describe("what a job leaves open", () => {
+  test("a queue that is changed while a keyed job waits for its key loses no job and leaves no key behind", async () => {
+    const queue = await createQueue(make.platform, { name: `moved-${Date.now()}` });
+    const own = await make.definition({ queue: queue.name });
+    const dedupeKey = freshKey();
+    // Its lane is there already, so that nothing holds the queue's row.
+    await enqueue({ definitionKey: own.key });
+    const beside = new pg.Client({ connectionString: database.adminUrl });
+    await beside.connect();
+    await beside.query("begin");
+    await beside.query("insert into app.dedupe_keys (tenant_id, key, job_id) values ($1, $2, app.new_id())", [
+      scope.tenantId,
+      dedupeKey,
+    ]);
+    const asked = enqueueJobs(make.web, scope, [
+      { definitionKey: own.key, dedupeKey },
+      { definitionKey: own.key, dedupeKey: freshKey() },
+    ]);
+    await waitFor(async () => {
+      const [row] = await database.query("select count(*)::int as n from pg_locks where not granted");
+      return row?.n > 0;
+    });
+    await updateQueue(make.platform, { id: queue.id, patch: { defaultPriority: 20 } });
+    await beside.query("rollback");
+    await beside.end();
+    const made = await asked;
+    const jobs = await Promise.all(made.map(({ jobId }) => getJob(make.web, scope, jobId)));
+    expect(jobs.map((job) => [job?.status, job?.priority])).toEqual([
+      ["queued", 20],
+      ["queued", 20],
+    ]);
+  });
+
   test("P-01 A-18 its definition says, then its queue, then the installation", async () => {
     const settings = { defaultPriority: 40, maxAttempts: 7, timeoutSeconds: 77 };
     const queue = await createQueue(make.platform, { name: `q-${Date.now()}`, ...settings });
