@@ -35,10 +35,11 @@ describe("UI-01 what a job says is shown, never obeyed", () => {
   });
 
   test("tags, keys and payloads are text in every place that shows them", async () => {
-    const evil = "<img src=x onerror=alert(1)>\u202egpj";
+    const tag = "<img src=x onerror=alert(1)>";
+    const evil = `${tag}\u202egpj`;
     const { id } = await stage.enqueue(
       { lines: [evil] },
-      { scheduled_for: "2090-01-01T00:00:00Z", tags: [evil], correlation_id: evil, dedupe_key: evil },
+      { scheduled_for: "2090-01-01T00:00:00Z", tags: [evil], correlation_id: evil, dedupe_key: tag },
     );
     const { page, context } = await stage.signIn(stage.people.admin);
     await rowOf(page, id).waitFor();
