@@ -28,10 +28,13 @@ export function afterParents({ edges, onParentFailure }: JobModel): "free" | "wa
   return edges.some(({ state }) => state === "pending") ? "waits" : "free";
 }
 
-/** Whether a retry is refused, because a parent is over and still not what the job waits for. */
+/**
+ * Whether a retry is refused, because a parent is over and still not what the job waits for. Also one that the job had
+ * not heard of: once it has ended because of another parent, nobody looks at its pending edges any more.
+ */
 export function isHeldByParent(jobs: Jobs, { edges, onParentFailure }: JobModel): boolean {
   return edges.some((edge) => {
     const outcome = outcomeOf(jobs, edge.parentId);
-    return onParentFailure !== "run" && edge.state === "failed" && outcome !== null && !holds(edge, outcome);
+    return onParentFailure !== "run" && edge.state !== "met" && outcome !== null && !holds(edge, outcome);
   });
 }
