@@ -25,7 +25,7 @@ export const jobAudit = app.table("job_audit", {
   id: uuid("id").notNull().primaryKey().default(sql`app.new_id()`),
   at: timestamp("at", { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
   tenantId: uuid("tenant_id").notNull(),
-  jobId: uuid("job_id").notNull(),
+  jobId: uuid("job_id"),
   actorKind: text("actor_kind").notNull(),
   actorId: uuid("actor_id"),
   action: text("action").notNull(),
@@ -33,4 +33,5 @@ export const jobAudit = app.table("job_audit", {
   toStatus: text("to_status"),
   reason: text("reason"),
   requestId: text("request_id"),
+  triggerId: uuid("trigger_id"),
 });

@@ -13,3 +13,4 @@ export * from "./pauses";
 export * from "./processes";
 export * from "./steps";
 export * from "./tenancy";
+export * from "./triggers";

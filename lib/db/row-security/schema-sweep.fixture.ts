@@ -35,6 +35,8 @@ const SERVER_MADE_KEYS = new Set([
   "security_audit_pkey",
   "job_audit_pkey",
   "bulk_actions_pkey",
+  "job_triggers_pkey",
+  "trigger_firings_pkey",
   "idempotency_keys_pkey",
   "pauses_pkey",
   "concurrency_limits_pkey",

@@ -54,6 +54,10 @@ const SEED = `
     values ($action, $tenant, 'cancel', '{"canary": true}', $job, 1, true, 'system');
   insert into app.bulk_action_chunks (tenant_id, action_id, chunk_no, job_ids, results)
     values ($tenant, $action, 1, array[$job::uuid], array['done']);
+  insert into app.job_triggers (id, tenant_id, label, trigger_type, definition_id, event_name, overlap_policy)
+    values ($trigger, $tenant, 'canary', 'event', $definition, 'canary', 'allow');
+  insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, job_id)
+    values ($tenant, $trigger, 'schedule', '2026-01-01T00:00:00Z', 'enqueued', $job);
   insert into app.dead_letters (tenant_id, job_id, run_no, status, note) values ($tenant, $job, 1, 'pending', 'canary');
   insert into app.idempotency_keys (tenant_id, route, key, request_hash, response_status, response_body, expires_at)
     values ($tenant, 'POST /jobs', 'same-key', sha256('x'), 201, 'canary', now() + interval '1 day')`;
@@ -68,6 +72,7 @@ export async function seedTenant(query: Query, slug: string): Promise<SeededTena
     provider: randomUUID(),
     list: randomUUID(),
     action: randomUUID(),
+    trigger: randomUUID(),
   };
   const values: Record<string, string> = { ...ids, job: String(made?.job), slug };
   await query(SEED.replace(/\$([a-z]+)/g, (_all, name: string) => `'${values[name]}'`));
