@@ -1,7 +1,8 @@
 -- What starts jobs by itself: triggers, and what became of each of their instants and events.
 
 -- next_run_at is the next instant of an enabled schedule, by the database's clock (NULL = none to come); it and the instant
--- after it are stored, so that many triggers that are due at once cost no computation. version rises with each change by a
+-- after it are stored, so that many triggers that are due at once cost no computation. A broken schedule whose instants can
+-- still be told keeps them and is active again with the first that makes a job; one whose instants cannot be told has none. version rises with each change by a
 -- person or a key; what the scheduler writes leaves it as it is.
 create table app.job_triggers (
   id uuid primary key default app.new_id(),
@@ -54,7 +55,7 @@ create table app.job_triggers (
     and (interval_ms is null) = (anchor_at is null)),
   constraint job_triggers_once check ((schedule_type is not distinct from 'once') = (once_at is not null)),
   constraint job_triggers_next check (next_run_at is null
-    or (trigger_type = 'schedule' and is_enabled and status = 'active' and deleted_at is null)),
+    or (trigger_type = 'schedule' and is_enabled and status <> 'finished' and deleted_at is null)),
   constraint job_triggers_following check (following_run_at is null or following_run_at > next_run_at)
 );
 create index job_triggers_due on app.job_triggers (next_run_at) where next_run_at is not null;
@@ -111,6 +112,10 @@ grant select, insert, delete on app.trigger_firings to leasehold_scheduler;
 -- A firing and its job are one transaction, of the scheduler's role.
 grant insert on app.lanes, app.jobs, app.live_jobs, app.dedupe_keys to leasehold_scheduler;
 grant update (job_id, held_until) on app.dedupe_keys to leasehold_scheduler;
+-- The one job that may wait for the running job of its trigger is a child of it.
+grant insert on app.job_dependencies to leasehold_scheduler;
+grant update (has_dependents) on app.live_jobs to leasehold_scheduler;
+grant execute on function app.hold_parents(uuid, uuid[]), app.link_dependencies(uuid, jsonb) to leasehold_scheduler;
 grant execute on function app.enqueue_jobs(uuid, jsonb, jsonb), app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[]),
   app.make_lane(uuid, uuid, integer, text, integer), app.meet_duplicate(uuid, uuid, jsonb), app.find_duplicates(uuid, jsonb)
   to leasehold_scheduler;
