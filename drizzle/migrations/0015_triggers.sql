@@ -15,7 +15,7 @@ create table app.job_triggers (
   queue text references app.job_queues (name),
   priority integer check (priority between 1 and 1000),
   payload_template jsonb not null default '{}'::jsonb,
-  dedupe_window_seconds integer not null default 300 check (dedupe_window_seconds between 0 and 2592000),
+  dedupe_window_seconds integer not null default 300 check (dedupe_window_seconds between 0 and 2678400),
   dedupe_key_template text check (char_length(dedupe_key_template) between 1 and 1000),
   event_name text check (char_length(event_name) between 1 and 200),
   condition text check (char_length(condition) between 1 and 4000),
@@ -91,6 +91,7 @@ create unique index trigger_firings_instant on app.trigger_firings (tenant_id, t
 create index trigger_firings_of_trigger on app.trigger_firings (tenant_id, trigger_id, id desc);
 -- Which jobs of a trigger may still be unfinished, and how many were made: past any number of skipped instants.
 create index trigger_firings_with_job on app.trigger_firings (tenant_id, trigger_id, id desc) where job_id is not null;
+create index trigger_firings_skipped on app.trigger_firings (tenant_id, trigger_id, id desc) where outcome = 'skipped';
 create index trigger_firings_of_event on app.trigger_firings (event_id) where event_id is not null;
 
 call app.protect_tenant_table('app.job_triggers');

@@ -14,4 +14,5 @@ export * from "./remote";
 export * from "./session";
 export * from "./stream";
 export * from "./tenants";
+export * from "./triggers";
 export * from "./worker-keys";

@@ -1,0 +1,243 @@
+import * as z from "zod";
+import {
+  definitionKey,
+  id,
+  instant,
+  instantIn,
+  jobStatus,
+  json,
+  listOf,
+  pageQuery,
+  queryInteger,
+  queueName,
+} from "./common";
+import { job } from "./jobs";
+import { LIMITS } from "./limits";
+
+export const TRIGGER_TYPES = ["event", "schedule"] as const;
+export const SCHEDULE_TYPES = ["cron", "interval", "once"] as const;
+export const OVERLAP_POLICIES = ["allow", "skip", "queue_one"] as const;
+export const CATCH_UPS = ["skip", "last", "all"] as const;
+export const DST_GAPS = ["run_after", "skip"] as const;
+export const DST_OVERLAPS = ["first", "both"] as const;
+export const TRIGGER_STATUSES = ["active", "broken", "finished"] as const;
+export const FIRING_KINDS = ["schedule", "event", "manual"] as const;
+export const FIRING_OUTCOMES = ["enqueued", "deduplicated", "skipped", "failed"] as const;
+
+export const triggerType = z.enum(TRIGGER_TYPES);
+export const scheduleType = z.enum(SCHEDULE_TYPES);
+export const overlapPolicy = z.enum(OVERLAP_POLICIES);
+export const catchUp = z.enum(CATCH_UPS);
+export const triggerStatus = z.enum(TRIGGER_STATUSES);
+export const firingKind = z.enum(FIRING_KINDS);
+export const firingOutcome = z.enum(FIRING_OUTCOMES);
+export type FiringOutcome = z.infer<typeof firingOutcome>;
+
+export const eventName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,198}[A-Za-z0-9])?$/,
+    "must be an event name, such as provider.folder.updated",
+  );
+
+/** What happens at the two changes of a clock; null = by the rule of the schedule. */
+const dstPolicy = z.strictObject({
+  gap: z.enum(DST_GAPS).nullable().default(null),
+  overlap: z.enum(DST_OVERLAPS).nullable().default(null),
+});
+
+// What is wrong with these, and with each other, is decided where schedules and templates are understood.
+const text = z.string().max(1000);
+const label = z.string().trim().min(1).max(LIMITS.nameLength);
+const scheduleFields = {
+  schedule_type: scheduleType.nullable().optional(),
+  cron_expr: text.nullable().optional(),
+  interval_ms: z.int().nullable().optional(),
+  anchor_at: instantIn.nullable().optional(),
+  once_at: instantIn.nullable().optional(),
+  timezone: text.nullable().optional(),
+  dst_policy: dstPolicy.nullable().optional(),
+  expires_at: instantIn.nullable().optional(),
+};
+const settings = {
+  ...scheduleFields,
+  is_enabled: z.boolean().optional(),
+  queue: queueName.nullable().optional(),
+  priority: z.int().min(1).max(LIMITS.priorityMax).nullable().optional(),
+  payload_template: json.optional(),
+  dedupe_window_seconds: z.int().min(0).max(LIMITS.dedupeWindowSecondsMax).optional(),
+  dedupe_key_template: z.string().min(1).max(1000).nullable().optional(),
+  condition: z.string().min(1).max(4000).nullable().optional(),
+  overlap_policy: overlapPolicy.optional(),
+  catch_up: catchUp.optional(),
+  catch_up_limit: z.int().min(1).max(LIMITS.catchUpMax).optional(),
+  jitter_seconds: z.int().min(0).max(LIMITS.jitterSecondsMax).optional(),
+  max_runs: z.int().min(1).max(2_147_483_647).nullable().optional(),
+};
+
+/** Body of POST /api/v1/jobs/triggers. */
+export const createTrigger = z.strictObject({
+  label,
+  trigger_type: triggerType,
+  definition_key: definitionKey,
+  event_name: eventName.nullable().optional(),
+  ...settings,
+});
+export type CreateTrigger = z.input<typeof createTrigger>;
+
+/**
+ * Body of PATCH /api/v1/jobs/triggers/{id}: what is not named stays; null takes a value away, so that its default holds
+ * again. A field is replaced as a whole, also an object. trigger_type never changes.
+ */
+export const updateTrigger = z
+  .strictObject({
+    label: label.optional(),
+    definition_key: definitionKey.optional(),
+    event_name: eventName.optional(),
+    ...settings,
+  })
+  .refine((value) => Object.keys(value).length > 0, "must name at least one field");
+export type UpdateTrigger = z.input<typeof updateTrigger>;
+
+/** What became of one instant, event or run by hand; a row with n > 1 stands for n skipped instants up to `until`. */
+export const firing = z.object({
+  id,
+  trigger_id: id,
+  kind: firingKind,
+  fire_at: instant,
+  event_id: id.nullable(),
+  outcome: firingOutcome,
+  reason: z.string().nullable(),
+  detail: z.string().nullable(),
+  n: z.int(),
+  until: instant.nullable(),
+  job_id: id.nullable(),
+  /** Where that job stands; null without one, and when its record is gone. */
+  job_status: jobStatus.nullable(),
+  is_catch_up: z.boolean(),
+  note: z.string().nullable(),
+  created_at: instant,
+});
+export type Firing = z.infer<typeof firing>;
+
+export const trigger = z.object({
+  id,
+  tenant_id: id,
+  label: z.string(),
+  trigger_type: triggerType,
+  is_enabled: z.boolean(),
+  /** broken: it cannot fire, `status_reason` says why; finished: it will not fire again. */
+  status: triggerStatus,
+  status_reason: z.string().nullable(),
+  definition_id: id,
+  definition_key: z.string(),
+  queue: z.string().nullable(),
+  priority: z.int().nullable(),
+  payload_template: json,
+  dedupe_window_seconds: z.int(),
+  dedupe_key_template: z.string().nullable(),
+  event_name: z.string().nullable(),
+  condition: z.string().nullable(),
+  schedule_type: scheduleType.nullable(),
+  cron_expr: z.string().nullable(),
+  interval_ms: z.number().nullable(),
+  anchor_at: instant.nullable(),
+  once_at: instant.nullable(),
+  timezone: z.string().nullable(),
+  dst_policy: z.object({ gap: z.enum(DST_GAPS).nullable(), overlap: z.enum(DST_OVERLAPS).nullable() }),
+  /** The schedule in words; null for events. */
+  description: z.string().nullable(),
+  overlap_policy: overlapPolicy,
+  catch_up: catchUp,
+  catch_up_limit: z.int(),
+  jitter_seconds: z.int(),
+  max_runs: z.int().nullable(),
+  expires_at: instant.nullable(),
+  run_count: z.int(),
+  next_run_at: instant.nullable(),
+  last_run_at: instant.nullable(),
+  /** The newest firings, newest first, 20 at most. */
+  recent_firings: z.array(
+    z.object({
+      id,
+      fire_at: instant,
+      outcome: firingOutcome,
+      reason: z.string().nullable(),
+      job_id: id.nullable(),
+      job_status: jobStatus.nullable(),
+    }),
+  ),
+  /** How these ended. */
+  recent_outcomes: z.record(firingOutcome, z.int()),
+  /** Instants that were skipped within the last seven days. */
+  missed_count: z.int(),
+  version: z.int(),
+  created_by: id.nullable(),
+  created_at: instant,
+  updated_at: instant,
+});
+export type Trigger = z.infer<typeof trigger>;
+
+export const triggerList = listOf(trigger);
+export type TriggerList = z.infer<typeof triggerList>;
+
+/** Query of GET /api/v1/jobs/triggers. */
+export const triggerListQuery = z.strictObject({
+  ...pageQuery,
+  trigger_type: triggerType.optional(),
+  status: triggerStatus.optional(),
+  is_enabled: z
+    .enum(["true", "false"])
+    .transform((word) => word === "true")
+    .optional(),
+  definition_key: definitionKey.optional(),
+  event_name: eventName.optional(),
+  q: z.string().min(1).max(LIMITS.searchLength).optional(),
+});
+export type TriggerListQuery = z.infer<typeof triggerListQuery>;
+
+export const firingListQuery = z.strictObject({
+  limit: queryInteger(1, LIMITS.pageSizeMax).optional(),
+  cursor: z.string().min(1).max(1024).optional(),
+  outcome: firingOutcome.optional(),
+  kind: firingKind.optional(),
+});
+export type FiringListQuery = z.infer<typeof firingListQuery>;
+
+/** Firings are too many to be counted: there is a cursor, and no total. */
+export const firingList = z.object({
+  data: z.array(firing),
+  pagination: z.object({ limit: z.int(), has_more: z.boolean(), next_cursor: z.string().nullable() }),
+});
+export type FiringList = z.infer<typeof firingList>;
+
+/**
+ * Body of POST /api/v1/jobs/triggers/{id}/run: `payload` is taken instead of what the template gives. `event` is the data
+ * of a made-up event for the template of an event trigger.
+ */
+export const runTrigger = z
+  .strictObject({ payload: json.optional(), event: json.optional() })
+  .refine((value) => !("payload" in value && "event" in value), {
+    path: ["event"],
+    error: "does not go with a payload, which takes the place of the template",
+  });
+export type RunTrigger = z.input<typeof runTrigger>;
+export const triggerRun = z.object({ firing, job });
+export type TriggerRun = z.infer<typeof triggerRun>;
+
+/** Body of POST /api/v1/jobs/triggers/preview: the schedule of a trigger; `after` is the instant to count from. */
+export const previewTrigger = z.strictObject({
+  ...scheduleFields,
+  after: instantIn.optional(),
+  count: z.int().min(1).max(LIMITS.previewMax).default(10),
+});
+export type PreviewTrigger = z.input<typeof previewTrigger>;
+
+export const PREVIEW_WARNINGS = ["never", "too_often"] as const;
+export const triggerPreview = z.object({
+  description: z.string(),
+  /** `local` is the wall time in the trigger's zone with its offset; `note` says what a change of the clock did. */
+  occurrences: z.array(z.object({ at: instant, local: z.string(), note: z.string().nullable() })),
+  warnings: z.array(z.enum(PREVIEW_WARNINGS)),
+});
+export type TriggerPreview = z.infer<typeof triggerPreview>;
