@@ -7,6 +7,7 @@ export type * from "./types-dependencies";
 export type * from "./types-output";
 
 export type * from "./types-queues";
+export type * from "./types-schedule";
 
 export type JobSource = "manual" | "event" | "schedule" | "system";
 
