@@ -9,6 +9,9 @@ export type * from "./types-output";
 export type * from "./types-queues";
 export type * from "./types-schedule";
 
+/** What starts a trigger's jobs. */
+export type TriggerKind = "event" | "schedule";
+
 export type JobSource = "manual" | "event" | "schedule" | "system";
 
 /** Who acts. `userId` is the person behind an API key, as far as there is one. */

@@ -2,7 +2,8 @@ import { QueueError } from "../errors";
 import type { Dependency, NewJob, OnParentFailure, Problem } from "../types";
 import { compileCondition, type StoredCondition } from "./condition";
 import { checkPayload } from "./payload-check";
-import { type Binding, compileTemplate } from "./template";
+import { compileTemplate } from "./template";
+import type { Binding } from "./template-parts";
 
 /** How many edges one call may make. */
 export const EDGES_MAX = 10_000;

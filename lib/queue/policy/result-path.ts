@@ -7,10 +7,16 @@ const MAX_STEPS = 32;
 export function parseResultPath(path: string): string[] | null {
   if (path === "status") return ["status"];
   if (!path.startsWith("result")) return null;
-  const steps = ["result"];
-  STEP.lastIndex = "result".length;
-  while (STEP.lastIndex < path.length) {
-    const match = STEP.exec(path);
+  const steps = parseSteps(path.slice("result".length));
+  return steps && steps.length < MAX_STEPS ? ["result", ...steps] : null;
+}
+
+/** The steps of what follows the first word of a path (`.rows[0].name`, or nothing), or null when they are none. */
+export function parseSteps(rest: string): string[] | null {
+  const steps: string[] = [];
+  STEP.lastIndex = 0;
+  while (STEP.lastIndex < rest.length) {
+    const match = STEP.exec(rest);
     if (!match || steps.length >= MAX_STEPS) return null;
     steps.push(match[1] ?? match[2] ?? "");
   }

@@ -1,0 +1,127 @@
+import type { Problem } from "../types";
+import { checkPayload, escapePointer } from "./payload-check";
+
+/** What a placeholder names, taken apart; `name` is for messages. */
+export interface TemplatePath {
+  readonly name: string;
+  readonly steps: readonly string[];
+}
+
+/** A piece of a rendered value: text as it stands, or a value that is looked up. */
+export type TemplatePart = { readonly text: string } | (TemplatePath & { readonly default?: unknown });
+
+/** Where a value goes in a template. `whole` keeps the value's type; otherwise the parts are joined to a text. */
+export interface Binding {
+  readonly at: readonly string[];
+  readonly whole: boolean;
+  readonly parts: readonly TemplatePart[];
+}
+
+/** Reads the path of a placeholder, or says what is wrong with it. */
+export type ReadPath = (path: string) => TemplatePath | string;
+
+export interface ScannedTemplate {
+  readonly bindings: Binding[];
+  readonly problems: Problem[];
+}
+
+const MAX_BINDINGS = 1000;
+const MAX_ENDS = 200;
+const PLACEHOLDER = /^([^|\s]+)\s*(?:\|\s*default:([\s\S]+))?$/;
+
+interface Visit {
+  readonly value: unknown;
+  readonly at: readonly string[];
+}
+
+/**
+ * Finds the placeholders of a JSON value, `{{<path> | default: <JSON>}}`, and where their values go. Only values are
+ * looked at, never keys. Answers the bindings, or what is wrong with them by pointer. `{{"text"}}` stands for the text
+ * itself.
+ */
+export function scanTemplate(template: unknown, readPath: ReadPath): ScannedTemplate {
+  const found: ScannedTemplate = { bindings: [], problems: [] };
+  const todo: Visit[] = [{ value: template, at: [] }];
+  for (let visit = todo.pop(); visit !== undefined && found.problems.length < 10; visit = todo.pop()) {
+    const { value, at } = visit;
+    if (typeof value === "string") addBinding(value, at, { readPath, found });
+    else if (value !== null && typeof value === "object")
+      // The entries of a list are named by their indexes.
+      for (const [key, item] of Object.entries(value)) todo.push({ value: item, at: [...at, key] });
+  }
+  if (found.bindings.length > MAX_BINDINGS)
+    found.problems.push({ pointer: "", code: "template", detail: `has more than ${MAX_BINDINGS} placeholders` });
+  return found;
+}
+
+/** The JSON pointer of a place. */
+export const pointerTo = (at: readonly string[]): string => at.map((step) => `/${escapePointer(step)}`).join("");
+
+function addBinding(
+  text: string,
+  at: readonly string[],
+  { readPath, found }: { readonly readPath: ReadPath; readonly found: ScannedTemplate },
+): void {
+  if (!text.includes("{{")) return;
+  const parts = splitText(text, readPath);
+  if (typeof parts === "string") found.problems.push({ pointer: pointerTo(at), code: "template", detail: parts });
+  else found.bindings.push({ at, whole: parts.length === 1 && "name" in (parts[0] ?? {}), parts });
+}
+
+/** The parts of a text with placeholders, or what is wrong with it. */
+function splitText(text: string, readPath: ReadPath): TemplatePart[] | string {
+  const parts: TemplatePart[] = [];
+  let rest = text;
+  for (let start = rest.indexOf("{{"); start >= 0; start = rest.indexOf("{{")) {
+    if (start > 0) parts.push({ text: rest.slice(0, start) });
+    const found = readPlaceholder(rest, start + 2, readPath);
+    if (typeof found === "string") return found;
+    parts.push(found.part);
+    rest = rest.slice(found.end + 2);
+  }
+  if (rest.length > 0) parts.push({ text: rest });
+  return parts;
+}
+
+/** A default may hold }} itself, so the placeholder ends at the first }} that makes sense of it. */
+function readPlaceholder(
+  text: string,
+  from: number,
+  readPath: ReadPath,
+): { readonly part: TemplatePart; readonly end: number } | string {
+  const close = /"(?:[^"\\]|\\.)*"|\}(?=\})/gs;
+  close.lastIndex = from;
+  let fault = "has {{ without }}";
+  let tries = 0;
+  for (let match = close.exec(text); match !== null && tries < MAX_ENDS; match = close.exec(text)) {
+    if (match[0] !== "}") continue;
+    const part = parsePlaceholder(text.slice(from, match.index).trim(), readPath);
+    if (typeof part !== "string") return { part, end: match.index };
+    if (tries === 0) fault = part;
+    tries += 1;
+  }
+  return fault;
+}
+
+function parsePlaceholder(inner: string, readPath: ReadPath): TemplatePart | string {
+  if (inner.startsWith('"')) {
+    const literal = parseJson(inner);
+    return typeof literal?.value === "string" ? { text: literal.value } : "has a text in {{ }} that is not JSON";
+  }
+  const match = PLACEHOLDER.exec(inner);
+  if (!match) return "has a placeholder that is not {{path}} or {{path | default: JSON}}";
+  const path = readPath(match[1] ?? "");
+  if (typeof path === "string" || match[2] === undefined) return path;
+  const fallback = parseJson(match[2]);
+  if (!fallback) return "has a default that is not JSON";
+  const [unstorable] = checkPayload(fallback.value);
+  return unstorable ? `has a default that ${unstorable.detail}` : { ...path, default: fallback.value };
+}
+
+function parseJson(text: string): { readonly value: unknown } | null {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return null;
+  }
+}

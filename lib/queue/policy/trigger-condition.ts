@@ -1,0 +1,178 @@
+import {
+  type ASTNode,
+  TypeError as CelTypeError,
+  Environment,
+  EvaluationError,
+  ParseError,
+  serialize,
+} from "@marcbachmann/cel-js";
+import type { Problem } from "../types";
+import { cutText } from "./clean";
+import type { EventMeta } from "./trigger-template";
+
+/** What a condition is about: the event's data, and what is known of it besides. */
+export interface ConditionSubject {
+  readonly event: unknown;
+  readonly meta: EventMeta;
+}
+
+/** A condition that was checked. It holds when all its parts do; they are what `&&` joins. */
+export interface TriggerCondition {
+  readonly parts: readonly {
+    readonly text: string;
+    readonly evaluate: (subject: ConditionSubject) => unknown;
+  }[];
+}
+
+/** What became of one part; `detail` says why it could not be told, if so. */
+export interface ConditionPart {
+  readonly text: string;
+  readonly holds: boolean;
+  readonly detail: string | null;
+}
+
+export interface ConditionVerdict {
+  readonly holds: boolean;
+  readonly parts: readonly ConditionPart[];
+}
+
+export const CONDITION_MAX_CHARACTERS = 2000;
+const LIMITS = { maxAstNodes: 200, maxDepth: 32, maxListElements: 100, maxMapEntries: 1, maxCallArguments: 2 };
+
+const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
+  .registerVariable("event", "map")
+  .registerVariable("meta", "map");
+
+/**
+ * Checks a condition, or says what is wrong with it. The language is a part of CEL whose cost is bounded by the sizes of
+ * condition and event: paths (`event.a.b[0]`, `event["a b"]`, `meta.name`), texts, numbers, true, false, null, lists of
+ * them, `== != < <= > >= in && || !`, `has(event.a)`, `size(…)`, `.startsWith(…)`, `.endsWith(…)`. No arithmetic, no
+ * loops, no patterns.
+ */
+export function compileTriggerCondition(
+  text: string,
+): { readonly condition: TriggerCondition } | { readonly problems: readonly Problem[] } {
+  if (text.trim() === "" || text.length > CONDITION_MAX_CHARACTERS)
+    return refused("length", `must have 1 to ${CONDITION_MAX_CHARACTERS} characters`);
+  try {
+    const parsed = environment.parse(text);
+    const foreign = findForeign(parsed.ast);
+    if (foreign) return refused("condition", foreign);
+    const parts = conjuncts(parsed.ast).map(serialize);
+    const fault = parts.map(findUntyped).find((found) => found !== null);
+    return fault ? refused("condition", fault) : { condition: { parts: parts.map(compilePart) } };
+  } catch (error) {
+    return refused("condition", `is not a condition: ${summaryOf(error)}`);
+  }
+}
+
+const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
+
+/** Whether a condition holds for an event, and which of its parts do not. Never throws. */
+export function explainTriggerCondition(condition: TriggerCondition, subject: ConditionSubject): ConditionVerdict {
+  const parts = condition.parts.map(({ text, evaluate }) => ({ text, ...decide(() => evaluate(subject)) }));
+  return { holds: parts.every(({ holds }) => holds), parts };
+}
+
+function decide(evaluate: () => unknown): { readonly holds: boolean; readonly detail: string | null } {
+  try {
+    const value = evaluate();
+    return { holds: value === true, detail: typeof value === "boolean" ? null : "is neither true nor false" };
+  } catch (error) {
+    return { holds: false, detail: summaryOf(error) };
+  }
+}
+
+function compilePart(text: string): TriggerCondition["parts"][number] {
+  const evaluate = environment.parse(text);
+  return { text, evaluate: ({ event, meta }) => evaluate({ event, meta }) };
+}
+
+/** Who is not true or false can be told before any event is there, except for what an event holds. */
+function findUntyped(text: string): string | null {
+  const checked = environment.check(text);
+  if (!checked.valid) return `is not a condition: ${summaryOf(checked.error)}`;
+  return checked.type === "bool" || checked.type === "dyn" ? null : `is neither true nor false: ${text}`;
+}
+
+/** The parts that `&&` joins, from left to right. */
+function conjuncts(root: ASTNode): ASTNode[] {
+  const found: ASTNode[] = [];
+  const todo = [root];
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    if (node.op === "&&") todo.push(node.args[1], node.args[0]);
+    else found.push(node);
+  }
+  return found;
+}
+
+/** Looks for what CEL has and conditions have not: anything whose cost the sizes of condition and event do not bound. */
+function findForeign(root: ASTNode): string | null {
+  const todo = [root];
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    const operands = operandsOf(node);
+    if (typeof operands === "string") return operands;
+    todo.push(...operands);
+  }
+  return null;
+}
+
+const METHODS: ReadonlySet<string> = new Set(["startsWith", "endsWith", "size"]);
+const FUNCTIONS: ReadonlySet<string> = new Set(["has", "size"]);
+const ROOTS: ReadonlySet<string> = new Set(["event", "meta"]);
+
+/** The operands that are left to look at, or what is wrong. */
+function operandsOf(node: ASTNode): readonly ASTNode[] | string {
+  switch (node.op) {
+    case "&&":
+    case "||":
+    case "==":
+    case "!=":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+    case "in":
+      return node.args;
+    case "!_":
+      return [node.args];
+    case "-_":
+      return isNumber(node.args) ? [] : "has - before something that is no number";
+    case "list":
+      return node.args.every(isLiteral) ? [] : "has a list of something else than texts, numbers, true, false and null";
+    case "[]":
+      return node.args[1].op === "value" ? node.args : "has something else than a text or a number in [ ]";
+    case ".":
+      return [node.args[0]];
+    case "id":
+      return ROOTS.has(node.args) ? [] : `names something else than event or meta: ${node.args}`;
+    case "value":
+      return isLiteral(node) ? [] : "has a kind of value that JSON does not have";
+    case "call":
+      return FUNCTIONS.has(node.args[0]) ? node.args[1] : `uses a function that is not has or size: ${node.args[0]}`;
+    case "rcall":
+      return METHODS.has(node.args[0])
+        ? [node.args[1], ...node.args[2]]
+        : `uses a method that is not startsWith, endsWith or size: ${node.args[0]}`;
+    default:
+      return `uses ${node.op}, which conditions do not have`;
+  }
+}
+
+function isLiteral(node: ASTNode): boolean {
+  if (node.op === "-_") return isNumber(node.args);
+  return (
+    node.op === "value" && (node.args === null || ["string", "number", "bigint", "boolean"].includes(typeof node.args))
+  );
+}
+
+const isNumber = (node: ASTNode): boolean =>
+  node.op === "value" && (typeof node.args === "number" || typeof node.args === "bigint");
+
+const SUMMARY_MAX = 200;
+
+/** The library's message without its picture of the place; it may quote the condition, never the event. */
+function summaryOf(error: unknown): string {
+  const isKnown = error instanceof EvaluationError || error instanceof ParseError || error instanceof CelTypeError;
+  return cutText(isKnown ? error.summary : "it cannot be evaluated", SUMMARY_MAX);
+}

@@ -1,0 +1,170 @@
+import type { Problem, TriggerKind } from "../types";
+import { checkPayload, escapePointer } from "./payload-check";
+import { parseSteps } from "./result-path";
+import { type Binding, pointerTo, type ScannedTemplate, scanTemplate, type TemplatePath } from "./template-parts";
+
+/** A template that was checked: what it holds besides placeholders, and where their values go. */
+export interface TriggerTemplate {
+  readonly source: unknown;
+  readonly bindings: readonly Binding[];
+}
+
+/** What is known of the event, outside of its data. */
+export interface EventMeta {
+  readonly id: string;
+  readonly name: string;
+  /** RFC 3339, UTC. */
+  readonly received_at: string;
+  readonly producer_id: string | null;
+  readonly correlation_id: string | null;
+  readonly source: string;
+}
+
+interface TriggerName {
+  readonly id: string;
+  readonly label: string;
+}
+
+/** What the placeholders of a trigger that an event starts are looked up in; `event` is the event's data. */
+export interface EventContext {
+  readonly event: unknown;
+  readonly meta: EventMeta;
+  readonly trigger: TriggerName;
+}
+
+/** What the placeholders of a trigger that a schedule starts are looked up in. Times are RFC 3339. */
+export interface ScheduleContext {
+  readonly schedule: {
+    readonly at: string;
+    readonly local: string;
+    readonly trigger_id: string;
+    readonly label: string;
+  };
+  readonly trigger: TriggerName;
+}
+
+export type TemplateContext = EventContext | ScheduleContext;
+
+/** What a template became, or why it became nothing; pointers are into the template. */
+export type Rendered = { readonly payload: unknown } | { readonly problems: readonly Problem[] };
+
+/** What may follow the first word of a path; null = any fields. */
+const ROOTS: Readonly<Record<TriggerKind, Readonly<Record<string, readonly string[] | null>>>> = {
+  event: {
+    event: null,
+    meta: ["id", "name", "received_at", "producer_id", "correlation_id", "source"],
+    trigger: ["id", "label"],
+  },
+  schedule: { schedule: ["at", "local", "trigger_id", "label"], trigger: ["id", "label"] },
+};
+
+/** What all values of one rendering may have together: more than any payload may, and little memory. */
+const RENDERED_MAX_CHARACTERS = 512 * 1024;
+
+/**
+ * Checks a payload template of a trigger, or lists what is wrong with it by pointers into it. An event's trigger may name
+ * `event` (its data), `meta` and `trigger`; a schedule's `schedule` and `trigger`.
+ */
+export function compileTriggerTemplate(
+  template: unknown,
+  kind: TriggerKind,
+): { readonly template: TriggerTemplate } | { readonly problems: readonly Problem[] } {
+  const unstorable = checkPayload(template);
+  if (unstorable.length > 0) return { problems: unstorable };
+  // As it will be stored: a Date is its ISO string by then.
+  const source = JSON.parse(JSON.stringify(template)) as unknown;
+  const { bindings, problems }: ScannedTemplate = scanTemplate(source, (path) => readPath(path, kind));
+  return problems.length > 0 ? { problems } : { template: { source, bindings } };
+}
+
+function readPath(path: string, kind: TriggerKind): TemplatePath | string {
+  const [, root = "", rest = ""] = /^([A-Za-z0-9_-]*)(.*)$/s.exec(path) ?? [];
+  const roots = ROOTS[kind];
+  if (!Object.hasOwn(roots, root)) return `names something else than ${Object.keys(roots).join(", ")}: ${path}`;
+  const steps = parseSteps(rest);
+  if (!steps) return `has a path that is not ${root} followed by .name and [index] steps`;
+  const fields = roots[root];
+  if (fields && !(steps.length === 0 || (steps.length === 1 && fields.includes(steps[0] ?? ""))))
+    return `names none of ${fields.map((field) => `${root}.${field}`).join(", ")}: ${path}`;
+  return { name: path, steps: [root, ...steps] };
+}
+
+/**
+ * Puts the values of a context in the places of their placeholders, once: what they hold is never looked at again. A
+ * value that is missing and has no default is a problem; null, false, 0 and "" are not missing. The payload shares parts
+ * with the context and is only for reading.
+ */
+export function renderTriggerTemplate(template: TriggerTemplate, context: TemplateContext): Rendered {
+  const problems: Problem[] = [];
+  const values = new Map<string, unknown>();
+  const size = { left: RENDERED_MAX_CHARACTERS };
+  for (const binding of template.bindings) {
+    const value = renderBinding(binding, context, { problems, size });
+    if (size.left < 0)
+      return { problems: [{ pointer: "", code: "too-large", detail: "would be larger than a payload may be" }] };
+    values.set(pointerTo(binding.at), value);
+  }
+  return problems.length > 0 ? { problems } : { payload: fill(template.source, "", values) };
+}
+
+/** As `renderTriggerTemplate` for a template that is one text; what is no text becomes its JSON. */
+export function renderTriggerText(
+  template: TriggerTemplate,
+  context: TemplateContext,
+): { readonly text: string } | { readonly problems: readonly Problem[] } {
+  const rendered = renderTriggerTemplate(template, context);
+  return "problems" in rendered ? rendered : { text: asText(rendered.payload) };
+}
+
+interface Rendering {
+  readonly problems: Problem[];
+  readonly size: { left: number };
+}
+
+function renderBinding(
+  { at, whole, parts }: Binding,
+  context: TemplateContext,
+  { problems, size }: Rendering,
+): unknown {
+  const values: unknown[] = [];
+  for (const part of parts) {
+    const found = "text" in part ? { value: part.text } : (lookUp(context, part.steps) ?? fallbackOf(part));
+    if (found) {
+      values.push(found.value);
+      size.left -= asText(found.value).length;
+    } else if ("name" in part) {
+      problems.push({ pointer: pointerTo(at), code: "template", detail: `there is nothing at ${part.name}` });
+    }
+    if (size.left < 0) return undefined;
+  }
+  return whole ? values[0] : values.map(asText).join("");
+}
+
+const fallbackOf = (part: object): { readonly value: unknown } | null =>
+  "default" in part ? { value: part.default } : null;
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const INDEX = /^(?:0|[1-9][0-9]{0,5})$/;
+
+/** Own properties and entries of lists only. */
+function lookUp(context: TemplateContext, steps: readonly string[]): { readonly value: unknown } | null {
+  let value: unknown = context;
+  for (const step of steps) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return null;
+    if (Array.isArray(value) && !INDEX.test(step)) return null;
+    value = (value as Readonly<Record<string, unknown>>)[step];
+  }
+  return value === undefined ? null : { value };
+}
+
+/** A copy of the template with values in their places; depth was checked when it was compiled. */
+function fill(source: unknown, pointer: string, values: ReadonlyMap<string, unknown>): unknown {
+  if (values.has(pointer)) return values.get(pointer);
+  if (Array.isArray(source)) return source.map((item, index) => fill(item, `${pointer}/${index}`, values));
+  if (typeof source !== "object" || source === null) return source;
+  // Not by assignment: `__proto__` would be no property then.
+  return Object.fromEntries(
+    Object.entries(source).map(([key, item]) => [key, fill(item, `${pointer}/${escapePointer(key)}`, values)]),
+  );
+}
