@@ -3,6 +3,7 @@ export * from "./common";
 export * from "./dead-letters";
 export * from "./definitions";
 export * from "./dependencies";
+export * from "./events";
 export * from "./job-actions";
 export * from "./jobs";
 export * from "./limits";

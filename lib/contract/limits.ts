@@ -55,6 +55,11 @@ export const LIMITS = {
   catchUpMax: 1000,
   jitterSecondsMax: 3600,
   previewMax: 100,
+  /** Events of one request. */
+  eventsMax: 500,
+  producerIdLength: 200,
+  /** Stored events of one replay. */
+  replayMax: 100,
   workerKeyDaysDefault: 90,
   workerKeyDaysMax: 365,
   workerKeyNamesMax: 100,

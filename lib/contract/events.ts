@@ -1,0 +1,194 @@
+import * as z from "zod";
+import { definitionKey, id, instant, instantIn, jobStatus, json, jsonObject, queryInteger } from "./common";
+import { LIMITS } from "./limits";
+import { eventName, firingOutcome } from "./triggers";
+
+export const EVENT_SOURCES = ["api", "app", "job", "scheduler"] as const;
+export const eventSource = z.enum(EVENT_SOURCES);
+export type EventSource = z.infer<typeof eventSource>;
+
+/** Why an event started nothing. `loop`: it lies too deep in a chain of events and jobs that cause each other. */
+export const EVENT_REASONS = ["no_trigger", "no_match", "loop", "suspended", "failed"] as const;
+export const eventReason = z.enum(EVENT_REASONS);
+
+const correlationId = z.string().min(1).max(LIMITS.correlationIdLength);
+const eventFields = {
+  name: eventName,
+  data: jsonObject.default({}),
+  /** The producer's own id: an event of the same id is stored once, and answers the one that is there. */
+  producer_id: z.string().min(1).max(LIMITS.producerIdLength).optional(),
+  correlation_id: correlationId.optional(),
+};
+const newEvent = z.strictObject(eventFields);
+export type NewEventBody = z.input<typeof newEvent>;
+
+/** Body of POST /api/v1/events: one event, or `events` with up to 500, all or none. */
+export const publishEvents = z
+  .strictObject({
+    ...eventFields,
+    name: eventName.optional(),
+    data: jsonObject.optional(),
+    events: z.array(newEvent).min(1).max(LIMITS.eventsMax).optional(),
+  })
+  .superRefine((body, context) => {
+    if (body.events === undefined) {
+      if (body.name === undefined) context.addIssue({ code: "custom", path: ["name"], message: "is required" });
+      return;
+    }
+    const { events: _events, ...single } = body;
+    for (const field of Object.keys(single))
+      context.addIssue({ code: "custom", path: [field], message: "does not go with events" });
+  });
+export type PublishEvents = z.input<typeof publishEvents>;
+
+/** What a trigger that matched an event did. */
+export const eventFiring = z.object({
+  id,
+  trigger_id: id,
+  trigger_label: z.string(),
+  outcome: firingOutcome,
+  reason: z.string().nullable(),
+  detail: z.string().nullable(),
+  job_id: id.nullable(),
+  job_status: jobStatus.nullable(),
+  definition_key: z.string(),
+});
+export type EventFiring = z.infer<typeof eventFiring>;
+
+export const eventRow = z.object({
+  id,
+  name: z.string(),
+  producer_id: z.string().nullable(),
+  source: eventSource,
+  correlation_id: z.string(),
+  /** How many jobs lie between this event and what was asked for by hand. */
+  depth: z.int(),
+  caused_by_job_id: id.nullable(),
+  received_at: instant,
+  /** pending: stored, and looked at within a second or so. */
+  status: z.enum(["pending", "done"]),
+  /** Triggers that listen to the name, those whose condition held, and the jobs that were made. */
+  considered_count: z.int(),
+  matched_count: z.int(),
+  started_count: z.int(),
+  reason: eventReason.nullable(),
+  /** The first 20; GET /api/v1/events/{id} has up to 1,000. */
+  firings: z.array(eventFiring),
+});
+export type EventRow = z.infer<typeof eventRow>;
+
+/** A trigger that listened and did not match: the part of its condition that did not hold. */
+export const eventMiss = z.object({
+  trigger_id: id,
+  trigger_label: z.string().nullable(),
+  reason: z.enum(["condition", "expired"]),
+  part: z.string().nullable(),
+  detail: z.string().nullable(),
+});
+export type EventMiss = z.infer<typeof eventMiss>;
+
+export const event = eventRow.extend({
+  data: json,
+  misses: z.array(eventMiss),
+  duplicate: z.boolean().optional(),
+});
+export type Event = z.infer<typeof event>;
+
+const published = z.object({
+  id,
+  name: z.string(),
+  producer_id: z.string().nullable(),
+  /** There was an event with this producer_id already: it is the one that is told of. */
+  duplicate: z.boolean(),
+  received_at: instant,
+  status: z.enum(["pending", "done"]),
+  considered_count: z.int(),
+  matched_count: z.int(),
+  started_count: z.int(),
+  reason: eventReason.nullable(),
+});
+export type Published = z.infer<typeof published>;
+/** One event answers itself, a batch `data` in its order. */
+export const publishedEvents = z.union([published, z.object({ data: z.array(published) })]);
+
+export const eventParams = z.strictObject({ eventId: id });
+
+/** Query of GET /api/v1/events. */
+export const eventListQuery = z.strictObject({
+  limit: queryInteger(1, LIMITS.pageSizeMax).optional(),
+  cursor: z.string().min(1).max(1024).optional(),
+  /** A whole name, or its beginning followed by `*`. */
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}\*?$/, "must be an event name, or its beginning followed by *")
+    .optional(),
+  since: instantIn.optional(),
+  correlation_id: correlationId.optional(),
+  caused_by_job_id: id.optional(),
+});
+export type EventListQuery = z.infer<typeof eventListQuery>;
+
+/** Events are too many to be counted: there is a cursor, and no total. */
+export const eventList = z.object({
+  data: z.array(eventRow),
+  pagination: z.object({ limit: z.int(), has_more: z.boolean(), next_cursor: z.string().nullable() }),
+});
+export type EventList = z.infer<typeof eventList>;
+
+/** A trigger that is not stored, as far as an event is concerned. */
+const draftTrigger = z.strictObject({
+  label: z.string().max(LIMITS.nameLength).optional(),
+  event_name: eventName,
+  definition_key: definitionKey.optional(),
+  condition: z.string().min(1).max(4000).nullable().optional(),
+  payload_template: json.optional(),
+  dedupe_key_template: z.string().min(1).max(1000).nullable().optional(),
+  dedupe_window_seconds: z.int().min(0).max(LIMITS.dedupeWindowSecondsMax).optional(),
+});
+
+/** Body of POST /api/v1/jobs/triggers/test: `event` or `replay`, against one trigger, a draft, or all that listen. */
+export const testTriggers = z
+  .strictObject({
+    event: z.strictObject({ ...eventFields, producer_id: eventFields.producer_id }).optional(),
+    /** The newest so many stored events. */
+    replay: z.int().min(1).max(LIMITS.replayMax).optional(),
+    trigger_id: id.optional(),
+    draft: draftTrigger.optional(),
+  })
+  .refine((body) => (body.event === undefined) !== (body.replay === undefined), "takes either event or replay")
+  .refine((body) => body.trigger_id === undefined || body.draft === undefined, {
+    path: ["draft"],
+    error: "does not go with trigger_id",
+  });
+export type TestTriggers = z.input<typeof testTriggers>;
+
+/** What one event would do with one trigger. Nothing of it was written. */
+export const triggerTest = z.object({
+  /** null: the event of the request. */
+  event_id: id.nullable(),
+  event_name: z.string(),
+  received_at: instant.nullable(),
+  /** null: the draft. */
+  trigger_id: id.nullable(),
+  trigger_label: z.string(),
+  matched: z.boolean(),
+  /** Why not: another name, a part of the condition, or the trigger does not listen now. */
+  mismatch: z.enum(["name", "condition", "disabled", "expired"]).nullable(),
+  parts: z.array(z.object({ text: z.string(), holds: z.boolean(), detail: z.string().nullable() })),
+  /** What would follow; null where it did not match. */
+  verdict: z.enum(["start", "deduplicate", "fail"]).nullable(),
+  payload: json,
+  problems: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
+  dedupe: z.object({ key: z.string(), window_seconds: z.int(), held_by_job_id: id.nullable() }).nullable(),
+});
+export type TriggerTest = z.infer<typeof triggerTest>;
+
+/** `considered` events and triggers were put together, `matched` of them matched; of the results the first 500 are here. */
+export const triggerTests = z.object({
+  events: z.int(),
+  considered: z.int(),
+  matched: z.int(),
+  would_start: z.int(),
+  data: z.array(triggerTest),
+});
+export type TriggerTests = z.infer<typeof triggerTests>;
