@@ -23,6 +23,7 @@ export const fieldsOf = (job: ClaimedJob, { key }: RunnableDefinition) => ({
 const asChildOf = (job: ClaimedJob, child: ChildJob): NewJob => ({
   ...(job.correlationId === null ? {} : { correlationId: job.correlationId }),
   ...child,
+  chainDepth: job.chainDepth,
   parentJobId: job.jobId,
   source: "system",
 });

@@ -4,6 +4,7 @@ export * from "./bookkeeping";
 export * from "./bulk-actions";
 export * from "./dead-letters";
 export * from "./definitions";
+export * from "./events";
 export * from "./figures";
 export * from "./inventory";
 export * from "./jobs";

@@ -47,6 +47,7 @@ export const jobs = app.table("jobs", {
   retryMultiplier: doublePrecision("retry_multiplier"),
   createdBy: uuid("created_by"),
   queuedAt: timestamp("queued_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  chainDepth: smallint("chain_depth").notNull().default(0),
 });
 
 export const liveJobs = app.table("live_jobs", {

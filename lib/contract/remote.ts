@@ -49,6 +49,8 @@ const remoteJob = lease.extend({
   /** The same for all attempts of a run. */
   idempotency_key: z.string(),
   correlation_id: z.string().nullable(),
+  /** To be sent as the header Leasehold-Chain with whatever the job asks of this API. */
+  chain_depth: z.int(),
   timeout_seconds: z.number(),
   kill_grace_seconds: z.int(),
   lease_seconds: z.number(),

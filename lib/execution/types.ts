@@ -90,7 +90,7 @@ export interface Execution {
 }
 
 /** A job that a handler asks for. Tenant, parent and (if not said) correlation id are those of the job that runs. */
-export type ChildJob = Omit<NewJob, "parentJobId" | "retriedFromId" | "source" | "sourceRef">;
+export type ChildJob = Omit<NewJob, "parentJobId" | "retriedFromId" | "source" | "sourceRef" | "chainDepth">;
 
 /** Where the results of steps are kept, for one attempt. */
 export interface StepStore {

@@ -109,6 +109,8 @@ export interface ClaimedJob extends Lease {
   readonly retryDelaySeconds: number | null;
   readonly retryMultiplier: number | null;
   readonly correlationId: string | null;
+  /** How many jobs that caused each other lie before this one. */
+  readonly chainDepth: number;
   readonly claimedAt: Date;
   /** Whether the attempt is marked as started already. */
   readonly started: boolean;

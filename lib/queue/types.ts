@@ -56,6 +56,8 @@ export interface NewJob {
   readonly retriedFromId?: string;
   readonly source?: JobSource;
   readonly sourceRef?: string;
+  /** How many jobs that caused each other lie before this one; default 0. */
+  readonly chainDepth?: number;
   readonly maxAttempts?: number;
   readonly timeoutSeconds?: number;
   readonly retryDelaySeconds?: number;

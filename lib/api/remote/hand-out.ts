@@ -57,6 +57,7 @@ function toRemoteJob({ job, version: { definition } }: Prepared, maxTimeoutSecon
     max_attempts: job.maxAttempts,
     idempotency_key: `${job.jobId}:${job.runNo}`,
     correlation_id: job.correlationId,
+    chain_depth: job.chainDepth,
     timeout_seconds: attemptTimeout(job, definition, maxTimeoutSeconds),
     kill_grace_seconds: definition.killGraceSeconds,
     lease_seconds: Math.round((job.leaseExpiresAt.getTime() - job.claimedAt.getTime()) / 1000),

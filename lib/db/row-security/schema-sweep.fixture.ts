@@ -37,6 +37,7 @@ const SERVER_MADE_KEYS = new Set([
   "bulk_actions_pkey",
   "job_triggers_pkey",
   "trigger_firings_pkey",
+  "events_pkey",
   "idempotency_keys_pkey",
   "pauses_pkey",
   "concurrency_limits_pkey",

@@ -58,6 +58,9 @@ const SEED = `
     values ($trigger, $tenant, 'canary', 'event', $definition, 'canary', 'allow');
   insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, job_id)
     values ($tenant, $trigger, 'schedule', '2026-01-01T00:00:00Z', 'enqueued', $job);
+  insert into app.events (tenant_id, name, producer_id, data, source, status)
+    values ($tenant, 'canary', 'same-id', '{"canary": true}', 'api', 'done');
+  insert into app.job_listeners (tenant_id, event_names) values ($tenant, '{job.succeeded}');
   insert into app.dead_letters (tenant_id, job_id, run_no, status, note) values ($tenant, $job, 1, 'pending', 'canary');
   insert into app.idempotency_keys (tenant_id, route, key, request_hash, response_status, response_body, expires_at)
     values ($tenant, 'POST /jobs', 'same-key', sha256('x'), 201, 'canary', now() + interval '1 day')`;

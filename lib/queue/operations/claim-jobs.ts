@@ -36,6 +36,7 @@ export interface ClaimedRow {
   retry_delay_seconds: number | null;
   retry_multiplier: number | null;
   correlation_id: string | null;
+  chain_depth: number;
 }
 
 /** A claimed job, or a lane that a limit held back, which has no job. */
@@ -153,5 +154,6 @@ export function toClaimedJob(row: ClaimedRow): ClaimedJob {
     retryDelaySeconds: row.retry_delay_seconds,
     retryMultiplier: row.retry_multiplier,
     correlationId: row.correlation_id,
+    chainDepth: row.chain_depth,
   };
 }

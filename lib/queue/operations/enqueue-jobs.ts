@@ -181,9 +181,9 @@ function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {
   });
 }
 
-/** Whether the verb for one job can take it: no key to take, nobody to wait for, no id of its own. */
-const isPlain = ({ id, depends_on, dedupe_key }: NewJobItem): boolean =>
-  id === undefined && depends_on === undefined && dedupe_key === undefined;
+/** Whether the verb for one job can take it: no key to take, nobody to wait for, no id of its own, no cause. */
+const isPlain = ({ id, depends_on, dedupe_key, chain_depth }: NewJobItem): boolean =>
+  [id, depends_on, dedupe_key, chain_depth].every((field) => field === undefined);
 
 function parameter(item: NewJobItem, field: (typeof ITEM_FIELDS)[number]): unknown {
   const value = item[field] ?? null;

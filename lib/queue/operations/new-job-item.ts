@@ -19,6 +19,7 @@ export type NewJobItem = Readonly<Record<(typeof ITEM_FIELDS)[number], unknown>>
   readonly dedupe_mode: string | undefined;
   readonly dedupe_window_seconds: number | undefined;
   readonly dedupe_on_conflict: string | undefined;
+  readonly chain_depth: number | undefined;
   /** Who is written down as having changed the holder. */
   readonly actor: Readonly<Record<string, unknown>> | undefined;
 };
@@ -125,6 +126,7 @@ export async function toItem(db: Runner, scope: TenantScope, { job, link, at }: 
     retry_delay_seconds: job.retryDelaySeconds,
     retry_multiplier: job.retryMultiplier,
     created_by: scope.actor.userId,
+    chain_depth: job.chainDepth === 0 ? undefined : job.chainDepth,
   };
 }
 

@@ -20,6 +20,7 @@ const claimed: ClaimedJob = {
   retryDelaySeconds: 7,
   retryMultiplier: null,
   correlationId: null,
+  chainDepth: 0,
   started: true,
   claimedAt: new Date(0),
   leaseExpiresAt: new Date(30_000),

@@ -5,11 +5,11 @@ import { heldRows } from "./held-rows";
 const LIVE = `r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts,
   r.snoozes, r.claimed_at, r.lease_expires_at, r.sort_key, r.attempt_started_at is not null as started`;
 const RECORD = `j.definition_id, j.definition_version, j.payload, j.max_attempts, j.timeout_seconds,
-  j.retry_delay_seconds, j.retry_multiplier, j.correlation_id`;
+  j.retry_delay_seconds, j.retry_multiplier, j.correlation_id, j.chain_depth`;
 // OFFSET 0 keeps the planner from turning the join around.
 const RECORD_OF = (jobId: string): string => `cross join lateral (
      select definition_id, definition_version, payload, max_attempts, timeout_seconds, retry_delay_seconds,
-       retry_multiplier, correlation_id
+       retry_multiplier, correlation_id, chain_depth
      from app.jobs where id = ${jobId} offset 0) j`;
 
 // Of each line, the first part is evaluated once for the statement, the second only while there is a pause or limit.

@@ -1,5 +1,6 @@
 import { statement, tenantIs } from "@/lib/db";
 import { RELEASED } from "./dependencies";
+import { toldOf } from "./job-events";
 
 export const enqueueJobsSql = statement("enqueue_jobs", "select * from app.enqueue_jobs($1, $2::jsonb, $3::jsonb)");
 
@@ -37,7 +38,7 @@ export const cancelWaitingSql = statement(
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
      select e.tenant_id, l.definition_id, app.now(), 'canceled', count(*)
      from ended e join app.lanes l on l.lane_no = e.lane_no group by e.tenant_id, l.definition_id
-   )
+   ), ${toldOf("'canceled'")}
    select job_id, lane_no, 'canceled' as status, ${RELEASED} as released from ended`,
 );
 

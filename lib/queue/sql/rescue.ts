@@ -1,6 +1,7 @@
 import { statement } from "@/lib/db";
 import { RELEASED } from "./dependencies";
 import { heldRows } from "./held-rows";
+import { toldOf } from "./job-events";
 
 // A lease that ends later than any lease can was not given by this clock (a restored backup, a server whose clock went
 // back): it counts as over, since nobody would wait for it. A lease is an hour at most.
@@ -84,6 +85,6 @@ export const expireWaitingSql = statement(
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
      select e.tenant_id, l.definition_id, app.now(), 'expired', count(*)
      from ended e join app.lanes l on l.lane_no = e.lane_no group by 1, 2
-   )
+   ), ${toldOf("'expired'")}
    select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no`,
 );

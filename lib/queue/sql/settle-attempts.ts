@@ -1,6 +1,7 @@
 import { statement } from "@/lib/db";
 import { RELEASED } from "./dependencies";
 import { heldRows } from "./held-rows";
+import { toldOf } from "./job-events";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
@@ -97,7 +98,7 @@ function finishing(asked: string, details: readonly string[]): string {
      select ${attemptValues("e", details)}, e.outcome, e.run_started_at, e.attempt_count, e.progress, e.result
      from ended e
      returning job_id
-   ), ${RELEASE_KEYS}, ${COUNT_ENDED}
+   ), ${RELEASE_KEYS}, ${COUNT_ENDED}, ${toldOf("e.outcome")}
    select job_id, ${RELEASED} as released from ended`;
 }
 
