@@ -34,6 +34,16 @@ interface Ran {
   readonly random: () => number;
 }
 
+/** The end of an attempt that succeeded and asked for no children: there is nothing to decide. Undefined otherwise. */
+export function plainEndOf(
+  { jobId, leaseNo, tenantId }: ClaimedJob,
+  { outcome, output, children }: Execution,
+): AttemptEnd | undefined {
+  if (outcome.kind !== "succeeded" || children !== undefined) return undefined;
+  const { result } = outcome;
+  return { jobId, leaseNo, tenantId, output, status: "succeeded", outcome: "succeeded", spent: true, result };
+}
+
 /** Null when there is nothing to record: the lease is lost. */
 export async function endOf(
   { db, tools, claimed, definition, random }: Ran & { readonly db: Database; readonly tools: RunTools },

@@ -1,17 +1,20 @@
 import type { Database } from "@/lib/db";
 import { failpoint } from "@/lib/env/test-build";
-import type { Execution } from "@/lib/execution";
+import type { Execution, LogLevel, OutputStream, StopReason } from "@/lib/execution";
 import type { ClaimedJob, RunnableDefinition } from "@/lib/queue";
 import { AttemptOutputWriter } from "./attempt-output";
 import type { Leases } from "./leases";
-import { type RunTools, runAttempt } from "./run-attempt";
+import { AttemptContext, type RunTools, runAttempt } from "./run-attempt";
 
 /** One attempt that a worker holds. */
 export interface Attempt {
   readonly job: ClaimedJob;
-  readonly controller: AbortController;
-  /** Its process groups. */
-  readonly pids: Set<number>;
+  /** Why it was told to stop. */
+  readonly stopReason: StopReason | undefined;
+  /** Aborted when it is told to stop. */
+  readonly signal: AbortSignal;
+  /** Has a process group. */
+  spawned(pid: number): void;
 }
 
 interface Surroundings {
@@ -20,32 +23,82 @@ interface Surroundings {
   readonly tools: RunTools;
   readonly logMaxBytes: number;
   /** The lease turned out to be lost. */
-  readonly onLost: () => void;
+  readonly onLost: (attempt: Attempt) => void;
 }
 
 /** Runs an attempt to its end; its output and progress are stored when this resolves. Never rejects. */
 export async function executeAttempt(
-  { job, controller, pids }: Attempt,
+  attempt: Attempt,
   definition: RunnableDefinition,
-  { db, leases, tools, logMaxBytes, onLost }: Surroundings,
+  around: Surroundings,
 ): Promise<Execution> {
-  const output = new AttemptOutputWriter({ db, lease: job, laneNo: job.laneNo, mostBytes: logMaxBytes, onLost });
-  const execution = await runAttempt(job, definition, {
-    tools,
-    hooks: {
-      signal: controller.signal,
-      onOutput: (stream, body) => output.write({ stream, body }),
-      onProgress: (percent, message) => output.report(percent, message),
-      onLog: (level, body, context) => output.write({ stream: "log", level, body, context }),
-      onSpawn: (pid) => {
-        pids.add(pid);
-        leases.spawned(job, pid);
-        failpoint("spawned");
-      },
-    },
-  });
-  await output.end();
-  if (output.droppedLogBytes === 0) return execution;
-  const droppedBytes = execution.output.droppedBytes + output.droppedLogBytes;
-  return { ...execution, output: { ...execution.output, droppedBytes } };
+  const context = new WorkerAttempt(attempt, definition, around);
+  const execution = await runAttempt(context);
+  return context.hasOutput ? withDropped(execution, await context.endOutput()) : execution;
+}
+
+function withDropped(execution: Execution, dropped: number): Execution {
+  if (dropped === 0) return execution;
+  return { ...execution, output: { ...execution.output, droppedBytes: execution.output.droppedBytes + dropped } };
+}
+
+class WorkerAttempt extends AttemptContext {
+  #output: AttemptOutputWriter | undefined;
+  readonly #attempt: Attempt;
+  readonly #around: Surroundings;
+
+  constructor(attempt: Attempt, definition: RunnableDefinition, around: Surroundings) {
+    super(attempt.job, definition, around.tools);
+    this.#attempt = attempt;
+    this.#around = around;
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal;
+  }
+
+  stopped(): StopReason | undefined {
+    return this.#attempt.stopReason;
+  }
+
+  onOutput(stream: OutputStream, body: string): void {
+    this.#writer().write({ stream, body });
+  }
+
+  onProgress(percent: number, message: string | null): void {
+    this.#writer().report(percent, message);
+  }
+
+  onLog(level: LogLevel, body: string, context?: Readonly<Record<string, unknown>>): void {
+    this.#writer().write({ stream: "log", level, body, context });
+  }
+
+  onSpawn(pid: number): void {
+    this.#attempt.spawned(pid);
+    this.#around.leases.spawned(this.job, pid);
+    failpoint("spawned");
+  }
+
+  get hasOutput(): boolean {
+    return this.#output !== undefined;
+  }
+
+  /** Stores what is left of it; answers how many bytes of log messages are stored nowhere. */
+  async endOutput(): Promise<number> {
+    await this.#output?.end();
+    return this.#output?.droppedLogBytes ?? 0;
+  }
+
+  #writer(): AttemptOutputWriter {
+    const { db, logMaxBytes, onLost } = this.#around;
+    const attempt = this.#attempt;
+    this.#output ??= new AttemptOutputWriter({
+      db,
+      lease: this.job,
+      laneNo: this.job.laneNo,
+      mostBytes: logMaxBytes,
+      onLost: () => onLost(attempt),
+    });
+    return this.#output;
+  }
 }

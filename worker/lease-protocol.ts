@@ -9,11 +9,30 @@ export interface HeldLease extends Lease {
   readonly renewForMs: number;
 }
 
+/**
+ * Leases that were given together. Packed, because most jobs are over long before anybody has to look at their leases:
+ * then the whole batch is forgotten as it came.
+ */
+export interface LeaseBatch {
+  readonly no: number;
+  readonly since: number;
+  /** When `renewForMs` begins to count, by `processClock`. */
+  readonly heldAt: number;
+  /** Ids of the same length, one after the other. */
+  readonly jobIds: string;
+  /** For each lease its number, its seconds and its `renewForMs`. */
+  readonly numbers: Float64Array;
+}
+
+/** A lease by its batch and its place in it. */
+export type LeasePlace = readonly [batch: number, place: number];
+
 export type ToThread =
-  | { readonly type: "hold"; readonly leases: readonly HeldLease[] }
-  | { readonly type: "limit"; readonly lease: Lease; readonly renewForMs: number }
-  | { readonly type: "drop"; readonly leases: readonly Lease[] }
-  | { readonly type: "spawned"; readonly lease: Lease; readonly pid: number }
+  | { readonly type: "hold"; readonly batch: LeaseBatch }
+  | { readonly type: "limit"; readonly at: LeasePlace; readonly renewForMs: number }
+  /** `batches` are dropped whole, `places` one by one. */
+  | { readonly type: "drop"; readonly batches: readonly number[]; readonly places: readonly LeasePlace[] }
+  | { readonly type: "spawned"; readonly at: LeasePlace; readonly lease: Lease; readonly pid: number }
   | { readonly type: "here" }
   | { readonly type: "stop" };
 

@@ -3,6 +3,7 @@ import { openDatabase } from "@/lib/db";
 import { createLogger } from "@/lib/observability/log";
 import { endBlockedProcess, MAIN_IS_BLOCKED } from "./end-process";
 import { killGroup } from "./kill-group";
+import { LeaseBatches } from "./lease-batches";
 import { type FromThread, type LeaseThreadData, processClock, type ToThread } from "./lease-protocol";
 import { LeaseRenewal } from "./lease-renewal";
 import { MainWatch } from "./main-watch";
@@ -38,7 +39,10 @@ const tell = (message: FromThread) => {
 };
 const renewal = new LeaseRenewal(db, processClock, tell, killGroup);
 
+const batches = new LeaseBatches(renewal, processClock);
+
 const timer = setInterval(() => {
+  batches.turn();
   void renewal.turn();
   main.turn();
 }, TURN_MS);
@@ -46,16 +50,15 @@ const timer = setInterval(() => {
 port.on("message", (message: ToThread) => {
   switch (message.type) {
     case "hold":
-      return message.leases.forEach((lease) => {
-        renewal.hold(lease);
-      });
+      return batches.hold(message.batch);
     case "limit":
-      return renewal.limit(message.lease, message.renewForMs);
+      return batches.limit(message.at, message.renewForMs);
     case "drop":
-      return message.leases.forEach((lease) => {
-        renewal.drop(lease);
-      });
+      for (const no of message.batches) batches.dropBatch(no);
+      for (const at of message.places) batches.drop(at);
+      return;
     case "spawned":
+      batches.watch(message.at);
       return renewal.spawned(message.lease, message.pid);
     case "here":
       return main.answered();

@@ -1,4 +1,4 @@
-import type { Database } from "@/lib/db";
+import type { Database, TenantTransaction } from "@/lib/db";
 import { withTenant } from "@/lib/db";
 import {
   type CommandRegistry,
@@ -9,10 +9,13 @@ import {
   JobError,
   type JobHandler,
   LeaseLostError,
+  type LogLevel,
+  type OutputStream,
   type RunContext,
   resolveInside,
   type StartThread,
   type StepStore,
+  type StopReason,
 } from "@/lib/execution";
 import {
   attemptTimeout,
@@ -44,16 +47,9 @@ export interface RunTools {
   readonly retry?: RetrySettings;
 }
 
-/** What an attempt hears of and is told by its worker. */
-export type AttemptHooks = Pick<RunContext, "signal" | "onOutput" | "onProgress" | "onLog" | "onSpawn">;
-
 /** Runs one attempt under the version of its definition that the job was accepted with. Never rejects. */
-export async function runAttempt(
-  job: ClaimedJob,
-  definition: RunnableDefinition,
-  { tools, hooks }: { readonly tools: RunTools; readonly hooks: AttemptHooks },
-): Promise<Execution> {
-  const ctx = contextOf(job, definition, { tools, hooks });
+export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> {
+  const { job, definition, tools } = ctx;
   const problems = validatorOf(definition)(job.payload);
   if (problems.length > 0) {
     const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
@@ -67,32 +63,73 @@ export async function runAttempt(
   return executeHandler(handler, ctx);
 }
 
-function contextOf(
-  job: ClaimedJob,
-  definition: RunnableDefinition,
-  { tools, hooks }: { readonly tools: RunTools; readonly hooks: AttemptHooks },
-): HandlerRunContext {
-  // Spelled out, because this is made for each attempt and spreading costs more than all the rest of it.
-  return {
-    signal: hooks.signal,
-    onOutput: hooks.onOutput,
-    onProgress: hooks.onProgress,
-    onLog: hooks.onLog,
-    onSpawn: hooks.onSpawn,
-    registry: tools.registry,
-    transaction: (fn) => inLease(tools.web, job, fn),
-    steps: stepsOf(tools.worker, job),
-    startThread: tools.startThread,
-    jobId: job.jobId,
-    tenantId: job.tenantId,
-    attemptNo: job.leaseNo,
-    idempotencyKey: `${job.jobId}:${job.runNo}`,
-    payload: job.payload,
-    secrets: [],
-    killGraceSeconds: definition.killGraceSeconds,
-    timeoutSeconds: attemptTimeout(job, definition, tools.maxTimeoutSeconds),
-    resolveProviderPath: (providerId, relative) => providerPath(tools, job.tenantId, { providerId, relative }),
-  };
+const NO_SECRETS: readonly string[] = [];
+
+/** One attempt, as its execution sees it. A worker makes thousands of them in a second: most of it is made when used. */
+export abstract class AttemptContext implements HandlerRunContext {
+  readonly secrets = NO_SECRETS;
+
+  constructor(
+    readonly job: ClaimedJob,
+    readonly definition: RunnableDefinition,
+    readonly tools: RunTools,
+  ) {}
+
+  abstract readonly signal: AbortSignal;
+  abstract stopped(): StopReason | undefined;
+  abstract onOutput(stream: OutputStream, body: string): void;
+  abstract onProgress(percent: number, message: string | null): void;
+  abstract onLog(level: LogLevel, body: string, context?: Readonly<Record<string, unknown>>): void;
+  abstract onSpawn(pid: number): void;
+
+  get jobId(): string {
+    return this.job.jobId;
+  }
+
+  get tenantId(): string {
+    return this.job.tenantId;
+  }
+
+  get attemptNo(): number {
+    return this.job.leaseNo;
+  }
+
+  get idempotencyKey(): string {
+    return `${this.job.jobId}:${this.job.runNo}`;
+  }
+
+  get payload(): unknown {
+    return this.job.payload;
+  }
+
+  get killGraceSeconds(): number {
+    return this.definition.killGraceSeconds;
+  }
+
+  get timeoutSeconds(): number {
+    return attemptTimeout(this.job, this.definition, this.tools.maxTimeoutSeconds);
+  }
+
+  get registry(): CommandRegistry {
+    return this.tools.registry;
+  }
+
+  get startThread(): StartThread | undefined {
+    return this.tools.startThread;
+  }
+
+  get steps(): StepStore {
+    return stepsOf(this.tools.worker, this.job);
+  }
+
+  get resolveProviderPath(): RunContext["resolveProviderPath"] {
+    const { tools, job } = this;
+    return (providerId, relative) => providerPath(tools, job.tenantId, { providerId, relative });
+  }
+
+  transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T> {
+    return inLease(this.tools.web, this.job, fn);
+  }
 }
 
 function stepsOf(worker: Database, job: ClaimedJob): StepStore {

@@ -1,11 +1,12 @@
 import { type Database, DatabaseError } from "@/lib/db";
-import type { Execution, StopReason } from "@/lib/execution";
+import type { StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import { attemptTimeout, type ClaimedJob, notifyChanges, type RunnableDefinition, startAttempts } from "@/lib/queue";
-import { endOf, fieldsOf, refusedEnd, released } from "./attempt-ends";
+import { endOf, fieldsOf, plainEndOf, refusedEnd, released } from "./attempt-ends";
 import { Batcher } from "./batcher";
 import { DefinitionVersions } from "./definition-versions";
 import { type Attempt, executeAttempt } from "./execute-attempt";
+import { Held } from "./held";
 import { killGroup } from "./kill-group";
 import type { LeaseEvent, Leases, WatchedLease } from "./leases";
 import { Pace } from "./pace";
@@ -37,15 +38,6 @@ export interface RunnerOptions {
   readonly onFree: (ended?: { readonly job: ClaimedJob; readonly seconds: number }) => void;
 }
 
-interface Held extends Attempt {
-  /** By the monotonic clock. */
-  readonly takenAt: number;
-  /** `ended` = it runs no more, and its end is being recorded. */
-  phase: "waiting" | "running" | "ended";
-  /** How long it had a place, once it has left it. */
-  ranMs: number;
-}
-
 /** What may be claimed just now. */
 export interface Room {
   /** Jobs that would run at once. */
@@ -66,9 +58,12 @@ export class Runner {
   private ageTimer: NodeJS.Timeout | undefined;
   private draining = false;
   private idle: (() => void)[] = [];
+  private readonly around: Parameters<typeof executeAttempt>[2];
 
   constructor(private readonly options: RunnerOptions) {
     this.definitions = new DefinitionVersions(options.db);
+    const onLost = (attempt: Attempt) => attempt instanceof Held && this.stop(attempt, "lease-lost");
+    this.around = { ...options, onLost };
     this.starts = new Batcher(async (jobs) => {
       const held = new Set(await startAttempts(options.db, jobs));
       this.tell(jobs);
@@ -105,9 +100,7 @@ export class Runner {
   /** Runs jobs whose leases count from `since`, by `processClock`, as places become free. */
   take(jobs: readonly ClaimedJob[], since: number): void {
     const takenAt = performance.now();
-    const taken = jobs.map(
-      (job): Held => ({ job, controller: new AbortController(), pids: new Set(), takenAt, phase: "waiting", ranMs: 0 }),
-    );
+    const taken = jobs.map((job) => new Held(job, takenAt));
     this.options.leases.hold(taken.map((held) => this.watched(held, since)));
     for (const held of taken) this.held.add(held);
     for (const held of taken) {
@@ -195,7 +188,7 @@ export class Runner {
   }
 
   private stop(held: Held, reason: StopReason): void {
-    if (!held.controller.signal.aborted) held.controller.abort(reason);
+    held.stop(reason);
     // It ends without having run.
     if (held.phase === "waiting") this.begin(held);
   }
@@ -234,37 +227,49 @@ export class Runner {
 
   private async attempt(held: Held): Promise<void> {
     const { job } = held;
-    const { log, settler } = this.options;
+    const { log, settler, random } = this.options;
     if (this.draining) return this.release(held);
-    const definition = await this.start(held).catch((error: unknown) => this.giveBack(held, error));
+    const known = job.started ? this.definitions.ifKnown(job) : undefined;
+    const definition = known ?? (await this.start(held).catch((error: unknown) => this.giveBack(held, error)));
     if (!definition) return;
-    const fields = fieldsOf(job, definition);
-    log.debug(fields, "attempt started");
-    const execution = await this.execute(held, definition);
-    let end = await endOf({ ...this.options, claimed: job, definition }, execution);
+    const isVerbose = log.isLevelEnabled("debug");
+    if (isVerbose) log.debug(fieldsOf(job, definition), "attempt started");
+    const began = performance.now();
+    const execution = await executeAttempt(held, definition, this.around);
+    this.pace.ended(job.definitionId, performance.now() - began);
+    held.executed();
+    const ran = { claimed: job, definition, random };
+    let end = plainEndOf(job, execution) ?? (await endOf({ ...this.options, ...ran }, execution));
     if (end === null) {
-      log.warn(fields, "the lease was lost; the result is dropped");
+      log.warn(fieldsOf(job, definition), "the lease was lost; the result is dropped");
       return;
     }
     const stored = settler.add(end, job.laneNo);
     this.vacate(held);
     let answer = await stored;
     if (typeof answer === "object") {
-      end = refusedEnd({ claimed: job, definition, random: this.options.random }, end, answer.refused);
+      end = refusedEnd(ran, end, answer.refused);
       answer = await settler.add(end, job.laneNo);
     }
-    const ended = { ...fields, status: end.status, outcome: end.outcome, error_type: end.errorType };
+    if (answer === "settled" && end.outcome === "succeeded" && !isVerbose) return;
+    const ended = {
+      ...fieldsOf(job, definition),
+      status: end.status,
+      outcome: end.outcome,
+      error_type: end.errorType,
+    };
     if (answer === "lost") log.warn(ended, "the lease was lost; the result was refused");
     else log[end.outcome === "succeeded" ? "debug" : "info"](ended, "attempt ended");
   }
 
   /** Null when the lease was lost before the attempt began; nothing has happened then. */
-  private async start({ job, controller }: Held): Promise<RunnableDefinition | null> {
+  private async start(held: Held): Promise<RunnableDefinition | null> {
     const { log, leases } = this.options;
+    const { job } = held;
     const known = this.definitions.ifKnown(job);
     const definition = known ?? (await this.definitions.of(job));
     if (!known) leases.limit(job, this.overMs(job, definition));
-    if ((job.started || (await this.starts.add(job))) && controller.signal.reason !== "lease-lost") return definition;
+    if ((job.started || (await this.starts.add(job))) && held.stopReason !== "lease-lost") return definition;
     log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
     return null;
   }
@@ -275,16 +280,5 @@ export class Runner {
     this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");
     await this.release(held);
     return null;
-  }
-
-  private async execute(held: Held, definition: RunnableDefinition): Promise<Execution> {
-    const began = performance.now();
-    const execution = await executeAttempt(held, definition, {
-      ...this.options,
-      onLost: () => this.stop(held, "lease-lost"),
-    });
-    this.pace.ended(held.job.definitionId, performance.now() - began);
-    held.pids.clear();
-    return execution;
   }
 }

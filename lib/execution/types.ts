@@ -63,6 +63,8 @@ export interface RunContext {
   readonly payload: unknown;
   /** Aborted with a {@link StopReason} as its `reason`. */
   readonly signal: AbortSignal;
+  /** Why it has to stop already, as far as that is known without making the signal. */
+  stopped?(): StopReason | undefined;
   /** Between the request to stop and the kill. Not used for a lost lease, which kills at once. */
   readonly killGraceSeconds: number;
   /** When given, the execution also keeps this time limit itself, by the monotonic clock. */

@@ -33,12 +33,11 @@ export class HandlerCommands {
   run(key: string, args: unknown, wantsRows: boolean): CommandRun {
     const rows = new RowChannel();
     this.#signal ??= this.#joinedSignal();
-    const { timeoutSeconds: _ofTheAttempt, ...ctx } = this.#options.ctx;
     const ended = runCommand(this.#options.registry, {
       ...this.#options,
       key,
       args,
-      ctx: { ...ctx, signal: this.#signal },
+      ctx: commandContext(this.#options.ctx, this.#signal),
       rows: wantsRows ? rows : null,
     });
     const result = ended.then((end) => this.#resultOf(end));
@@ -81,4 +80,24 @@ export class HandlerCommands {
       signal: process?.signal,
     });
   }
+}
+
+/** The command has no time limit of its own: that of the attempt stops it through the signal. */
+function commandContext(ctx: RunContext, signal: AbortSignal): RunContext {
+  return {
+    jobId: ctx.jobId,
+    tenantId: ctx.tenantId,
+    attemptNo: ctx.attemptNo,
+    idempotencyKey: ctx.idempotencyKey,
+    payload: ctx.payload,
+    signal,
+    killGraceSeconds: ctx.killGraceSeconds,
+    secrets: ctx.secrets,
+    onOutput: (stream, text) => ctx.onOutput(stream, text),
+    onProgress: (percent, message) => ctx.onProgress(percent, message),
+    onLog: (level, text, context) => ctx.onLog(level, text, context),
+    resolveProviderPath: (providerId, relative) => ctx.resolveProviderPath(providerId, relative),
+    onSpawn: (pid) => ctx.onSpawn?.(pid),
+    inspectFolder: async (folder) => ctx.inspectFolder?.(folder),
+  };
 }

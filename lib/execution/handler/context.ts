@@ -12,72 +12,110 @@ import type { HandlerSteps } from "./steps";
 
 const SNOOZE_SECONDS = { least: 1, most: 604_800 } as const;
 
-export interface HandlerRun {
-  readonly ctx: RunContext;
-  readonly payload: unknown;
+/** What a handler's context acts through. */
+export interface ContextSource {
+  readonly ctx: RunContext & { transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T> };
   readonly secrets: SecretForms;
   /** Aborted when the attempt has to stop. */
-  readonly signal: () => AbortSignal;
+  readonly signal: AbortSignal;
   readonly commands: HandlerCommands;
   readonly steps: HandlerSteps;
   readonly children: HandlerChildren;
-  readonly transaction: <T>(fn: (tx: TenantTransaction) => Promise<T>) => Promise<T>;
-  /** True once nobody listens to the handler any more. */
-  isOver(): boolean;
+  /** @throws AttemptStoppedError once nobody listens to the handler any more */
+  check(): void;
 }
 
-/** Builds what the handler sees. A handler that was left behind cannot act on the job through it. */
-export function handlerContext(run: HandlerRun): HandlerContext<unknown> {
-  const { ctx, secrets } = run;
-  const check = () => {
-    if (run.isOver()) throw new AttemptStoppedError("it is over");
-  };
-  return {
-    payload: run.payload,
-    tenantId: ctx.tenantId,
-    jobId: ctx.jobId,
-    attempt: ctx.attemptNo,
-    idempotencyKey: ctx.idempotencyKey,
-    get signal() {
-      return run.signal();
-    },
-    progress(percent, message) {
-      check();
+/**
+ * What the handler sees. A handler that was left behind cannot act on the job through it. Each verb is made when it is
+ * asked for, since most handlers use few; it may be taken out of the context.
+ */
+export class AttemptHandlerContext implements HandlerContext<unknown> {
+  readonly tenantId: string;
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly #run: ContextSource;
+
+  constructor(
+    run: ContextSource,
+    readonly payload: unknown,
+  ) {
+    this.#run = run;
+    this.tenantId = run.ctx.tenantId;
+    this.jobId = run.ctx.jobId;
+    this.attempt = run.ctx.attemptNo;
+    this.idempotencyKey = run.ctx.idempotencyKey;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  get progress(): HandlerContext<unknown>["progress"] {
+    const run = this.#run;
+    return (percent, message) => {
+      run.check();
       const whole = Number.isFinite(percent) ? Math.max(0, Math.min(100, Math.round(percent))) : 0;
-      ctx.onProgress(whole, message === undefined ? null : shortMessage(cleanMessage(message, secrets)));
-    },
-    log(first: string, message?: string, context?: LogContext) {
-      check();
+      run.ctx.onProgress(whole, message === undefined ? null : shortMessage(cleanMessage(message, run.secrets)));
+    };
+  }
+
+  get log(): HandlerContext<unknown>["log"] {
+    const run = this.#run;
+    return (first: string, message?: string, context?: LogContext) => {
+      run.check();
       const level = message === undefined ? "info" : (first as LogLevel);
-      const cleaned = context === undefined ? undefined : (cleanResult(context, secrets) as LogContext);
-      ctx.onLog(level, cleanMessage(message ?? first, secrets), cleaned);
-    },
-    command: commandOf(run, check),
-    async transaction(fn) {
-      check();
-      const signal = run.signal();
-      if (signal.aborted) throw new AttemptStoppedError(String(signal.reason));
-      return run.transaction(fn);
-    },
-    async step(name, fn) {
-      check();
-      return run.steps.run(name, fn, run.signal());
-    },
-    enqueue(job) {
-      check();
+      const cleaned = context === undefined ? undefined : (cleanResult(context, run.secrets) as LogContext);
+      run.ctx.onLog(level, cleanMessage(message ?? first, run.secrets), cleaned);
+    };
+  }
+
+  get command(): HandlerContext<unknown>["command"] {
+    return commandOf(this.#run);
+  }
+
+  get transaction(): HandlerContext<unknown>["transaction"] {
+    const run = this.#run;
+    return async (fn) => {
+      run.check();
+      if (run.signal.aborted) throw new AttemptStoppedError(String(run.signal.reason));
+      return run.ctx.transaction(fn);
+    };
+  }
+
+  get step(): HandlerContext<unknown>["step"] {
+    const run = this.#run;
+    return async (name, fn) => {
+      run.check();
+      return run.steps.run(name, fn, run.signal);
+    };
+  }
+
+  get enqueue(): HandlerContext<unknown>["enqueue"] {
+    const run = this.#run;
+    return (job) => {
+      run.check();
       run.children.add(job);
-    },
-    snooze(seconds, reason) {
-      check();
+    };
+  }
+
+  get snooze(): HandlerContext<unknown>["snooze"] {
+    const run = this.#run;
+    return (seconds, reason) => {
+      run.check();
       throw new SnoozedError(snoozeSeconds(seconds), reason);
-    },
-    async providerPath(providerId, relative) {
-      check();
-      const path = await ctx.resolveProviderPath(providerId, relative);
+    };
+  }
+
+  get providerPath(): HandlerContext<unknown>["providerPath"] {
+    const run = this.#run;
+    return async (providerId, relative) => {
+      run.check();
+      const path = await run.ctx.resolveProviderPath(providerId, relative);
       if (!isAbsolute(path)) throw new TypeError("resolveProviderPath must answer an absolute path");
       return path;
-    },
-  };
+    };
+  }
 }
 
 function snoozeSeconds(seconds: number): number {
@@ -85,9 +123,9 @@ function snoozeSeconds(seconds: number): number {
   throw new RangeError(`snooze takes ${SNOOZE_SECONDS.least} to ${SNOOZE_SECONDS.most} seconds`);
 }
 
-function commandOf(run: HandlerRun, check: () => void): HandlerContext<unknown>["command"] {
+function commandOf(run: ContextSource): HandlerContext<unknown>["command"] {
   const command = (key: string, args: Readonly<Record<string, unknown>>, options?: { readonly rows: true }) => {
-    check();
+    run.check();
     const started = run.commands.run(key, args, options?.rows === true);
     return options?.rows ? started : started.result;
   };

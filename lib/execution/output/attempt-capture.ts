@@ -10,6 +10,17 @@ export interface ProcessEnd {
   readonly usage?: Usage | undefined;
 }
 
+/** Of an attempt that has started no process. */
+export const NO_OUTPUT: AttemptOutput = Object.freeze({
+  stdoutHead: "",
+  stdoutTail: "",
+  stdoutBytes: 0,
+  stderrHead: "",
+  stderrTail: "",
+  stderrBytes: 0,
+  droppedBytes: 0,
+});
+
 const NOTHING = { head: "", tail: "", bytes: 0, dropped: 0 } as const;
 
 /** Everything that the processes of one attempt print. Costs nothing while none is started. */

@@ -19,6 +19,7 @@ interface Cleaning {
  * is replaced (a bigint by its text, NaN by null, a cycle by a note), and a result that is too large by a preview.
  */
 export function cleanResult(value: unknown, secrets: SecretForms): unknown {
+  if (value === undefined || value === null) return null;
   const cleaned = clean(value, 0, { secrets, nodes: 0 }) ?? null;
   const text = JSON.stringify(cleaned);
   const bytes = Buffer.byteLength(text);

@@ -10,11 +10,14 @@ export interface SecretForms {
   readonly longest: number;
 }
 
+const NONE: SecretForms = Object.freeze({ forms: [], longest: 0 });
+
 /**
  * Spells out each secret as it is, in base64, base64url, hex, URL and JSON form, and each longer line of a secret of
  * several lines. Base64 is also recognised where the secret stands in the middle of what was encoded.
  */
 export function secretForms(secrets: readonly string[]): SecretForms {
+  if (secrets.length === 0) return NONE;
   const forms = new Set<string>();
   for (const secret of secrets) {
     if (secret.length < SHORTEST_SECRET || secret.trim() === "") continue;

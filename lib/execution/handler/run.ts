@@ -1,0 +1,100 @@
+import type { HandlerContext } from "../define-job";
+import { AttemptStoppedError } from "../errors";
+import type { HandlerRunContext } from "../execute-handler";
+import { AttemptCapture, NO_OUTPUT } from "../output/attempt-capture";
+import { type SecretForms, secretForms } from "../output/secret-forms";
+import type { Execution, Outcome } from "../types";
+import { HandlerChildren } from "./children";
+import { HandlerCommands } from "./commands";
+import { AttemptHandlerContext, type ContextSource } from "./context";
+import { HandlerSteps } from "./steps";
+import { StopWatch } from "./stop-watch";
+
+/** One run of a handler. What few handlers use is made when it is used: a worker runs thousands of them in a second. */
+export class HandlerRun implements ContextSource {
+  readonly secrets: SecretForms;
+  readonly context: HandlerContext<unknown>;
+  #stop: StopWatch | undefined;
+  #capture: AttemptCapture | undefined;
+  #commands: HandlerCommands | undefined;
+  #steps: HandlerSteps | undefined;
+  #children: HandlerChildren | undefined;
+  #isOver = false;
+
+  constructor(
+    readonly ctx: HandlerRunContext,
+    payload: unknown,
+  ) {
+    this.secrets = secretForms(ctx.secrets);
+    this.context = new AttemptHandlerContext(this, payload);
+  }
+
+  /** Begins to watch; `onOver` hears when the handler was told to stop and has used up its grace period. */
+  watch(onOver: (outcome: Outcome) => void): void {
+    this.#stop = new StopWatch(this.ctx, onOver);
+  }
+
+  get isStopped(): boolean {
+    return this.#stop?.isStopped ?? false;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop?.signal ?? this.ctx.signal;
+  }
+
+  get capture(): AttemptCapture {
+    this.#capture ??= new AttemptCapture(this.secrets, this.ctx);
+    return this.#capture;
+  }
+
+  get commands(): HandlerCommands {
+    this.#commands ??= new HandlerCommands({
+      registry: this.ctx.registry,
+      ctx: this.ctx,
+      signal: () => this.signal,
+      capture: this.capture,
+      secrets: this.secrets,
+    });
+    return this.#commands;
+  }
+
+  get steps(): HandlerSteps {
+    this.#steps ??= new HandlerSteps(this.ctx.steps);
+    return this.#steps;
+  }
+
+  get children(): HandlerChildren {
+    this.#children ??= new HandlerChildren();
+    return this.#children;
+  }
+
+  check(): void {
+    if (this.#isOver) throw new AttemptStoppedError("it is over");
+  }
+
+  stoppedOutcome(detail: string): Outcome {
+    return this.#stop?.outcome(detail) ?? { kind: "released" };
+  }
+
+  /** From now on its context serves no more. */
+  end(): void {
+    this.#isOver = true;
+    this.#stop?.dispose();
+  }
+
+  /** What came of it; its commands have ended when this answers. */
+  execution(outcome: Outcome): Execution | Promise<Execution> {
+    if (this.#commands) return this.#afterCommands(this.#commands, outcome);
+    return this.#executionOf(outcome, this.#capture?.finish({}) ?? NO_OUTPUT);
+  }
+
+  async #afterCommands(commands: HandlerCommands, outcome: Outcome): Promise<Execution> {
+    await commands.close(outcome.kind === "lease_lost" ? "lease-lost" : "shutdown");
+    return this.#executionOf(outcome, this.capture.finish(commands.last ?? {}));
+  }
+
+  #executionOf(outcome: Outcome, output: Execution["output"]): Execution {
+    const asked = outcome.kind === "succeeded" ? this.#children?.all : undefined;
+    return asked === undefined || asked.length === 0 ? { outcome, output } : { outcome, output, children: asked };
+  }
+}

@@ -1,0 +1,54 @@
+import type { StopReason } from "@/lib/execution";
+import type { ClaimedJob } from "@/lib/queue";
+import type { Attempt } from "./execute-attempt";
+
+/** A job that a worker holds. Its signal is made when somebody asks for it, which few attempts do. */
+export class Held implements Attempt {
+  /** `ended` = it runs no more, and its end is being recorded. */
+  phase: "waiting" | "running" | "ended" = "waiting";
+  /** How long it had a place, once it has left it. */
+  ranMs = 0;
+  #reason: StopReason | undefined;
+  #controller: AbortController | undefined;
+  #pids: Set<number> | undefined;
+
+  /** @param takenAt by the monotonic clock */
+  constructor(
+    readonly job: ClaimedJob,
+    readonly takenAt: number,
+  ) {}
+
+  get stopReason(): StopReason | undefined {
+    return this.#reason;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** The first reason stands. */
+  stop(reason: StopReason): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** Its process groups. */
+  get pids(): Iterable<number> {
+    return this.#pids ?? [];
+  }
+
+  spawned(pid: number): void {
+    this.#pids ??= new Set();
+    this.#pids.add(pid);
+  }
+
+  /** Its processes are gone. */
+  executed(): void {
+    this.#pids = undefined;
+  }
+}
