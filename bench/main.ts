@@ -8,6 +8,7 @@ import { enqueue } from "./scenarios/enqueue";
 import { latency } from "./scenarios/latency";
 import { limits } from "./scenarios/limits";
 import { noisyTenant } from "./scenarios/noisy-tenant";
+import { schedules } from "./scenarios/schedules";
 import { throughput } from "./scenarios/throughput";
 
 const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => Promise<string>>> = {
@@ -17,11 +18,14 @@ const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => 
   depth,
   "noisy-tenant": noisyTenant,
   limits,
+  schedules,
 };
 
 async function main(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
-  const server = await startServer();
+  // When a firing was committed cannot be told in another way.
+  const more: Record<string, string> = options.scenarios.includes("schedules") ? { track_commit_timestamp: "on" } : {};
+  const server = await startServer(more);
   const leave = async (code: number) => {
     killChildren();
     await server.stop();

@@ -1,11 +1,14 @@
 import {
   beatTerm,
+  CHANNELS,
   countDefaultPartitionRows,
   deleteExpired,
   ensurePartitions,
   expireJobs,
+  fireDueSchedules,
   foldStatDeltas,
   hasOpenActions,
+  msToNextSchedule,
   notifyChanges,
   notifyWork,
   promoteDueJobs,
@@ -16,9 +19,13 @@ import {
   workOffChunk,
 } from "@/lib/queue";
 import { mayStillAct } from "@/lib/tenancy/standing";
-import type { Loop } from "./run-loops";
+import type { Loop, Turn } from "./run-loops";
 
 const BATCH = 1000;
+/** Schedules of one transaction: short, because whoever is to lead next waits for it. */
+const SCHEDULES_BATCH = 100;
+/** Until a schedule that is due and held by somebody else is looked at again. */
+const HELD_MS = 50;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 
@@ -44,6 +51,13 @@ export const LOOPS: readonly Loop[] = [
       notifyChanges(db, laneNos);
       return { again: count === BATCH };
     },
+  },
+  {
+    name: "fire due schedules",
+    // It sleeps until the next one is due; this is how late it is at most where it heard of no change, or the clock was set.
+    everyMs: 2 * SECOND,
+    hint: CHANNELS.schedules,
+    turn: fireTurn,
   },
   {
     name: "rescue expired leases",
@@ -113,6 +127,16 @@ export const LOOPS: readonly Loop[] = [
     },
   },
 ];
+
+/** Asks when the next one is due before it opens a transaction: mostly nothing is. */
+async function fireTurn({ inTerm, db, log }: Turn): ReturnType<Loop["turn"]> {
+  const inMs = await msToNextSchedule(db);
+  if (inMs === null || inMs > 0) return { again: false, inMs };
+  const { triggers, broken } = await inTerm((tx) => fireDueSchedules(tx, { limit: SCHEDULES_BATCH }));
+  for (const { tenantId, triggerId, reason } of broken.slice(0, 20))
+    log.error({ tenant_id: tenantId, trigger_id: triggerId, reason }, "a trigger is broken");
+  return triggers > 0 ? { again: true } : { again: false, inMs: HELD_MS };
+}
 
 /** Goes over the blocked jobs part by part, one part in each turn. */
 function sweepTurn(): Loop["turn"] {

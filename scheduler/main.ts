@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { openDatabase, statement } from "@/lib/db";
+import { listen, openDatabase, statement } from "@/lib/db";
 import { orExit } from "@/lib/env/read";
 import { loadSchedulerEnv } from "@/lib/env/scheduler";
 import { createLogger } from "@/lib/observability/log";
 import { announceReady, installShutdown, startHealthServer, VERSION, waitForSchema } from "@/lib/process";
-import { seekLeadership } from "@/lib/queue";
+import { CHANNELS, seekLeadership } from "@/lib/queue";
 import { LOOPS } from "./loops";
-import { runLoops } from "./run-loops";
+import { Hints, runLoops } from "./run-loops";
 
 const env = orExit(loadSchedulerEnv);
 const log = createLogger({ process: "scheduler", level: env.logLevel, format: env.logFormat });
@@ -55,17 +55,7 @@ async function main(): Promise<void> {
     {
       onLead: (term) => {
         log.info({ term }, "leads");
-        const controller = new AbortController();
-        const leader = { leaderId, term };
-        const running = runLoops(
-          LOOPS,
-          { db, web, leader, log, random: Math.random, retry: env.retry },
-          controller.signal,
-        );
-        stopTerm = () => {
-          controller.abort();
-          return running;
-        };
+        stopTerm = beginTerm({ db, web, leader: { leaderId, term }, log, random: Math.random, retry: env.retry });
       },
       onLost: () => {
         log.info("does not lead any more");
@@ -80,6 +70,24 @@ async function main(): Promise<void> {
   });
   log.info({ version: VERSION, scheduler_id: leaderId, health_port: health.port }, "scheduler is ready");
   announceReady({ port: health.port });
+}
+
+/** Does what a leader does until it is told to stop; resolves then with the end of the last turn. */
+function beginTerm(turn: Parameters<typeof runLoops>[1]): () => Promise<void> {
+  const controller = new AbortController();
+  const hints = new Hints();
+  const running = runLoops(LOOPS, turn, controller.signal, hints);
+  const listener = listen({
+    url: env.databaseUrls.listen,
+    channels: [CHANNELS.schedules],
+    applicationName: "leasehold scheduler listener",
+    onNotify: (channel) => hints.give(channel),
+    onReady: () => hints.give(CHANNELS.schedules),
+  });
+  return async () => {
+    controller.abort();
+    await Promise.all([running, listener.close()]);
+  };
 }
 
 main().catch((error: unknown) => {

@@ -6,7 +6,7 @@ import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
 import { LOOPS } from "./loops";
-import { type Loop, runLoops } from "./run-loops";
+import { Hints, type Loop, runLoops } from "./run-loops";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -23,10 +23,11 @@ beforeEach(async () => {
   await database.query("update app.leader set leader_id = $1, term = $2", [leader.leaderId, leader.term]);
 });
 
-function run(loops: readonly Loop[]): Promise<void> {
+function run(loops: readonly Loop[], hints?: Hints): Promise<void> {
   const stream = { write: (line: string) => void lines.push(line) };
   const log = createLogger({ process: "scheduler", level: "info", format: "json", stream });
-  return runLoops(loops, { db: make.scheduler, web: make.web, leader, log, random: () => 0.5 }, controller.signal);
+  const turn = { db: make.scheduler, web: make.web, leader, log, random: () => 0.5 };
+  return runLoops(loops, turn, controller.signal, hints);
 }
 
 async function end(running: Promise<void>): Promise<void> {
@@ -66,6 +67,55 @@ describe("the loops of a leader", () => {
     await end(running);
     expect(inside).toBe(false);
     expect(performance.now() - began).toBeLessThan(1000);
+  });
+
+  test("SCHED-18 pause as long as a turn says, and never longer than their rhythm, however far away its next work is", async () => {
+    const turns = { soon: 0, far: 0 };
+    const running = run([
+      { name: "soon", everyMs: 60_000, turn: async () => ({ again: false, inMs: ++turns.soon < 3 ? 20 : 60_000 }) },
+      { name: "far", everyMs: 200, turn: async () => ({ again: false, inMs: ++turns.far && 2 ** 40 }) },
+    ]);
+    await waitFor(() => turns.soon === 3 && turns.far >= 2);
+    await end(running);
+    expect(turns.soon).toBe(3);
+    // A timer of more than 2^31 - 1 ms would fire at once, over and over.
+    expect(turns.far).toBeLessThan(50);
+  });
+
+  test("a hint ends a pause, also one that came during a turn; after a failure it does not", async () => {
+    const hints = new Hints();
+    let turns = 0;
+    let failed = 0;
+    const running = run(
+      [
+        {
+          name: "sleeper",
+          everyMs: 3_600_000,
+          hint: "wake",
+          turn: async () => {
+            turns += 1;
+            if (turns === 2) hints.give("wake");
+            return { again: false };
+          },
+        },
+        {
+          name: "breaks",
+          everyMs: 3_600_000,
+          hint: "wake",
+          turn: async () => {
+            failed += 1;
+            throw new Error("broken on purpose");
+          },
+        },
+      ],
+      hints,
+    );
+    await waitFor(() => turns === 1 && failed === 1);
+    hints.give("other");
+    hints.give("wake");
+    await waitFor(() => turns === 3);
+    await end(running);
+    expect([turns, failed]).toEqual([3, 1]);
   });
 
   test("a turn that fails is logged and tried again, no faster than once a second, and stops no other", async () => {

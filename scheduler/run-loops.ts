@@ -23,8 +23,27 @@ export interface Turn {
 export interface Loop {
   readonly name: string;
   readonly everyMs: number;
-  /** One bounded piece of work. @returns whether more is waiting, so that the next turn comes at once */
-  turn(turn: Turn): Promise<{ readonly again: boolean }>;
+  /** A hint by this name ends its pause. */
+  readonly hint?: string;
+  /**
+   * One bounded piece of work. @returns whether more is waiting, so that the next turn comes at once; or in how many
+   * milliseconds something will be, when it is known: the pause is then that long, but never longer than `everyMs`
+   */
+  turn(turn: Turn): Promise<{ readonly again: boolean; readonly inMs?: number | null }>;
+}
+
+/** Tells loops that there is something to do. Only a hint: a loop that hears none comes to its turn all the same. */
+export class Hints {
+  readonly #heard = new Map<string, Set<() => void>>();
+
+  give(name: string): void {
+    for (const hear of this.#heard.get(name) ?? []) hear();
+  }
+
+  on(name: string, hear: () => void): void {
+    const all = this.#heard.get(name) ?? new Set();
+    this.#heard.set(name, all.add(hear));
+  }
 }
 
 const JITTER = 0.2;
@@ -35,39 +54,93 @@ const AFTER_ERROR_MS = 1000;
  * Runs loops beside each other until the signal aborts. A turn that fails is logged and tried again later; one that finds
  * another leader is quiet, since whoever lost the term is about to stop anyway. Resolves when the last turn has ended.
  */
-export async function runLoops(loops: readonly Loop[], turn: Omit<Turn, "inTerm">, signal: AbortSignal): Promise<void> {
+export async function runLoops(
+  loops: readonly Loop[],
+  turn: Omit<Turn, "inTerm">,
+  signal: AbortSignal,
+  hints = new Hints(),
+): Promise<void> {
   const inTerm: Turn["inTerm"] = (work) =>
     turn.db.transaction(async (tx) => {
       await keepTerm(tx, turn.leader);
       return work(tx);
     });
-  await Promise.all(loops.map((loop) => repeat(loop, { ...turn, inTerm }, signal)));
+  const all = loops.map((loop) => ({ loop, pauses: new Pauses(loop, signal, hints) }));
+  const cutAll = () => {
+    for (const { pauses } of all) pauses.cut();
+  };
+  signal.addEventListener("abort", cutAll, { once: true });
+  await Promise.all(all.map(({ loop, pauses }) => repeat(loop, { ...turn, inTerm }, pauses)));
 }
 
-async function repeat(loop: Loop, turn: Turn, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const pauseMs = await once(loop, turn);
-    if (pauseMs > 0) await pause(pauseMs * (1 + JITTER * (turn.random() - 0.5)), signal);
+async function repeat(loop: Loop, turn: Turn, pauses: Pauses): Promise<void> {
+  while (!pauses.over) {
+    pauses.forget();
+    const { ms, deaf } = await once(loop, turn);
+    await pauses.pause(ms, deaf);
   }
 }
 
-async function once(loop: Loop, turn: Turn): Promise<number> {
+async function once(loop: Loop, turn: Turn): Promise<{ readonly ms: number; readonly deaf: boolean }> {
+  const vary = (ms: number) => ms * (1 + JITTER * (turn.random() - 0.5));
   try {
-    return (await loop.turn(turn)).again ? 0 : loop.everyMs;
+    const { again, inMs } = await loop.turn(turn);
+    if (again) return { ms: 0, deaf: false };
+    return {
+      ms: typeof inMs === "number" ? Math.max(1, Math.min(inMs, loop.everyMs)) : vary(loop.everyMs),
+      deaf: false,
+    };
   } catch (error) {
     if (!(error instanceof TermLostError)) turn.log.warn({ loop: loop.name, err: error }, "a timed task failed");
-    return Math.max(AFTER_ERROR_MS, Math.min(loop.everyMs, 30_000));
+    return { ms: vary(Math.max(AFTER_ERROR_MS, Math.min(loop.everyMs, 30_000))), deaf: true };
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-  });
+/**
+ * The pauses of one loop: they end when it is to stop, and at its hint, also at one that came during the turn before. A
+ * deaf one, after a failure, does not end at hints.
+ */
+class Pauses {
+  #hinted = false;
+  #deaf = false;
+  #end: () => void = () => {};
+
+  constructor(
+    { hint }: Loop,
+    private readonly signal: AbortSignal,
+    hints: Hints,
+  ) {
+    if (hint === undefined) return;
+    hints.on(hint, () => {
+      this.#hinted = true;
+      if (!this.#deaf) this.cut();
+    });
+  }
+
+  get over(): boolean {
+    return this.signal.aborted;
+  }
+
+  /** Ends the pause under way. */
+  cut(): void {
+    this.#end();
+  }
+
+  /** What was hinted until now, the coming turn sees. */
+  forget(): void {
+    this.#hinted = false;
+  }
+
+  pause(ms: number, deaf: boolean): Promise<void> {
+    this.#deaf = deaf;
+    if (ms <= 0 || this.over || (this.#hinted && !deaf)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#end(), ms);
+      this.#end = () => {
+        clearTimeout(timer);
+        this.#end = () => {};
+        resolve();
+      };
+    });
+  }
 }

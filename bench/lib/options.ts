@@ -1,4 +1,4 @@
-export const SCENARIOS = ["throughput", "enqueue", "latency", "depth", "noisy-tenant", "limits"] as const;
+export const SCENARIOS = ["throughput", "enqueue", "latency", "depth", "noisy-tenant", "limits", "schedules"] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
 export interface Options {

@@ -21,14 +21,14 @@ export interface BenchServer {
 }
 
 /** Boots a throw-away PostgreSQL with durable commits; its data goes with it. */
-export async function startServer(): Promise<BenchServer> {
+export async function startServer(more: Readonly<Record<string, string>> = {}): Promise<BenchServer> {
   const home = mkdtempSync(path.join(tmpdir(), "leasehold-bench-"));
   chmodSync(home, 0o755); // under root, the server runs as another user
   const server = await startEmbedded({
     home,
     password: randomBytes(16).toString("hex"),
     pgBin: process.env.PG_BIN,
-    settings: SETTINGS,
+    settings: { ...SETTINGS, ...more },
   });
   const rows = await query<{ v: string }>(server.adminUrl(), "select current_setting('server_version') as v");
   return {

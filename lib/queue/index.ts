@@ -14,6 +14,7 @@ export {
 } from "./operations/definitions";
 export { acceptJob, enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
 export { type EnqueuedOrRun, enqueueOrRun, type JobOrWork } from "./operations/enqueue-or-run";
+export { type FiredSchedules, fireDueSchedules, msToNextSchedule } from "./operations/fire-due-schedules";
 export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";
 export { createLimit, deleteLimit, listLimits, updateLimit } from "./operations/limits";

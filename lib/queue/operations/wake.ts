@@ -1,7 +1,12 @@
 import { type Runner, statement } from "@/lib/db";
 
 /** Channels of the wake-ups. A wake-up is a hint and may be lost; polling is the truth. */
-export const CHANNELS = { work: "leasehold_work", cancel: "leasehold_cancel", changes: "leasehold_changes" } as const;
+export const CHANNELS = {
+  work: "leasehold_work",
+  cancel: "leasehold_cancel",
+  changes: "leasehold_changes",
+  schedules: "leasehold_schedules",
+} as const;
 type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
 
 /** Postgres refuses payloads of 8,000 bytes; this many numbers always fit. */

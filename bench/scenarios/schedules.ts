@@ -1,0 +1,117 @@
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { migrate, openDatabase, roleUrl } from "@/lib/db";
+import { createDefinition } from "@/lib/queue";
+import { Child } from "../lib/child";
+import type { Options } from "../lib/options";
+import { type BenchServer, query } from "../lib/server";
+import { percentile } from "../lib/stats";
+
+const SYSTEM = { kind: "system", id: null, userId: null } as const;
+const TRIGGERS = { full: 10_000, quick: 1000 };
+const SPREAD_MS = { full: 60_000, quick: 6000 };
+/** From the rows' insert to the first instant. */
+const AHEAD_MS = 3000;
+const GIVE_UP_MS = 120_000;
+const SCHEDULER = path.join(import.meta.dirname, "..", "dist", "scheduler.mjs");
+
+interface Way {
+  readonly name: string;
+  readonly tenants: number;
+  readonly triggers: number;
+  /** Between the first instant and the last. */
+  readonly spreadMs: number;
+}
+
+/**
+ * How late schedules fire: from the instant to the commit of its firing and its job, by the database's clock. The jobs
+ * stay in the queue. The server must keep the times of commits.
+ */
+export async function schedules(server: BenchServer, { quick, rounds }: Options): Promise<string> {
+  const size = quick ? "quick" : "full";
+  const triggers = TRIGGERS[size];
+  const ways: Way[] = [
+    { name: "one instant", tenants: 100, triggers, spreadMs: 0 },
+    { name: "one instant", tenants: triggers, triggers, spreadMs: 0 },
+    { name: "spread", tenants: 100, triggers, spreadMs: SPREAD_MS[size] },
+  ];
+  const lines = [
+    "| instants | tenants | triggers | late p50 (ms) | late p99 (ms) | last (ms) |",
+    "| --- | --- | --- | --- | --- | --- |",
+  ];
+  for (const way of ways) {
+    // One round of a minute tells enough.
+    const late: number[][] = [];
+    for (let round = 0; round < (way.spreadMs > 0 ? 1 : rounds); round += 1)
+      late.push(await measure(server, way, round));
+    const all = late.flat();
+    const cells = [percentile(all, 0.5), percentile(all, 0.99), percentile(all, 1)].map((ms) => Math.round(ms));
+    const spread = way.spreadMs > 0 ? `over ${way.spreadMs / 1000} s` : "at one instant";
+    lines.push(`| ${spread} | ${way.tenants} | ${way.triggers} | ${cells.join(" | ")} |`);
+  }
+  return lines.join("\n");
+}
+
+/** @returns how late each instant was, in milliseconds */
+async function measure(server: BenchServer, way: Way, round: number): Promise<number[]> {
+  const adminUrl = await server.createDatabase(`bench_leasehold_schedules_${way.tenants}_${way.spreadMs}_${round}`);
+  await prepare(adminUrl, server.secret, way.tenants);
+  const env = {
+    DATABASE_URL: adminUrl,
+    LEASEHOLD_SECRET: server.secret,
+    SHUTDOWN_GRACE_SECONDS: "1",
+    LOG_FORMAT: "json",
+  };
+  const scheduler = new Child([SCHEDULER], env);
+  await scheduler.next("ready");
+  await addTriggers(adminUrl, way);
+  const deadline = performance.now() + way.spreadMs + GIVE_UP_MS;
+  while ((await countFirings(adminUrl)) < way.triggers) {
+    if (performance.now() > deadline) throw new Error(`only ${await countFirings(adminUrl)} instants fired`);
+    await sleep(500);
+  }
+  const rows = await query<{ ms: number }>(
+    adminUrl,
+    `select extract(epoch from pg_xact_commit_timestamp(f.xmin) - f.fire_at)::float8 * 1000 as ms
+     from app.trigger_firings f join app.jobs j on j.id = f.job_id where f.outcome = 'enqueued'`,
+  );
+  await scheduler.stop();
+  if (rows.length !== way.triggers) throw new Error(`${rows.length} jobs for ${way.triggers} instants`);
+  return rows.map(({ ms }) => ms);
+}
+
+async function countFirings(adminUrl: string): Promise<number> {
+  return Number((await query<{ n: string }>(adminUrl, "select count(*) as n from app.trigger_firings"))[0]?.n);
+}
+
+async function prepare(adminUrl: string, secret: string, tenants: number): Promise<void> {
+  await migrate({ adminUrl, secret, log: () => {} });
+  const url = roleUrl(adminUrl, secret, "platform");
+  const platform = openDatabase({ url, role: "platform", max: 1, applicationName: "leasehold bench" });
+  await createDefinition(platform, SYSTEM, { key: "noop" });
+  await platform.close();
+  await query(
+    adminUrl,
+    "insert into app.tenants (slug, name) select 't' || n, 'T' || n from generate_series(1, $1) n",
+    [tenants],
+  );
+}
+
+/** Hourly schedules of all tenants in turn, as a person's request leaves them: with their next two instants. */
+async function addTriggers(adminUrl: string, { triggers, spreadMs }: Way): Promise<void> {
+  await query(
+    adminUrl,
+    `with tenant as (select id, row_number() over (order by id) - 1 as n, count(*) over () as of from app.tenants),
+       first as (select date_trunc('milliseconds', clock_timestamp() + make_interval(secs => $3::float8 / 1000)) as at)
+     insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, schedule_type, interval_ms, anchor_at, timezone,
+       overlap_policy, payload_template, next_run_at, following_run_at)
+     select t.id, 'bench ' || i, 'schedule', d.id, 'interval', 3600000, x.at, 'UTC', 'skip', '{"at": "{{schedule.at}}"}',
+       x.at, x.at + interval '1 hour'
+     from generate_series(0, $1 - 1) i
+     join tenant t on t.n = i % t.of
+     cross join app.job_definitions d cross join first
+     cross join lateral (select first.at + make_interval(secs => floor(i::float8 * $2 / $1) / 1000) as at) x`,
+    [triggers, spreadMs, AHEAD_MS],
+  );
+  await query(adminUrl, "notify leasehold_schedules");
+}

@@ -1,0 +1,44 @@
+import { DatabaseError, type Transaction } from "@/lib/db";
+import { enqueueForTenantsSql } from "../sql/fire-due-schedules";
+import { batchParameters, forgetDefinitions, type NewJobItem } from "./new-job-item";
+
+export interface TenantBatch {
+  readonly tenantId: string;
+  readonly items: readonly NewJobItem[];
+}
+
+export interface PlacedJob {
+  readonly job_id: string;
+  readonly deduplicated: boolean;
+  readonly ready: boolean;
+  readonly lane_no: number;
+}
+
+/** What somebody changed between the look at a job's definition, queue and tenant, and its insert. */
+const CHANGED: ReadonlySet<string> = new Set(["LH001", "LH002", "LH003", "LH004"]);
+
+/** Whether it is worth trying again with a fresh look at definition, queue and tenant. */
+export const wasChanged = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code !== undefined && CHANGED.has(error.code);
+
+/**
+ * Enqueues checked jobs of several tenants in one round trip, in a transaction of a role that sees them all. Answers a
+ * row for each item, batch by batch in their order. All or nothing. Waking the workers is left to the caller.
+ */
+export async function enqueueForTenants(tx: Transaction, batches: readonly TenantBatch[]): Promise<PlacedJob[][]> {
+  const answers: PlacedJob[][] = batches.map(() => []);
+  if (batches.length === 0) return answers;
+  const parameters = batches.map(({ items }) => batchParameters(items));
+  try {
+    const rows = await tx.run<PlacedJob & { batch: number }>(enqueueForTenantsSql, [
+      batches.map(({ tenantId }) => tenantId),
+      parameters.map(([kinds]) => kinds),
+      parameters.map(([, items]) => items),
+    ]);
+    for (const row of rows) answers[row.batch - 1]?.push(row);
+    return answers;
+  } catch (error) {
+    if (wasChanged(error)) forgetDefinitions(tx);
+    throw error;
+  }
+}

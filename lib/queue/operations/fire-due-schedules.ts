@@ -1,0 +1,181 @@
+import type { Runner, Transaction } from "@/lib/db";
+import { advance, type DueTrigger, draftFirings, giveUp, type LiveJob, skipReason } from "../policy/plan-firing";
+import { decideDue, instantChance, readSchedule } from "../policy/schedule";
+import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } from "../policy/trigger-template";
+import { boundWaitsSql, liveJobsOfTriggersSql, lockDueTriggersSql, nextDueSql } from "../sql/fire-due-schedules";
+import type { CatchUpPolicy, DueDecision, DueInstant } from "../types";
+import { type BrokenTrigger, type FiringTurn, storeFirings } from "./store-firings";
+import { notifyEnqueued } from "./wake";
+
+interface DueRow {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly label: string;
+  readonly queue: string | null;
+  readonly priority: number | null;
+  readonly payload_template: unknown;
+  readonly schedule_type: string | null;
+  readonly cron_expr: string | null;
+  readonly interval_ms: number | null;
+  readonly anchor_at: Date | null;
+  readonly once_at: Date | null;
+  readonly timezone: string | null;
+  readonly overlap_policy: DueTrigger["overlapPolicy"];
+  readonly catch_up: CatchUpPolicy;
+  readonly catch_up_limit: number;
+  readonly dst_gap: string | null;
+  readonly dst_overlap: string | null;
+  readonly jitter_seconds: number;
+  readonly max_runs: number | null;
+  readonly expires_at: Date | null;
+  readonly run_count: number;
+  readonly next_run_at: Date;
+  readonly following_run_at: Date | null;
+  readonly status: DueTrigger["status"];
+  readonly status_reason: string | null;
+  readonly definition_key: string | null;
+  readonly definition_is_active: boolean | null;
+  readonly tenant_is_active: boolean | null;
+  readonly queue_is_active: boolean;
+  readonly now: Date;
+}
+
+export interface FiredSchedules {
+  /** Triggers that had their turn. */
+  readonly triggers: number;
+  readonly jobs: number;
+  readonly skipped: number;
+  /** Those that were not broken before. */
+  readonly broken: readonly BrokenTrigger[];
+}
+
+/** Of how many of its newest jobs a trigger asks whether they are over. */
+const OVERLAP_LOOKS_AT = 50;
+/** Rows of firings after which a transaction takes no further trigger: one that missed a lot does not make it long. */
+const ROWS_MAX = 2000;
+
+/**
+ * Fires schedules that are due by the database's clock: each instant has a firing, and its job, in the transaction that
+ * also says when the trigger is due next. The rows are locked and read here, so an edit, a switch or a deletion that was
+ * committed before holds, whatever was known of the trigger earlier. A trigger that cannot fire is marked broken with its
+ * reason, and stops no other one. Belongs into a transaction of the leader, after `keepTerm`.
+ */
+export async function fireDueSchedules(
+  tx: Transaction,
+  { limit }: { readonly limit: number },
+): Promise<FiredSchedules> {
+  await tx.run(boundWaitsSql);
+  const rows = await tx.run<DueRow>(lockDueTriggersSql, [limit]);
+  if (rows.length === 0) return { triggers: 0, jobs: 0, skipped: 0, broken: [] };
+  const live = await readLiveJobs(tx, rows);
+  const turns: FiringTurn[] = [];
+  let size = 0;
+  for (const row of rows) {
+    if (size >= ROWS_MAX) break;
+    const turn = planTurn(row, live.get(row.id) ?? []);
+    size += turn.firings.length;
+    turns.push(turn);
+  }
+  const stored = await storeFirings(tx, turns);
+  const { work, changes } = stored;
+  tx.afterCommit((db) => notifyEnqueued(db, { work, changes }));
+  return { triggers: turns.length, jobs: stored.jobs, skipped: stored.skipped, broken: stored.broken };
+}
+
+/** Milliseconds until a schedule is due by the database's clock, 0 or less when one is; null when none will be. */
+export async function msToNextSchedule(db: Runner): Promise<number | null> {
+  const [row] = await db.run<{ in_ms: number | null }>(nextDueSql);
+  return row?.in_ms ?? null;
+}
+
+async function readLiveJobs(tx: Transaction, rows: readonly DueRow[]): Promise<Map<string, LiveJob[]>> {
+  const asked = rows.filter((row) => row.overlap_policy !== "allow");
+  const live = new Map<string, LiveJob[]>();
+  if (asked.length === 0) return live;
+  const found = await tx.run<{ trigger_id: string; job_id: string; state: string }>(liveJobsOfTriggersSql, [
+    asked.map((row) => row.tenant_id),
+    asked.map((row) => row.id),
+    OVERLAP_LOOKS_AT,
+  ]);
+  for (const { trigger_id, job_id, state } of found) {
+    const of = live.get(trigger_id) ?? [];
+    live.set(trigger_id, of);
+    of.push({ jobId: job_id, isRunning: state === "running" });
+  }
+  return live;
+}
+
+/** Whatever is wrong with one trigger, also what nobody has thought of, becomes its own reason. */
+function planTurn(row: DueRow, live: readonly LiveJob[]): FiringTurn {
+  const trigger = toTrigger(row);
+  try {
+    return planSound(row, trigger, live);
+  } catch (error) {
+    const detail = error instanceof RangeError ? "The time zone or the times of this schedule are not known here." : "";
+    return abandoned(trigger, detail || "The instants of this schedule cannot be told.");
+  }
+}
+
+function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): FiringTurn {
+  const { rule, problems } = readSchedule({
+    scheduleType: row.schedule_type,
+    cronExpr: row.cron_expr,
+    intervalMs: row.interval_ms,
+    anchorAt: row.anchor_at,
+    onceAt: row.once_at,
+    timezone: row.timezone,
+    dstGap: row.dst_gap,
+    dstOverlap: row.dst_overlap,
+  });
+  if (!rule) return abandoned(trigger, problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; "));
+  const decide = (maxRuns: number | null): DueDecision =>
+    decideDue({
+      rule,
+      nextRunAt: row.next_run_at,
+      followingRunAt: row.following_run_at,
+      now: row.now,
+      catchUp: row.catch_up,
+      catchUpLimit: row.catch_up_limit,
+      jitterSeconds: row.jitter_seconds,
+      maxRuns,
+      runCount: Number(row.run_count),
+      expiresAt: row.expires_at,
+      random: (at) => instantChance(row.id, at),
+    });
+  const decision = decide(skipReason(trigger, live) === null ? row.max_runs : null);
+  const firings = draftFirings(trigger, { decision, live, now: row.now, render: renderer(row) });
+  return { trigger, firings, advance: (all) => advance(trigger, all, { decision, unbounded: () => decide(null) }) };
+}
+
+function abandoned(trigger: DueTrigger, detail: string): FiringTurn {
+  const { firings, advance: end } = giveUp(trigger, { reason: "schedule", detail });
+  return { trigger, firings, advance: () => end };
+}
+
+function renderer({ id, label, payload_template }: DueRow) {
+  const compiled = compileTriggerTemplate(payload_template, "schedule");
+  return (instant: DueInstant) => {
+    if (!("template" in compiled)) return compiled;
+    const at = instant.at.toISOString();
+    const context: ScheduleContext = {
+      schedule: { at, local: instant.local, trigger_id: id, label },
+      trigger: { id, label },
+    };
+    return renderTriggerTemplate(compiled.template, context);
+  };
+}
+
+const toTrigger = (row: DueRow): DueTrigger => ({
+  id: row.id,
+  tenantId: row.tenant_id,
+  tenantIsActive: row.tenant_is_active === true,
+  definitionKey: row.definition_key ?? "",
+  definitionIsActive: row.definition_is_active === true,
+  queue: row.queue,
+  queueIsActive: row.queue_is_active,
+  priority: row.priority,
+  overlapPolicy: row.overlap_policy,
+  nextRunAt: row.next_run_at,
+  status: row.status,
+  statusReason: row.status_reason,
+});
