@@ -3,6 +3,7 @@ import { cpus } from "node:os";
 import { killChildren } from "./lib/child";
 import { type Options, parseOptions, type Scenario } from "./lib/options";
 import { type BenchServer, startServer } from "./lib/server";
+import { dependents } from "./scenarios/dependents";
 import { depth } from "./scenarios/depth";
 import { enqueue } from "./scenarios/enqueue";
 import { latency } from "./scenarios/latency";
@@ -16,6 +17,7 @@ const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => 
   enqueue,
   latency,
   depth,
+  dependents,
   "noisy-tenant": noisyTenant,
   limits,
   schedules,

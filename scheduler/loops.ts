@@ -8,6 +8,7 @@ import {
   fireDueSchedules,
   foldStatDeltas,
   hasOpenActions,
+  hasReleasesLeft,
   msToNextSchedule,
   notifyChanges,
   notifyWork,
@@ -17,6 +18,7 @@ import {
   sweepDependents,
   takeBulkAction,
   workOffChunk,
+  workOffReleases,
 } from "@/lib/queue";
 import { mayStillAct } from "@/lib/tenancy/standing";
 import type { Loop, Turn } from "./run-loops";
@@ -84,6 +86,17 @@ export const LOOPS: readonly Loop[] = [
     },
   },
   {
+    name: "tell the children that are left",
+    everyMs: 250,
+    turn: async ({ inTerm, db }) => {
+      if (!(await hasReleasesLeft(db))) return { again: false };
+      const { told, laneNos } = await inTerm((tx) => workOffReleases(tx, { limit: BATCH }));
+      notifyWork(db, laneNos);
+      notifyChanges(db, laneNos);
+      return { again: told > 0 };
+    },
+  },
+  {
     name: "look after blocked jobs",
     everyMs: SECOND,
     turn: sweepTurn(),
@@ -147,6 +160,6 @@ function sweepTurn(): Loop["turn"] {
     if (healed > 0) log.error({ healed }, "jobs were blocked although nothing kept them; they were released");
     notifyWork(db, laneNos);
     notifyChanges(db, laneNos);
-    return { again: false };
+    return { again: healed > 0 };
   };
 }

@@ -7,11 +7,14 @@ import {
   promoteDueJobs,
   type RetrySettings,
   rescueExpiredLeases,
+  workOffReleases,
 } from "@/lib/queue";
 
 /** A leader that was silent for this long is taken for gone. */
 const LEADER_GONE_SECONDS = 10;
 const BATCH = 500;
+/** Parts of a backlog that one standing in works off. */
+const TURNS = 10;
 
 interface About {
   readonly random: () => number;
@@ -40,12 +43,23 @@ async function doLeadersWork(db: Database, { random, log, retry }: About): Promi
   const promoted = await promoteDueJobs(db, { limit: BATCH });
   const rescued = await rescueExpiredLeases(db, { limit: BATCH, random, retry });
   const expired = await expireJobs(db, { limit: BATCH });
+  const released = await tellChildren(db);
   if (rescued.unstorable.length > 0) {
     log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
   }
   if (rescued.rescued + rescued.ended > 0) log.warn({ ...rescued }, "leases ran out");
   // A job that ended may have been waited for.
-  const laneNos = [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos])];
+  const laneNos = [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos, ...released])];
   notifyWork(db, laneNos);
   notifyChanges(db, laneNos);
+}
+
+async function tellChildren(db: Database): Promise<number[]> {
+  const lanes: number[] = [];
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    const { told, laneNos } = await workOffReleases(db, { limit: BATCH });
+    lanes.push(...laneNos);
+    if (told === 0) break;
+  }
+  return lanes;
 }

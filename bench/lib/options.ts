@@ -1,4 +1,13 @@
-export const SCENARIOS = ["throughput", "enqueue", "latency", "depth", "noisy-tenant", "limits", "schedules"] as const;
+export const SCENARIOS = [
+  "throughput",
+  "enqueue",
+  "latency",
+  "depth",
+  "noisy-tenant",
+  "limits",
+  "schedules",
+  "dependents",
+] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
 export interface Options {

@@ -157,3 +157,11 @@ export const jobDependencies = app.table(
   },
   (table) => [primaryKey({ columns: [table.childId, table.edgeNo] })],
 );
+
+export const releaseBacklog = app.table("release_backlog", {
+  id: bigint("id", { mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
+  tenantId: uuid("tenant_id").notNull(),
+  parentId: uuid("parent_id").notNull(),
+  fromChild: uuid("from_child").notNull(),
+  toChild: uuid("to_child").notNull(),
+});

@@ -42,7 +42,13 @@ export { type Retried, retryJob } from "./operations/retry-job";
 export { settleAttempts } from "./operations/settle-attempts";
 export { shareStarts } from "./operations/share-starts";
 export { findStep, storeStep } from "./operations/steps";
-export { type Swept, sweepDependents } from "./operations/sweep-dependents";
+export {
+  hasReleasesLeft,
+  type Swept,
+  sweepDependents,
+  type WorkedOff,
+  workOffReleases,
+} from "./operations/sweep-dependents";
 export { redriveEdited, triageDeadLetter } from "./operations/triage-dead-letter";
 export {
   beatTerm,

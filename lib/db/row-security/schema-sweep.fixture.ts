@@ -28,6 +28,7 @@ const SERVER_MADE_KEYS = new Set([
   "job_attempts_pkey",
   "job_logs_pkey",
   "job_dependencies_pkey",
+  "release_backlog_pkey",
   "job_steps_pkey",
   "providers_pkey",
   "assets_pkey",

@@ -33,6 +33,7 @@ const SEED = `
   insert into app.dedupe_keys (tenant_id, key, job_id) values ($tenant, 'same-key', $job);
   insert into app.job_dependencies (child_id, edge_no, tenant_id, parent_id, type, on_failure)
     values ($job, 1, $tenant, app.new_id(), 'success', 'cancel');
+  insert into app.release_backlog (tenant_id, parent_id, from_child, to_child) values ($tenant, $job, $job, $job);
   insert into app.job_stat_deltas (tenant_id, definition_id, kind, n) values ($tenant, $definition, 'queued', 1);
   insert into app.job_stats (tenant_id, bucket, definition_id, kind, n, wait_ms, run_ms)
     values ($tenant, '2026-01-01', $definition, 'queued', 1, 0, 0);

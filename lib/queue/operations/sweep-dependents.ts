@@ -1,5 +1,5 @@
 import type { Runner } from "@/lib/db";
-import { sweepDependentsSql } from "../sql/dependencies";
+import { anyReleaseLeftSql, sweepDependentsSql, workOffReleasesSql } from "../sql/dependencies";
 
 /** Before every id. */
 const START = "00000000-0000-0000-0000-000000000000";
@@ -22,4 +22,20 @@ export async function sweepDependents(
     limit,
   ]);
   return { last: row?.last ?? undefined, healed: row?.healed ?? 0, laneNos: row?.lanes ?? [] };
+}
+
+export interface WorkedOff {
+  /** Children that heard of an end; 0 = nothing is left, or all that is left is held by somebody just now. */
+  readonly told: number;
+  readonly laneNos: readonly number[];
+}
+
+/** Whether jobs have ended of which not all children know; keeps an idle scheduler from opening transactions. */
+export const hasReleasesLeft = async (db: Runner): Promise<boolean> =>
+  (await db.run<{ is_left: boolean }>(anyReleaseLeftSql))[0]?.is_left === true;
+
+/** Tells a bounded number of the children that the end of a job did not reach at once. Any number of callers may do it. */
+export async function workOffReleases(db: Runner, { limit }: { readonly limit: number }): Promise<WorkedOff> {
+  const [row] = await db.run<{ told: number; lanes: number[] }>(workOffReleasesSql, [limit]);
+  return { told: row?.told ?? 0, laneNos: row?.lanes ?? [] };
 }

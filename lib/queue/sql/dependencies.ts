@@ -31,6 +31,15 @@ export const waitAgainSql = statement("wait_again", "select app.wait_again($1, $
 
 export const sweepDependentsSql = statement("sweep_dependents", "select * from app.sweep_dependents($1, $2)");
 
+export const anyReleaseLeftSql = statement(
+  "any_release_left",
+  "select exists (select 1 from app.release_backlog) as is_left",
+  { repeatable: true },
+);
+
+/** Tells children of up to `$1` ranges of the backlog. */
+export const workOffReleasesSql = statement("work_off_releases", "select * from app.work_off_releases($1)");
+
 const edges = (end: "parent" | "child", other: "parent" | "child"): string =>
   `select d.${other}_id as job_id, d.edge_no, f.key as definition_key, coalesce(l.state, a.outcome) as status, d.type, d.condition,
      d.alias, d.state, d.on_failure

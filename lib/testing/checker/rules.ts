@@ -120,7 +120,10 @@ const forgotten: Rule = {
   text: `select l.job_id, 'waits for nothing that is still to come' as detail from app.live_jobs l
     where l.state = 'blocked' and not exists (
       select from app.job_dependencies d join app.live_jobs p on p.job_id = d.parent_id
-      where d.child_id = l.job_id and d.state = 'pending')`,
+      where d.child_id = l.job_id and d.state = 'pending')
+    and not exists (
+      select from app.job_dependencies d join app.release_backlog b on b.parent_id = d.parent_id
+      where d.child_id = l.job_id and d.state = 'pending' and l.job_id between b.from_child and b.to_child)`,
 };
 
 const notOver: Rule = {

@@ -1,0 +1,105 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { cancelJob, enqueueJobs, retryJob, settleAttempts, sweepDependents, workOffReleases } from "@/lib/queue";
+import { dead, succeeded } from "@/lib/testing/attempt-ends";
+import { testDatabase } from "@/lib/testing/database";
+import { makeLinkedJobs } from "@/lib/testing/linked-jobs";
+
+const database = await testDatabase();
+const { make, scope, definitionKey, statusOf, claimAll } = await makeLinkedJobs(database);
+afterAll(() => make.close());
+
+/** More than one call tells. */
+const MANY = 2500;
+
+/** A running job with this many children. */
+async function fan(count: number) {
+  const parent = await make.runningJob(scope);
+  const dependsOn = [{ jobId: parent.jobId }];
+  const children = await enqueueJobs(
+    make.web,
+    scope,
+    Array.from({ length: count }, () => ({ definitionKey, dependsOn })),
+  );
+  return { parent, ids: children.map(({ jobId }) => jobId) };
+}
+
+/** How many of the jobs stand where. */
+async function standing(ids: readonly string[]): Promise<Record<string, number>> {
+  const rows = await database.query<{ status: string; n: number }>(
+    `select coalesce(l.state, a.outcome) as status, count(*)::int as n from unnest($1::uuid[]) x (id)
+     left join app.live_jobs l on l.job_id = x.id
+     left join app.job_attempts a on a.job_id = x.id and a.outcome is not null and not a.superseded group by 1`,
+    [ids],
+  );
+  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+}
+
+const backlog = async () =>
+  (await database.query<{ n: number }>("select count(*)::int as n from app.release_backlog"))[0]?.n;
+
+/** Works the backlog off; answers how many children heard something. */
+async function workOff(): Promise<number> {
+  let all = 0;
+  for (let told = 1; told > 0; all += told) ({ told } = await workOffReleases(make.scheduler, { limit: 1000 }));
+  return all;
+}
+
+describe("A-04 more children than one call tells", () => {
+  test("some are released with the end of their parent, the rest from the backlog, and the sweep has nothing to heal", async () => {
+    const { parent, ids } = await fan(MANY);
+    await settleAttempts(make.worker, [succeeded(parent)]);
+    const first = await standing(ids);
+    expect(first.queued).toBeGreaterThan(0);
+    expect(first.blocked).toBeGreaterThan(0);
+    expect(await sweepDependents(make.scheduler, { limit: 1000 })).toMatchObject({ healed: 0 });
+    expect(await workOff()).toBe(first.blocked);
+    expect(await standing(ids)).toEqual({ queued: MANY });
+    expect(await backlog()).toBe(0);
+    for (let left = MANY; left > 0; left -= 1000) await claimAll();
+  });
+
+  test("a cascade that is cut goes on from there, through all levels", async () => {
+    const { parent, ids } = await fan(MANY);
+    const below = await enqueueJobs(
+      make.web,
+      scope,
+      [0, 1, MANY - 1].map((place) => ({ definitionKey, dependsOn: [{ jobId: String(ids[place]) }] })),
+    );
+    const all = [...ids, ...below.map(({ jobId }) => jobId)];
+    await settleAttempts(make.worker, [dead(parent)]);
+    expect((await standing(all)).blocked).toBeGreaterThan(0);
+    await workOff();
+    expect(await standing(all)).toEqual({ canceled: MANY + 3 });
+    expect(await backlog()).toBe(0);
+  });
+
+  test("a parent in its next run before all heard of the last: the rest hears of the end of the next", async () => {
+    const { parent, ids } = await fan(MANY);
+    await settleAttempts(make.worker, [dead(parent)]);
+    const { blocked, canceled } = await standing(ids);
+    await retryJob(make.web, scope, { jobId: parent.jobId });
+    expect(await workOff()).toBe(0);
+    expect(await standing(ids)).toEqual({ blocked, canceled });
+    const [again] = await claimAll();
+    if (again?.jobId !== parent.jobId) throw new Error("not claimed");
+    await settleAttempts(make.worker, [succeeded(again)]);
+    await workOff();
+    expect(await standing(ids)).toEqual({ queued: blocked, canceled });
+    expect(await backlog()).toBe(0);
+    await claimAll();
+  });
+
+  test("children that ended by themselves meanwhile do not stop it", async () => {
+    const { parent, ids } = await fan(2);
+    await database.query(
+      `insert into app.release_backlog (tenant_id, parent_id, from_child, to_child) values ($1, $2, $3, $3), ($1, $2, $3, $4)`,
+      [scope.tenantId, parent.jobId, ids[0], ids[1]],
+    );
+    await cancelJob(make.web, scope, String(ids[0]));
+    expect(await workOff()).toBe(0);
+    expect(await backlog()).toBe(0);
+    await settleAttempts(make.worker, [succeeded(parent)]);
+    expect(await Promise.all(ids.map(statusOf))).toEqual(["canceled", "queued"]);
+    await claimAll();
+  });
+});
