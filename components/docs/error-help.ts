@@ -92,6 +92,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "The act on many jobs has ended already, so it cannot be aborted.",
     remedy: "Read the action: its status and its results say what was done.",
   },
+  "precondition-failed": {
+    meaning: "What you change has another ETag than the one in If-Match: somebody changed it since you read it.",
+    remedy: "Read it again, make your change on what it is now, and send the new ETag.",
+  },
   "lease-lost": {
     meaning:
       "The attempt is over, its lease ran out and was taken, or it never was this worker's. Nothing was written.",

@@ -15,7 +15,7 @@ export async function queueFixture(database: TestDatabase, env: Record<string, s
   const { key: foreignKey } = await make.key(other, { tenantId: globex.id });
   const { key: superKey } = await make.key(superAdmin, {
     kind: "super_admin",
-    scopes: ["jobs:read", "jobs:write", "assets:read", "platform:read", "platform:write"],
+    scopes: ["jobs:read", "jobs:write", "triggers:read", "assets:read", "platform:read", "platform:write"],
   });
   const web = await startWeb(database, env);
 

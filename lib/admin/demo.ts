@@ -104,7 +104,8 @@ async function seedPeople(db: Database, tenants: Ids) {
 
 async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, string>) {
   const name = "demo";
-  const forTenant = { kind: "tenant", name, scopes: ["jobs:read", "jobs:write", "assets:read"] } as const;
+  const scopes = ["jobs:read", "jobs:write", "triggers:read", "triggers:write", "assets:read"] as const;
+  const forTenant = { kind: "tenant", name, scopes } as const;
   return {
     acme: await putApiKey(db, { ...forTenant, tenantId: tenants.acme, createdBy: users.acme_admin }),
     globex: await putApiKey(db, { ...forTenant, tenantId: tenants.globex, createdBy: users.globex_admin }),
@@ -112,7 +113,7 @@ async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, st
       kind: "super_admin",
       name,
       tenantId: null,
-      scopes: ["jobs:read", "jobs:write", "assets:read", "platform:read", "platform:write"],
+      scopes: [...scopes, "platform:read", "platform:write"],
       createdBy: users.super_admin,
     }),
     worker: await putApiKey(db, {

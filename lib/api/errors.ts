@@ -41,6 +41,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "state-conflict": "state-conflict",
   "dedupe-taken": "dedupe-taken",
   "action-over": "action-over",
+  "version-conflict": "precondition-failed",
 };
 
 function fromQueue(error: QueueError): HttpProblem {

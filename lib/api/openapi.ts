@@ -42,12 +42,13 @@ const DESCRIPTION =
   "own, or the one that X-Tenant-Id names (id or slug).";
 
 function operation({ path, method, declaration }: DocumentedRoute): Json {
-  const hasTenant = /^(?:jobs|definitions|assets):/.test(declaration.access);
+  const hasTenant = /^(?:jobs|triggers|events|webhooks|definitions|assets):/.test(declaration.access);
   const parameters = [
     ...parametersOf(declaration.params, "path"),
     ...parametersOf(declaration.query, "query"),
     ...(hasTenant ? [TENANT_HEADER] : []),
     ...(method === "POST" && declaration.access.includes(":") ? [IDEMPOTENCY_HEADER] : []),
+    ...(declaration.etag && method !== "GET" && method !== "POST" ? [IF_MATCH_HEADER] : []),
   ];
   return {
     operationId: operationId(method, path),
@@ -75,6 +76,14 @@ const IDEMPOTENCY_HEADER = {
   description: "The same key with the same body gets the same answer, for 24 hours.",
 };
 
+const IF_MATCH_HEADER = {
+  name: "If-Match",
+  in: "header",
+  schema: { type: "string" },
+  description:
+    "The ETag that the change is based on; 412 when somebody else has changed it since. Without it, whatever is there.",
+};
+
 function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): Json[] {
   if (!schema) return [];
   const { properties = {}, required = [] } = jsonSchema(schema, "input") as { properties?: Json; required?: string[] };
@@ -93,10 +102,13 @@ function requestBody(schema: z.ZodType): Json {
 function responses(declaration: RouteDeclaration, method: string): Json {
   const { response, status = 200, mediaType = "application/json", access } = declaration;
   const schema = response ? jsonSchema(response, "output") : {};
-  const success = { description: "Done", headers: REQUEST_ID, content: { [mediaType]: { schema } } };
+  const headers = declaration.etag && method !== "DELETE" ? { ...REQUEST_ID, ...ETAG } : REQUEST_ID;
+  const success = { description: "Done", headers, content: { [mediaType]: { schema } } };
   const answers: Json = { [status]: success };
   if (status === 201) answers[200] = { ...success, description: "It exists already" };
-  for (const [code, description] of Object.entries(problemsOf(access, method))) {
+  const problems = problemsOf(access, method);
+  if (declaration.etag && (method === "PATCH" || method === "DELETE")) problems[412] = "Changed by somebody else since";
+  for (const [code, description] of Object.entries(problems)) {
     answers[code] = {
       description,
       headers: REQUEST_ID,
@@ -108,11 +120,13 @@ function responses(declaration: RouteDeclaration, method: string): Json {
 
 const REQUEST_ID = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
 
+const ETAG = { ETag: { schema: { type: "string" }, description: "Changes with each change; for If-Match." } };
+
 function problemsOf(access: RouteAccess, method: string): Record<string, string> {
   const always = { 400: "Cannot be understood", 503: "The database does not answer; see Retry-After" };
   if (access === "open") return always;
   const signedIn = { ...always, 401: "No valid session or key", 403: "Not allowed", 404: "Not there, or not yours" };
-  if (access.endsWith(":read") || method === "GET") return signedIn;
+  if (method === "GET") return signedIn;
   return { ...signedIn, 409: "Conflicts with the current state", 413: "Too large", 415: "Not JSON", 422: "Not valid" };
 }
 

@@ -99,5 +99,6 @@ async function pageInfo(path: string): Promise<RequestInfo> {
     search: "",
     ip: sent.get(CLIENT_IP_HEADER),
     userAgent: sent.get("user-agent"),
+    ifMatch: null,
   };
 }

@@ -14,6 +14,7 @@ export interface RequestInfo {
   readonly search: string;
   readonly ip: string | null;
   readonly userAgent: string | null;
+  readonly ifMatch: string | null;
 }
 
 export function requestInfo(request: Request): RequestInfo {
@@ -25,6 +26,7 @@ export function requestInfo(request: Request): RequestInfo {
     search: url.search,
     ip: request.headers.get(CLIENT_IP_HEADER),
     userAgent: request.headers.get("user-agent"),
+    ifMatch: request.headers.get("if-match"),
   };
 }
 

@@ -33,6 +33,8 @@ export interface RouteSpec<P, Q, B, R> {
   /** JSON values that a body may hold; as many as usual unless it says otherwise. */
   readonly bodyNodes?: number;
   readonly response: z.ZodType<R>;
+  /** The answer carries a strong ETag, and a change takes If-Match; the handler does both. */
+  readonly etag?: boolean;
   /** Status of the usual answer; 200 unless it says otherwise. */
   readonly status?: number;
 }

@@ -21,6 +21,8 @@ export interface RouteDeclaration {
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
   readonly response?: z.ZodType;
+  /** The answer carries a strong ETag, and a change takes If-Match. */
+  readonly etag?: boolean;
   readonly status?: number;
   /** Media type of the answer where it is not JSON. */
   readonly mediaType?: string;

@@ -7,6 +7,8 @@ export const TENANT_PERMISSIONS = [
   "jobs:cancel",
   "jobs:retry",
   "jobs:update",
+  "triggers:read",
+  "triggers:write",
   "definitions:read",
   "assets:read",
 ] as const;
@@ -40,6 +42,14 @@ export const effectiveRole = z.enum(["super_admin", ...TENANT_ROLES]);
 export type EffectiveRole = z.infer<typeof effectiveRole>;
 
 /** What an API key was made for; a key never does more than its creator may do now. */
-export const API_KEY_SCOPES = ["jobs:read", "jobs:write", "assets:read", "platform:read", "platform:write"] as const;
+export const API_KEY_SCOPES = [
+  "jobs:read",
+  "jobs:write",
+  "triggers:read",
+  "triggers:write",
+  "assets:read",
+  "platform:read",
+  "platform:write",
+] as const;
 export const apiKeyScope = z.enum(API_KEY_SCOPES);
 export type ApiKeyScope = z.infer<typeof apiKeyScope>;

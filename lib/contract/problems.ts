@@ -31,6 +31,7 @@ export const PROBLEMS = {
   "queue-exists": [409, "A queue with this name exists"],
   "provider-exists": [409, "A provider with this name exists"],
   "idempotency-in-flight": [409, "A request with this Idempotency-Key is running"],
+  "precondition-failed": [412, "It was changed since you read it"],
   "payload-too-large": [413, "The payload is too large"],
   "body-too-large": [413, "The body is too large"],
   "unsupported-media-type": [415, "The body must be application/json"],

@@ -6,6 +6,7 @@ import {
   instantIn,
   jobStatus,
   json,
+  jsonObject,
   listOf,
   pageQuery,
   queryInteger,
@@ -178,6 +179,7 @@ export const trigger = z.object({
 });
 export type Trigger = z.infer<typeof trigger>;
 
+export const triggerParams = z.strictObject({ triggerId: id });
 export const triggerList = listOf(trigger);
 export type TriggerList = z.infer<typeof triggerList>;
 
@@ -216,7 +218,7 @@ export type FiringList = z.infer<typeof firingList>;
  * of a made-up event for the template of an event trigger.
  */
 export const runTrigger = z
-  .strictObject({ payload: json.optional(), event: json.optional() })
+  .strictObject({ payload: json.optional(), event: jsonObject.optional() })
   .refine((value) => !("payload" in value && "event" in value), {
     path: ["event"],
     error: "does not go with a payload, which takes the place of the template",
@@ -228,6 +230,7 @@ export type TriggerRun = z.infer<typeof triggerRun>;
 /** Body of POST /api/v1/jobs/triggers/preview: the schedule of a trigger; `after` is the instant to count from. */
 export const previewTrigger = z.strictObject({
   ...scheduleFields,
+  max_runs: settings.max_runs,
   after: instantIn.optional(),
   count: z.int().min(1).max(LIMITS.previewMax).default(10),
 });

@@ -16,7 +16,8 @@ export type QueueErrorCode =
   | "not-found"
   | "state-conflict"
   | "dedupe-taken"
-  | "action-over";
+  | "action-over"
+  | "version-conflict";
 
 interface QueueErrorDetail {
   readonly problems?: readonly Problem[];

@@ -50,6 +50,10 @@ export {
   workOffReleases,
 } from "./operations/sweep-dependents";
 export { redriveEdited, triageDeadLetter } from "./operations/triage-dead-letter";
+export { changeTrigger, deleteTrigger } from "./operations/triggers/change-trigger";
+export { createTrigger } from "./operations/triggers/create-trigger";
+export { type PreviewInput, previewTrigger } from "./operations/triggers/preview-trigger";
+export { runTrigger } from "./operations/triggers/run-trigger";
 export {
   beatTerm,
   countDefaultPartitionRows,
@@ -77,6 +81,7 @@ export { listJobs } from "./queries/list-jobs";
 export { listSteps } from "./queries/list-steps";
 export { type LogPosition, listAttempts, readLogs } from "./queries/read-output";
 export { summarizeJobs } from "./queries/summarize-jobs";
+export { getTrigger, listFirings, listTriggers } from "./queries/triggers";
 export type * from "./types";
 export type * from "./types-control";
 export type * from "./types-worker";

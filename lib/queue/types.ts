@@ -8,9 +8,7 @@ export type * from "./types-output";
 
 export type * from "./types-queues";
 export type * from "./types-schedule";
-
-/** What starts a trigger's jobs. */
-export type TriggerKind = "event" | "schedule";
+export type * from "./types-triggers";
 
 export type JobSource = "manual" | "event" | "schedule" | "system";
 

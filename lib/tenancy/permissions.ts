@@ -10,8 +10,9 @@ import {
 } from "@/lib/contract";
 import type { BulkActionName } from "@/lib/queue/states";
 
-const READ: readonly TenantPermission[] = ["jobs:read", "definitions:read", "assets:read"];
-const WORK: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry", "jobs:update"];
+const READ: readonly TenantPermission[] = ["jobs:read", "triggers:read", "definitions:read", "assets:read"];
+const WORK_ON_JOBS: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry", "jobs:update"];
+const WORK: readonly TenantPermission[] = [...WORK_ON_JOBS, "triggers:write"];
 
 /** What each role may do in its tenant. */
 const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission[]>> = {
@@ -24,7 +25,9 @@ const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission
 /** What each scope lets a key do, as far as its creator may do it. */
 const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = {
   "jobs:read": ["jobs:read", "definitions:read"],
-  "jobs:write": WORK,
+  "jobs:write": WORK_ON_JOBS,
+  "triggers:read": ["triggers:read", "definitions:read"],
+  "triggers:write": ["triggers:write"],
   "assets:read": ["assets:read"],
   "platform:read": [
     "platform:workers:read",

@@ -180,7 +180,7 @@ async function loadDefinition(db: Runner, key: string, at: string): Promise<Know
 }
 
 /** Compiling takes longer than all of an enqueue, and a transaction begins without a cache of its own. */
-function validatorOf({ id, version, arg_schema }: DefinitionRow): PayloadValidator {
+export function validatorOf({ id, version, arg_schema }: DefinitionRow): PayloadValidator {
   const key = `${id}:${version}`;
   const known = compiled.get(key);
   if (known) return known;

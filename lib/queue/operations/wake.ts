@@ -74,3 +74,6 @@ export const notifyEnqueued = (
 
 /** Some running job is to be canceled; every worker looks after its own. */
 export const notifyCancel = (db: Runner): void => wake(db, { [CHANNELS.cancel]: "*" });
+
+/** A trigger was made, changed or deleted; the leading scheduler reads anew when the next instant is due. */
+export const notifySchedules = (db: Runner): void => wake(db, { [CHANNELS.schedules]: "*" });

@@ -39,6 +39,11 @@ import * as queues from "../jobs/queues/route";
 import * as jobs from "../jobs/route";
 import * as stream from "../jobs/stream/route";
 import * as summary from "../jobs/summary/route";
+import * as triggerFirings from "../jobs/triggers/[triggerId]/firings/route";
+import * as trigger from "../jobs/triggers/[triggerId]/route";
+import * as triggerRun from "../jobs/triggers/[triggerId]/run/route";
+import * as triggerPreview from "../jobs/triggers/preview/route";
+import * as triggers from "../jobs/triggers/route";
 import * as mePassword from "../me/password/route";
 import * as me from "../me/route";
 import * as tenantProviders from "../providers/route";
@@ -55,6 +60,11 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/me/password": mePassword,
   "/api/v1/jobs": jobs,
   "/api/v1/jobs/bulk": bulk,
+  "/api/v1/jobs/triggers": triggers,
+  "/api/v1/jobs/triggers/preview": triggerPreview,
+  "/api/v1/jobs/triggers/[triggerId]": trigger,
+  "/api/v1/jobs/triggers/[triggerId]/firings": triggerFirings,
+  "/api/v1/jobs/triggers/[triggerId]/run": triggerRun,
   "/api/v1/jobs/summary": summary,
   "/api/v1/jobs/stream": stream,
   "/api/v1/jobs/definitions": definitions,

@@ -1,0 +1,38 @@
+import { encodeCursor } from "@/lib/api/cursor";
+import { listPosition } from "@/lib/api/list";
+import { notFound } from "@/lib/api/problem";
+import { tenantRoute } from "@/lib/api/route";
+import { firingFilter, serializeFiring } from "@/lib/api/triggers";
+import { firingList, firingListQuery, triggerParams } from "@/lib/contract";
+import { listFirings } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "triggers:read",
+  summary: "List what became of a trigger's instants, events and runs, newest first",
+  params: triggerParams,
+  query: firingListQuery,
+  response: firingList,
+  handler: async ({ db, scope, params, query, runtime }) => {
+    const { limit, cursor, ...filter } = query;
+    const list = {
+      secret: runtime.config.cursorSecret,
+      list: "firings",
+      tenantId: scope.tenantId,
+      filter: { ...filter, ...params },
+    };
+    const page = listPosition({ limit, cursor }, list);
+    const found = await listFirings(db, scope, { ...params, filter: firingFilter(filter), page });
+    if (!found) throw notFound();
+    const last = found.firings.at(-1);
+    return {
+      data: found.firings.map(serializeFiring),
+      pagination: {
+        limit: page.limit,
+        has_more: found.hasMore,
+        next_cursor: found.hasMore && last ? encodeCursor(list, last.id) : null,
+      },
+    };
+  },
+});

@@ -1,0 +1,48 @@
+import { etagOf, expectedVersions } from "@/lib/api/etag";
+import { notFound } from "@/lib/api/problem";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeTrigger, triggerPatch } from "@/lib/api/triggers";
+import { trigger, triggerParams, updateTrigger } from "@/lib/contract";
+import { changeTrigger, deleteTrigger, getTrigger } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "triggers:read",
+  summary: "Read one trigger",
+  params: triggerParams,
+  response: trigger,
+  etag: true,
+  handler: async ({ db, scope, params }) => {
+    const found = await getTrigger(db, scope, params.triggerId);
+    if (!found) throw notFound();
+    return new Reply(serializeTrigger(found), { headers: etagOf(found) });
+  },
+});
+
+export const PATCH = tenantRoute({
+  permission: "triggers:write",
+  summary: "Change a trigger: what is not named stays, null takes a value away",
+  params: triggerParams,
+  body: updateTrigger,
+  response: trigger,
+  etag: true,
+  handler: async ({ db, scope, params, body, info }) => {
+    const expected = expectedVersions(info.ifMatch);
+    const changed = await changeTrigger(db, scope, { ...params, expected, patch: triggerPatch(body) });
+    return new Reply(serializeTrigger(changed), { headers: etagOf(changed) });
+  },
+});
+
+export const DELETE = tenantRoute({
+  permission: "triggers:write",
+  summary: "Delete a trigger; jobs that it made go on",
+  params: triggerParams,
+  response: trigger,
+  etag: true,
+  handler: async ({ db, scope, params, info }) => {
+    const deleted = await deleteTrigger(db, scope, { ...params, expected: expectedVersions(info.ifMatch) });
+    return serializeTrigger(deleted);
+  },
+});

@@ -1,0 +1,22 @@
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeJob } from "@/lib/api/serialize";
+import { serializeFiring } from "@/lib/api/triggers";
+import { runTrigger as runBody, triggerParams, triggerRun } from "@/lib/contract";
+import { runTrigger } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "triggers:write",
+  summary: "Make a job of a trigger now, with its template or another payload",
+  params: triggerParams,
+  body: runBody,
+  response: triggerRun,
+  status: 201,
+  handler: async ({ db, scope, params, body }) => {
+    const { job, firing } = await runTrigger(db, scope, { ...params, ...body });
+    const answer = { firing: serializeFiring(firing), job: serializeJob(job) };
+    return new Reply(answer, { status: 201, headers: { location: `/api/v1/jobs/${job.id}` } });
+  },
+});

@@ -1,0 +1,14 @@
+import { tenantRoute } from "@/lib/api/route";
+import { previewInput, serializePreview } from "@/lib/api/triggers";
+import { previewTrigger as previewBody, triggerPreview } from "@/lib/contract";
+import { previewTrigger } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "triggers:read",
+  summary: "Say in words and instants what a schedule would do, without storing anything",
+  body: previewBody,
+  response: triggerPreview,
+  handler: async ({ db, scope, body }) => serializePreview(await previewTrigger(db, scope, previewInput(body))),
+});

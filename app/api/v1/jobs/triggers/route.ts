@@ -1,0 +1,38 @@
+import { etagOf } from "@/lib/api/etag";
+import { listPosition, listReply } from "@/lib/api/list";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeTrigger, triggerFilter, triggerInput } from "@/lib/api/triggers";
+import { createTrigger as createBody, trigger, triggerList, triggerListQuery } from "@/lib/contract";
+import { createTrigger, listTriggers } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "triggers:read",
+  summary: "List triggers, newest first, each with its next instant and how its newest firings ended",
+  query: triggerListQuery,
+  response: triggerList,
+  handler: async ({ db, scope, query, runtime, info }) => {
+    const { limit, offset, cursor, ...filter } = query;
+    const list = { secret: runtime.config.cursorSecret, list: "triggers", tenantId: scope.tenantId, filter };
+    const position = listPosition({ limit, offset, cursor }, list);
+    const page = await listTriggers(db, scope, triggerFilter(filter), position);
+    const url = new URL(info.path + info.search, runtime.config.origin);
+    return listReply({ ...page, rows: page.triggers.map(serializeTrigger) }, position, { scope: list, url });
+  },
+});
+
+export const POST = tenantRoute({
+  permission: "triggers:write",
+  summary: "Make a trigger, which starts jobs by itself: on an event, or by a schedule",
+  body: createBody,
+  response: trigger,
+  status: 201,
+  etag: true,
+  handler: async ({ db, scope, body }) => {
+    const made = await createTrigger(db, scope, triggerInput(body));
+    const headers = { location: `/api/v1/jobs/triggers/${made.id}`, ...etagOf(made) };
+    return new Reply(serializeTrigger(made), { status: 201, headers });
+  },
+});

@@ -1,0 +1,130 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import {
+  changedSettings,
+  changesTiming,
+  mayMend,
+  settingsProblems,
+  type TriggerSurroundings,
+} from "../../policy/trigger-settings";
+import { inTenant } from "../../queries/get-job";
+import { getTrigger } from "../../queries/triggers";
+import { deleteTriggerSql, updateTriggerSql } from "../../sql/triggers";
+import type { TenantScope } from "../../types";
+import type { TriggerPatch, TriggerSettings, TriggerTarget, TriggerView } from "../../types-triggers";
+import { notifySchedules } from "../wake";
+import {
+  invalidTrigger,
+  neverProblems,
+  type Prospects,
+  prospectsOf,
+  refuseProblems,
+  requireDefinition,
+  requireQueue,
+  ruleOf,
+  textProblems,
+} from "./check-trigger";
+import {
+  auditTrigger,
+  columnsOf,
+  type LockedTrigger,
+  lockTrigger,
+  readSurroundings,
+  triggerNotFound,
+} from "./trigger-row";
+
+interface Change {
+  readonly row: LockedTrigger;
+  readonly before: TriggerSettings;
+  readonly after: TriggerSettings;
+  readonly patch: TriggerPatch;
+}
+
+/**
+ * Changes a trigger. When its schedule changes or it is switched on, its next instant is told anew from the database's
+ * now: what was due until then is never made up for. Jobs that it made stay as they are.
+ * @throws QueueError not-found, version-conflict; else as `createTrigger`
+ */
+export function changeTrigger(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { patch, ...target }: TriggerTarget & { readonly patch: TriggerPatch },
+): Promise<TriggerView> {
+  return inTenant(db, scope, async (tx) => {
+    const around = await readSurroundings(tx);
+    const { row, settings: before } = await lockTrigger(tx, scope, target);
+    const change = { row, before, after: changedSettings(before, patch, around), patch };
+    const definitionId = await checkPlaces(tx, change);
+    const prospects = newProspects(change, around);
+    await tx.run(updateTriggerSql, [
+      scope.tenantId,
+      row.id,
+      columnsOf(change.after, prospects, definitionId),
+      JSON.stringify(change.after.payloadTemplate),
+    ]);
+    await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.change", reason: namesOf(patch) });
+    tx.afterCommit(notifySchedules);
+    const view = await getTrigger(tx, scope, row.id);
+    if (!view) throw triggerNotFound();
+    return view;
+  });
+}
+
+/** Looks at definition, queue and texts as far as the change touches them; answers the definition's id. */
+async function checkPlaces(tx: TenantTransaction, { row, before, after, patch }: Change): Promise<string> {
+  if (patch.queue !== undefined && after.queue !== before.queue) await requireQueue(tx, after.queue);
+  const touchesTexts = [patch.definitionKey, patch.payloadTemplate, patch.condition, patch.dedupeKeyTemplate].some(
+    (value) => value !== undefined,
+  );
+  if (!touchesTexts) {
+    refuseProblems(settingsProblems(after));
+    return row.definition_id;
+  }
+  const definition = await requireDefinition(tx, after.definitionKey);
+  refuseProblems([...settingsProblems(after), ...textProblems(after, definition)]);
+  return definition.id;
+}
+
+/** What the stored instants become. Nothing is touched when nothing that they follow from was. */
+function newProspects({ row, before, after, patch }: Change, { now }: TriggerSurroundings): Prospects {
+  const stored: Prospects = {
+    status: row.status,
+    reason: row.status_reason,
+    nextRunAt: row.next_run_at,
+    followingRunAt: row.following_run_at,
+  };
+  const retimed = changesTiming(before, after);
+  const moves = retimed || (after.isEnabled && !before.isEnabled);
+  const mends = row.status === "broken" && mayMend(patch);
+  if (!after.isEnabled && !moves && !mends) return { ...stored, nextRunAt: null, followingRunAt: null };
+  if (!moves && !mends) return stored;
+  const read = ruleOf(after);
+  if (read.problems) throw invalidTrigger(read.problems);
+  // The transaction's clock may be older than an instant that was fired while this change waited for the trigger.
+  const since = row.last_run_at && row.last_run_at > now ? row.last_run_at : now;
+  const prospects = prospectsOf(after, read.rule, { now: since, runCount: row.run_count });
+  // A trigger that is over may be switched on and stays over; a new schedule must have something to come.
+  if (retimed) refuseProblems(neverProblems(after, prospects));
+  return prospects;
+}
+
+/** Ends a trigger: it fires no more, whatever a scheduler has in memory. @throws QueueError not-found, version-conflict */
+export function deleteTrigger(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  target: TriggerTarget,
+): Promise<TriggerView> {
+  return inTenant(db, scope, async (tx) => {
+    const { row } = await lockTrigger(tx, scope, target);
+    const view = await getTrigger(tx, scope, row.id);
+    if (!view) throw triggerNotFound();
+    await tx.run(deleteTriggerSql, [scope.tenantId, row.id]);
+    await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.delete", reason: row.label });
+    tx.afterCommit(notifySchedules);
+    return { ...view, nextRunAt: null };
+  });
+}
+
+const namesOf = (patch: TriggerPatch): string =>
+  Object.keys(patch)
+    .map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+    .join(", ");

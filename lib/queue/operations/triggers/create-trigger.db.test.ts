@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { getTrigger } from "@/lib/queue";
+import type { TriggerInput } from "@/lib/queue/types";
+import { MINUTE, nextMinute, pointers, triggersFixture } from "./triggers.fixture";
+
+const { database, factory, scope, make, clock, stored } = await triggersFixture();
+
+describe("a new trigger", () => {
+  test("fires first at the next instant of the database's clock, and knows the one after it", async () => {
+    await database.moveClock(-400 * 86_400_000);
+    const made = await make();
+    expect(made.nextRunAt).toEqual(nextMinute(await clock()));
+    const row = await stored(made.id);
+    expect(row.following_run_at).toEqual(new Date((made.nextRunAt?.getTime() ?? 0) + MINUTE));
+    expect(made).toMatchObject({ timezone: "UTC", overlapPolicy: "skip", status: "active", version: 1, runCount: 0 });
+  });
+
+  test("takes its tenant's zone where it names none, and keeps it when the tenant's zone changes", async () => {
+    await database.query("update app.tenants set timezone = 'Asia/Kathmandu' where id = $1", [scope.tenantId]);
+    const made = await make({ cronExpr: "30 8 * * *" });
+    await database.query("update app.tenants set timezone = 'UTC' where id = $1", [scope.tenantId]);
+    expect(made.timezone).toBe("Asia/Kathmandu");
+    expect(made.nextRunAt?.toISOString()).toMatch(/T02:45:00/);
+    expect((await getTrigger(factory.web, scope, made.id))?.timezone).toBe("Asia/Kathmandu");
+  });
+
+  test("counts an interval from its anchor, or from now", async () => {
+    const anchorAt = new Date(Math.floor((await clock()) / MINUTE) * MINUTE - 10 * MINUTE);
+    const base = { cronExpr: null, intervalMs: 7 * MINUTE };
+    expect((await make({ ...base, anchorAt })).nextRunAt).toEqual(new Date(anchorAt.getTime() + 14 * MINUTE));
+    const unanchored = await make(base);
+    expect(unanchored.nextRunAt?.getTime()).toBe((unanchored.anchorAt?.getTime() ?? 0) + 7 * MINUTE);
+  });
+
+  test("of an event waits for events, and lets jobs overlap", async () => {
+    const made = await make({ triggerType: "event", cronExpr: null, eventName: "provider.folder.updated" });
+    expect(made).toMatchObject({ nextRunAt: null, timezone: null, overlapPolicy: "allow", description: null });
+  });
+
+  test.each<[string, Partial<TriggerInput>, string[]]>([
+    ["fields of the other kind", { eventName: "a", condition: "true" }, ["/event_name", "/condition"]],
+    ["a schedule on an event", { triggerType: "event", eventName: "a", timezone: "UTC" }, ["/cron_expr", "/timezone"]],
+    ["an event without a name", { triggerType: "event", cronExpr: null }, ["/event_name"]],
+    ["no schedule", { cronExpr: null }, ["/cron_expr"]],
+    ["two schedules", { intervalMs: MINUTE }, ["/interval_ms"]],
+    ["once in the past", { cronExpr: null, onceAt: new Date(0) }, ["/once_at"]],
+    ["an end before its beginning", { cronExpr: "0 0 1 1 *", expiresAt: new Date(Date.now() + 1000) }, ["/expires_at"]],
+    ["a zone that is none", { timezone: "Mars/Base" }, ["/timezone"]],
+    ["a template with a fault", { payloadTemplate: { a: "{{nothing.x}}" } }, ["/payload_template/a"]],
+    ["a payload that does not fit", { definitionKey: "strict", payloadTemplate: { n: "x" } }, ["/payload_template/n"]],
+    ["a key that is not active", { definitionKey: "gone" }, ["/definition_key"]],
+    ["a queue that is not there", { queue: "gone" }, ["/queue"]],
+  ])("is refused for %s", async (_what, input, expected) => {
+    expect(await pointers(make(input))).toEqual(expected);
+  });
+
+  test("with placeholders is not compared with the schema yet", async () => {
+    const made = await make({ definitionKey: "strict", payloadTemplate: { n: "{{schedule.at}}" } });
+    expect(made.payloadTemplate).toEqual({ n: "{{schedule.at}}" });
+  });
+});

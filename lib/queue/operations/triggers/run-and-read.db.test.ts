@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import {
+  changeTrigger,
+  deleteTrigger,
+  getTrigger,
+  listFirings,
+  listTriggers,
+  previewTrigger,
+  runTrigger,
+} from "@/lib/queue";
+import { pointers, triggersFixture } from "./triggers.fixture";
+
+const { database, factory, scope, other, make, change } = await triggersFixture();
+
+describe("a run by hand", () => {
+  test("makes a job from the template with the moment in it, also of a trigger that is off", async () => {
+    const { id } = await make({
+      payloadTemplate: { at: "{{schedule.at}}", from: "{{schedule.label}}" },
+      isEnabled: false,
+    });
+    const { job, firing } = await runTrigger(factory.web, scope, { triggerId: id });
+    expect(job).toMatchObject({ source: "manual", sourceRef: id, payload: { from: "nightly" } });
+    expect(firing).toMatchObject({ kind: "manual", outcome: "enqueued", jobId: job.id, jobStatus: "queued" });
+    expect(await getTrigger(factory.web, scope, id)).toMatchObject({ runCount: 0, recentFirings: [{ jobId: job.id }] });
+  });
+
+  test("takes another payload, or the data of an event", async () => {
+    const { id } = await make({
+      triggerType: "event",
+      cronExpr: null,
+      eventName: "a.b",
+      definitionKey: "strict",
+      payloadTemplate: { n: "{{event.n}}" },
+    });
+    const run = (request: { payload?: unknown; event?: unknown }) =>
+      runTrigger(factory.web, scope, { triggerId: id, ...request });
+    expect((await run({ payload: { n: 1 } })).job.payload).toEqual({ n: 1 });
+    expect((await run({ event: { n: 2 } })).job.payload).toEqual({ n: 2 });
+    expect(await pointers(run({}))).toEqual(["/payload_template/n"]);
+    expect(await pointers(run({ payload: { n: "x" } }))).toEqual(["/payload/n"]);
+    const { firings } =
+      (await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 10 } })) ?? {};
+    expect(firings).toHaveLength(2);
+  });
+});
+
+test("a list shows how the newest firings ended, and what was missed", async () => {
+  const { id } = await make({ label: "A Bar 100%" });
+  await database.query(
+    `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, reason, n, until)
+     select $1, $2, 'schedule', app.now() - make_interval(mins => i), 'skipped', 'catch_up', case i when 1 then 5 else 1 end,
+       case i when 1 then app.now() end from generate_series(1, 25) i`,
+    [scope.tenantId, id],
+  );
+  const { job } = await runTrigger(factory.web, scope, { triggerId: id });
+  const page = await listTriggers(factory.web, scope, { q: "bar 100%", triggerType: "schedule" }, { limit: 10 });
+  expect(page).toMatchObject({ total: 1, hasMore: false });
+  const [row] = page.triggers;
+  expect(row).toMatchObject({ id, missedCount: 29 });
+  expect(row?.recentFirings).toHaveLength(20);
+  expect(row?.recentFirings[0]).toMatchObject({ outcome: "enqueued", jobId: job.id, jobStatus: "queued" });
+  const first = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20 } });
+  const afterId = first?.firings.at(-1)?.id ?? "";
+  const second = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20, afterId } });
+  expect([first?.hasMore, second?.firings.length, second?.hasMore]).toEqual([true, 6, false]);
+});
+
+test("another tenant's trigger is not there for any verb", async () => {
+  const { id: triggerId } = await make({}, other);
+  const missing = { code: "not-found" };
+  expect(await getTrigger(factory.web, scope, triggerId)).toBeNull();
+  expect(await listFirings(factory.web, scope, { triggerId, filter: {}, page: { limit: 1 } })).toBeNull();
+  await expect(change(triggerId, { label: "mine" })).rejects.toMatchObject(missing);
+  await expect(deleteTrigger(factory.web, scope, { triggerId, expected: null })).rejects.toMatchObject(missing);
+  await expect(runTrigger(factory.web, scope, { triggerId })).rejects.toMatchObject(missing);
+  expect((await listTriggers(factory.web, other, {}, { limit: 10 })).triggers.map(({ id }) => id)).toEqual([triggerId]);
+});
+
+test("SCHED-23 a suspended tenant makes, changes, runs and previews nothing, and may delete", async () => {
+  const tenant = await factory.tenant("frozen");
+  const { id: triggerId } = await make({}, tenant);
+  await database.query("update app.tenants set status = 'suspended' where id = $1", [tenant.tenantId]);
+  const refused = { code: "tenant-suspended" };
+  await expect(make({}, tenant)).rejects.toMatchObject(refused);
+  await expect(runTrigger(factory.web, tenant, { triggerId })).rejects.toMatchObject(refused);
+  await expect(
+    changeTrigger(factory.web, tenant, { triggerId, expected: null, patch: { label: "x" } }),
+  ).rejects.toMatchObject(refused);
+  await expect(previewTrigger(factory.web, tenant, { schedule: {}, count: 1 })).rejects.toMatchObject(refused);
+  await deleteTrigger(factory.web, tenant, { triggerId, expected: null });
+});

@@ -1,0 +1,158 @@
+import { statement, tenantIs } from "@/lib/db";
+
+/** How many of a trigger's newest firings its outcome bar shows. */
+const RECENT = 20;
+const MISSED_DAYS = 7;
+/** Rows of skipped instants that are counted at most, for each trigger. */
+const MISSED_ROWS = 1000;
+
+/** What an insert and an update write; values come by these names, as JSON. */
+const WRITTEN = [
+  "label",
+  "is_enabled",
+  "definition_id",
+  "queue",
+  "priority",
+  "dedupe_window_seconds",
+  "dedupe_key_template",
+  "event_name",
+  "condition",
+  "schedule_type",
+  "cron_expr",
+  "interval_ms",
+  "anchor_at",
+  "once_at",
+  "timezone",
+  "overlap_policy",
+  "catch_up",
+  "catch_up_limit",
+  "dst_gap",
+  "dst_overlap",
+  "jitter_seconds",
+  "max_runs",
+  "expires_at",
+  "next_run_at",
+  "following_run_at",
+  "status",
+  "status_reason",
+] as const;
+const NAMES = WRITTEN.join(", ");
+const VALUES = WRITTEN.map((name) => `x.${name}`).join(", ");
+
+const VIEW = `t.id, t.tenant_id, t.label, t.trigger_type, t.is_enabled, t.status, t.status_reason, t.definition_id,
+  d.key as definition_key, t.queue, t.priority, t.payload_template, t.dedupe_window_seconds, t.dedupe_key_template,
+  t.event_name, t.condition, t.schedule_type, t.cron_expr, t.interval_ms, t.anchor_at, t.once_at, t.timezone,
+  t.overlap_policy, t.catch_up, t.catch_up_limit, t.dst_gap, t.dst_overlap, t.jitter_seconds, t.max_runs, t.expires_at,
+  t.run_count, t.next_run_at, t.last_run_at, t.version, t.created_by, t.created_at, t.updated_at`;
+const FROM = "app.job_triggers t join app.job_definitions d on d.id = t.definition_id";
+const MINE = `${tenantIs("t.tenant_id")} and t.deleted_at is null`;
+
+/** What a change of a trigger is decided by: the tenant's zone and the clock of all decisions. */
+export const triggerSurroundingsSql = statement(
+  "trigger_surroundings",
+  `select t.timezone, t.status, app.now() as now from app.tenants t where ${tenantIs("t.id")}`,
+  { repeatable: true },
+);
+
+/** `$2` the settings by their columns, `$3` the template, `$4` the type, `$5` who makes it. */
+export const insertTriggerSql = statement(
+  "insert_trigger",
+  `insert into app.job_triggers (tenant_id, payload_template, trigger_type, created_by, ${NAMES})
+   select $1::uuid, $3::jsonb, $4, $5::uuid, ${VALUES} from jsonb_populate_record(null::app.job_triggers, $2::jsonb) x
+   returning id`,
+);
+
+/** Keeps a trigger as it is until the transaction is over. No row = there is none, or it was deleted. */
+export const lockTriggerSql = statement(
+  "lock_trigger",
+  `select ${VIEW}, t.following_run_at from ${FROM} where ${MINE} and t.id = $2 for update of t`,
+);
+
+/** Writes the settings of a trigger that is locked, under its next version. */
+export const updateTriggerSql = statement(
+  "update_trigger",
+  `update app.job_triggers t set (${NAMES}) =
+     (select ${VALUES} from jsonb_populate_record(null::app.job_triggers, $3::jsonb) x),
+     payload_template = $4::jsonb, version = t.version + 1, updated_at = app.now()
+   where ${MINE} and t.id = $2`,
+);
+
+/** Ends a trigger that is locked. Its firings stay, and jobs that it made go on. */
+export const deleteTriggerSql = statement(
+  "delete_trigger",
+  `update app.job_triggers t set deleted_at = app.now(), next_run_at = null, following_run_at = null,
+     version = t.version + 1, updated_at = app.now()
+   where ${MINE} and t.id = $2`,
+);
+
+const MATCHES = `($2::text is null or t.trigger_type = $2) and ($3::text is null or t.status = $3)
+  and ($4::boolean is null or t.is_enabled = $4) and ($5::text is null or d.key = $5)
+  and ($6::text is null or t.event_name = $6) and ($7::text is null or strpos(lower(t.label), lower($7)) > 0)`;
+
+/** Triggers, newest first, from below the id `$8`. */
+export const listTriggersSql = statement(
+  "list_triggers",
+  `select ${VIEW} from ${FROM} where ${MINE} and ${MATCHES} and ($8::uuid is null or t.id < $8)
+   order by t.id desc limit $9 offset $10`,
+  { repeatable: true },
+);
+
+/** How many there are, up to a number. */
+export const countTriggersSql = statement(
+  "count_triggers",
+  `select count(*)::int as n from (select 1 from ${FROM} where ${MINE} and ${MATCHES} limit $8) x`,
+  { repeatable: true },
+);
+
+export const getTriggerSql = statement("get_trigger", `select ${VIEW} from ${FROM} where ${MINE} and t.id = $2`, {
+  repeatable: true,
+});
+
+/** The newest firings of each trigger, newest first: an index scan of a few rows for each. */
+export const recentFiringsSql = statement(
+  "recent_firings",
+  `select f.* from unnest($2::uuid[]) x (trigger_id) cross join lateral (
+     select f.trigger_id, f.id, f.fire_at, f.outcome, f.reason, f.job_id from app.trigger_firings f
+     where ${tenantIs("f.tenant_id")} and f.trigger_id = x.trigger_id order by f.id desc limit ${RECENT}) f
+   order by f.trigger_id, f.id desc`,
+  { repeatable: true },
+);
+
+/** How many instants of each trigger were skipped lately; a trigger without any has no row. */
+export const missedInstantsSql = statement(
+  "missed_instants",
+  `select x.trigger_id, f.n from unnest($2::uuid[]) x (trigger_id) cross join lateral (
+     select sum(s.n)::int as n from (
+       select f.n from app.trigger_firings f
+       where ${tenantIs("f.tenant_id")} and f.trigger_id = x.trigger_id and f.outcome = 'skipped' and f.kind = 'schedule'
+         and f.id >= app.id_floor(app.now() - interval '${MISSED_DAYS} days') order by f.id desc limit ${MISSED_ROWS}) s) f
+   where f.n > 0`,
+  { repeatable: true },
+);
+
+/** Firings of a trigger, newest first, from below the id `$3`. */
+export const listFiringsSql = statement(
+  "list_firings",
+  `select f.id, f.trigger_id, f.kind, f.fire_at, f.event_id, f.outcome, f.reason, f.detail, f.n, f.until, f.job_id,
+     f.is_catch_up, f.note, f.created_at
+   from app.trigger_firings f
+   where ${tenantIs("f.tenant_id")} and f.trigger_id = $2 and ($3::uuid is null or f.id < $3)
+     and ($4::text is null or f.outcome = $4) and ($5::text is null or f.kind = $5)
+   order by f.id desc limit $6`,
+  { repeatable: true },
+);
+
+/** Writes down a run that somebody asked for. */
+export const insertManualFiringSql = statement(
+  "insert_manual_firing",
+  `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, job_id)
+   values ($1, $2, 'manual', app.now(), 'enqueued', $3)
+   returning id, trigger_id, kind, fire_at, event_id, outcome, reason, detail, n, until, job_id, is_catch_up, note, created_at`,
+);
+
+/** Writes down what somebody did to a trigger, and the job that came of it, if any. */
+export const auditTriggerSql = statement(
+  "audit_trigger",
+  `insert into app.job_audit (tenant_id, trigger_id, job_id, actor_kind, actor_id, action, request_id, reason)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+);
