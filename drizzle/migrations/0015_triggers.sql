@@ -58,7 +58,7 @@ create table app.job_triggers (
     or (trigger_type = 'schedule' and is_enabled and status <> 'finished' and deleted_at is null)),
   constraint job_triggers_following check (following_run_at is null or following_run_at > next_run_at)
 );
-create index job_triggers_due on app.job_triggers (next_run_at) where next_run_at is not null;
+create index job_triggers_due on app.job_triggers (next_run_at, tenant_id) where next_run_at is not null;
 create index job_triggers_listening on app.job_triggers (tenant_id, event_name)
   where trigger_type = 'event' and is_enabled and status = 'active' and deleted_at is null;
 

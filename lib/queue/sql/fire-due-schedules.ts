@@ -4,16 +4,16 @@ import { statement } from "@/lib/db";
 export const boundWaitsSql = statement("bound_waits", "select set_config('lock_timeout', '500ms', true)");
 
 /**
- * Locks schedules that are due, the longest due first, and answers each as it stands now: whoever edited, disabled or
- * deleted one before has had the last word. Those that somebody else holds are left for the next turn. `now` is the
- * clock of every decision about them.
+ * Locks schedules that are due, the longest due first and those of one instant by tenants, and answers each as it stands
+ * now: whoever edited, disabled or deleted one before has had the last word. Those that somebody else holds are left for
+ * the next turn. `now` is the clock of every decision about them.
  */
 export const lockDueTriggersSql = statement(
   "lock_due_triggers",
   `with due as materialized (
      select t.* from app.job_triggers t
      where t.next_run_at <= app.now() and t.is_enabled and t.deleted_at is null and t.status <> 'finished'
-     order by t.next_run_at limit $1 for update skip locked
+     order by t.next_run_at, t.tenant_id limit $1 for update skip locked
    )
    select due.id, due.tenant_id, due.label, due.version, due.queue, due.priority, due.payload_template, due.schedule_type,
      due.cron_expr, due.interval_ms, due.anchor_at, due.once_at, due.timezone, due.overlap_policy, due.catch_up,
