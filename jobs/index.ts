@@ -1,4 +1,6 @@
 import { type JobHandler, jsonSchemaOf } from "@/lib/execution";
+import { WEBHOOK_ATTEMPTS, WEBHOOK_LONGEST_DELAY, webhookPayload } from "@/lib/execution/webhook";
+import type { DefinitionInput } from "@/lib/queue/types";
 import { findSimilar } from "./handlers/find-similar";
 import { importCsv } from "./handlers/import-csv";
 import { folderPayload } from "./handlers/payloads";
@@ -13,11 +15,13 @@ export const handlers: ReadonlyMap<string, JobHandler> = new Map(
 export interface BuiltinDefinition {
   readonly key: string;
   readonly description: string;
-  readonly executor: "command" | "handler";
+  readonly executor: "command" | "handler" | "webhook";
   readonly command_key: string | null;
   readonly arg_schema: Readonly<Record<string, unknown>>;
   readonly timeout_seconds: number;
   readonly max_attempts: number;
+  readonly retry?: DefinitionInput["retry"];
+  readonly retry_classes?: DefinitionInput["retryClasses"];
 }
 
 const TIMEOUT_SECONDS = 3600;
@@ -34,6 +38,24 @@ export const builtinDefinitions: readonly BuiltinDefinition[] = [
     arg_schema: jsonSchemaOf(folderPayload),
     timeout_seconds: TIMEOUT_SECONDS,
     max_attempts: MAX_ATTEMPTS,
+  },
+  {
+    key: "deliver-webhook",
+    description: "Posts a signed message to one of the tenant's webhook endpoints.",
+    executor: "webhook",
+    command_key: null,
+    arg_schema: jsonSchemaOf(webhookPayload),
+    timeout_seconds: 60,
+    max_attempts: WEBHOOK_ATTEMPTS,
+    // A delivery says itself when the next one is due; this is the least, and no class of errors ends it sooner.
+    retry: { strategy: "fixed", delaySeconds: 4, multiplier: 1, maxDelaySeconds: WEBHOOK_LONGEST_DELAY, jitter: 0 },
+    retry_classes: {
+      transient_network: { maxAttempts: WEBHOOK_ATTEMPTS },
+      rate_limit: { maxAttempts: WEBHOOK_ATTEMPTS },
+      timeout: { maxAttempts: WEBHOOK_ATTEMPTS },
+      database: { maxAttempts: WEBHOOK_ATTEMPTS },
+      unknown: { maxAttempts: WEBHOOK_ATTEMPTS },
+    },
   },
 ];
 

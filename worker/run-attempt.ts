@@ -31,6 +31,8 @@ import {
   storeStep,
 } from "@/lib/queue";
 import { findProviderPath } from "@/lib/tenancy/providers";
+import { deliverWebhook, type WebhookTools } from "./deliver-webhook";
+import { refused } from "./refused";
 
 /** What running attempts takes, the same for all of them. */
 export interface RunTools {
@@ -45,6 +47,7 @@ export interface RunTools {
   readonly startThread?: StartThread;
   /** What the installation says of retries. */
   readonly retry?: RetrySettings;
+  readonly webhooks?: WebhookTools;
 }
 
 /** Runs one attempt under the version of its definition that the job was accepted with. Never rejects. */
@@ -57,6 +60,9 @@ export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> 
   }
   if (definition.executor === "command") {
     return executeCommand(tools.registry, definition.commandKey ?? definition.key, job.payload, ctx);
+  }
+  if (definition.executor === "webhook" && tools.webhooks) {
+    return deliverWebhook(job, { web: tools.web, webhooks: tools.webhooks, hooks: ctx });
   }
   const handler = definition.executor === "handler" ? tools.handlers.get(definition.key) : undefined;
   if (!handler) return refused("internal", "This worker does not have the handler.");
@@ -164,21 +170,6 @@ async function providerPath(
   const root = await findProviderPath(web, tenantId, providerId);
   if (root === null) throw new JobError("there is no such provider", { errorType: "not_found" });
   return resolveInside({ root, relative, allowedRoots: providerRoots });
-}
-
-const EMPTY_OUTPUT = {
-  stdoutHead: "",
-  stderrHead: "",
-  stdoutTail: "",
-  stderrTail: "",
-  stdoutBytes: 0,
-  stderrBytes: 0,
-  droppedBytes: 0,
-};
-
-/** An attempt that ended before anything was started. */
-function refused(errorType: "validation" | "internal", message: string): Execution {
-  return { outcome: { kind: "failed", errorType, message, retryable: false }, output: EMPTY_OUTPUT };
 }
 
 const validators = new WeakMap<RunnableDefinition, PayloadValidator>();

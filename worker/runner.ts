@@ -34,6 +34,8 @@ export interface RunnerOptions {
   readonly random: () => number;
   /** How many attempts run at once. */
   readonly places: number;
+  /** How many of those that only wait for another server may run beside them. */
+  readonly mostAside?: number;
   /** A place became free; told again, with a job, when that is not held any more. It had its place for so long. */
   readonly onFree: (ended?: { readonly job: ClaimedJob; readonly seconds: number }) => void;
 }
@@ -52,6 +54,7 @@ export class Runner {
   private readonly held = new Set<Held>();
   private readonly waiting = new Waiting<Held>();
   private busy = 0;
+  private aside = 0;
   private readonly pace = new Pace();
   private readonly definitions: DefinitionVersions;
   private readonly starts: Batcher<ClaimedJob, boolean>;
@@ -78,12 +81,12 @@ export class Runner {
 
   /** Attempts that run just now. */
   get running(): number {
-    return this.busy;
+    return this.busy + this.aside;
   }
 
   /** Asks for more only when half of what was claimed ahead is used up, so that a claim is worth its round trip. */
   room(): Room {
-    const unsettled = this.held.size - this.busy - this.waiting.size;
+    const unsettled = this.held.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
     const ahead = this.pace.ahead(this.options.places);
     return {
@@ -195,11 +198,22 @@ export class Runner {
 
   /** Frees the place of an attempt that has run. */
   private vacate(held: Held): void {
-    const ran = held.phase === "running";
+    const { phase } = held;
     held.phase = "ended";
-    if (!ran) return;
+    if (phase === "running") this.busy -= 1;
+    else if (phase === "aside") this.aside -= 1;
+    else return;
     held.ranMs += performance.now();
+    this.fill();
+    this.options.onFree();
+  }
+
+  // A delivery only waits for somebody else's server: many silent ones must not keep the places of work.
+  private stepAside(held: Held): void {
+    if (held.phase !== "running" || this.aside >= (this.options.mostAside ?? 0)) return;
+    held.phase = "aside";
     this.busy -= 1;
+    this.aside += 1;
     this.fill();
     this.options.onFree();
   }
@@ -234,6 +248,7 @@ export class Runner {
     if (!definition) return;
     const isVerbose = log.isLevelEnabled("debug");
     if (isVerbose) log.debug(fieldsOf(job, definition), "attempt started");
+    if (definition.executor === "webhook") this.stepAside(held);
     const began = performance.now();
     const execution = await executeAttempt(held, definition, this.around);
     this.pace.ended(job.definitionId, performance.now() - began);

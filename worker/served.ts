@@ -63,6 +63,8 @@ function canRun({ key, executor, commandKey }: Servable["definitions"][number], 
       return known.hasHandler(key);
     case "command":
       return known.hasCommand(commandKey ?? key);
+    case "webhook":
+      return true;
     case "remote":
       return false;
   }

@@ -5,6 +5,7 @@ import type { WorkerEnv } from "@/lib/env/worker";
 import type { CommandRegistry } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import { CHANNELS, type PolledWork } from "@/lib/queue";
+import { makeSealer } from "@/lib/tenancy/webhooks/seal";
 import { parseBands } from "./bands";
 import { Claimer } from "./claimer";
 import { threadStarter } from "./handler-threads";
@@ -63,9 +64,11 @@ export class WorkerService {
         maxTimeoutSeconds: env.maxTimeoutSeconds,
         startThread: threadStarter(env.threadMemoryMb),
         retry: env.retry,
+        webhooks: { policy: env.webhooks, sealer: makeSealer(env.dataKey), random },
       },
       logMaxBytes: env.logMaxBytes,
       places: env.concurrency,
+      mostAside: env.webhookConcurrency,
       onFree: (ended) => this.claimer.freed(ended),
     });
     this.claimer = new Claimer({

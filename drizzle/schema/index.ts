@@ -15,3 +15,4 @@ export * from "./processes";
 export * from "./steps";
 export * from "./tenancy";
 export * from "./triggers";
+export * from "./webhooks";

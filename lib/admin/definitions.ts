@@ -17,6 +17,8 @@ export async function ensureDefinitions(db: Database, log: (line: string) => voi
       argSchema: rest.arg_schema,
       timeoutSeconds: rest.timeout_seconds,
       maxAttempts: rest.max_attempts,
+      ...(rest.retry ? { retry: rest.retry } : {}),
+      ...(rest.retry_classes ? { retryClasses: rest.retry_classes } : {}),
     });
     log(`definition ${key} registered`);
   }

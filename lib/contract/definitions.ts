@@ -3,7 +3,7 @@ import { RETRY_CLASSES } from "@/lib/queue/error-classes";
 import { definitionKey, id, instant, jsonObject, queueName } from "./common";
 import { LIMITS } from "./limits";
 
-export const EXECUTORS = ["command", "handler", "remote"] as const;
+export const EXECUTORS = ["command", "handler", "remote", "webhook"] as const;
 export const executor = z.enum(EXECUTORS);
 export const RETRY_STRATEGIES = ["exponential", "linear", "fixed", "random", "none"] as const;
 

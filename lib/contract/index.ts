@@ -16,4 +16,5 @@ export * from "./session";
 export * from "./stream";
 export * from "./tenants";
 export * from "./triggers";
+export * from "./webhooks";
 export * from "./worker-keys";

@@ -3,11 +3,13 @@ import { databaseFields, databaseUrls } from "./database-urls";
 import { folderList, httpOrigin, logFields, retryFields, retrySettings, secretText, wholeNumber } from "./fields";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
+import { webhookFields, webhookPolicy } from "./webhooks";
 
 const schema = z.object({
   ...databaseFields,
   ...logFields,
   ...retryFields,
+  ...webhookFields,
   AUTH_SECRET: secretText.optional(),
   DATA_KEY: secretText.optional(),
   AUTH_URL: httpOrigin.optional(),
@@ -43,6 +45,7 @@ export function loadWebEnv(source?: Source) {
     maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     retry: retrySettings(env),
+    webhooks: webhookPolicy(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -5,16 +5,19 @@ import { databaseFields, databaseUrls } from "./database-urls";
 import { commaList, folderList, logFields, retryFields, retrySettings, secretText, wholeNumber } from "./fields";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
+import { webhookFields, webhookPolicy } from "./webhooks";
 
 const schema = z.object({
   ...databaseFields,
   ...logFields,
   ...retryFields,
+  ...webhookFields,
   DATA_KEY: secretText.optional(),
   LEASEHOLD_HOME: z.string().default(".leasehold"),
   PROVIDER_ROOTS: folderList,
   COMMANDS_FILE: z.string().default("jobs/commands.json"),
   WORKER_CONCURRENCY: wholeNumber(1, 1000, 5),
+  WEBHOOK_CONCURRENCY: wholeNumber(0, 1000, 100),
   WORKER_QUEUES: commaList,
   WORKER_DEFINITIONS: commaList,
   WORKER_BANDS: commaList,
@@ -41,6 +44,7 @@ export function loadWorkerEnv(source?: Source) {
     providerRoots: env.PROVIDER_ROOTS,
     commandsFile: path.resolve(env.COMMANDS_FILE),
     concurrency: env.WORKER_CONCURRENCY,
+    webhookConcurrency: env.WEBHOOK_CONCURRENCY,
     queues: env.WORKER_QUEUES,
     definitions: env.WORKER_DEFINITIONS,
     bands: env.WORKER_BANDS,
@@ -53,6 +57,7 @@ export function loadWorkerEnv(source?: Source) {
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,
     retry: retrySettings(env),
+    webhooks: webhookPolicy(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -199,7 +199,7 @@ export type RetrySettings = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K]
 export type RetryClasses = { readonly [K in RetryClass]?: Partial<ClassPolicy> };
 
 /** `remote`: run by workers that come over HTTP, never by a worker of this code base. */
-export type Executor = "command" | "handler" | "remote";
+export type Executor = "command" | "handler" | "remote" | "webhook";
 
 export interface DefinitionView {
   readonly id: string;

@@ -39,6 +39,8 @@ const SERVER_MADE_KEYS = new Set([
   "job_triggers_pkey",
   "trigger_firings_pkey",
   "events_pkey",
+  "webhook_endpoints_pkey",
+  "webhook_deliveries_pkey",
   "idempotency_keys_pkey",
   "pauses_pkey",
   "concurrency_limits_pkey",

@@ -62,6 +62,9 @@ const SEED = `
   insert into app.events (tenant_id, name, producer_id, data, source, status)
     values ($tenant, 'canary', 'same-id', '{"canary": true}', 'api', 'done');
   insert into app.job_listeners (tenant_id, event_names) values ($tenant, '{job.succeeded}');
+  insert into app.webhook_endpoints (id, tenant_id, url, secret) values ($endpoint, $tenant, 'https://canary', 'canary');
+  insert into app.webhook_deliveries (tenant_id, endpoint_id, job_id, attempt_no, message_id, type, url, request,
+    duration_ms, started_at) values ($tenant, $endpoint, $job, 1, 'canary', 'canary', 'https://canary', 'canary', 1, now());
   insert into app.dead_letters (tenant_id, job_id, run_no, status, note) values ($tenant, $job, 1, 'pending', 'canary');
   insert into app.idempotency_keys (tenant_id, route, key, request_hash, response_status, response_body, expires_at)
     values ($tenant, 'POST /jobs', 'same-key', sha256('x'), 201, 'canary', now() + interval '1 day')`;
@@ -77,6 +80,7 @@ export async function seedTenant(query: Query, slug: string): Promise<SeededTena
     list: randomUUID(),
     action: randomUUID(),
     trigger: randomUUID(),
+    endpoint: randomUUID(),
   };
   const values: Record<string, string> = { ...ids, job: String(made?.job), slug };
   await query(SEED.replace(/\$([a-z]+)/g, (_all, name: string) => `'${values[name]}'`));

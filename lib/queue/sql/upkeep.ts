@@ -45,6 +45,12 @@ export const deleteOldSessionsSql = statement(
   "delete from app.sessions where absolute_expires_at < app.now() - interval '30 days' returning 1",
 );
 
+export const deleteOldDeliveriesSql = statement(
+  "delete_old_deliveries",
+  `delete from app.webhook_deliveries where id in (
+     select id from app.webhook_deliveries where created_at < app.now() - interval '30 days' limit $1) returning 1`,
+);
+
 export const pruneWorkersSql = statement(
   "prune_workers",
   "delete from app.job_workers where last_seen_at < app.now() - interval '1 day' returning worker_id",

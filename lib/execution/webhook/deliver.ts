@@ -1,0 +1,58 @@
+import { redactText } from "../output/redactor";
+import { secretForms } from "../output/secret-forms";
+import { cutText } from "./cut-text";
+import type { Message } from "./payload";
+import type { WebhookLimits, WebhookPolicy } from "./policy";
+import { type Answer, post } from "./send";
+import { signatureHeader } from "./signature";
+
+/** Of a request or an answer, in UTF-8 bytes. */
+const KEPT_BYTES = 1024;
+
+/** One message on its way to one endpoint. */
+export interface Delivery {
+  readonly message: Message;
+  readonly url: string;
+  /** All that are valid now, the newest first. */
+  readonly secrets: readonly string[];
+  /** The endpoint's own. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ours, on top of those of the signature. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
+}
+
+export interface DeliveryTools {
+  readonly policy: WebhookPolicy;
+  readonly signal: AbortSignal;
+  readonly limits?: WebhookLimits;
+}
+
+/** What came of it, and the texts that are kept of it: short, and without secrets. */
+export interface Delivered {
+  readonly answer: Answer;
+  readonly request: string;
+  readonly response: string | null;
+}
+
+/** Signs a message for this attempt and posts it. Never rejects. */
+export async function deliver(delivery: Delivery, { policy, signal, limits }: DeliveryTools): Promise<Delivered> {
+  const { message, url, secrets, headers, ownHeaders } = delivery;
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signed = {
+    ...ownHeaders,
+    "webhook-id": message.id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": signatureHeader(secrets, { id: message.id, timestamp, body: message.body }),
+  };
+  const sent = { ...headers, "content-type": "application/json", "user-agent": "Leasehold-Webhook", ...signed };
+  const answer = await post({ url, headers: sent, body: message.body, policy, signal, ...(limits ? { limits } : {}) });
+  const forms = secretForms([...secrets, ...Object.values(headers), signed["webhook-signature"]]);
+  const names = Object.keys(headers).map((name) => `${name.toLowerCase()}: [redacted]`);
+  const lines = [`webhook-id: ${message.id}`, `webhook-timestamp: ${timestamp}`, ...names, "", message.body];
+  const kept = (text: string) => cutText(redactText(text, forms), KEPT_BYTES);
+  return {
+    answer,
+    request: kept(lines.join("\n")),
+    response: answer.statusCode === null ? null : kept(answer.body.toString("utf8")),
+  };
+}

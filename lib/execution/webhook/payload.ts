@@ -1,0 +1,34 @@
+import { z } from "zod";
+
+const TYPE = /^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,198}[A-Za-z0-9])?$/;
+
+/** What a job that delivers a webhook takes. The last two are set when a message is sent again, so that it stays the same. */
+export const webhookPayload = z.strictObject({
+  endpoint_id: z.guid(),
+  type: z.string().regex(TYPE),
+  data: z.unknown(),
+  message_id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .optional(),
+  timestamp: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    .optional(),
+});
+export type WebhookPayload = z.infer<typeof webhookPayload>;
+
+/** What identifies a message towards its receiver: the same in every attempt, and when it is sent again. */
+export interface Message {
+  readonly id: string;
+  readonly type: string;
+  /** The bytes that are signed and sent. */
+  readonly body: string;
+}
+
+/** The message of a job. */
+export function messageOf(payload: WebhookPayload, job: { readonly id: string; readonly queuedAt: Date }): Message {
+  const { type, data } = payload;
+  const timestamp = payload.timestamp ?? job.queuedAt.toISOString();
+  return { id: payload.message_id ?? `msg_${job.id}`, type, body: JSON.stringify({ type, timestamp, data }) };
+}

@@ -1,0 +1,176 @@
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { LookupFunction, Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { RequestFilteringHttpAgent, RequestFilteringHttpsAgent } from "request-filtering-agent";
+import { type Failed, failureOf, type Phase } from "./failure";
+import { WEBHOOK_DELIVERY_LIMITS, type WebhookLimits, type WebhookPolicy } from "./policy";
+import { type Address, resolveTarget } from "./resolve";
+import { isRefusal, readTarget, type Target } from "./target";
+
+export interface Post {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly policy: WebhookPolicy;
+  /** Aborted when the attempt has to stop. */
+  readonly signal: AbortSignal;
+  readonly limits?: WebhookLimits;
+}
+
+/** What came of a POST; `failed` is null when the receiver took it (2xx). */
+export interface Answer {
+  readonly statusCode: number | null;
+  readonly failed: Failed | null;
+  /** As much of the body as was read. */
+  readonly body: Buffer;
+  readonly retryAfter: string | null;
+  readonly durationMs: number;
+}
+
+/**
+ * Posts once: no redirect is followed, no connection is kept, and nothing but public addresses is connected to. The
+ * addresses that were looked at are the ones that are connected to, and the agent looks at each again. Never rejects.
+ */
+export async function post(message: Post): Promise<Answer> {
+  const began = performance.now();
+  const limits = message.limits ?? WEBHOOK_DELIVERY_LIMITS;
+  const ended = (answer: Omit<Answer, "durationMs">) => ({
+    ...answer,
+    durationMs: Math.round(performance.now() - began),
+  });
+  const refused = (failed: Failed) => ended({ statusCode: null, failed, body: Buffer.alloc(0), retryAfter: null });
+  const target = readTarget(message.url, message.policy);
+  if (isRefusal(target)) return refused({ code: "blocked", detail: `the URL ${target.detail}` });
+  const resolved = await resolveTarget(target, message.policy);
+  if ("code" in resolved) {
+    return refused({ code: resolved.code === "dns" ? "dns" : "blocked", detail: `the URL: ${resolved.detail}` });
+  }
+  if (message.signal.aborted) return refused({ code: "stopped", detail: "the attempt was stopped" });
+  const left = { ...limits, totalMs: Math.max(1, limits.totalMs - (performance.now() - began)) };
+  return ended(await new Exchange(message, { target, addresses: resolved, limits: left }).run());
+}
+
+interface Route {
+  readonly target: Target;
+  readonly addresses: readonly Address[];
+  readonly limits: WebhookLimits;
+}
+
+/** One request on a connection of its own, under its time limits. */
+class Exchange {
+  private phase: Phase = "connect";
+  private statusCode: number | null = null;
+  private retryAfter: string | null = null;
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+  private connectTimer: NodeJS.Timeout | undefined;
+  private resolve: (failed: Failed | null) => void = () => undefined;
+
+  constructor(
+    private readonly message: Post,
+    private readonly route: Route,
+  ) {}
+
+  async run(): Promise<Omit<Answer, "durationMs">> {
+    const { signal } = this.message;
+    const { limits } = this.route;
+    const done = new Promise<Failed | null>((resolve) => {
+      this.resolve = resolve;
+    });
+    const request = this.open();
+    const onAbort = () => this.resolve({ code: "stopped", detail: "the attempt was stopped" });
+    signal.addEventListener("abort", onAbort, { once: true });
+    const total = setTimeout(() => this.outOfTime(limits.totalMs), limits.totalMs);
+    this.connectTimer = setTimeout(() => this.outOfTime(limits.connectMs), limits.connectMs);
+    const failed = await done;
+    clearTimeout(total);
+    clearTimeout(this.connectTimer);
+    signal.removeEventListener("abort", onAbort);
+    request.on("error", () => undefined); // what a connection says that is cut off interests nobody any more
+    request.destroy();
+    return { statusCode: this.statusCode, failed, body: Buffer.concat(this.chunks), retryAfter: this.retryAfter };
+  }
+
+  private open(): ClientRequest {
+    const { url, host, port, isLoopback } = this.route.target;
+    const isHttps = url.protocol === "https:";
+    const filter = {
+      keepAlive: false,
+      maxSockets: 1,
+      allowIPAddressList: isLoopback ? this.route.addresses.map(({ address }) => address) : [],
+    };
+    const request = (isHttps ? requestHttps : requestHttp)({
+      method: "POST",
+      host,
+      port,
+      path: url.pathname + url.search,
+      headers: { ...this.message.headers, host: url.host, "content-length": Buffer.byteLength(this.message.body) },
+      agent: isHttps ? new RequestFilteringHttpsAgent(filter) : new RequestFilteringHttpAgent(filter),
+      lookup: lookupOf(this.route.addresses),
+    });
+    request.on("socket", (socket) => this.watch(socket));
+    request.on("response", (response) => this.read(response));
+    request.on("error", (error) => this.resolve(failureOf(error, this.phase)));
+    request.end(this.message.body);
+    return request;
+  }
+
+  private watch(socket: Socket): void {
+    const isTls = socket instanceof TLSSocket;
+    const sent = () => {
+      this.phase = "response";
+      clearTimeout(this.connectTimer);
+    };
+    socket.once("connect", () => {
+      if (!isTls) return sent();
+      this.phase = "tls";
+      this.connectTimer?.refresh();
+    });
+    if (isTls) socket.once("secureConnect", sent);
+  }
+
+  private read(response: IncomingMessage): void {
+    this.statusCode = response.statusCode ?? null;
+    this.retryAfter = response.headers["retry-after"] ?? null;
+    response.on("data", (chunk: Buffer) => this.take(chunk));
+    response.on("error", (error) => this.resolve(failureOf(error, "response")));
+    response.on("end", () => this.resolve(statusFailure(response)));
+  }
+
+  private take(chunk: Buffer): void {
+    const { responseBytes } = this.route.limits;
+    const room = responseBytes - this.size;
+    this.size += chunk.length;
+    if (room > 0) this.chunks.push(chunk.subarray(0, room));
+    if (this.size <= responseBytes) return;
+    this.resolve({ code: "too_large", detail: `the answer has more than ${responseBytes} bytes` });
+  }
+
+  private outOfTime(ms: number): void {
+    const seconds = Math.round(ms / 100) / 10;
+    const said = {
+      connect: { code: "connect_timeout", detail: `no connection in ${seconds} s` },
+      tls: { code: "tls", detail: `the TLS handshake was not over in ${seconds} s` },
+      response: { code: "response_timeout", detail: `no complete answer in ${seconds} s` },
+    } as const;
+    this.resolve(said[this.phase]);
+  }
+}
+
+function statusFailure({ statusCode = 0, headers }: IncomingMessage): Failed | null {
+  if (statusCode >= 200 && statusCode < 300) return null;
+  if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
+    return { code: "redirect", detail: `it answered ${statusCode} with another address; redirects are not followed` };
+  }
+  return { code: "http_status", detail: `it answered ${statusCode}` };
+}
+
+/** Answers with the addresses that were checked, and asks nobody again. */
+function lookupOf(addresses: readonly Address[]): LookupFunction {
+  const [first] = addresses;
+  return (_host, options, callback) => {
+    if (options.all) callback(null, [...addresses]);
+    else callback(null, first?.address ?? "", first?.family);
+  };
+}

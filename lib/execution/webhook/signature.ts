@@ -1,0 +1,24 @@
+import { createHmac, randomBytes } from "node:crypto";
+
+const PREFIX = "whsec_";
+const SECRET_BYTES = 32;
+
+/** A new secret of an endpoint, as Standard Webhooks writes them. */
+export const newWebhookSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString("base64");
+
+export interface SignedMessage {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly timestamp: number;
+  /** Exactly what is sent. */
+  readonly body: string;
+}
+
+/** The header `webhook-signature`: one signature for each secret that is valid now. */
+export function signatureHeader(secrets: readonly string[], { id, timestamp, body }: SignedMessage): string {
+  const signed = Buffer.from(`${id}.${timestamp}.${body}`);
+  return secrets
+    .map((secret) => Buffer.from(secret.slice(PREFIX.length), "base64"))
+    .map((key) => `v1,${createHmac("sha256", key).update(signed).digest("base64")}`)
+    .join(" ");
+}

@@ -1,0 +1,57 @@
+import { isIP } from "node:net";
+import { isPublicAddress } from "./addresses";
+import type { WebhookPolicy } from "./policy";
+
+const HTTPS_PORTS = [443, 8443];
+const HTTP_PORTS = [80, 8080];
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { "https:": 443, "http:": 80 };
+/** Names that never belong to the public internet, whatever a name server says. */
+const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|corp|home)$/;
+
+/** Where a webhook goes, as far as its URL says. */
+export interface Target {
+  readonly url: URL;
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number;
+  /** One of the installation's exceptions on this machine. */
+  readonly isLoopback: boolean;
+}
+
+/** Why an address is not delivered to. `dns`: it cannot be resolved; `blocked`: it may not be reached. */
+export interface Refusal {
+  readonly code: "url" | "scheme" | "port" | "credentials" | "blocked" | "dns";
+  readonly detail: string;
+}
+
+export const isRefusal = (value: Target | Refusal): value is Refusal => "code" in value;
+
+/**
+ * Reads the URL of an endpoint and refuses what needs no name server to be refused. Literal addresses are compared in
+ * the one spelling that URL gives them, so that no other spelling gets past.
+ */
+export function readTarget(text: string, policy: WebhookPolicy): Target | Refusal {
+  if (!URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) return { code: "url", detail: "is not a valid URL" };
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return { code: "credentials", detail: "must not hold credentials" };
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    return { code: "scheme", detail: "must begin with https:" };
+  if (url.hash !== "") return { code: "url", detail: "must not have a fragment" };
+  const port = Number(url.port) || (DEFAULT_PORTS[url.protocol] ?? 0);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const isLoopback = policy.loopback.includes(`${host}:${port}`) || policy.loopback.includes(`${host}:*`);
+  if (isLoopback) return { url, host, port, isLoopback };
+  return refusalOf({ url, host, port }, policy) ?? { url, host, port, isLoopback };
+}
+
+function refusalOf({ url, host, port }: Omit<Target, "isLoopback">, { allowHttp }: WebhookPolicy): Refusal | null {
+  const isHttps = url.protocol === "https:";
+  if (!isHttps && !allowHttp) return { code: "scheme", detail: "must begin with https:" };
+  const ports = isHttps ? HTTPS_PORTS : HTTP_PORTS;
+  if (!ports.includes(port)) return { code: "port", detail: `must use port ${ports.join(" or ")}` };
+  if (isIP(host) !== 0) return isPublicAddress(host) ? null : notPublic();
+  const isName = host.includes(".") && !host.endsWith(".") && !PRIVATE_NAME.test(host);
+  return isName ? null : notPublic();
+}
+
+export const notPublic = (): Refusal => ({ code: "blocked", detail: "must be an address of the public internet" });

@@ -1,0 +1,48 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+
+const FORMAT = 1;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+
+/** What was sealed cannot be opened: under another key, in another place, or not as it was written. */
+export class UnsealError extends Error {
+  override readonly name = "UnsealError";
+
+  constructor() {
+    super("a stored secret cannot be read: it was sealed under another DATA_KEY or LEASEHOLD_SECRET");
+  }
+}
+
+/** Seals texts for the database, which sees neither them nor the key. */
+export interface Sealer {
+  /** `place` says what the text is and whose; it opens there only. */
+  seal(text: string, place: string): Buffer;
+  /** @throws UnsealError */
+  open(sealed: Buffer, place: string): string;
+}
+
+/** AES-256-GCM under a key that derives from the installation's data key. */
+export function makeSealer(dataKey: string): Sealer {
+  const key = Buffer.from(hkdfSync("sha256", dataKey, "", "leasehold/webhooks", KEY_BYTES));
+  return {
+    seal: (text, place) => {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(place));
+      const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+      return Buffer.concat([Buffer.from([FORMAT]), iv, cipher.getAuthTag(), body]);
+    },
+    open: (sealed, place) => {
+      if (sealed[0] !== FORMAT || sealed.length < 1 + IV_BYTES + TAG_BYTES) throw new UnsealError();
+      const iv = sealed.subarray(1, 1 + IV_BYTES);
+      const tag = sealed.subarray(1 + IV_BYTES, 1 + IV_BYTES + TAG_BYTES);
+      const decipher = createDecipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(place)).setAuthTag(tag);
+      try {
+        const body = decipher.update(sealed.subarray(1 + IV_BYTES + TAG_BYTES));
+        return Buffer.concat([body, decipher.final()]).toString("utf8");
+      } catch {
+        throw new UnsealError();
+      }
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { statement } from "@/lib/db";
+import { tenantIs } from "@/lib/db/tenant-filter";
+
+// The sealed columns are in none of these: what is shown cannot hold them.
+const VIEW = `e.id, e.tenant_id, e.url, e.description, e.event_types, e.is_enabled, e.disabled_reason, e.header_names,
+  case when e.previous_secret_until > app.now() then e.previous_secret_until end as previous_secret_until,
+  e.failing_since, e.version, e.created_by, e.created_at, e.updated_at, d.id as delivery_id,
+  d.status_code as delivery_status, d.error_code as delivery_error, d.started_at as delivery_at`;
+const FROM = `from app.webhook_endpoints e left join lateral (
+    select id, status_code, error_code, started_at from app.webhook_deliveries
+    where ${tenantIs("tenant_id")} and endpoint_id = e.id order by id desc limit 1) d on true
+  where ${tenantIs("e.tenant_id")} and e.deleted_at is null`;
+
+export const listEndpointsSql = statement("list_webhooks", `select ${VIEW} ${FROM} order by e.id desc limit 1000`, {
+  repeatable: true,
+});
+
+export const endpointByIdSql = statement("webhook_by_id", `select ${VIEW} ${FROM} and e.id = $2`);
+
+/** Holds the row until the end of the transaction, so that two edits never mix. */
+export const lockEndpointSql = statement(
+  "lock_webhook",
+  `select version, is_enabled, url from app.webhook_endpoints
+   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null for update`,
+);
+
+export const countEndpointsSql = statement(
+  "count_webhooks",
+  `select count(*)::int as n from app.webhook_endpoints where ${tenantIs("tenant_id")} and deleted_at is null`,
+);
+
+export const newEndpointIdSql = statement("new_webhook_id", "select app.new_id() as id");
+
+export const insertEndpointSql = statement(
+  "insert_webhook",
+  `insert into app.webhook_endpoints (tenant_id, id, url, description, event_types, is_enabled, disabled_reason, secret,
+     headers, header_names, created_by)
+   values ($1, $2, $3, $4, $5::text[], $6, case when $6 then null else 'manual' end, $7, $8, $9::text[], $10)`,
+);
+
+/** Switching one on forgets what it failed with; switching off one that is off keeps the reason. */
+export const updateEndpointSql = statement(
+  "update_webhook",
+  `update app.webhook_endpoints set url = $3, description = $4, event_types = $5::text[], is_enabled = $6,
+     disabled_reason = case when $6 then null else coalesce(disabled_reason, 'manual') end,
+     failing_since = case when $6 and not is_enabled then null else failing_since end,
+     version = version + 1, updated_at = app.now()
+   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
+);
+
+export const setHeadersSql = statement(
+  "set_webhook_headers",
+  `update app.webhook_endpoints set headers = $3, header_names = $4::text[]
+   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
+);
+
+/** The secret before goes on signing for a day, beside the new one. */
+export const rotateSecretSql = statement(
+  "rotate_webhook_secret",
+  `update app.webhook_endpoints set previous_secret = $4, previous_secret_until = app.now() + interval '24 hours',
+     secret = $3, version = version + 1, updated_at = app.now()
+   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
+);
+
+/** Its secrets are gone at once; its row stays for the deliveries that name it. */
+export const deleteEndpointSql = statement(
+  "delete_webhook",
+  `update app.webhook_endpoints set deleted_at = app.now(), updated_at = app.now(), version = version + 1, secret = null,
+     previous_secret = null, previous_secret_until = null, headers = null, header_names = '{}', is_enabled = false,
+     disabled_reason = coalesce(disabled_reason, 'manual')
+   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
+);
+
+/** All that one delivery needs, of the job and of the endpoint (whose columns are null when there is none). */
+export const findDeliverySql = statement(
+  "find_webhook_delivery",
+  `select j.queued_at, e.id as endpoint_id, e.url, e.event_types, e.is_enabled, e.secret, e.headers,
+     case when e.previous_secret_until > app.now() then e.previous_secret end as previous_secret
+   from app.jobs j left join app.webhook_endpoints e
+     on ${tenantIs("e.tenant_id")} and e.id = $3 and e.deleted_at is null
+   where ${tenantIs("j.tenant_id")} and j.id = $2`,
+);
+
+export const sealedSecretSql = statement(
+  "webhook_sealed_secret",
+  `select secret from app.webhook_endpoints where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null for update`,
+);
+
+/** An attempt that is recorded twice (its first answer was lost) keeps its first row. */
+export const insertDeliverySql = statement(
+  "insert_webhook_delivery",
+  `insert into app.webhook_deliveries (tenant_id, endpoint_id, job_id, attempt_no, message_id, type, url, status_code,
+     error_code, error_text, request, response, duration_ms, started_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::int,
+     clock_timestamp() - make_interval(secs => $13::int / 1000.0))
+   on conflict (tenant_id, job_id, attempt_no) do nothing`,
+);
+
+export const noteSuccessSql = statement(
+  "note_webhook_success",
+  `update app.webhook_endpoints set failing_since = null
+   where ${tenantIs("tenant_id")} and id = $2 and failing_since is not null`,
+);
+
+/**
+ * Notes that nothing gets through any more, once; and switches the endpoint off when it is gone ($3) or has been failing for five days. A row
+ * with a reason = it was switched off just now.
+ */
+export const noteFailureSql = statement(
+  "note_webhook_failure",
+  `update app.webhook_endpoints e set failing_since = coalesce(failing_since, app.now()), is_enabled = off.reason is null,
+     disabled_reason = off.reason,
+     version = version + case when off.reason is null then 0 else 1 end,
+     updated_at = case when off.reason is null then updated_at else app.now() end
+   from (select case when $3 then 'gone' when failing_since < app.now() - interval '5 days' then 'failing' end as reason
+         from app.webhook_endpoints where ${tenantIs("tenant_id")} and id = $2) off
+   where ${tenantIs("e.tenant_id")} and e.id = $2 and e.is_enabled and (e.failing_since is null or off.reason is not null)
+   returning e.disabled_reason as reason`,
+);
+
+export const auditDisabledSql = statement(
+  "audit_webhook_disabled",
+  `insert into app.security_audit (tenant_id, actor_kind, action, severity, object_kind, object_id, success, reason)
+   values ($1, 'system', 'webhook.disabled', 'high', 'webhook_endpoint', $2, true, $3)`,
+);
+
+const DELIVERY = `id, endpoint_id, job_id, attempt_no, message_id, type, url, status_code, error_code, error_text, request,
+  response, duration_ms, started_at`;
+// $3: null = all, true = those that failed. $4: null = of any job.
+const MATCHES = `${tenantIs("tenant_id")} and endpoint_id = $2
+  and ($3::boolean is null or (error_code is not null) = $3) and ($4::uuid is null or job_id = $4)`;
+
+export const listDeliveriesSql = statement(
+  "list_webhook_deliveries",
+  `select ${DELIVERY} from app.webhook_deliveries where ${MATCHES} and ($5::uuid is null or id < $5)
+   order by id desc limit $6 offset $7`,
+  { repeatable: true },
+);
+
+export const countDeliveriesSql = statement(
+  "count_webhook_deliveries",
+  `select count(*)::int as n from (select 1 from app.webhook_deliveries where ${MATCHES} limit 10001) counted`,
+  { repeatable: true },
+);
+
+/** A delivery with the payload of its job; the payload is null when the job is not kept any more. */
+export const deliveryWithPayloadSql = statement(
+  "webhook_delivery_payload",
+  `select d.message_id, d.type, j.payload, j.queued_at, f.key as definition_key from app.webhook_deliveries d
+   left join app.jobs j on ${tenantIs("j.tenant_id")} and j.id = d.job_id
+   left join app.job_definitions f on f.id = j.definition_id
+   where ${tenantIs("d.tenant_id")} and d.endpoint_id = $2 and d.id = $3`,
+);
