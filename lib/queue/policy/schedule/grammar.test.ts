@@ -188,7 +188,7 @@ test("whatever is sent, reading it ends at once, in a rule or in problems that h
       if (rule) expect(nextInstant(rule, new Date("2026-01-01T00:00:00Z"))).not.toBeNull();
       else expect(problems).toHaveLength(1);
     }),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
   const began = performance.now();
   const long = ["1,".repeat(100_000), "* ".repeat(100_000), "9".repeat(200_000), `0 0 ${"1-5/2,".repeat(50_000)}1 * *`];

@@ -99,10 +99,19 @@ const valuesOf = (items: readonly Item[]): number[] =>
  * One value, or one range with or without a step. cron-parser sees each of them by itself, as minutes, after it was found
  * in order: by itself it takes "", four fields, ? and H as well, and refuses lists whose items overlap.
  */
-function expand(plain: string): number[] {
+function expand(plain: string): readonly number[] {
+  const known = expanded.get(plain);
+  if (known) return known;
   const { fields } = CronExpressionParser.parse(`${plain} * * * *`, { currentDate: new Date(0), tz: "UTC" });
-  return fields.minute.values.map(Number);
+  const values = fields.minute.values.map(Number);
+  if (expanded.size >= MAX_EXPANDED) expanded.clear();
+  expanded.set(plain, values);
+  return values;
 }
+
+/** Most expressions are made of few items: all minutes, all days, weekdays, the hour 0. */
+const expanded = new Map<string, readonly number[]>();
+const MAX_EXPANDED = 1024;
 
 const sorted = (values: readonly number[]): number[] => [...new Set(values)].sort((a, b) => a - b);
 

@@ -1,4 +1,4 @@
-import { nextInstants, readSchedule } from "@/lib/queue/policy/schedule";
+import { nextInstant, readSchedule } from "@/lib/queue/policy/schedule";
 import type { Problem, ScheduleFields, ScheduleRule } from "@/lib/queue/types";
 
 /** A rule that is meant to be valid. */
@@ -11,11 +11,16 @@ export function ruleOf(fields: ScheduleFields): ScheduleRule {
 export const cron = (cronExpr: string, timezone = "UTC", more: ScheduleFields = {}): ScheduleRule =>
   ruleOf({ cronExpr, timezone, ...more });
 
-/** Instants after `after` (an RFC 3339 text) and, if `until` is given, up to it, as "2026-03-08T07:00Z". */
+/** Instants after `after` and, if `until` is given, up to it, as "2026-03-08T07:00Z". */
 export function instants(rule: ScheduleRule, after: string, most: number, until = "9999-12-31T00:00:00Z"): string[] {
-  return nextInstants(rule, new Date(after), most)
-    .filter(({ at }) => at <= new Date(until))
-    .map(({ at }) => at.toISOString().replace(":00.000Z", "Z"));
+  const found: string[] = [];
+  for (let last = new Date(after); found.length < most; ) {
+    const next = nextInstant(rule, last);
+    if (next === null || next.at > new Date(until)) break;
+    found.push(next.at.toISOString().replace(":00.000Z", "Z"));
+    last = next.at;
+  }
+  return found;
 }
 
 /** What is wrong with an expression or with other fields; one problem is expected. */
