@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { countInstants, nextInstants, readSchedule } from "@/lib/queue/policy/schedule";
+import type { ScheduleRule } from "@/lib/queue/types";
+import { chanceOf, rules, type Span, spans, ZONES } from "./cases";
+import { type Occurrence, occurrencesIn, type Rule, type Window, watch } from "./oracle";
+
+const RULES = 240;
+
+/** `npm run oracle` compares everything. Here it is a twentieth: some windows, as they cost more, with some of the rules. */
+const isFull = process.env.ORACLE_FORM === "full";
+const [WINDOWS_SHARE, RULES_SHARE] = isFull ? [1, 1] : [0.15, 1 / 3];
+
+function engineRule({ expr, gap, overlap }: Rule, timezone: string): ScheduleRule {
+  const { rule, problems } = readSchedule({ cronExpr: expr, timezone, dstGap: gap, dstOverlap: overlap });
+  if (!rule) throw new Error(`${expr} is refused: ${JSON.stringify(problems)}`);
+  return rule;
+}
+
+const clock = ({ at, wall }: Pick<Occurrence, "at" | "wall">): string =>
+  `${new Date(at).toISOString()} = ${new Date(wall * 60_000).toISOString().slice(0, 19)}`;
+
+function compare(window: Window, span: Span, rule: Rule): number {
+  const expected = occurrencesIn(window, rule);
+  const asked = engineRule(rule, span.zone);
+  const after = new Date(span.from - 1);
+  const until = new Date(span.until - 1);
+  const found = nextInstants(asked, after, expected.length + 1).filter(({ at }) => at <= until);
+  const told = JSON.stringify({ ...rule, zone: span.zone, from: new Date(span.from) });
+  expect(
+    found.map(({ at, local }) => `${at.toISOString()} = ${local.slice(0, 19)}`),
+    told,
+  ).toEqual(expected.map(clock));
+  const isMadeUp = (note: string | null): boolean => note?.includes("so it runs right after") ?? false;
+  expect(
+    found.map(({ note }) => isMadeUp(note)),
+    told,
+  ).toEqual(expected.map((one) => one.isMadeUp));
+  expect(countInstants(asked, after, until), told).toBe(expected.length);
+  return expected.length;
+}
+
+test("the engine agrees with a clock that is read minute by minute, around every change in many zones", () => {
+  const chance = chanceOf(5);
+  const all = rules(RULES);
+  const every = spans();
+  expect(ZONES.length).toBeGreaterThanOrEqual(20);
+  expect(new Set(all.map(({ expr }) => expr)).size).toBeGreaterThanOrEqual(200);
+  let [comparisons, instants] = [0, 0];
+  for (const span of every.filter(() => chance() < WINDOWS_SHARE)) {
+    const window = watch(span.zone, span.from, span.until);
+    for (const rule of all.filter(() => chance() < RULES_SHARE)) {
+      instants += compare(window, span, rule);
+      comparisons += 1;
+    }
+  }
+  const share = comparisons / (every.length * all.length);
+  if (isFull) console.info(`${ZONES.length} zones, ${every.length} windows, ${all.length} rules, ${instants} instants`);
+  expect(share).toBeGreaterThanOrEqual(isFull ? 1 : 0.05);
+  expect(instants).toBeGreaterThan(comparisons);
+}, 3_600_000);
+
+test("the oracle itself knows what is known", () => {
+  const window = watch("America/New_York", Date.parse("2026-03-07T00:00:00Z"), Date.parse("2026-03-10T00:00:00Z"));
+  const at = (rule: Partial<Rule>) =>
+    occurrencesIn(window, { expr: "30 2 * * *", gap: null, overlap: null, ...rule }).map((one) =>
+      new Date(one.at).toISOString().slice(5, 16),
+    );
+  expect(at({})).toEqual(["03-07T07:30", "03-08T07:00", "03-09T06:30"]);
+  expect(at({ gap: "skip" })).toEqual(["03-07T07:30", "03-09T06:30"]);
+  expect(at({ expr: "30 */2 * * *" }).filter((one) => one.startsWith("03-08T0"))).toEqual([
+    "03-08T01:30",
+    "03-08T03:30",
+    "03-08T05:30",
+    "03-08T08:30",
+  ]);
+});
