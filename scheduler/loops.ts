@@ -12,6 +12,7 @@ import {
   msToNextSchedule,
   notifyChanges,
   notifyWork,
+  passOverBlocked,
   promoteDueJobs,
   pruneWorkers,
   rescueExpiredLeases,
@@ -78,8 +79,10 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "expire waiting jobs",
     everyMs: SECOND,
-    turn: async ({ inTerm, db }) => {
-      const { laneNos, count } = await inTerm((tx) => expireJobs(tx, { limit: BATCH }));
+    turn: async ({ inTerm, db, log }) => {
+      const { laneNos, count, left } = await inTerm((tx) => expireJobs(tx, { limit: BATCH }));
+      if (left.length > 0)
+        log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be ended as expired; they are tried again");
       notifyWork(db, laneNos);
       notifyChanges(db, laneNos);
       return { again: count === BATCH };
@@ -151,15 +154,26 @@ async function fireTurn({ inTerm, db, log }: Turn): ReturnType<Loop["turn"]> {
   return triggers > 0 ? { again: true } : { again: false, inMs: HELD_MS };
 }
 
-/** Goes over the blocked jobs part by part, one part in each turn. */
-function sweepTurn(): Loop["turn"] {
+/**
+ * Goes over the blocked jobs part by part, one part in each turn. A part that fails is made smaller, until the job that
+ * fails stands alone and is left out.
+ */
+export function sweepTurn(): Loop["turn"] {
   let after: string | undefined;
+  let limit = BATCH;
   return async ({ inTerm, db, log }) => {
-    const { last, healed, laneNos } = await inTerm((tx) => sweepDependents(tx, { after, limit: BATCH }));
-    after = last;
-    if (healed > 0) log.error({ healed }, "jobs were blocked although nothing kept them; they were released");
-    notifyWork(db, laneNos);
-    notifyChanges(db, laneNos);
-    return { again: healed > 0 };
+    try {
+      const { last, healed, laneNos } = await inTerm((tx) => sweepDependents(tx, { after, limit }));
+      after = last;
+      limit = BATCH;
+      if (healed > 0) log.error({ healed }, "jobs were blocked although nothing kept them; they were released");
+      notifyWork(db, laneNos);
+      notifyChanges(db, laneNos);
+      return { again: healed > 0 };
+    } catch (error) {
+      if (limit === 1) after = await passOverBlocked(db, after);
+      limit = limit === 1 ? BATCH : Math.ceil(limit / 10);
+      throw error;
+    }
   };
 }

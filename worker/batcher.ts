@@ -3,12 +3,16 @@
  * next one. Each call gets its own answer.
  */
 export class Batcher<Item, Answer> {
-  private waiting: { item: Item; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = [];
+  private waiting: {
+    item: Item;
+    resolve: (answer: Answer | PromiseLike<Answer>) => void;
+    reject: (error: unknown) => void;
+  }[] = [];
   private running = false;
 
-  /** @param send answers the items in their order */
+  /** @param send answers the items in their order; an answer that is still to come holds up no later batch */
   constructor(
-    private readonly send: (items: readonly Item[]) => Promise<readonly Answer[]>,
+    private readonly send: (items: readonly Item[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,
     private readonly most: number,
   ) {}
 

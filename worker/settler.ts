@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Database } from "@/lib/db";
 import { DatabaseError } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { type AttemptEnd, notifyChanges, notifyWork, settleAttempts } from "@/lib/queue";
+import { type AttemptEnd, notifyChanges, notifyWork, type Settled, settleAttempts } from "@/lib/queue";
 import { Batcher } from "./batcher";
 
 const MOST = 500;
@@ -38,35 +38,34 @@ export class Settler {
     return this.batcher.add({ end, laneNo });
   }
 
-  private async settle(items: readonly Ended[]): Promise<SettleAnswer[]> {
-    const lost = new Set<string>();
-    const released = new Set<number>();
-    const refused = new Map<string, string>();
-    let open = items.map(({ end }) => end);
-    for (let failures = 0; open.length > 0; ) {
+  private async settle(items: readonly Ended[]): Promise<(SettleAnswer | Promise<SettleAnswer>)[]> {
+    const { lost, unstorable, locked, refused, releasedLanes } = await this.untilAnswered(items.map(({ end }) => end));
+    this.complain(unstorable);
+    const answers = new Map<string, (item: Ended) => SettleAnswer | Promise<SettleAnswer>>();
+    for (const jobId of [...lost, ...unstorable]) answers.set(jobId, () => "lost");
+    for (const jobId of locked) answers.set(jobId, (item) => this.later(item));
+    for (const { jobId, reason } of refused) answers.set(jobId, () => ({ refused: reason }));
+    this.tell(
+      items.filter(({ end }) => !answers.has(end.jobId)),
+      releasedLanes,
+    );
+    return items.map((item) => answers.get(item.end.jobId)?.(item) ?? "settled");
+  }
+
+  private async untilAnswered(ends: readonly AttemptEnd[]): Promise<Settled> {
+    for (let failures = 1; ; failures += 1) {
       try {
-        const settled = await settleAttempts(this.db, open);
-        for (const jobId of [...settled.lost, ...settled.unstorable]) lost.add(jobId);
-        this.complain(settled.unstorable);
-        for (const laneNo of settled.releasedLanes) released.add(laneNo);
-        for (const { jobId, reason } of settled.refused) refused.set(jobId, reason);
-        open = open.filter((end) => settled.locked.includes(end.jobId));
-        failures = 0;
-        if (open.length > 0) await setTimeout(LOCKED_AGAIN_MS);
+        return await settleAttempts(this.db, ends);
       } catch (error) {
-        failures += 1;
         await this.pauseAfter(error, failures);
       }
     }
-    this.tell(
-      items.filter(({ end }) => !lost.has(end.jobId) && !refused.has(end.jobId)),
-      released,
-    );
-    return items.map(({ end }) => {
-      const reason = refused.get(end.jobId);
-      if (reason !== undefined) return { refused: reason };
-      return lost.has(end.jobId) ? "lost" : "settled";
-    });
+  }
+
+  /** Somebody holds the job just now: it goes with a later batch, and no other one waits for it. */
+  private async later({ end, laneNo }: Ended): Promise<SettleAnswer> {
+    await setTimeout(LOCKED_AGAIN_MS);
+    return this.add(end, laneNo);
   }
 
   private complain(jobIds: readonly string[]): void {
@@ -80,7 +79,7 @@ export class Settler {
     await setTimeout(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10)) * (0.5 + this.random()));
   }
 
-  private tell(stored: readonly Ended[], released: ReadonlySet<number>): void {
+  private tell(stored: readonly Ended[], released: readonly number[]): void {
     const back = stored.filter(({ end }) => end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0);
     notifyWork(this.db, [...back.map(({ laneNo }) => laneNo), ...released]);
     notifyChanges(this.db, [...stored.map(({ laneNo }) => laneNo), ...released]);

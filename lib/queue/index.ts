@@ -44,6 +44,7 @@ export { shareStarts } from "./operations/share-starts";
 export { findStep, storeStep } from "./operations/steps";
 export {
   hasReleasesLeft,
+  passOverBlocked,
   type Swept,
   sweepDependents,
   type WorkedOff,

@@ -1,5 +1,5 @@
-import type { Runner } from "@/lib/db";
-import { expireWaitingSql, promoteDueSql } from "../sql/rescue";
+import { type Database, DatabaseError, type Runner, type Statement, type Transaction } from "@/lib/db";
+import { dueToExpireSql, expireTheseSql, expireWaitingSql, lockTimeoutSql, promoteDueSql } from "../sql/rescue";
 
 interface LaneCount {
   lane_no: number;
@@ -9,9 +9,17 @@ interface LaneCount {
 }
 
 export interface Promoted {
-  readonly laneNos: number[];
+  readonly laneNos: readonly number[];
   readonly count: number;
 }
+
+export interface Expired extends Promoted {
+  /** Jobs that could not be ended this time: somebody holds what belongs to them, or the database refuses their end. */
+  readonly left: readonly string[];
+}
+
+/** What one held row may cost everybody else's expiry. */
+const LOCK_TIMEOUT = "200ms";
 
 const total = (rows: readonly LaneCount[]): Promoted => ({
   laneNos: [...new Set([...rows.map((row) => row.lane_no), ...(rows[0]?.released ?? [])])],
@@ -23,7 +31,42 @@ export async function promoteDueJobs(db: Runner, { limit }: { readonly limit: nu
   return total(await db.run<LaneCount>(promoteDueSql, [limit]));
 }
 
-/** Ends jobs as expired whose expires_at passed before an attempt of theirs began to run. */
-export async function expireJobs(db: Runner, { limit }: { readonly limit: number }): Promise<Promoted> {
-  return total(await db.run<LaneCount>(expireWaitingSql, [limit]));
+/**
+ * Ends jobs as expired whose expires_at passed before an attempt of theirs began to run. Jobs that somebody holds are
+ * passed over, and one whose end fails keeps none of the others from ending: then the jobs are taken one by one.
+ */
+export function expireJobs(db: Database | Transaction, { limit }: { readonly limit: number }): Promise<Expired> {
+  const expire = async (tx: Transaction): Promise<Expired> => {
+    await tx.run(lockTimeoutSql, [LOCK_TIMEOUT]);
+    const whole = await attempt(tx, expireWaitingSql, limit);
+    return whole ? { ...whole, left: [] } : expireApart(tx, limit);
+  };
+  return "inTransaction" in db ? expire(db) : db.transaction(expire);
+}
+
+/** In halves, until what fails stands alone. */
+async function expireApart(tx: Transaction, limit: number): Promise<Expired> {
+  const due = await tx.run<{ job_id: string }>(dueToExpireSql, [limit]);
+  const parts: Promoted[] = [];
+  const left: string[] = [];
+  for (let open: (readonly string[])[] = [due.map((row) => row.job_id)]; open.length > 0; ) {
+    const [part = [], ...others] = open;
+    const middle = part.length >> 1;
+    const done = part.length === 0 ? undefined : await attempt(tx, expireTheseSql, part);
+    if (done) parts.push(done);
+    else if (middle === 0) left.push(...part);
+    open = done || middle === 0 ? others : [part.slice(0, middle), part.slice(middle), ...others];
+  }
+  const laneNos = [...new Set(parts.flatMap((part) => part.laneNos))];
+  return { laneNos, count: parts.reduce((sum, { count }) => sum + count, 0), left };
+}
+
+/** Undefined = it failed, and nothing was changed. */
+async function attempt(tx: Transaction, statement: Statement, which: unknown): Promise<Promoted | undefined> {
+  try {
+    return total(await tx.savepoint(() => tx.run<LaneCount>(statement, [which])));
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.connectionLost || error.kind === "unavailable") throw error;
+    return undefined;
+  }
 }

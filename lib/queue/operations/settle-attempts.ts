@@ -11,6 +11,8 @@ type Open = Map<string, AttemptEnd>;
 interface Into {
   readonly progress: Progress;
   readonly left: Open;
+  /** The caller's transaction: when its connection is gone, all of it is. */
+  readonly onOneConnection: boolean;
 }
 
 interface Progress {
@@ -57,7 +59,7 @@ export async function settleAttempts(
   const left: Open = new Map();
   const plain = final.filter(isPlain);
   const others = plain.length === final.length ? [] : final.filter((end) => !isPlain(end));
-  const into = { progress, left, onUnstorable: noteUnstorable(progress) };
+  const into = { progress, left, onOneConnection: "inTransaction" in db, onUnstorable: noteUnstorable(progress) };
   // A statement that fails would take the rest of the caller's transaction with it.
   const apart = <T>(work: () => Promise<T>): Promise<T> => ("inTransaction" in db ? db.savepoint(work) : work());
   for (const part of [plain, others]) {
@@ -123,7 +125,7 @@ const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: bool
 
 /**
  * Runs a batch; when the database refuses its content, halves it until the bad row stands alone and is stripped. In the
- * same way an end whose children somebody else holds is found; it is left for another time.
+ * same way an end that takes too long (somebody holds what it needs) is found; it is left for another time.
  */
 async function applyBatch(
   batch: readonly AttemptEnd[],
@@ -138,8 +140,8 @@ async function applyBatch(
       else into.left.set(end.jobId, end);
     }
   } catch (error) {
-    const isHeld = isLockHeld(error);
-    if (!isHeld && !isContentRefused(error)) throw error;
+    const isHeld = isTooLong(error);
+    if (!(isHeld || isContentRefused(error)) || (into.onOneConnection && isConnectionLost(error))) throw error;
     const [first, ...others] = batch;
     if (isHeld && others.length === 0 && first) {
       into.left.set(first.jobId, first);
@@ -156,8 +158,10 @@ async function applyBatch(
 const isContentRefused = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.kind === "invalid" || error.kind === "other" || error.kind === "conflict");
 
-/** A lock was not to be had within its time. */
-const isLockHeld = (error: unknown): boolean => error instanceof DatabaseError && error.sqlState === "55P03";
+/** A lock was not to be had within its time, or the whole took too long: a part of it may do. */
+const isTooLong = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "timeout";
+
+const isConnectionLost = (error: unknown): boolean => error instanceof DatabaseError && error.connectionLost;
 
 // A worker may not do what the child asks for: it will not be allowed to at the next try either.
 const isForbidden = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "forbidden";

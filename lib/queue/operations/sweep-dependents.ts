@@ -1,5 +1,5 @@
 import type { Runner } from "@/lib/db";
-import { anyReleaseLeftSql, sweepDependentsSql, workOffReleasesSql } from "../sql/dependencies";
+import { anyReleaseLeftSql, nextBlockedSql, sweepDependentsSql, workOffReleasesSql } from "../sql/dependencies";
 
 /** Before every id. */
 const START = "00000000-0000-0000-0000-000000000000";
@@ -22,6 +22,11 @@ export async function sweepDependents(
     limit,
   ]);
   return { last: row?.last ?? undefined, healed: row?.healed ?? 0, laneNos: row?.lanes ?? [] };
+}
+
+/** Where a sweep goes on that leaves the next blocked job out; undefined when there is none. */
+export async function passOverBlocked(db: Runner, after = START): Promise<string | undefined> {
+  return (await db.run<{ job_id: string }>(nextBlockedSql, [after]))[0]?.job_id;
 }
 
 export interface WorkedOff {

@@ -31,6 +31,12 @@ export const waitAgainSql = statement("wait_again", "select app.wait_again($1, $
 
 export const sweepDependentsSql = statement("sweep_dependents", "select * from app.sweep_dependents($1, $2)");
 
+/** The first blocked job after `$1`. */
+export const nextBlockedSql = statement(
+  "next_blocked",
+  "select job_id from app.live_jobs where state = 'blocked' and job_id > $1 order by job_id limit 1",
+);
+
 export const anyReleaseLeftSql = statement(
   "any_release_left",
   "select exists (select 1 from app.release_backlog) as is_left",

@@ -59,12 +59,36 @@ export const promoteDueSql = statement(
    select lane_no, count(*)::int as n from promoted group by lane_no`,
 );
 
-/** Ends jobs that waited past their expires_at: no attempt runs for them any more. */
+/** Jobs that waited past their expires_at, the longest first. Only a hint: each is looked at again when it is ended. */
+export const dueToExpireSql = statement(
+  "due_to_expire",
+  `select job_id from app.live_jobs where expires_at <= app.now() and expires_at is not null and state <> 'running'
+   order by expires_at limit $1`,
+);
+
+/** For the transaction: how long a statement waits for a lock. */
+export const lockTimeoutSql = statement("lock_timeout", "select set_config('lock_timeout', $1, true)");
+
+/** Ends up to `$1` jobs that waited past their expires_at: no attempt runs for them any more. Held ones are passed over. */
 export const expireWaitingSql = statement(
   "expire_waiting",
-  `with due as materialized (
-     select ctid as tid from app.live_jobs where expires_at <= app.now() and expires_at is not null and state <> 'running'
-     order by expires_at limit $1 for update skip locked
+  expiring(`select ctid as tid from app.live_jobs
+     where expires_at <= app.now() and expires_at is not null and state <> 'running'
+     order by expires_at limit $1 for update skip locked`),
+);
+
+/** The same for those of the given jobs. */
+export const expireTheseSql = statement(
+  "expire_these",
+  expiring(`select r.tid from unnest($1::uuid[]) x (job_id)
+     cross join lateral (select ctid as tid from app.live_jobs where job_id = x.job_id and expires_at <= app.now()
+       and state <> 'running' for update skip locked) r`),
+);
+
+/** @param due a query that locks the rows that are to end */
+function expiring(due: string): string {
+  return `with due as materialized (
+     ${due}
    ), ended as (
      delete from app.live_jobs r using due where r.ctid = due.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.started_at, r.attempts_spent, r.has_dedupe_key,
@@ -86,5 +110,5 @@ export const expireWaitingSql = statement(
      select e.tenant_id, l.definition_id, app.now(), 'expired', count(*)
      from ended e join app.lanes l on l.lane_no = e.lane_no group by 1, 2
    ), ${toldOf("'expired'")}
-   select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no`,
-);
+   select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no`;
+}

@@ -1,0 +1,37 @@
+import { afterAll, expect, test } from "vitest";
+import { withTenant } from "@/lib/db";
+import { createLogger } from "@/lib/observability/log";
+import { enqueueJob, getJob } from "@/lib/queue";
+import { succeeded } from "@/lib/testing/attempt-ends";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { Settler } from "./settler";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+const scope = await make.tenant();
+const { key: definitionKey } = await make.definition();
+afterAll(() => make.close());
+
+test("an end of a job that somebody holds waits alone: neither its batch nor a later one waits with it", async () => {
+  const settler = new Settler(
+    make.worker,
+    createLogger({ process: "worker", level: "silent", format: "json" }),
+    () => 0.5,
+  );
+  const [held, beside, later] = [
+    await make.runningJob(scope),
+    await make.runningJob(scope),
+    await make.runningJob(scope),
+  ];
+  const settle = (job: typeof held) => settler.add(succeeded(job), job.laneNo);
+  const answer = await withTenant(make.web, scope.tenantId, async (tx) => {
+    await enqueueJob(tx, scope, { definitionKey, dependsOn: [{ jobId: held.jobId }] });
+    const waiting = settle(held);
+    expect(await settle(beside)).toBe("settled");
+    expect(await settle(later)).toBe("settled");
+    expect((await getJob(make.web, scope, held.jobId))?.status).toBe("running");
+    return { waiting };
+  });
+  expect(await answer.waiting).toBe("settled");
+});
