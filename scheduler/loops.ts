@@ -5,6 +5,7 @@ import {
   deleteExpired,
   ensurePartitions,
   expireJobs,
+  fanOutPending,
   fireDueSchedules,
   foldStatDeltas,
   hasOpenActions,
@@ -18,6 +19,7 @@ import {
   rescueExpiredLeases,
   sweepDependents,
   takeBulkAction,
+  tenantsWithPendingEvents,
   workOffChunk,
   workOffReleases,
 } from "@/lib/queue";
@@ -105,6 +107,11 @@ export const LOOPS: readonly Loop[] = [
     turn: sweepTurn(),
   },
   {
+    name: "go on with events",
+    everyMs: 250,
+    turn: eventsTurn,
+  },
+  {
     name: "work off bulk actions",
     everyMs: SECOND,
     turn: async ({ inTerm, db, web, leader }) => {
@@ -152,6 +159,19 @@ async function fireTurn({ inTerm, db, log }: Turn): ReturnType<Loop["turn"]> {
   for (const { tenantId, triggerId, reason } of broken.slice(0, 20))
     log.error({ tenant_id: tenantId, trigger_id: triggerId, reason }, "a trigger is broken");
   return triggers > 0 ? { again: true } : { again: false, inMs: HELD_MS };
+}
+
+/** Tenant by tenant, so that none with many events holds up the others. */
+async function eventsTurn({ db, web, log, eventMaxDepth }: Turn): Promise<{ readonly again: boolean }> {
+  const tenants = await tenantsWithPendingEvents(db);
+  let done = 0;
+  for (const tenantId of tenants) {
+    const turn = await fanOutPending(web, tenantId, eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth });
+    done += turn.done;
+    for (const { eventId, error } of turn.failed)
+      log.error({ event_id: eventId, tenant_id: tenantId, err: error }, "an event cannot be gone on with");
+  }
+  return { again: done > 0 };
 }
 
 /**

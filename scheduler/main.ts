@@ -55,7 +55,15 @@ async function main(): Promise<void> {
     {
       onLead: (term) => {
         log.info({ term }, "leads");
-        stopTerm = beginTerm({ db, web, leader: { leaderId, term }, log, random: Math.random, retry: env.retry });
+        stopTerm = beginTerm({
+          db,
+          web,
+          leader: { leaderId, term },
+          log,
+          random: Math.random,
+          retry: env.retry,
+          eventMaxDepth: env.eventMaxDepth,
+        });
       },
       onLost: () => {
         log.info("does not lead any more");

@@ -16,6 +16,8 @@ export interface Turn {
   readonly random: () => number;
   /** What the installation says of retries. */
   readonly retry?: RetrySettings;
+  /** Events at this depth start nothing. */
+  readonly eventMaxDepth?: number;
   /** A transaction whose first statement makes sure that this scheduler still leads. */
   inTerm<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }

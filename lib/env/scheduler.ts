@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
-import { logFields, retryFields, retrySettings, wholeNumber } from "./fields";
+import { chainFields, logFields, retryFields, retrySettings, wholeNumber } from "./fields";
 import { readEnv, type Source } from "./read";
 
 const schema = z.object({
   ...databaseFields,
   ...logFields,
   ...retryFields,
+  ...chainFields,
   SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
   HEALTH_PORT: wholeNumber(0, 65_535, 0),
   HOST: z.string().default("127.0.0.1"),
@@ -24,6 +25,7 @@ export function loadSchedulerEnv(source?: Source) {
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,
     retry: retrySettings(env),
+    eventMaxDepth: env.EVENT_MAX_DEPTH,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -1,6 +1,15 @@
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
-import { folderList, httpOrigin, logFields, retryFields, retrySettings, secretText, wholeNumber } from "./fields";
+import {
+  chainFields,
+  folderList,
+  httpOrigin,
+  logFields,
+  retryFields,
+  retrySettings,
+  secretText,
+  wholeNumber,
+} from "./fields";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
 import { webhookFields, webhookPolicy } from "./webhooks";
@@ -10,6 +19,7 @@ const schema = z.object({
   ...logFields,
   ...retryFields,
   ...webhookFields,
+  ...chainFields,
   AUTH_SECRET: secretText.optional(),
   DATA_KEY: secretText.optional(),
   AUTH_URL: httpOrigin.optional(),
@@ -46,6 +56,7 @@ export function loadWebEnv(source?: Source) {
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     retry: retrySettings(env),
     webhooks: webhookPolicy(env),
+    eventMaxDepth: env.EVENT_MAX_DEPTH,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -2,7 +2,16 @@ import { hostname } from "node:os";
 import path from "node:path";
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
-import { commaList, folderList, logFields, retryFields, retrySettings, secretText, wholeNumber } from "./fields";
+import {
+  chainFields,
+  commaList,
+  folderList,
+  logFields,
+  retryFields,
+  retrySettings,
+  secretText,
+  wholeNumber,
+} from "./fields";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
 import { webhookFields, webhookPolicy } from "./webhooks";
@@ -12,6 +21,7 @@ const schema = z.object({
   ...logFields,
   ...retryFields,
   ...webhookFields,
+  ...chainFields,
   DATA_KEY: secretText.optional(),
   LEASEHOLD_HOME: z.string().default(".leasehold"),
   PROVIDER_ROOTS: folderList,
@@ -58,6 +68,7 @@ export function loadWorkerEnv(source?: Source) {
     healthHost: env.HOST,
     retry: retrySettings(env),
     webhooks: webhookPolicy(env),
+    eventMaxDepth: env.EVENT_MAX_DEPTH,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

@@ -14,6 +14,8 @@ export {
 } from "./operations/definitions";
 export { acceptJob, enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
 export { type EnqueuedOrRun, enqueueOrRun, type JobOrWork } from "./operations/enqueue-or-run";
+export { fanOutPending, tenantsWithPendingEvents } from "./operations/events/fan-out-pending";
+export { publishEvent, publishEvents } from "./operations/events/publish-events";
 export { type FiredSchedules, fireDueSchedules, msToNextSchedule } from "./operations/fire-due-schedules";
 export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";
@@ -77,6 +79,7 @@ export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
 export { getDeadLetter, listDeadLetters, listJobEvents } from "./queries/dead-letters";
 export { knownJobs, listDependencies } from "./queries/dependencies";
+export { getEvent, listEvents } from "./queries/events";
 export { getJob } from "./queries/get-job";
 export { listJobs } from "./queries/list-jobs";
 export { listSteps } from "./queries/list-steps";

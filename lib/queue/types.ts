@@ -4,6 +4,7 @@ import type { JobStatus } from "./states";
 import type { Dependency, OnParentFailure } from "./types-dependencies";
 
 export type * from "./types-dependencies";
+export type * from "./types-events";
 export type * from "./types-output";
 
 export type * from "./types-queues";

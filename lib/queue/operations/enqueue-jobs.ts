@@ -18,7 +18,7 @@ import {
 } from "./new-job-item";
 import { notifyEnqueued } from "./wake";
 
-interface EnqueuedRow {
+export interface EnqueuedRow {
   job_id: string;
   deduplicated: boolean;
   conflict: DedupeConflict | null;
@@ -108,7 +108,7 @@ async function enqueue(db: Database | TenantTransaction, scope: TenantScope, bat
 }
 
 /** Wakes whom the new jobs concern, once they are there for others. */
-function told(db: Database | TenantTransaction, rows: EnqueuedRow[]): EnqueuedRow[] {
+export function told(db: Database | TenantTransaction, rows: EnqueuedRow[]): EnqueuedRow[] {
   const touched = rows.filter((row) => row.conflict !== "returned");
   const wake = (pool: Runner) =>
     notifyEnqueued(pool, {
@@ -120,7 +120,7 @@ function told(db: Database | TenantTransaction, rows: EnqueuedRow[]): EnqueuedRo
   return rows;
 }
 
-const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob, row: EnqueuedRow): Enqueued => ({
+export const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob, row: EnqueuedRow): Enqueued => ({
   jobId: row.job_id,
   tenantId,
   definitionKey,

@@ -1,6 +1,7 @@
 import type { Runner, Transaction } from "@/lib/db";
 import { TermLostError } from "../errors";
 import { deleteOldBulkActionsSql } from "../sql/bulk-actions";
+import { deleteOldEventsSql } from "../sql/events";
 import {
   beatTermSql,
   defaultPartitionRowsSql,
@@ -27,13 +28,17 @@ export const ensurePartitions = (db: Runner): Promise<number> => count(db.run(en
 /** Rows in the DEFAULT partitions: anything but 0 means that a day was missing and wants an operator. */
 export const countDefaultPartitionRows = (db: Runner): Promise<number> => count(db.run(defaultPartitionRowsSql));
 
-/** Deletes answers and sessions that nobody can use any more and bulk actions and deliveries of a month ago, a bounded part at a time; returns how many. */
+/**
+ * Deletes answers and sessions that nobody can use any more and bulk actions, deliveries and events of a month ago, a
+ * bounded part at a time; returns how many.
+ */
 export async function deleteExpired(db: Runner): Promise<number> {
   const answers = await db.run(deleteOldAnswersSql, [DELETE_ROWS]);
   const sessions = await db.run(deleteOldSessionsSql);
   const actions = await db.run(deleteOldBulkActionsSql, [DELETE_ROWS]);
   const deliveries = await db.run(deleteOldDeliveriesSql, [DELETE_ROWS]);
-  return answers.length + sessions.length + actions.length + deliveries.length;
+  const events = await db.run(deleteOldEventsSql, [DELETE_ROWS]);
+  return [answers, sessions, actions, deliveries, events].reduce((sum, rows) => sum + rows.length, 0);
 }
 
 /** Forgets workers that have been silent for a day. Their jobs do not depend on it: a lease is per job. */

@@ -3,6 +3,7 @@ import type { TriggerKind } from "../types";
 import {
   compileTriggerTemplate,
   type EventContext,
+  type Rendered,
   renderTriggerTemplate,
   renderTriggerText,
 } from "./trigger-template";
@@ -24,7 +25,11 @@ function compile(template: unknown, kind: TriggerKind = "event") {
   return compiled.template;
 }
 
-const render = (template: unknown, event: unknown) => renderTriggerTemplate(compile(template), about(event));
+function payloadOf(rendered: Rendered) {
+  return "problems" in rendered ? rendered : { payload: rendered.payload };
+}
+
+const render = (template: unknown, event: unknown) => payloadOf(renderTriggerTemplate(compile(template), about(event)));
 
 test("TEMPLATE-01 a value alone keeps its type; in mixed text objects are JSON", () => {
   const event = { n: 3, o: { a: 1 }, l: [], b: false, z: null, e: "", zero: 0 };
@@ -63,7 +68,7 @@ test("paths, indexes, meta, trigger and schedule", () => {
     trigger_id: TRIGGER.id,
     label: "Resync",
   };
-  expect(renderTriggerTemplate(scheduled, { schedule, trigger: TRIGGER })).toEqual({
+  expect(payloadOf(renderTriggerTemplate(scheduled, { schedule, trigger: TRIGGER }))).toEqual({
     payload: { at: schedule.at, local: "on 2026-02-28T21:00:00" },
   });
 });

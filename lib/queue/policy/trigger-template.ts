@@ -6,6 +6,8 @@ import { type Binding, pointerTo, type ScannedTemplate, scanTemplate, type Templ
 /** A template that was checked: what it holds besides placeholders, and where their values go. */
 export interface TriggerTemplate {
   readonly source: unknown;
+  /** Of the source as JSON. */
+  readonly characters: number;
   readonly bindings: readonly Binding[];
 }
 
@@ -45,8 +47,13 @@ export interface ScheduleContext {
 
 export type TemplateContext = EventContext | ScheduleContext;
 
-/** What a template became, or why it became nothing; pointers are into the template. */
-export type Rendered = { readonly payload: unknown } | { readonly problems: readonly Problem[] };
+/**
+ * What a template became and about how many characters it has as JSON, or why it became nothing; pointers are into the
+ * template.
+ */
+export type Rendered =
+  | { readonly payload: unknown; readonly characters: number }
+  | { readonly problems: readonly Problem[] };
 
 /** What may follow the first word of a path; null = any fields. */
 const ROOTS: Readonly<Record<TriggerKind, Readonly<Record<string, readonly string[] | null>>>> = {
@@ -72,9 +79,10 @@ export function compileTriggerTemplate(
   const unstorable = checkPayload(template);
   if (unstorable.length > 0) return { problems: unstorable };
   // As it will be stored: a Date is its ISO string by then.
-  const source = JSON.parse(JSON.stringify(template)) as unknown;
+  const json = JSON.stringify(template);
+  const source = JSON.parse(json) as unknown;
   const { bindings, problems }: ScannedTemplate = scanTemplate(source, (path) => readPath(path, kind));
-  return problems.length > 0 ? { problems } : { template: { source, bindings } };
+  return problems.length > 0 ? { problems } : { template: { source, characters: json.length, bindings } };
 }
 
 function readPath(path: string, kind: TriggerKind): TemplatePath | string {
@@ -104,7 +112,9 @@ export function renderTriggerTemplate(template: TriggerTemplate, context: Templa
       return { problems: [{ pointer: "", code: "too-large", detail: "would be larger than a payload may be" }] };
     values.set(pointerTo(binding.at), value);
   }
-  return problems.length > 0 ? { problems } : { payload: fill(template.source, "", values) };
+  if (problems.length > 0) return { problems };
+  const characters = template.characters + RENDERED_MAX_CHARACTERS - size.left;
+  return { payload: fill(template.source, "", values), characters };
 }
 
 /** As `renderTriggerTemplate` for a template that is one text; what is no text becomes its JSON. */

@@ -1,0 +1,141 @@
+import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
+import { EVENT_MAX_DEPTH, type OccurredEvent } from "../../policy/event-match";
+import { describeEndsSql, finishEventsSql, noteFailureSql, pendingTenantsSql, takePendingSql } from "../../sql/events";
+import type { EventSource, TenantScope } from "../../types";
+import { type FilledIn, fanOut } from "./fan-out";
+
+/** Events of one transaction, and tenants of one turn. */
+const BATCH = 100;
+const TENANTS = 50;
+const MAX_TRIES = 5;
+/** Results of jobs that are larger are left out of their events. */
+const RESULT_MAX_BYTES = 16 * 1024;
+
+const SYSTEM = { kind: "system", id: null, userId: null } as const;
+
+interface PendingRow {
+  readonly id: string;
+  readonly name: string;
+  readonly data: { readonly job_id?: unknown; readonly run_no?: unknown };
+  readonly received_at: Date;
+  readonly producer_id: string | null;
+  readonly correlation_id: string | null;
+  readonly source: EventSource;
+  readonly depth: number;
+  readonly caused_by_job_id: string | null;
+  readonly tenant_status: string;
+}
+
+/** Tenants that have events nobody has looked at yet. `db` is the scheduler's. */
+export const tenantsWithPendingEvents = async (db: Runner): Promise<string[]> =>
+  (await db.run<{ tenant_id: string }>(pendingTenantsSql, [TENANTS])).map((row) => row.tenant_id);
+
+/**
+ * Goes on with a tenant's pending events, oldest first: those of jobs' ends, and those that a batch left over. Says how many
+ * were done, and which failed: such an event is tried again later, and given up after a few times, so that it holds up no
+ * other. Safe to run twice at once: an event belongs to who locked it. `db` is the web role's pool.
+ */
+export async function fanOutPending(
+  db: Database,
+  tenantId: string,
+  { maxDepth = EVENT_MAX_DEPTH }: { readonly maxDepth?: number } = {},
+): Promise<{
+  readonly done: number;
+  readonly failed: readonly { readonly eventId: string; readonly error: unknown }[];
+}> {
+  const scope = { tenantId, actor: SYSTEM };
+  const take = (only: string | null) =>
+    withTenant(db, tenantId, async (tx) => goOn(tx, scope, { rows: await pending(tx, only), maxDepth }));
+  try {
+    return { done: await take(null), failed: [] };
+  } catch (error) {
+    if (isOutage(error)) throw error;
+  }
+  // One of them cannot be done: each for itself.
+  const ids = await withTenant(db, tenantId, (tx) => pending(tx, null));
+  const failed: { readonly eventId: string; readonly error: unknown }[] = [];
+  let done = 0;
+  for (const { id } of ids) {
+    try {
+      done += await take(id);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      failed.push({ eventId: id, error });
+      await withTenant(db, tenantId, (tx) => tx.run(noteFailureSql, [tenantId, id, MAX_TRIES]));
+    }
+  }
+  return { done, failed };
+}
+
+const isOutage = (error: unknown): boolean =>
+  error instanceof DatabaseError && (error.kind === "unavailable" || error.kind === "timeout");
+
+const pending = (tx: TenantTransaction, only: string | null): Promise<PendingRow[]> =>
+  tx.run<PendingRow>(takePendingSql, [tx.tenantId, BATCH, only]);
+
+async function goOn(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { rows, maxDepth }: { readonly rows: readonly PendingRow[]; readonly maxDepth: number },
+): Promise<number> {
+  if (rows.length === 0) return 0;
+  const filledIn = await describeEnds(tx, rows);
+  if (rows[0]?.tenant_status !== "active") return setAside(tx, rows, filledIn);
+  const events = rows.map((row) => toOccurred(row, filledIn.get(row.id)));
+  return (await fanOut(tx, scope, { events, filledIn, maxDepth })).length;
+}
+
+/** A suspended tenant's events start nothing, neither now nor when it is active again. */
+async function setAside(
+  tx: TenantTransaction,
+  rows: readonly PendingRow[],
+  filledIn: ReadonlyMap<string, FilledIn>,
+): Promise<number> {
+  const items = rows.map(({ id }) => {
+    const { data, correlationId, depth } = filledIn.get(id) ?? {};
+    const filled = { data, correlation_id: correlationId, depth };
+    return { id, considered: 0, matched: 0, started: 0, reason: "suspended", misses: null, ...filled };
+  });
+  await tx.run(finishEventsSql, [tx.tenantId, JSON.stringify(items)]);
+  return items.length;
+}
+
+function toOccurred(row: PendingRow, filled: FilledIn | undefined): OccurredEvent {
+  return {
+    id: row.id,
+    name: row.name,
+    data: filled?.data ?? row.data,
+    receivedAt: row.received_at,
+    producerId: row.producer_id,
+    correlationId: filled?.correlationId ?? row.correlation_id ?? row.caused_by_job_id ?? row.id,
+    source: row.source,
+    depth: filled?.depth ?? row.depth,
+  };
+}
+
+interface EndRow {
+  readonly event_id: string;
+  readonly correlation_id: string | null;
+  readonly chain_depth: number;
+  readonly data: unknown;
+}
+
+/** What the ends of jobs say beyond their ids: the statement that ended them has no time for it. */
+async function describeEnds(tx: TenantTransaction, rows: readonly PendingRow[]): Promise<Map<string, FilledIn>> {
+  const bare = rows.filter(({ correlation_id, caused_by_job_id }) => correlation_id === null && caused_by_job_id);
+  if (bare.length === 0) return new Map();
+  const found = await tx.run<EndRow>(describeEndsSql, [
+    tx.tenantId,
+    bare.map(({ id }) => id),
+    bare.map(({ caused_by_job_id }) => caused_by_job_id),
+    bare.map(({ data }) => Number(data.run_no)),
+    RESULT_MAX_BYTES,
+  ]);
+  const causes = new Map(bare.map(({ id, caused_by_job_id }) => [id, caused_by_job_id]));
+  return new Map(
+    found.map(({ event_id, correlation_id, chain_depth, data }) => [
+      event_id,
+      { data, correlationId: correlation_id ?? causes.get(event_id) ?? event_id, depth: chain_depth },
+    ]),
+  );
+}

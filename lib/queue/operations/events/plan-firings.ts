@@ -1,0 +1,109 @@
+import { cutText } from "../../policy/clean";
+import { type Asked, askForJob, inWords, matchEvent, type OccurredEvent } from "../../policy/event-match";
+import type { EventReason, NewJob } from "../../types";
+import type { Listener } from "./listeners";
+
+const PART_MAX = 300;
+/** Misses that are kept of one event. */
+const MISSES_MAX = 200;
+
+/** What is kept of a trigger that listened and did not match. */
+export interface StoredMiss {
+  readonly trigger_id: string;
+  readonly reason: "condition" | "expired";
+  readonly part: string | null;
+  readonly detail: string | null;
+}
+
+/** A trigger that matched an event: it asks for a job, or it is said why there is none. */
+export type PlannedFiring = { readonly event: OccurredEvent; readonly listener: Listener } & (
+  | { readonly job: NewJob }
+  | { readonly outcome: "failed" | "skipped"; readonly reason: string; readonly detail: string | null }
+);
+
+export interface EventPlan {
+  readonly event: OccurredEvent;
+  readonly considered: number;
+  readonly misses: readonly StoredMiss[];
+  readonly firings: readonly PlannedFiring[];
+  /** Why it can start nothing; null when it may. */
+  readonly reason: EventReason | null;
+  /** Of all payloads together, about. */
+  readonly characters: number;
+}
+
+/** Works out what an event asks for of the triggers that listen to it. */
+export function planEvent(event: OccurredEvent, listeners: readonly Listener[], maxDepth: number): EventPlan {
+  const misses: StoredMiss[] = [];
+  const firings: PlannedFiring[] = [];
+  let characters = 0;
+  const isTooDeep = event.depth >= maxDepth;
+  for (const listener of listeners) {
+    const miss = missOf(listener, event);
+    if (miss) {
+      misses.push(miss);
+      continue;
+    }
+    const asked = isTooDeep ? TOO_DEEP : askOf(listener, event);
+    if ("job" in asked) {
+      characters += asked.characters;
+      firings.push({ event, listener, job: jobOf(listener, event, asked.job) });
+    } else {
+      const outcome = asked.reason === "loop" ? ("skipped" as const) : ("failed" as const);
+      firings.push({ event, listener, outcome, reason: asked.reason, detail: cutText(inWords(asked.problems), 2000) });
+    }
+  }
+  const reason = whyNothing({ listeners, firings, isTooDeep });
+  return { event, considered: listeners.length, misses: misses.slice(0, MISSES_MAX), firings, reason, characters };
+}
+
+const TOO_DEEP = {
+  reason: "loop",
+  problems: [{ pointer: "", code: "loop", detail: "too many jobs caused each other before this event" }],
+} as const;
+
+function whyNothing({
+  listeners,
+  firings,
+  isTooDeep,
+}: {
+  readonly listeners: readonly Listener[];
+  readonly firings: readonly PlannedFiring[];
+  readonly isTooDeep: boolean;
+}): EventReason | null {
+  if (listeners.length === 0) return "no_trigger";
+  if (firings.length === 0) return "no_match";
+  return isTooDeep ? "loop" : null;
+}
+
+function missOf({ id, isExpired, understood }: Listener, event: OccurredEvent): StoredMiss | null {
+  if (isExpired) return { trigger_id: id, reason: "expired", part: null, detail: null };
+  if ("problems" in understood) return null;
+  const { matched, parts } = matchEvent(understood.listener, event);
+  if (matched) return null;
+  const failing = parts.find(({ holds }) => !holds);
+  const part = cutText(failing?.text ?? "", PART_MAX);
+  return { trigger_id: id, reason: "condition", part, detail: failing?.detail ?? null };
+}
+
+function askOf({ understood }: Listener, event: OccurredEvent): Asked {
+  if ("problems" in understood) return { reason: "template", problems: understood.problems };
+  return askForJob(understood.listener, event);
+}
+
+function jobOf(
+  { definitionKey, queue, priority }: Listener,
+  event: OccurredEvent,
+  asked: Pick<NewJob, "payload" | "dedupeKey" | "dedupe">,
+): NewJob {
+  return {
+    ...asked,
+    definitionKey,
+    ...(queue === null ? {} : { queue }),
+    ...(priority === null ? {} : { priority }),
+    correlationId: event.correlationId,
+    source: "event",
+    sourceRef: event.id,
+    chainDepth: event.depth + 1,
+  };
+}

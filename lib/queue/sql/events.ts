@@ -1,0 +1,233 @@
+import { statement, tenantIs } from "@/lib/db";
+
+/**
+ * Stores events, and answers for each of them by its place whether it is new; one whose producer id is taken is not.
+ * Producer ids are taken in their order, so that two callers cannot deadlock, and a caller waits for another that has
+ * taken one and not committed yet.
+ */
+export const insertEventsSql = statement(
+  "insert_events",
+  `with item as materialized (
+     select app.new_id() as id, x.*
+     from rows from (jsonb_to_recordset($2::jsonb) as (name text, producer_id text, data jsonb, source text,
+       correlation_id text, depth smallint, caused_by_job_id uuid)) with ordinality
+       x (name, producer_id, data, source, correlation_id, depth, caused_by_job_id, n)
+   ), fresh as (
+     insert into app.events (id, tenant_id, name, producer_id, data, source, correlation_id, depth, caused_by_job_id,
+       actor_kind, actor_id, status)
+     select id, $1, name, producer_id, data, source, coalesce(correlation_id, id::text), depth, caused_by_job_id, $3, $4,
+       'pending'
+     from item order by producer_id collate "C", n
+     on conflict (tenant_id, producer_id) where producer_id is not null do nothing
+     returning id, received_at, correlation_id
+   )
+   select i.n::int, i.id, i.producer_id, f.received_at, f.correlation_id, f.id is not null as is_new
+   from item i left join fresh f on f.id = i.id order by i.n`,
+);
+
+const SUMMARY = `e.id, e.name, e.producer_id, e.received_at, e.status, e.considered_count, e.matched_count, e.started_count,
+  e.reason`;
+
+export const eventsOfProducerSql = statement(
+  "events_of_producer",
+  `select ${SUMMARY} from app.events e where ${tenantIs("e.tenant_id")} and e.producer_id = any ($2::text[])`,
+);
+
+const LISTENER = `t.id, t.version, t.label, t.event_name, t.condition, t.payload_template, t.dedupe_key_template,
+  t.dedupe_window_seconds, t.queue, t.priority, t.overlap_policy, t.max_runs, t.run_count::int as run_count,
+  coalesce(t.expires_at <= app.now(), false) as is_expired,
+  t.is_enabled and t.status = 'active' as is_listening, d.key as definition_key
+  from app.job_triggers t join app.job_definitions d on d.id = t.definition_id`;
+const LISTENS = "t.trigger_type = 'event' and t.is_enabled and t.status = 'active' and t.deleted_at is null";
+
+/** The triggers that listen to one of the names, in the order of their ids. */
+export const listenersSql = statement(
+  "listeners",
+  `select ${LISTENER} where ${tenantIs("t.tenant_id")} and t.event_name = any ($2::text[]) and ${LISTENS} order by t.id`,
+);
+
+/** The same, each locked: for those that may start only so many jobs. */
+export const lockListenersSql = statement(
+  "lock_listeners",
+  `select ${LISTENER} where ${tenantIs("t.tenant_id")} and t.event_name = any ($2::text[]) and ${LISTENS} order by t.id
+   for no key update of t`,
+);
+
+/** Event triggers to be tried out: one, or all that listen. */
+export const tryListenersSql = statement(
+  "try_listeners",
+  `select ${LISTENER} where ${tenantIs("t.tenant_id")} and t.trigger_type = 'event' and t.deleted_at is null
+     and case when $2::uuid is null then t.is_enabled and t.status = 'active' else t.id = $2 end
+   order by t.id limit $3`,
+);
+
+/** Unfinished jobs of triggers, oldest first; of the jobs that a trigger started last, as many as may still be there. */
+export const unfinishedOfTriggersSql = statement(
+  "unfinished_of_triggers",
+  `select t.id as trigger_id, f.job_id from unnest($2::uuid[]) t (id)
+   cross join lateral (
+     select f.id, f.job_id from app.trigger_firings f
+     where ${tenantIs("f.tenant_id")} and f.trigger_id = t.id and f.job_id is not null order by f.id desc limit 100) f
+   where exists (select 1 from app.live_jobs l where l.job_id = f.job_id and ${tenantIs("l.tenant_id")})
+   order by f.id`,
+);
+
+export const insertFiringsSql = statement(
+  "insert_event_firings",
+  `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, event_id, outcome, reason, detail, job_id)
+   select $1, x.trigger_id, 'event', x.fire_at, x.event_id, x.outcome, x.reason, x.detail, x.job_id
+   from jsonb_to_recordset($2::jsonb) as x (trigger_id uuid, fire_at timestamptz, event_id uuid, outcome text, reason text,
+     detail text, job_id uuid)`,
+);
+
+/** Counts jobs that triggers made; one that has made all it may is over. Rows are locked in the order of their ids. */
+export const countRunsSql = statement(
+  "count_event_runs",
+  `with held as materialized (
+     select t.id, x.n from app.job_triggers t join unnest($2::uuid[], $3::int[]) x (id, n) on x.id = t.id
+     where ${tenantIs("t.tenant_id")} order by t.id for no key update of t
+   )
+   update app.job_triggers t set run_count = t.run_count + h.n, last_run_at = app.now(),
+     status = case when t.run_count + h.n >= t.max_runs then 'finished' else t.status end,
+     status_reason = case when t.run_count + h.n >= t.max_runs then 'max_runs' else t.status_reason end
+   from held h where t.id = h.id and ${tenantIs("t.tenant_id")}`,
+);
+
+/** Writes what became of events. What an event of a job says is filled in now, where it is given. */
+export const finishEventsSql = statement(
+  "finish_events",
+  `update app.events e set status = 'done', considered_count = x.considered, matched_count = x.matched,
+     started_count = x.started, reason = x.reason, misses = x.misses, data = coalesce(x.data, e.data),
+     correlation_id = coalesce(e.correlation_id, x.correlation_id), depth = coalesce(x.depth, e.depth)
+   from jsonb_to_recordset($2::jsonb) as x (id uuid, considered int, matched int, started int, reason text, misses jsonb,
+     data jsonb, correlation_id text, depth smallint)
+   where ${tenantIs("e.tenant_id")} and e.id = x.id`,
+);
+
+/** Tenants with events that were not looked at yet. */
+export const pendingTenantsSql = statement(
+  "pending_tenants",
+  "select distinct tenant_id from app.events where status = 'pending' limit $1",
+  { repeatable: true },
+);
+
+/** Takes pending events, oldest first, and holds them until the end of the transaction. */
+export const takePendingSql = statement(
+  "take_pending_events",
+  `select e.id, e.name, e.data, e.received_at, e.producer_id, e.correlation_id, e.source, e.depth, e.caused_by_job_id, t.status as tenant_status
+   from app.events e join app.tenants t on t.id = e.tenant_id
+   where ${tenantIs("e.tenant_id")} and e.status = 'pending' and ($3::uuid is null or e.id = $3) order by e.id limit $2
+   for update of e skip locked`,
+);
+
+/** Notes that looking at an event failed; after the last try it is given up. */
+export const noteFailureSql = statement(
+  "note_event_failure",
+  `update app.events e set tries = e.tries + 1, status = case when e.tries + 1 >= $3 then 'done' else e.status end,
+     reason = case when e.tries + 1 >= $3 then 'failed' end
+   where ${tenantIs("e.tenant_id")} and e.id = $2 and e.status = 'pending'`,
+);
+
+/** What the events of jobs say of them: how the run ended, and who they are. Large results are left out. */
+export const describeEndsSql = statement(
+  "describe_ends",
+  `select x.event_id, j.correlation_id, j.chain_depth,
+     jsonb_build_object('job_id', j.id, 'run_no', x.run_no, 'definition_key', d.key, 'queue', q.name, 'status', a.outcome,
+       'source', j.source, 'source_ref', j.source_ref, 'parent_job_id', j.parent_job_id, 'tags', to_jsonb(j.tags),
+       'attempt_count', a.attempt_count, 'error_type', a.error_type, 'error_text', left(a.error_text, 500),
+       'result', case when octet_length(a.result::text) <= $5 then a.result end,
+       'result_omitted', coalesce(octet_length(a.result::text) > $5, false)) as data
+   from unnest($2::uuid[], $3::uuid[], $4::int[]) x (event_id, job_id, run_no)
+   join app.jobs j on j.id = x.job_id and ${tenantIs("j.tenant_id")}
+   join app.lanes l on l.lane_no = j.lane_no and ${tenantIs("l.tenant_id")}
+   join app.job_queues q on q.id = l.queue_id
+   join app.job_definitions d on d.id = j.definition_id
+   join lateral (
+     select * from app.job_attempts a where a.job_id = x.job_id and ${tenantIs("a.tenant_id")} and a.run_no = x.run_no
+       and a.outcome is not null order by a.attempt_no desc limit 1) a on true`,
+);
+
+/** Who holds dedupe keys now. */
+export const heldKeysSql = statement(
+  "held_keys",
+  `select k.key, k.job_id from app.dedupe_keys k where ${tenantIs("k.tenant_id")} and k.key = any ($2::text[])
+     and (k.live or k.held_until > app.now())`,
+);
+
+export const deleteOldEventsSql = statement(
+  "delete_old_events",
+  `delete from app.events where id in (
+     select id from app.events where received_at < app.now() - interval '30 days' and status = 'done' limit $1) returning 1`,
+);
+
+const VIEW = `${SUMMARY}, e.source, coalesce(e.correlation_id, e.caused_by_job_id::text) as correlation_id, e.depth,
+  e.caused_by_job_id`;
+
+/** Which filter leads through an index; the others are looked at afterwards. */
+export type EventDriver = "none" | "name" | "prefix" | "correlation" | "cause";
+
+const BY: Readonly<Record<EventDriver, string>> = {
+  none: "",
+  name: `and e.name collate "C" = $2`,
+  prefix: `and e.name collate "C" >= $2 and e.name collate "C" < $3`,
+  correlation: "and e.correlation_id = $5",
+  cause: "and e.caused_by_job_id = $6",
+};
+
+/** $2 name, or the first of a range of names that ends before $3 · $4 since · $5 correlation · $6 cause · $7 ids before · $8 limit. */
+const listBy = (driver: EventDriver) =>
+  statement(
+    `list_events_${driver}`,
+    `select ${VIEW} from app.events e where ${tenantIs("e.tenant_id")} ${BY[driver]}
+     and ($2::text is null or e.name collate "C" >= $2) and ($3::text is null or e.name collate "C" < $3)
+     and ($3::text is not null or $2::text is null or e.name = $2)
+     and ($4::timestamptz is null or e.received_at >= $4)
+     and ($5::text is null or e.correlation_id = $5) and ($6::uuid is null or e.caused_by_job_id = $6)
+     and ($7::uuid is null or e.id < $7)
+   order by e.id desc limit $8`,
+    { repeatable: true },
+  );
+
+export const listEventsSql: Readonly<Record<EventDriver, ReturnType<typeof listBy>>> = {
+  none: listBy("none"),
+  name: listBy("name"),
+  prefix: listBy("prefix"),
+  correlation: listBy("correlation"),
+  cause: listBy("cause"),
+};
+
+export const getEventSql = statement(
+  "get_event",
+  `select ${VIEW}, e.data, (
+     select jsonb_agg(m || jsonb_build_object('label', t.label))
+     from jsonb_array_elements(e.misses) m
+     left join app.job_triggers t on t.id = (m ->> 'trigger_id')::uuid and ${tenantIs("t.tenant_id")}) as misses
+   from app.events e where ${tenantIs("e.tenant_id")} and e.id = $2`,
+  { repeatable: true },
+);
+
+/** What triggers did about events: of each event the first $3. */
+export const firingsOfEventsSql = statement(
+  "firings_of_events",
+  `select f.*, t.label, d.key as definition_key, coalesce(l.state, a.outcome) as job_status
+   from unnest($2::uuid[]) e (id)
+   cross join lateral (select f.id, f.event_id, f.trigger_id, f.outcome, f.reason, f.detail, f.job_id
+     from app.trigger_firings f where ${tenantIs("f.tenant_id")} and f.event_id = e.id order by f.id limit $3) f
+   join app.job_triggers t on t.id = f.trigger_id and ${tenantIs("t.tenant_id")}
+   join app.job_definitions d on d.id = t.definition_id
+   left join app.live_jobs l on l.job_id = f.job_id and ${tenantIs("l.tenant_id")}
+   left join lateral (select outcome from app.job_attempts where l.job_id is null and job_id = f.job_id
+     and ${tenantIs("tenant_id")} and outcome is not null and not superseded order by attempt_no desc limit 1) a on true
+   order by f.event_id, f.id`,
+  { repeatable: true },
+);
+
+/** The newest events, whole, for a replay. */
+export const replayEventsSql = statement(
+  "replay_events",
+  `select e.id, e.name, e.data, e.received_at, e.producer_id, coalesce(e.correlation_id, e.id::text) as correlation_id,
+     e.source, e.depth
+   from app.events e where ${tenantIs("e.tenant_id")} and ($2::text is null or e.name collate "C" = $2)
+   order by e.id desc limit $3`,
+  { repeatable: true },
+);
