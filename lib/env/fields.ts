@@ -77,7 +77,9 @@ export function retrySettings(env: { readonly [K in keyof typeof retryFields]?: 
 }
 
 /** How many jobs may cause each other, through events or this API, before a chain is not gone on with. */
-export const chainFields = { EVENT_MAX_DEPTH: wholeNumber(1, 1000, 8) };
+export const chainFields = {
+  EVENT_MAX_DEPTH: wholeNumber(1, 1000, 8),
+};
 
 export const logFields = {
   LOG_LEVEL: z

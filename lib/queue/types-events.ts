@@ -1,6 +1,4 @@
 /** Events and what they start. Client-safe: types only; reached through types.ts. */
-import type { Problem } from "./types";
-
 export type EventSource = "api" | "app" | "job" | "scheduler";
 export type EventReason = "no_trigger" | "no_match" | "loop" | "suspended" | "failed";
 export type FiringOutcome = "enqueued" | "deduplicated" | "skipped" | "failed";
@@ -109,7 +107,7 @@ export interface TriggerTest {
   readonly parts: readonly { readonly text: string; readonly holds: boolean; readonly detail: string | null }[];
   readonly verdict: "start" | "deduplicate" | "fail" | null;
   readonly payload: unknown;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly { readonly pointer: string; readonly code: string; readonly detail: string }[];
   readonly dedupe: { readonly key: string; readonly windowSeconds: number; readonly heldByJobId: string | null } | null;
 }
 

@@ -1,0 +1,185 @@
+import { afterAll, expect, test } from "vitest";
+import {
+  cancelJob,
+  expireJobs,
+  fanOutPending,
+  listEvents,
+  publishEvent,
+  settleAttempts,
+  type TenantScope,
+  tenantsWithPendingEvents,
+} from "@/lib/queue";
+import { dead, succeeded } from "@/lib/testing/attempt-ends";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { type ListenerFields, listener } from "./listening.fixture";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+const definition = await make.definition();
+const listens = (scope: TenantScope, eventName: string, fields: Partial<ListenerFields> = {}) =>
+  listener(database, scope, { definitionId: definition.id, eventName, dedupeWindowSeconds: 0, ...fields });
+const all = (scope: TenantScope) => listEvents(make.web, scope, { filter: {}, limit: 100 });
+const names = async (scope: TenantScope) => (await all(scope)).events.map(({ name }) => name).sort();
+
+test("the ends of jobs are events, in the transaction of the end, for tenants that listen to them and no others", async () => {
+  const scope = await make.tenant();
+  const deaf = await make.tenant();
+  for (const name of ["job.succeeded", "job.dead_letter", "job.canceled", "job.expired", "job.failed"])
+    await listens(scope, name, { condition: "false" });
+  await listens(deaf, "job.succeeded", { condition: "false" }).then((id) =>
+    database.query("update app.job_triggers set is_enabled = false where id = $1", [id]),
+  );
+  for (const tenant of [scope, deaf]) {
+    await settleAttempts(make.worker, [succeeded(await make.runningJob(tenant), { added: 3 })]);
+    await settleAttempts(make.worker, [dead(await make.runningJob(tenant, { correlationId: "c-1" }), "rate_limit")]);
+    await cancelJob(make.web, tenant, (await make.job(tenant)).id);
+    await make.job(tenant, { expiresAt: new Date(Date.now() + 50), scheduledFor: new Date(Date.now() + 10) });
+    const parent = await make.runningJob(tenant);
+    await make.job(tenant, { dependsOn: [{ jobId: parent.jobId }], onParentFailure: "fail" });
+    await settleAttempts(make.worker, [dead(parent)]);
+  }
+  await database.moveClock(3_600_000);
+  await expireJobs(make.scheduler, { limit: 10 });
+  await database.moveClock(0);
+  expect(await names(deaf)).toEqual([]);
+  expect(await names(scope)).toEqual([
+    "job.canceled",
+    "job.dead_letter",
+    "job.dead_letter",
+    "job.expired",
+    "job.failed",
+    "job.succeeded",
+  ]);
+  expect(await tenantsWithPendingEvents(make.scheduler)).toEqual([scope.tenantId]);
+  expect(await fanOutPending(make.web, scope.tenantId)).toEqual({ done: 6, failed: [] });
+  expect(await tenantsWithPendingEvents(make.scheduler)).toEqual([]);
+  const rows = await database.query<{ name: string; data: Record<string, unknown>; correlation_id: string }>(
+    "select name, data, correlation_id, depth from app.events where tenant_id = $1 order by id limit 2",
+    [scope.tenantId],
+  );
+  expect(rows).toMatchObject([
+    {
+      name: "job.succeeded",
+      data: {
+        status: "succeeded",
+        result: { added: 3 },
+        attempt_count: 1,
+        run_no: 1,
+        source: "manual",
+        queue: "default",
+      },
+      correlation_id: rows[0]?.data.job_id,
+      depth: 0,
+    },
+    { name: "job.dead_letter", data: { error_type: "rate_limit", error_text: "no" }, correlation_id: "c-1" },
+  ]);
+});
+
+test("listeners are counted by the table of triggers itself: switched off, renamed and deleted ones count no more", async () => {
+  const scope = await make.tenant();
+  const listened = async () =>
+    (await database.query("select event_names from app.job_listeners where tenant_id = $1", [scope.tenantId]))[0]
+      ?.event_names;
+  const one = await listens(scope, "job.failed");
+  const two = await listens(scope, "job.succeeded");
+  const three = await listens(scope, "job.succeeded");
+  expect(await listened()).toEqual(["job.failed", "job.succeeded"]);
+  const set = (id: string, change: string) =>
+    database.query(`update app.job_triggers set ${change} where id = $1`, [id]);
+  await set(one, "event_name = 'thing.happened'");
+  await set(two, "is_enabled = false");
+  expect(await listened()).toEqual(["job.succeeded"]);
+  await set(three, "deleted_at = app.now()");
+  expect(await listened()).toEqual([]);
+  await set(two, "is_enabled = true");
+  expect(await listened()).toEqual(["job.succeeded"]);
+});
+
+test("TEMPLATE-08 a job whose end starts the same job again stops at the depth, and the last event says loop", async () => {
+  const scope = await make.tenant();
+  await listens(scope, "job.succeeded", { payloadTemplate: { before: "{{event}}" } });
+  await settleAttempts(make.worker, [succeeded(await make.runningJob(scope), { size: "x".repeat(1000) })]);
+  let laps = 0;
+  for (; laps < 20; laps += 1) {
+    const { done } = await fanOutPending(make.web, scope.tenantId, { maxDepth: 3 });
+    const claimed = done === 0 ? [] : await make.claim("loop-worker");
+    if (claimed.length === 0) break;
+    await settleAttempts(
+      make.worker,
+      claimed.map((job) => succeeded(job, job.payload)),
+    );
+  }
+  expect(laps).toBe(3);
+  const { events } = await all(scope);
+  expect(events.map(({ depth, reason, started }) => ({ depth, reason, started }))).toEqual([
+    { depth: 3, reason: "loop", started: 0 },
+    { depth: 2, reason: null, started: 1 },
+    { depth: 1, reason: null, started: 1 },
+    { depth: 0, reason: null, started: 1 },
+  ]);
+  expect(new Set(events.map(({ correlationId }) => correlationId)).size).toBe(1);
+  const [size] = await database.query(
+    "select max(octet_length(payload::text)) as n from app.jobs where tenant_id = $1",
+    [scope.tenantId],
+  );
+  expect(Number(size?.n)).toBeLessThan(256 * 1024);
+});
+
+test("an event that cannot be gone on with holds up no other, and is given up", async () => {
+  const scope = await make.tenant();
+  await listens(scope, "job.succeeded");
+  await settleAttempts(make.worker, [succeeded(await make.runningJob(scope))]);
+  await settleAttempts(make.worker, [succeeded(await make.runningJob(scope))]);
+  const [bad] = await database.query("select min(id::text) as id from app.events where tenant_id = $1", [
+    scope.tenantId,
+  ]);
+  await database.query(
+    `create function public.fail_on() returns trigger language plpgsql as $$
+     begin if new.event_id = '${bad?.id}' then raise exception 'no'; end if; return new; end $$`,
+  );
+  await database.query(
+    "create trigger fail_on before insert on app.trigger_firings for each row execute function public.fail_on()",
+  );
+  expect(await fanOutPending(make.web, scope.tenantId)).toMatchObject({ done: 1, failed: [{ eventId: bad?.id }] });
+  for (let tries = 1; tries < 5; tries += 1)
+    expect(await fanOutPending(make.web, scope.tenantId)).toMatchObject({ done: 0, failed: [{}] });
+  expect(await fanOutPending(make.web, scope.tenantId)).toEqual({ done: 0, failed: [] });
+  const { events } = await all(scope);
+  expect(events.map(({ status, reason, started }) => [status, reason, started])).toEqual([
+    ["done", null, 1],
+    ["done", "failed", 0],
+  ]);
+  await database.query("drop trigger fail_on on app.trigger_firings");
+});
+
+test("two schedulers at once go on with an event once", async () => {
+  const scope = await make.tenant();
+  await listens(scope, "job.succeeded");
+  for (let i = 0; i < 5; i += 1) await settleAttempts(make.worker, [succeeded(await make.runningJob(scope))]);
+  await Promise.all(Array.from({ length: 4 }, () => fanOutPending(make.web, scope.tenantId)));
+  const [jobs] = await database.query(
+    "select count(*)::int as n, count(distinct source_ref)::int as events from app.jobs where tenant_id = $1 and source = 'event'",
+    [scope.tenantId],
+  );
+  expect(jobs).toEqual({ n: 5, events: 5 });
+});
+
+test("SCHED-23 events of a suspended tenant start nothing, neither then nor later", async () => {
+  const scope = await make.tenant();
+  await listens(scope, "job.succeeded");
+  const running = await make.runningJob(scope);
+  const suspend = (status: string) =>
+    database.query("update app.tenants set status = $2 where id = $1", [scope.tenantId, status]);
+  await suspend("suspended");
+  await settleAttempts(make.worker, [succeeded(running)]);
+  await fanOutPending(make.web, scope.tenantId);
+  await listens(scope, "thing.happened");
+  await expect(publishEvent(make.web, scope, { name: "thing.happened" })).rejects.toMatchObject({
+    code: "tenant-suspended",
+  });
+  await suspend("active");
+  expect(await fanOutPending(make.web, scope.tenantId)).toEqual({ done: 0, failed: [] });
+  expect((await all(scope)).events).toMatchObject([{ status: "done", reason: "suspended", started: 0 }]);
+});
