@@ -1,7 +1,8 @@
 /** Events and what they start. Client-safe: types only; reached through types.ts. */
+import type { FiringOutcome } from "./types-triggers";
+
 export type EventSource = "api" | "app" | "job" | "scheduler";
 export type EventReason = "no_trigger" | "no_match" | "loop" | "suspended" | "failed";
-export type FiringOutcome = "enqueued" | "deduplicated" | "skipped" | "failed";
 
 /** A named fact to be published. */
 export interface NewEvent {
