@@ -118,6 +118,19 @@ function strangers(type: ScheduleRule["type"], fields: ScheduleFields): Problem[
   );
 }
 
-function problem(field: keyof ScheduleFields, code: string, detail: string): Problem {
-  return { pointer: `/${field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`, code, detail };
-}
+const POINTERS: Record<keyof ScheduleFields, string> = {
+  scheduleType: "/schedule_type",
+  cronExpr: "/cron_expr",
+  intervalMs: "/interval_ms",
+  anchorAt: "/anchor_at",
+  onceAt: "/once_at",
+  timezone: "/timezone",
+  dstGap: "/dst_policy/gap",
+  dstOverlap: "/dst_policy/overlap",
+};
+
+const problem = (field: keyof ScheduleFields, code: string, detail: string): Problem => ({
+  pointer: POINTERS[field],
+  code,
+  detail,
+});

@@ -32,7 +32,7 @@ test.each([
   ["0 0 1-31 * 5", "At 00:00 every day"],
   ["0 9 * * 1#1,5L", "At 09:00 on the 1st Monday of the month and the last Friday of the month"],
   ["@weekly", "At 00:00 on Sunday"],
-])("%s is said as: %s", (expr, words) => {
+])("an expression is described by what it matches: %s is %s", (expr, words) => {
   expect(describeSchedule(cron(expr, "Europe/Berlin"))).toBe(`${words} (Europe/Berlin)`);
 });
 
@@ -123,9 +123,9 @@ test("each kind of schedule needs its own fields, and takes none of another's", 
   expect(pointers({ scheduleType: "toString", timezone: "UTC" })).toEqual(["/schedule_type unknown"]);
   expect(
     pointers({ scheduleType: "once", onceAt: AT, timezone: "UTC", cronExpr: "* * * * *", dstGap: "skip" }),
-  ).toEqual([...["/cron_expr other-type", "/dst_gap other-type"]]);
+  ).toEqual([...["/cron_expr other-type", "/dst_policy/gap other-type"]]);
   expect(pointers({ cronExpr: "* * * * *", timezone: "UTC", dstGap: "run", dstOverlap: "second" })).toEqual([
-    ...["/dst_gap unknown", "/dst_overlap unknown"],
+    ...["/dst_policy/gap unknown", "/dst_policy/overlap unknown"],
   ]);
   expect(pointers({ cronExpr: "60 * * * *", timezone: "Mars/Base", intervalMs: 1000 })).toEqual([
     ...["/interval_ms other-type", "/timezone unknown", "/cron_expr cron-range"],
