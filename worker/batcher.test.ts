@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Batcher } from "./batcher";
 
 /** A batcher whose batches end when the test says so. */
-function heldBatcher(most = 100) {
+function heldBatcher(most = 100, apartMs = 0) {
   const batches: { items: readonly number[]; end: (error?: Error) => void }[] = [];
   const batcher = new Batcher<number, string>(
     (items) =>
@@ -10,7 +10,7 @@ function heldBatcher(most = 100) {
         const end = (error?: Error) => (error ? reject(error) : resolve(items.map((item) => `answer ${item}`)));
         batches.push({ items, end });
       }),
-    most,
+    { most, apartMs },
   );
   return { batcher, batches };
 }
@@ -73,5 +73,21 @@ describe("a batcher", () => {
       batches[n]?.end();
       expect(await answer).toBe(`answer ${n}`);
     }
+  });
+
+  test("sends batches some time apart, so that what comes in a stream goes together", async () => {
+    const { batcher, batches } = heldBatcher(100, 60);
+    void batcher.add(1);
+    await nextTurn();
+    const began = performance.now();
+    batches[0]?.end();
+    await nextTurn();
+    void batcher.add(2);
+    await nextTurn();
+    void batcher.add(3);
+    expect(batches).toHaveLength(1);
+    await expect.poll(() => batches.length).toBe(2);
+    expect(batches[1]?.items).toEqual([2, 3]);
+    expect(performance.now() - began).toBeGreaterThan(30);
   });
 });

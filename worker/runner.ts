@@ -67,11 +67,14 @@ export class Runner {
     this.definitions = new DefinitionVersions(options.db);
     const onLost = (attempt: Attempt) => attempt instanceof Held && this.stop(attempt, "lease-lost");
     this.around = { ...options, onLost };
-    this.starts = new Batcher(async (jobs) => {
-      const held = new Set(await startAttempts(options.db, jobs));
-      this.tell(jobs);
-      return jobs.map((job) => held.has(job.jobId));
-    }, MOST_STARTS);
+    this.starts = new Batcher(
+      async (jobs) => {
+        const held = new Set(await startAttempts(options.db, jobs));
+        this.tell(jobs);
+        return jobs.map((job) => held.has(job.jobId));
+      },
+      { most: MOST_STARTS },
+    );
   }
 
   /** Jobs that this worker holds: those that run, those that wait for a place, and those whose end is being recorded. */
@@ -267,12 +270,8 @@ export class Runner {
       answer = await settler.add(end, job.laneNo);
     }
     if (answer === "settled" && end.outcome === "succeeded" && !isVerbose) return;
-    const ended = {
-      ...fieldsOf(job, definition),
-      status: end.status,
-      outcome: end.outcome,
-      error_type: end.errorType,
-    };
+    const { status, outcome, errorType } = end;
+    const ended = { ...fieldsOf(job, definition), status, outcome, error_type: errorType };
     if (answer === "lost") log.warn(ended, "the lease was lost; the result was refused");
     else log[end.outcome === "succeeded" ? "debug" : "info"](ended, "attempt ended");
   }

@@ -6,6 +6,8 @@ import { type AttemptEnd, notifyChanges, notifyWork, type Settled, settleAttempt
 import { Batcher } from "./batcher";
 
 const MOST = 500;
+/** The ends of short jobs come in a stream; so many go together. */
+const APART_MS = 10;
 const LOCKED_AGAIN_MS = 100;
 const FIRST_RETRY_MS = 200;
 const MAX_RETRY_MS = 5000;
@@ -30,7 +32,7 @@ export class Settler {
     private readonly log: Logger,
     private readonly random: () => number,
   ) {
-    this.batcher = new Batcher((items) => this.settle(items), MOST);
+    this.batcher = new Batcher((items) => this.settle(items), { most: MOST, apartMs: APART_MS });
   }
 
   /** Resolves when the end is stored, or is known to be of a lease that was lost. */
@@ -45,10 +47,8 @@ export class Settler {
     for (const jobId of [...lost, ...unstorable]) answers.set(jobId, () => "lost");
     for (const jobId of locked) answers.set(jobId, (item) => this.later(item));
     for (const { jobId, reason } of refused) answers.set(jobId, () => ({ refused: reason }));
-    this.tell(
-      items.filter(({ end }) => !answers.has(end.jobId)),
-      releasedLanes,
-    );
+    this.tell(answers.size === 0 ? items : items.filter(({ end }) => !answers.has(end.jobId)), releasedLanes);
+    if (answers.size === 0) return items.map(() => "settled");
     return items.map((item) => answers.get(item.end.jobId)?.(item) ?? "settled");
   }
 

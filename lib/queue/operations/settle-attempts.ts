@@ -1,6 +1,12 @@
 import { type Database, DatabaseError, type Runner, type Transaction, withTenant } from "@/lib/db";
 import { QueueError } from "../errors";
-import { finishAttemptsSql, finishSucceededSql, readLeasesSql, requeueAttemptsSql } from "../sql/settle-attempts";
+import {
+  finishAttemptsSql,
+  finishPlainSql,
+  finishSucceededSql,
+  readLeasesSql,
+  requeueAttemptsSql,
+} from "../sql/settle-attempts";
 import type { AttemptEnd, Settled } from "../types-worker";
 import { isPlain, resultText, toJson } from "./attempt-columns";
 import { leaseArrays } from "./claim-jobs";
@@ -62,7 +68,10 @@ export async function settleAttempts(
   const into = { progress, left, onOneConnection: "inTransaction" in db, onUnstorable: noteUnstorable(progress) };
   // A statement that fails would take the rest of the caller's transaction with it.
   const apart = <T>(work: () => Promise<T>): Promise<T> => ("inTransaction" in db ? db.savepoint(work) : work());
-  for (const part of [plain, others]) {
+  await applyBatch(plain, (batch) => apart(() => finishPlain(db, batch)), into);
+  const unusual = [...left.values()];
+  left.clear();
+  for (const part of [unusual, others]) {
     await applyBatch(part, (batch) => apart(() => finish(db, batch, progress)), into);
   }
   for (const end of ends.filter(({ children }) => children?.length)) {
@@ -71,6 +80,13 @@ export async function settleAttempts(
   await applyBatch(again, (batch) => apart(() => requeue(db, batch, reclaimed)), into);
   await tellLostFromLocked(db, left, progress);
   return progress;
+}
+
+/** Ends what succeeded and concerns nobody else; null = all of it. */
+async function finishPlain(db: Runner, batch: readonly AttemptEnd[]): Promise<readonly string[] | null> {
+  if (!batch.every(isPlain)) return [];
+  const [row] = await db.run<{ done: string[] | null }>(finishPlainSql, [...leaseArrays(batch), batch.map(resultText)]);
+  return row ? row.done : [];
 }
 
 async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes }: Progress): Promise<string[]> {
@@ -129,14 +145,15 @@ const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: bool
  */
 async function applyBatch(
   batch: readonly AttemptEnd[],
-  apply: (batch: readonly AttemptEnd[]) => Promise<string[]>,
+  apply: (batch: readonly AttemptEnd[]) => Promise<readonly string[] | null>,
   into: Into & { readonly onUnstorable: (error: unknown, end: AttemptEnd | undefined) => void },
 ): Promise<void> {
   if (batch.length === 0) return;
   try {
-    const done = new Set(await apply(batch));
+    const answer = await apply(batch);
+    const done = answer && new Set(answer);
     for (const end of batch) {
-      if (done.has(end.jobId)) into.progress.settled.push(end.jobId);
+      if (done === null || done.has(end.jobId)) into.progress.settled.push(end.jobId);
       else into.left.set(end.jobId, end);
     }
   } catch (error) {

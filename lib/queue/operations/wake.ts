@@ -25,17 +25,27 @@ interface Pending {
 interface Waiting {
   channels: Map<Channel, Pending>;
   sending: boolean;
+  sentAt: number;
+  timer: NodeJS.Timeout | undefined;
 }
+
+/** Pages need not be told of changes more often than this; work is told of at once. */
+const CHANGES_APART_MS = 100;
 
 const waiting = new WeakMap<Runner, Waiting>();
 
 /**
  * Sends a wake-up after a commit: at once when none is under way on this handle, and joined into the next one while one
- * is, so that a burst costs few of them. Never inside the transaction that it tells of: NOTIFY serialises commits.
+ * is, so that a burst costs few of them; mere changes at most ten times a second. Never inside the transaction that it tells of: NOTIFY serialises commits.
  * Failures are dropped, since whoever misses a hint polls.
  */
 function wake(db: Runner, hints: Readonly<Partial<Record<Channel, readonly number[] | "*">>>): void {
-  const state = waiting.get(db) ?? { channels: new Map<Channel, Pending>(), sending: false };
+  const state: Waiting = waiting.get(db) ?? {
+    channels: new Map(),
+    sending: false,
+    sentAt: -Infinity,
+    timer: undefined,
+  };
   waiting.set(db, state);
   for (const [channel, laneNos] of Object.entries(hints) as [Channel, readonly number[] | "*"][]) {
     if (laneNos !== "*" && laneNos.length === 0) continue;
@@ -44,18 +54,29 @@ function wake(db: Runner, hints: Readonly<Partial<Record<Channel, readonly numbe
     if (laneNos === "*") pending.all = true;
     else for (const laneNo of laneNos) pending.lanes.add(laneNo);
   }
-  if (!state.sending && state.channels.size > 0) void send(db, state);
+  sendSoon(db, state);
+}
+
+function sendSoon(db: Runner, state: Waiting): void {
+  if (state.sending || state.channels.size === 0) return;
+  const onlyChanges = state.channels.size === 1 && state.channels.has(CHANNELS.changes);
+  const early = onlyChanges ? state.sentAt + CHANGES_APART_MS - performance.now() : 0;
+  if (early <= 0) return void send(db, state);
+  state.timer ??= setTimeout(() => {
+    state.timer = undefined;
+    sendSoon(db, state);
+  }, early).unref();
 }
 
 async function send(db: Runner, state: Waiting): Promise<void> {
   state.sending = true;
-  while (state.channels.size > 0) {
-    const hints = [...state.channels];
-    state.channels = new Map();
-    const payloads = hints.map(([, { all, lanes }]) => (all || lanes.size > MAX_LANES ? "*" : [...lanes].join(",")));
-    await db.run(notifySql, [hints.map(([channel]) => channel), payloads]).catch(() => undefined);
-  }
+  state.sentAt = performance.now();
+  const hints = [...state.channels];
+  state.channels = new Map();
+  const payloads = hints.map(([, { all, lanes }]) => (all || lanes.size > MAX_LANES ? "*" : [...lanes].join(",")));
+  await db.run(notifySql, [hints.map(([channel]) => channel), payloads]).catch(() => undefined);
   state.sending = false;
+  sendSoon(db, state);
 }
 
 /** There is ready work in these lanes. Workers listen. */

@@ -6,7 +6,13 @@ import { makeFactory } from "@/lib/testing/factories";
 import { startAttemptsSql } from "./claim-jobs";
 import { extendLeasesSql } from "./hold-leases";
 import { lockExpiredSql } from "./rescue";
-import { finishAttemptsSql, finishSucceededSql, readLeasesSql, requeueAttemptsSql } from "./settle-attempts";
+import {
+  finishAttemptsSql,
+  finishPlainSql,
+  finishSucceededSql,
+  readLeasesSql,
+  requeueAttemptsSql,
+} from "./settle-attempts";
 
 const RUNNING = 200;
 const database = await testDatabase();
@@ -33,6 +39,12 @@ const CASES: readonly [name: string, text: string, types: string, values: (lease
   [
     "finish_succeeded",
     finishSucceededSql.text,
+    "uuid[], bigint[], text[]",
+    (all) => `${arrays(all)}, '{${all.map(() => "7")}}'`,
+  ],
+  [
+    "finish_plain",
+    finishPlainSql.text,
     "uuid[], bigint[], text[]",
     (all) => `${arrays(all)}, '{${all.map(() => "7")}}'`,
   ],
