@@ -22,6 +22,18 @@ test("TENANT-08 row security alone keeps a tenant's rows apart when the applicat
   for (const act of ["cancel", "retry", "pause", "resume"]) {
     expectProblem(await web.call("POST", `/api/v1/jobs/${foreign.id}/${act}`, { key, body: {} }), 404, "not-found");
   }
+  const schedule = { label: CANARY, trigger_type: "schedule", cron_expr: "0 0 1 1 *", definition_key: "any" };
+  const trigger = await web.call("POST", "/api/v1/jobs/triggers", { key: foreignKey, body: schedule });
+  const at = `/api/v1/jobs/triggers/${trigger.body.id}`;
+  expect((await get("/api/v1/jobs/triggers")).body.data).toEqual([]);
+  for (const path of ["", "/firings"]) expectProblem(await get(at + path), 404, "not-found");
+  for (const [method, path, body] of [
+    ["PATCH", "", { label: "mine" }],
+    ["DELETE", "", undefined],
+    ["POST", "/run", {}],
+  ] as const)
+    expectProblem(await web.call(method, at + path, { key, body }), 404, "not-found");
+  expect((await get(at, foreignKey)).body.label).toBe(CANARY);
   expect((await get("/api/v1/jobs/summary")).body.counts.queued).toBe(1);
   for (const path of ["/api/v1/jobs", "/api/v1/jobs/summary", "/api/v1/assets", "/api/v1/me"]) {
     const { text } = await get(path);

@@ -5,6 +5,7 @@ import type { Database } from "@/lib/db";
 import { dataDir } from "@/lib/db/embedded/index.mjs";
 import { createDefinition, listDefinitions } from "@/lib/queue";
 import { insertProvider, listProviders } from "@/lib/tenancy/providers";
+import { seedTriggers } from "./demo-triggers";
 import { newPassword, putApiKey, putMembership, putTenant, putUser } from "./people";
 import { writeSamples } from "./samples/folder";
 
@@ -45,9 +46,9 @@ const REMOTE_DEFINITION = {
 
 type Ids = Record<TenantSlug, string>;
 
-/** Tenants, people, keys and sample folders of the demo, and `demo.json` with what is needed to use them. */
+/** Tenants, people, keys, sample folders and triggers of the demo, and `demo.json` with what is needed to use them. */
 export async function seedDemo(
-  db: Database,
+  { db, web }: { db: Database; web: Database },
   { home, log }: { home: string; log: (line: string) => void },
 ): Promise<void> {
   const file = path.join(home, "demo.json");
@@ -55,12 +56,14 @@ export async function seedDemo(
   await seedRemoteDefinition(db);
   if (existsSync(file) && describesThese(file, tenants)) return;
   const users = await seedPeople(db, tenants);
+  const providers = await seedProviders(db, home);
+  await seedTriggers(web, { tenantId: tenants.acme, providerId: providers.acme.id });
   const content = {
     base_url: "",
     tenants: Object.fromEntries(SLUGS.map((slug) => [slug, { id: tenants[slug], slug }])),
     users: users.logins,
     api_keys: await seedKeys(db, tenants, users.ids),
-    providers: await seedProviders(db, home),
+    providers,
   };
   writePrivate(file, `${JSON.stringify(content, null, 2)}\n`);
   log(`Demo data written; logins are in ${file}`);

@@ -17,7 +17,7 @@ const demo = () => JSON.parse(readFileSync(path.join(home, "demo.json"), "utf8")
 const counts = () =>
   database.query(`select (select count(*) from app.tenants) as tenants, (select count(*) from app.users) as users,
     (select count(*) from app.api_keys) as keys, (select count(*) from app.providers) as providers,
-    (select count(*) from app.job_definitions) as definitions, (select count(*) from app.memberships) as memberships`);
+    (select count(*) from app.job_definitions) as definitions, (select count(*) from app.job_triggers) as triggers, (select count(*) from app.memberships) as memberships`);
 
 chmodSync(home, 0o755); // under root, the sample folders lie elsewhere unless others can enter
 beforeAll(() => seed(env, { demo: true, log }));
@@ -69,6 +69,17 @@ describe("the demo seed", () => {
       expect(statSync(row?.path).mode & 0o005).toBe(0o005);
       expect(statSync(path.join(row?.path, "empty.dat")).mode & 0o004).toBe(0o004);
     }
+  });
+
+  test("gives a tenant a schedule that runs and one that is off", async () => {
+    const rows = await database.query(
+      "select is_enabled, next_run_at > app.now() as waits, payload_template from app.job_triggers order by id",
+    );
+    const payload_template = { provider_id: demo().providers.acme.id };
+    expect(rows).toEqual([
+      { is_enabled: false, waits: null, payload_template },
+      { is_enabled: true, waits: true, payload_template },
+    ]);
   });
 
   test("running it again changes nothing", async () => {

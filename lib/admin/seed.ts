@@ -13,18 +13,15 @@ export interface SeedOptions {
 
 /** Brings in what an installation starts with. Running it again changes nothing that is there. */
 export async function seed(env: AdminEnv, { demo, adminEmail, log }: SeedOptions): Promise<void> {
-  const db = openDatabase({
-    url: roleUrl(env.adminUrl, env.secret, "platform"),
-    role: "platform",
-    max: 2,
-    applicationName: "leasehold seed",
-  });
+  const open = (role: "platform" | "web") =>
+    openDatabase({ url: roleUrl(env.adminUrl, env.secret, role), role, max: 2, applicationName: "leasehold seed" });
+  const [db, web] = [open("platform"), open("web")];
   try {
     await ensureDefinitions(db, log);
-    if (demo) await seedDemo(db, { home: env.home, log });
+    if (demo) await seedDemo({ db, web }, { home: env.home, log });
     if (adminEmail) await makeSuperAdmin(db, adminEmail, log);
   } finally {
-    await db.close();
+    await Promise.all([db.close(), web.close()]);
   }
 }
 

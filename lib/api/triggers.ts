@@ -34,9 +34,7 @@ export function triggerInput(body: z.output<typeof createTrigger>): TriggerInput
 }
 
 /** The body of a change in the queue's words: what was not sent is absent, and null is null. */
-export function triggerPatch(
-  body: Omit<Update, "event_name"> & { event_name?: string | null | undefined },
-): TriggerPatch {
+export function triggerPatch(body: z.output<typeof updateTrigger>): TriggerPatch {
   return defined({
     label: body.label,
     isEnabled: body.is_enabled,

@@ -94,7 +94,7 @@ export const updateTrigger = z
   .strictObject({
     label: label.optional(),
     definition_key: definitionKey.optional(),
-    event_name: eventName.optional(),
+    event_name: eventName.nullable().optional(),
     ...settings,
   })
   .refine((value) => Object.keys(value).length > 0, "must name at least one field");

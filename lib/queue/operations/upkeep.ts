@@ -7,6 +7,7 @@ import {
   defaultPartitionRowsSql,
   deleteOldAnswersSql,
   deleteOldDeliveriesSql,
+  deleteOldFiringsSql,
   deleteOldSessionsSql,
   ensurePartitionsSql,
   foldStatDeltasSql,
@@ -29,8 +30,8 @@ export const ensurePartitions = (db: Runner): Promise<number> => count(db.run(en
 export const countDefaultPartitionRows = (db: Runner): Promise<number> => count(db.run(defaultPartitionRowsSql));
 
 /**
- * Deletes answers and sessions that nobody can use any more and bulk actions, deliveries and events of a month ago, a
- * bounded part at a time; returns how many.
+ * Deletes answers and sessions that nobody can use any more and bulk actions, deliveries and events of a month ago,
+ * and firings of three months ago, a bounded part at a time; returns how many.
  */
 export async function deleteExpired(db: Runner): Promise<number> {
   const answers = await db.run(deleteOldAnswersSql, [DELETE_ROWS]);
@@ -38,7 +39,8 @@ export async function deleteExpired(db: Runner): Promise<number> {
   const actions = await db.run(deleteOldBulkActionsSql, [DELETE_ROWS]);
   const deliveries = await db.run(deleteOldDeliveriesSql, [DELETE_ROWS]);
   const events = await db.run(deleteOldEventsSql, [DELETE_ROWS]);
-  return [answers, sessions, actions, deliveries, events].reduce((sum, rows) => sum + rows.length, 0);
+  const firings = await db.run(deleteOldFiringsSql, [DELETE_ROWS]);
+  return [answers, sessions, actions, deliveries, events, firings].reduce((sum, rows) => sum + rows.length, 0);
 }
 
 /** Forgets workers that have been silent for a day. Their jobs do not depend on it: a lease is per job. */

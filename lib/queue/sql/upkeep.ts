@@ -51,6 +51,14 @@ export const deleteOldDeliveriesSql = statement(
      select id from app.webhook_deliveries where created_at < app.now() - interval '30 days' limit $1) returning 1`,
 );
 
+/** By the id, which sorts by time: the oldest rows are one end of the primary key. */
+export const deleteOldFiringsSql = statement(
+  "delete_old_firings",
+  `delete from app.trigger_firings where id in (
+     select id from app.trigger_firings where id < app.id_floor(app.now() - interval '90 days') order by id limit $1)
+   returning 1`,
+);
+
 export const pruneWorkersSql = statement(
   "prune_workers",
   "delete from app.job_workers where last_seen_at < app.now() - interval '1 day' returning worker_id",

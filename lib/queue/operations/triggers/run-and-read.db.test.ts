@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   changeTrigger,
+  deleteExpired,
   deleteTrigger,
   getTrigger,
   listFirings,
@@ -63,6 +64,20 @@ test("a list shows how the newest firings ended, and what was missed", async () 
   const afterId = first?.firings.at(-1)?.id ?? "";
   const second = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20, afterId } });
   expect([first?.hasMore, second?.firings.length, second?.hasMore]).toEqual([true, 6, false]);
+});
+
+test("firings are kept for 90 days", async () => {
+  const { id: triggerId } = await make();
+  for (const days of [89, 91]) {
+    await database.query(
+      `insert into app.trigger_firings (id, tenant_id, trigger_id, kind, fire_at, outcome, reason)
+       select app.id_floor(at), $1, $2, 'schedule', at, 'skipped', 'catch_up' from (select app.now() - make_interval(days => $3)) x (at)`,
+      [scope.tenantId, triggerId, days],
+    );
+  }
+  expect(await deleteExpired(factory.scheduler)).toBe(1);
+  const left = await listFirings(factory.web, scope, { triggerId, filter: {}, page: { limit: 10 } });
+  expect(left?.firings).toHaveLength(1);
 });
 
 test("another tenant's trigger is not there for any verb", async () => {
