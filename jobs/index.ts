@@ -18,14 +18,12 @@ export interface BuiltinDefinition {
   readonly executor: "command" | "handler" | "webhook";
   readonly command_key: string | null;
   readonly arg_schema: Readonly<Record<string, unknown>>;
-  readonly timeout_seconds: number;
-  readonly max_attempts: number;
+  /** null = what the queue says, or the installation. */
+  readonly timeout_seconds: number | null;
+  readonly max_attempts: number | null;
   readonly retry?: DefinitionInput["retry"];
   readonly retry_classes?: DefinitionInput["retryClasses"];
 }
-
-const TIMEOUT_SECONDS = 3600;
-const MAX_ATTEMPTS = 3;
 
 /** What the seed makes definitions of; the super admin can change and add to them later. */
 export const builtinDefinitions: readonly BuiltinDefinition[] = [
@@ -36,8 +34,8 @@ export const builtinDefinitions: readonly BuiltinDefinition[] = [
     executor: "command",
     command_key: "checksum-report",
     arg_schema: jsonSchemaOf(folderPayload),
-    timeout_seconds: TIMEOUT_SECONDS,
-    max_attempts: MAX_ATTEMPTS,
+    timeout_seconds: null,
+    max_attempts: null,
   },
   {
     key: "deliver-webhook",
@@ -66,7 +64,7 @@ function ofHandler({ key, defaults, argSchema }: JobHandler): BuiltinDefinition 
     executor: "handler",
     command_key: null,
     arg_schema: argSchema,
-    timeout_seconds: defaults.timeoutSeconds ?? TIMEOUT_SECONDS,
-    max_attempts: defaults.maxAttempts ?? MAX_ATTEMPTS,
+    timeout_seconds: defaults.timeoutSeconds ?? null,
+    max_attempts: defaults.maxAttempts ?? null,
   };
 }

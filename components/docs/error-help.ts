@@ -59,6 +59,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "The role of the key's creator would allow this, but the key's scopes do not.",
     remedy: "Use a key that has the scope.",
   },
+  "session-required": {
+    meaning: "What was asked for is not left to API keys, whatever their scopes: it could outlive the key.",
+    remedy: "Sign in as a super admin, and do it in the pages or with the session cookie.",
+  },
   "cross-site-request": {
     meaning: "A request with a session cookie that changes something did not come from a page of this installation.",
     remedy: "Call the API from other sites and programs with an API key, not with the cookie.",
@@ -181,6 +185,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "As many claims of this worker's key wait for work as may wait at once.",
     remedy:
       "Let one claim of each worker wait, ask for several jobs in it, or give groups of workers keys of their own.",
+  },
+  "too-many-actions": {
+    meaning: "As many actions on many jobs as a tenant may have are waiting or under way.",
+    remedy: "Wait until one is over, abort one, or name more jobs in one action: by a filter, or up to 1,000 ids.",
   },
   "too-many-workers": {
     meaning: "Too many names of workers were used with this key within a day.",

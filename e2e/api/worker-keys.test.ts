@@ -8,8 +8,9 @@ await define({ key: "far", executor: "remote" });
 await define({ key: "away", executor: "remote" });
 
 const KEYS = "/api/v1/admin/worker-keys";
+const cookie = await web.login(superAdmin);
 const make = (body: Record<string, unknown>, headers = {}) =>
-  web.call("POST", KEYS, { key: superKey, body: { name: "one", definitions: ["far"], ...body }, headers });
+  web.call("POST", KEYS, { cookie, body: { name: "one", definitions: ["far"], ...body }, headers });
 const claim = (key: string, body: Record<string, unknown> = {}) =>
   web.call("POST", "/api/v1/worker/jobs/claim", {
     key,
@@ -88,6 +89,13 @@ test("making and revoking a key are in the audit, without the key", async () => 
   ]);
   expect(rows[0]?.detail).toMatchObject({ name: "audited", definitions: ["far"] });
   expect(rows.map(({ row }) => row).join()).not.toContain(key.slice(22));
+});
+
+test("no API key makes one, which could outlive it: that takes a super admin who is signed in", async () => {
+  const before = await database.query("select count(*) from app.api_keys where kind = 'worker'");
+  const body = { name: "long", definitions: ["far"], expires_in_days: 365 };
+  expectProblem(await web.call("POST", KEYS, { key: superKey, body }), 403, "session-required");
+  expect(await database.query("select count(*) from app.api_keys where kind = 'worker'")).toEqual(before);
 });
 
 test("a tenant's key makes none, lists none and ends none", async () => {

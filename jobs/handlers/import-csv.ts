@@ -23,7 +23,6 @@ export const importCsv = defineJob({
   key: "import-csv",
   description: "Fills a list from a CSV file (UTF-8, comma separated, first line names the columns).",
   timeoutSeconds: 7200,
-  maxAttempts: 3,
   schema: payload,
   async run(ctx) {
     const path = await ctx.providerPath(ctx.payload.provider_id, ctx.payload.path);

@@ -18,8 +18,6 @@ const BATCH_ROWS = 500;
 export const syncFolder = defineJob({
   key: "sync-folder",
   description: "Brings the inventory of a registered folder up to date: path, size, SHA-256, media type, time.",
-  timeoutSeconds: 3600,
-  maxAttempts: 3,
   schema: folderPayload,
   async run(ctx) {
     const prefix = normalizeRelative(ctx.payload.path_prefix ?? "");

@@ -49,6 +49,21 @@ describe("the demo seed", () => {
     expect(rows.map(({ key }) => key)).toEqual(expect.arrayContaining(builtinDefinitions.map(({ key }) => key)));
   });
 
+  test("a definition that asks for nothing of its own takes what its queue says", async () => {
+    const settings = "timeout_seconds = 77, max_attempts = 9";
+    await database.query(`update app.job_queues set ${settings} where name = 'default'`);
+    const [effective] = await database.query(
+      `select j.timeout_seconds, j.max_attempts from app.tenants t, app.job_definitions d,
+         lateral app.enqueue_job(t.id, d.id, d.version, null, 'manual', null, null, '{}', null, null, null, null, null, null,
+           null, null, null, null, null, null) j
+       where d.key = 'sync-folder' and t.status = 'active' limit 1`,
+    );
+    expect(effective).toEqual({ timeout_seconds: 77, max_attempts: 9 });
+    await database.query(
+      "update app.job_queues set timeout_seconds = null, max_attempts = null where name = 'default'",
+    );
+  });
+
   test("its worker key may claim the definition that the example of a remote worker runs", async () => {
     const keyId = parseApiKey(demo().api_keys.worker)?.keyId;
     const rows = await database.query(

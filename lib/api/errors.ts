@@ -5,6 +5,7 @@ import type { QueueError } from "@/lib/queue";
 import { HttpProblem, notFound } from "./problem";
 
 const RETRY_SOON = { "retry-after": "2" };
+const RETRY_LATER = { "retry-after": "10" };
 
 /** Finds the answer to whatever a route threw; null when it is a fault of ours (500). */
 export function toHttpProblem(error: unknown): HttpProblem | null {
@@ -41,6 +42,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "state-conflict": "state-conflict",
   "dedupe-taken": "dedupe-taken",
   "action-over": "action-over",
+  "too-many-actions": "too-many-actions",
   "version-conflict": "precondition-failed",
 };
 
@@ -55,6 +57,7 @@ function fromQueue(error: QueueError): HttpProblem {
     detail: error.message,
     ...(errors.length > 0 ? { errors } : {}),
     ...(error.current ? { currentStatus: error.current } : {}),
+    ...(error.code === "too-many-actions" ? { headers: RETRY_LATER } : {}),
   });
 }
 

@@ -108,6 +108,7 @@ function responses(declaration: RouteDeclaration, method: string): Json {
   if (status === 201) answers[200] = { ...success, description: "It exists already" };
   const problems = problemsOf(access, method);
   if (declaration.etag && (method === "PATCH" || method === "DELETE")) problems[412] = "Changed by somebody else since";
+  if (declaration.tooMany) problems[429] = declaration.tooMany;
   for (const [code, description] of Object.entries(problems)) {
     answers[code] = {
       description,

@@ -15,6 +15,7 @@ import {
 } from "./authorize";
 import { answerOnce, idempotencyKey, requestHash, type StoredAnswer } from "./idempotency";
 import { parseBody, parseParams, parseQuery, readJson } from "./input";
+import { HttpProblem } from "./problem";
 import { type RequestInfo, requestInfo } from "./request-info";
 import { answerText, jsonResponse, Reply } from "./respond";
 import { type ApiRuntime, getRuntime } from "./runtime";
@@ -25,7 +26,7 @@ export const NOTHING = z.strictObject({});
 /** What every route says about itself; checks, documentation and tests all read it from here. */
 export interface RouteSpec<P, Q, B, R> {
   readonly summary: string;
-  /** Refused to API keys, whatever their scopes; the handler does it. */
+  /** Refused to API keys, whatever their scopes; a platform route does it itself, elsewhere the handler does. */
   readonly sessionOnly?: boolean;
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
@@ -37,6 +38,8 @@ export interface RouteSpec<P, Q, B, R> {
   readonly etag?: boolean;
   /** Status of the usual answer; 200 unless it says otherwise. */
   readonly status?: number;
+  /** What is refused with 429, if anything is; the handler does it. */
+  readonly tooMany?: string;
 }
 
 interface Input<P, Q, B> {
@@ -111,6 +114,7 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     const common = await identify(request);
     const { runtime, info } = common;
     await requirePlatform(runtime, common, spec.permission);
+    if (spec.sessionOnly && common.principal.kind !== "user") throw new HttpProblem("session-required");
     const input = await readInput(spec, request, { info, context });
     const { withoutSecrets = (answer: R) => answer } = spec;
     const run = async (db: Database) => {

@@ -24,6 +24,8 @@ export interface RouteDeclaration {
   /** The answer carries a strong ETag, and a change takes If-Match. */
   readonly etag?: boolean;
   readonly status?: number;
+  /** What is refused with 429, if anything is. */
+  readonly tooMany?: string;
   /** Media type of the answer where it is not JSON. */
   readonly mediaType?: string;
 }

@@ -17,6 +17,7 @@ export type QueueErrorCode =
   | "state-conflict"
   | "dedupe-taken"
   | "action-over"
+  | "too-many-actions"
   | "version-conflict";
 
 interface QueueErrorDetail {

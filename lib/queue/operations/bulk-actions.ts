@@ -4,11 +4,20 @@ import { checkBulkAct, eligibleStatuses } from "../policy/bulk-action";
 import { getBulkAction } from "../queries/bulk-actions";
 import { getJobRows, inTenant } from "../queries/get-job";
 import { countTarget, nextJobs } from "../queries/walk-jobs";
-import { acceptBulkActionSql, jobsInStatusSql, newIdSql, requestAbortSql } from "../sql/bulk-actions";
+import {
+  acceptBulkActionSql,
+  countOpenActionsSql,
+  jobsInStatusSql,
+  lockOpenActionsSql,
+  newIdSql,
+  requestAbortSql,
+} from "../sql/bulk-actions";
 import type { TenantScope } from "../types";
 import type { BulkAct, BulkActionView, BulkPreview, BulkTarget } from "../types-control";
 
 const SAMPLES = 20;
+/** Actions of one tenant that wait or are under way. */
+const MOST_OPEN = 20;
 const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** An act and the jobs that it is meant for. */
@@ -49,7 +58,7 @@ async function newest(
  * Accepts an act on many jobs, to be worked off by the leading scheduler in the name of this actor. Which jobs it is for
  * is settled now: the named ones, or those that match the filter and were there already; whoever matches no more when
  * their turn comes is skipped.
- * @throws QueueError invalid-value
+ * @throws QueueError invalid-value; too-many-actions
  */
 export function acceptBulkAction(
   db: Database | TenantTransaction,
@@ -58,6 +67,7 @@ export function acceptBulkAction(
 ): Promise<BulkActionView> {
   return inTenant(db, scope, async (tx) => {
     const { target, statuses } = narrow(request);
+    await refuseTooMany(tx, scope);
     const [bound] = await tx.run<{ id: string }>(newIdSql);
     const total =
       "jobIds" in target
@@ -79,6 +89,13 @@ export function acceptBulkAction(
     ]);
     return readAction(tx, scope, accepted?.id ?? "");
   });
+}
+
+async function refuseTooMany(tx: TenantTransaction, scope: TenantScope): Promise<void> {
+  await tx.run(lockOpenActionsSql, [scope.tenantId]);
+  const [open] = await tx.run<{ n: number }>(countOpenActionsSql, [scope.tenantId]);
+  if ((open?.n ?? 0) < MOST_OPEN) return;
+  throw new QueueError("too-many-actions", `${MOST_OPEN} actions of this tenant are open. Wait for one, or abort one.`);
 }
 
 /** The target as it is kept: ids from newest to oldest, each once; of a filter only the statuses that can be acted on. */

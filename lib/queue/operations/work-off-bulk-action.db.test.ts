@@ -78,6 +78,31 @@ describe("a bulk action on its way", () => {
     expect(turns).toEqual([first.id, second.id, first.id, first.id]);
   });
 
+  test("many actions of one tenant do not hold up another tenant's", async () => {
+    const [many10, one] = [await member(), await member()];
+    const request = { action: "cancel", target: { filter: {} } } as const;
+    const accept = async ({ scope }: typeof one) => (await acceptBulkAction(make.web, scope, request)).id;
+    const [first, second, third] = [await accept(many10), await accept(many10), await accept(many10)];
+    await turn();
+    const late = await accept(one);
+    const turns = [first];
+    for (let taken = await turn(); taken; taken = await turn()) turns.push(taken.id);
+    expect(turns).toEqual([first, late, second, third]);
+  });
+
+  test("a tenant has at most 20 open actions, also when it asks for many at once", async () => {
+    const { scope } = await member();
+    const request = { action: "cancel", target: { filter: {} } } as const;
+    const accept = () => acceptBulkAction(make.web, scope, request).catch((error: { code: string }) => error.code);
+    const answers = await Promise.all(Array.from({ length: 24 }, accept));
+    expect(answers.filter((answer) => answer === "too-many-actions")).toHaveLength(4);
+    const { scope: other } = await member();
+    expect(await acceptBulkAction(make.web, other, request)).toMatchObject({ status: "queued" });
+    await turn();
+    expect(await accept()).toMatchObject({ status: "queued" });
+    await workOff();
+  });
+
   test("abort ends it after the chunk that is under way; what was done stays done", async () => {
     const { scope } = await member();
     await many(scope, 1500);

@@ -32,8 +32,8 @@ export const hasOpenActions = async (db: Runner): Promise<boolean> =>
   (await db.run<{ is_open: boolean }>(anyOpenActionSql))[0]?.is_open === true;
 
 /**
- * Chooses the action whose turn it is, for the leader of this term; null when there is none. Tenants' actions take turns
- * chunk by chunk, so a big one does not hold up a small one.
+ * Chooses the action whose turn it is, for the leader of this term; null when there is none. Tenants take turns chunk by
+ * chunk, and so do the actions of one: neither a big action nor many of them hold up another tenant's.
  */
 export async function takeBulkAction(db: Runner, term: number): Promise<TakenAction | null> {
   const [row] = await db.run<{ id: string; tenant_id: string; status: string }>(takeBulkActionSql, [term, MAX_TRIES]);

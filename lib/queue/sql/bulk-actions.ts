@@ -8,6 +8,18 @@ export const acceptBulkActionSql = statement(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning id`,
 );
 
+/** Lets one caller of a tenant after the other count, until its transaction ends. */
+export const lockOpenActionsSql = statement(
+  "lock_open_actions",
+  "select pg_advisory_xact_lock(hashtextextended('bulk actions of ' || $1::text, 0))",
+);
+
+/** After the lock, in a statement of its own: it sees what those before have accepted. */
+export const countOpenActionsSql = statement(
+  "count_open_actions",
+  `select count(*)::int as n from app.bulk_actions where ${tenantIs("tenant_id")} and finished_at is null`,
+);
+
 export const newIdSql = statement("new_id", "select app.new_id() as id");
 
 const VIEW = `b.id, b.action, b.priority, b.scheduled_for, b.target, b.status, b.stop_reason, b.total, b.total_is_exact,
@@ -58,14 +70,15 @@ export const anyOpenActionSql = statement(
 );
 
 /**
- * Chooses whose turn it is, the one that waited longest for one, and writes the leader's term ($1) on it: from now on no
- * earlier leader can work on it. An action whose turns keep failing ($2 of them) is given up.
+ * Chooses whose turn it is: of the tenants the one whose last turn is longest ago, of its actions the one that waited
+ * longest. Writes the leader's term ($1) on it: from now on no earlier leader can work on it. An action whose turns keep failing ($2 of them) is given up.
  */
 export const takeBulkActionSql = statement(
   "take_bulk_action",
   `with next as (
      select b.id from app.bulk_actions b where b.finished_at is null
-     order by coalesce(b.taken_at, b.created_at) limit 1 for update skip locked
+     order by (select max(x.taken_at) from app.bulk_actions x where x.tenant_id = b.tenant_id) nulls first,
+       coalesce(b.taken_at, b.created_at), b.id limit 1 for update skip locked
    )
    update app.bulk_actions b set term = $1, taken_at = app.now(), tries = b.tries + 1,
      status = case when b.tries >= $2 then 'stopped' else b.status end,

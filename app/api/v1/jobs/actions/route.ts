@@ -29,6 +29,7 @@ export const POST = tenantRoute({
   body: createJobAction,
   response: createdJobAction,
   status: 202,
+  tooMany: "As many actions as a tenant may have are open; see Retry-After",
   handler: async ({ db, scope, place, body }) => {
     if (!place.permissions.includes(bulkActionPermission(body.action))) throw new HttpProblem("forbidden");
     const request = bulkRequest(body);

@@ -15,6 +15,7 @@ export const POST = tenantRoute({
   body: redrive,
   response: redriven,
   status: 202,
+  tooMany: "As many actions as a tenant may have are open; see Retry-After",
   afterCommit: wakeWorkers,
   handler: async ({ db, scope, body }) => {
     const [jobId] = body.ids ?? [];
