@@ -92,6 +92,8 @@ export interface DueRequest {
   /** Runs so far. */
   readonly runCount: number;
   readonly expiresAt: Date | null;
+  /** Since when the trigger is as it is. Local times that `skip` left out since then are named; without it none are. */
+  readonly since?: Date | null;
   /** In [0, 1) for an instant; `instantChance` gives one that every scheduler agrees on. */
   readonly random: (at: Date) => number;
 }
@@ -111,13 +113,15 @@ export interface SkippedInstants {
   readonly at: Date;
   readonly until: Date | null;
   readonly n: number;
-  readonly reason: "catch_up" | "max_runs" | "expired";
+  /** dst_gap: its local time did not exist, and the trigger would rather skip it. */
+  readonly reason: "catch_up" | "max_runs" | "expired" | "dst_gap";
+  readonly note?: string | null;
 }
 
 export interface DueDecision {
   /** Oldest first. */
   readonly fire: readonly DueInstant[];
-  /** Oldest first; at most 1,001 entries: the newest 1,000 one by one, what is older as one range. */
+  /** Oldest first; at most 1,001 entries, and those of dst_gap: the newest 1,000 one by one, what is older as one range. */
   readonly skipped: readonly SkippedInstants[];
   readonly nextRunAt: Date | null;
   readonly followingRunAt: Date | null;

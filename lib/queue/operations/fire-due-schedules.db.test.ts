@@ -209,3 +209,23 @@ describe("how often a schedule runs", () => {
     expect(await read(id)).toMatchObject({ next: null, runs: 1, status: "finished" });
   });
 });
+
+test("CRON-01 a change of the clock is written on the firing that it moved, and an instant that it left out has one too", async () => {
+  const scope = await make.tenant();
+  const nightly = { cron_expr: "30 2 * * *", timezone: "America/New_York", updated_at: "2026-03-01T00:00:00Z" };
+  const moved = await trigger(scope, { ...nightly, next_run_at: "2026-03-08T07:00:00Z" });
+  const skips = await trigger(scope, { ...nightly, dst_gap: "skip", next_run_at: "2026-03-09T06:30:00Z" });
+  const notes = (id: string) =>
+    query("select outcome, reason, note from app.trigger_firings where trigger_id = $1 order by fire_at", [id]);
+  const gone = "02:30 does not exist on 2026-03-08: clocks go forward";
+  await clock("2026-03-08T07:00:01Z");
+  await fire();
+  expect(await notes(moved)).toEqual([{ ...ENQUEUED, note: `${gone}, so it runs right after` }]);
+  await clock("2026-03-09T06:30:01Z");
+  await fire();
+  expect(await notes(skips)).toEqual([
+    { outcome: "skipped", reason: "dst_gap", note: `${gone}, so that one is left out` },
+    { ...ENQUEUED, note: null },
+  ]);
+  expect(await notes(moved)).toHaveLength(2);
+});

@@ -31,6 +31,7 @@ interface DueRow {
   readonly run_count: number;
   readonly next_run_at: Date;
   readonly following_run_at: Date | null;
+  readonly updated_at: Date;
   readonly status: DueTrigger["status"];
   readonly status_reason: string | null;
   readonly definition_key: string | null;
@@ -140,6 +141,7 @@ function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): 
       maxRuns,
       runCount: Number(row.run_count),
       expiresAt: row.expires_at,
+      since: row.updated_at,
       random: (at) => instantChance(row.id, at),
     });
   const decision = decide(skipReason(trigger, live) === null ? row.max_runs : null);

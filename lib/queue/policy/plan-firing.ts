@@ -69,12 +69,12 @@ const instantKey = (triggerId: string, at: Date): string => `schedule:${triggerI
  */
 export function draftFirings(trigger: DueTrigger, occasion: Occasion): Firing[] {
   const missed = occasion.decision.skipped.map(
-    ({ at, until, n, reason }): Firing => ({
+    ({ at, until, n, reason, note = null }): Firing => ({
       at,
       n,
       until,
       isCatchUp: false,
-      note: null,
+      note,
       outcome: { kind: "skipped", reason },
     }),
   );

@@ -18,7 +18,7 @@ export const lockDueTriggersSql = statement(
    select due.id, due.tenant_id, due.label, due.version, due.queue, due.priority, due.payload_template, due.schedule_type,
      due.cron_expr, due.interval_ms, due.anchor_at, due.once_at, due.timezone, due.overlap_policy, due.catch_up,
      due.catch_up_limit, due.dst_gap, due.dst_overlap, due.jitter_seconds, due.max_runs, due.expires_at, due.run_count,
-     due.next_run_at, due.following_run_at, due.status, due.status_reason, d.key as definition_key, d.is_active as definition_is_active,
+     due.next_run_at, due.following_run_at, due.updated_at, due.status, due.status_reason, d.key as definition_key, d.is_active as definition_is_active,
      n.status = 'active' as tenant_is_active, app.now() as now,
      due.queue is null or exists (select 1 from app.job_queues q where q.name = due.queue and q.is_active) as queue_is_active
    from due

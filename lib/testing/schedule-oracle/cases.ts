@@ -31,17 +31,19 @@ export interface Span {
   readonly zone: string;
   readonly from: number;
   readonly until: number;
+  /** One of its kind: a part of the windows must have it. */
+  readonly isRare: boolean;
 }
 
 /** Two days around each change of each zone in three years, around two ends of months that are no changes, and the past. */
 export function spans(): Span[] {
   const present = ZONES.flatMap((zone) => [...changesOf(zone), ...ENDS_OF_MONTHS].map((at) => around(zone, at)));
-  return [...present, ...PAST.map(([zone, date]) => around(zone, Date.parse(date)))];
+  return [...present, ...PAST.map(([zone, date]) => ({ ...around(zone, Date.parse(date)), isRare: true }))];
 }
 
 const ENDS_OF_MONTHS = [Date.UTC(2028, 1, 29), Date.UTC(2027, 0, 1)];
 
-const around = (zone: string, at: number): Span => ({ zone, from: at - 2 * DAY, until: at + 2 * DAY });
+const around = (zone: string, at: number): Span => ({ zone, from: at - 2 * DAY, until: at + 2 * DAY, isRare: false });
 
 function changesOf(zone: string): number[] {
   const offsetAt = offsetsOf(zone);

@@ -77,6 +77,23 @@ export function countCron(rule: CronRule, after: number, until: number): number 
   return count;
 }
 
+/**
+ * The changes after `after` and up to `until` by which a fixed-time schedule lost a local time, as its `skip` has it, with
+ * nothing else due at that very instant. Looks back a year and a half at most.
+ */
+export function leftOutCron(rule: CronRule, after: number, until: number): CronInstant[] {
+  const search = searchOf(rule);
+  if (search.gap !== "skip" || search.calendar.isCadence) return [];
+  const found: CronInstant[] = [];
+  for (let t = Math.max(after + 1, until - 550 * DAY); t <= until; ) {
+    const segment = segmentAt(search.timezone, t);
+    const missed = t === segment.from ? missedWall(search, segment) : null;
+    if (missed !== null && nextCron(rule, t - 1)?.at !== t) found.push({ at: t, leftOut: missed });
+    t = segment.until;
+  }
+  return found;
+}
+
 /** Where the clock was put back, the local times before its old reading are there for the second time. */
 function firstPass({ overlap }: Search, segment: Segment, wall: number): number {
   return overlap === "first" ? Math.max(wall, segment.from + segment.offsetBefore) : wall;

@@ -180,6 +180,39 @@ describe("the end of a schedule", () => {
   });
 });
 
+describe("a local time that dst_gap skip left out", () => {
+  const rule = cron("30 1,2 * * *", "America/New_York", { dstGap: "skip" });
+  const skippedBy = (nextRunAt: string, now: string, since: string) =>
+    decideDue(request(nextRunAt, now, { rule, since: new Date(since) })).skipped;
+  const leftOut = {
+    at: new Date("2026-03-08T07:00:00Z"),
+    until: null,
+    n: 1,
+    reason: "dst_gap",
+    note: "02:30 does not exist on 2026-03-08: clocks go forward, so that one is left out",
+  };
+
+  test("is named with the next instant, once", () => {
+    const since = "2025-01-01T00:00:00Z";
+    expect(skippedBy("2026-03-08T06:30:00Z", "2026-03-08T06:30:01Z", since)).toEqual([]);
+    // Somebody looked right after it, but nothing is due yet.
+    expect(skippedBy("2026-03-08T06:30:00Z", "2026-03-08T07:10:00Z", since)).toEqual([]);
+    expect(skippedBy("2026-03-09T05:30:00Z", "2026-03-09T05:30:01Z", since)).toEqual([leftOut]);
+    expect(skippedBy("2026-03-09T06:30:00Z", "2026-03-09T06:30:01Z", since)).toEqual([]);
+  });
+
+  test("is named among what was missed when nobody looked", () => {
+    const skipped = skippedBy("2026-03-08T05:30:00Z", "2026-03-09T05:30:10Z", "2026-01-01T00:00:00Z");
+    expect(skipped.map(({ at, reason }) => `${short(at)?.slice(5)} ${reason}`)).toEqual([
+      ...["03-08 05:30:00 catch_up", "03-08 06:30:00 catch_up", "03-08 07:00:00 dst_gap"],
+    ]);
+  });
+
+  test("is no business of a trigger that was made or changed later", () => {
+    expect(skippedBy("2026-03-09T05:30:00Z", "2026-03-09T05:30:01Z", "2026-03-08T12:00:00Z")).toEqual([]);
+  });
+});
+
 describe("however long nobody looked", () => {
   test.each([
     ["a minutely trigger, 50 years", MINUTELY, "1976-01-01T00:00:00Z"],

@@ -1,5 +1,5 @@
 import type { DueDecision, DueInstant, DueRequest, Instant, SkippedInstants } from "../../types";
-import { countInstants, instantAt, newestInstants, nextInstant } from "./instants";
+import { countInstants, instantAt, leftOutInstants, newestInstants, nextInstant } from "./instants";
 
 /** Later than this, an instant counts as missed: a hand-over between schedulers takes a fraction of it. */
 export const ON_TIME_MS = 60_000;
@@ -25,10 +25,12 @@ const MAX_CATCH_UP = 1000;
 export function decideDue(request: DueRequest): DueDecision {
   const due = dueInstants(request);
   const { fire, skipped } = due === null ? { fire: [], skipped: [] } : choose(due, request);
+  const leftOut = due === null ? [] : leftOutBefore(request);
   const next = upcoming(request);
   const runs = request.runCount + fire.length;
   const usedUp = request.maxRuns !== null && runs >= request.maxRuns;
-  return { fire, skipped, ...next, finished: usedUp ? "max_runs" : next.finished };
+  const all = [...skipped, ...leftOut].sort((a, b) => a.at.getTime() - b.at.getTime());
+  return { fire, skipped: all, ...next, finished: usedUp ? "max_runs" : next.finished };
 }
 
 interface Due {
@@ -76,6 +78,17 @@ function choose({ listed, older }: Due, request: DueRequest): Pick<DueDecision, 
     ) satisfies DueInstant[],
     skipped: inRange(skipped, older, reason),
   };
+}
+
+/** Each is told together with the instant after it, so once. */
+function leftOutBefore({ rule, nextRunAt, now, since }: DueRequest): SkippedInstants[] {
+  if (!since || nextRunAt === null) return [];
+  return leftOutInstants(rule, { after: since, until: now })
+    .filter(({ at }) => {
+      const next = nextInstant(rule, at);
+      return next !== null && next.at <= now && (at > nextRunAt || next.at.getTime() === nextRunAt.getTime());
+    })
+    .map(({ at, note }) => ({ at, until: null, n: 1, reason: "dst_gap", note }));
 }
 
 function catchUpCount({ catchUp, catchUpLimit }: DueRequest, missed: number, onTime: number): number {

@@ -1,5 +1,5 @@
 import type { Instant, ScheduleRule } from "../../types";
-import { type CronInstant, countCron, LATEST, nextCron, noteOn } from "./cron";
+import { type CronInstant, countCron, LATEST, leftOutCron, nextCron, noteOn } from "./cron";
 import { localText } from "./zone";
 
 /**
@@ -59,6 +59,12 @@ export function newestInstants(rule: ScheduleRule, span: Span, most: number): In
 export function instantAt(rule: ScheduleRule, at: Date): Instant {
   const found = find(rule, at.getTime() - 1);
   return instantOf(rule, found?.at === at.getTime() ? found : { at: at.getTime() });
+}
+
+/** Instants that a change of the clock left out, by the trigger's own wish: its moment, and which local time it was. */
+export function leftOutInstants(rule: ScheduleRule, { after, until }: Span): Instant[] {
+  if (rule.type !== "cron") return [];
+  return leftOutCron(rule, after.getTime(), until.getTime()).map((found) => instantOf(rule, found));
 }
 
 function find(rule: ScheduleRule, after: number): CronInstant | null {
