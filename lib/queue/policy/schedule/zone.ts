@@ -22,14 +22,19 @@ export interface Segment {
 
 /** Whether this is the exact name of an IANA zone, links included, that this Node knows. */
 export function isZone(name: string): boolean {
+  if (zones.has(name)) return true;
   if (!ZONE_NAMES.has(name) && !newerZones().has(name)) return false;
   try {
     formatterOf(name);
+    zones.add(name);
     return true;
   } catch {
     return false;
   }
 }
+
+/** Names that were found to be right. A formatter for each question would cost more than the search. */
+const zones = new Set<string>();
 
 /** The right spelling of a name that differs from it in case alone. */
 export function spellingOf(name: string): string | undefined {
