@@ -34,6 +34,8 @@ export interface RouteSpec<P, Q, B, R> {
   /** JSON values that a body may hold; as many as usual unless it says otherwise. */
   readonly bodyNodes?: number;
   readonly response: z.ZodType<R>;
+  /** Of an answer that holds a secret: what an Idempotency-Key keeps of it, and sends when it is asked again. */
+  withoutSecrets?(answer: R): R;
   /** The answer carries a strong ETag, and a change takes If-Match; the handler does both. */
   readonly etag?: boolean;
   /** Status of the usual answer; 200 unless it says otherwise. */
@@ -79,8 +81,6 @@ interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
 interface PlatformSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: PlatformPermission;
   handler(context: PlatformContext<P, Q, B>): Answer<R>;
-  /** Of an answer that holds a secret: what an Idempotency-Key keeps of it, and sends when it is asked again. */
-  withoutSecrets?(answer: R): R;
 }
 
 interface SignedInSpec<B, R> extends RouteSpec<unknown, unknown, B, R> {
@@ -116,13 +116,7 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     await requirePlatform(runtime, common, spec.permission);
     if (spec.sessionOnly && common.principal.kind !== "user") throw new HttpProblem("session-required");
     const input = await readInput(spec, request, { info, context });
-    const { withoutSecrets = (answer: R) => answer } = spec;
-    const run = async (db: Database) => {
-      const result = await spec.handler({ ...common, ...input, db });
-      const { options } = result instanceof Reply ? result : { options: {} };
-      const kept = withoutSecrets(result instanceof Reply ? result.body : result);
-      return { ...toAnswer(spec, result), kept: toAnswer(spec, new Reply(kept, options)).body };
-    };
+    const run = async (db: Database) => toAnswer(spec, await spec.handler({ ...common, ...input, db }));
     const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
     if (key === null) return send(await run(runtime.platform), info);
     const repeat = { key, tenantId: null, ...identityOf(request, info, input.body) };
@@ -175,7 +169,8 @@ async function readInput<P, Q, B, R>(
 function toAnswer<P, Q, B, R>(spec: RouteSpec<P, Q, B, R>, result: R | Reply<R>): StoredAnswer {
   const reply = result instanceof Reply ? result : new Reply(result);
   const { status = spec.status ?? 200, headers = {} } = reply.options;
-  return { status, headers, body: answerText(spec.response, reply.body) };
+  const answer = { status, headers, body: answerText(spec.response, reply.body) };
+  return spec.withoutSecrets ? { ...answer, kept: answerText(spec.response, spec.withoutSecrets(reply.body)) } : answer;
 }
 
 function identityOf(request: Request, info: RequestInfo, body: unknown): { route: string; hash: Buffer } {

@@ -2,8 +2,10 @@ import { createHmac } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { type Database, openDatabase } from "@/lib/db";
 import { loadWebEnv } from "@/lib/env/web";
+import type { WebhookPolicy } from "@/lib/execution/webhook";
 import { createLogger } from "@/lib/observability/log";
 import type { RetrySettings } from "@/lib/queue/types";
+import { makeSealer, type Sealer } from "@/lib/tenancy/webhooks/seal";
 
 /** Settings of the web process, as far as requests need them. */
 export interface RuntimeConfig {
@@ -20,6 +22,8 @@ export interface RuntimeConfig {
   readonly retry: RetrySettings;
   /** A direct connection (no pooler): what listens for changes needs a session. */
   readonly listenUrl: string;
+  /** What endpoints of webhooks may be. */
+  readonly webhooks: WebhookPolicy;
 }
 
 interface RuntimeLog {
@@ -36,6 +40,8 @@ export interface ApiRuntime {
   readonly platform: Database;
   /** Sees the jobs of all tenants: for the routes of remote workers, and for nothing else. */
   readonly worker: Database;
+  /** For secrets that are stored. */
+  readonly sealer: Sealer;
   close(): Promise<void>;
 }
 
@@ -116,7 +122,8 @@ function openRuntime(): ApiRuntime {
     maxTimeoutSeconds: env.maxTimeoutSeconds,
     retry: env.retry,
     listenUrl: env.databaseUrls.listen,
+    webhooks: env.webhooks,
   };
   const close = async () => void (await Promise.all(Object.values(pools).map((pool) => pool.close())));
-  return { config, log, ...pools, close };
+  return { config, log, ...pools, sealer: makeSealer(env.dataKey), close };
 }

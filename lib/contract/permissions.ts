@@ -9,6 +9,8 @@ export const TENANT_PERMISSIONS = [
   "jobs:update",
   "triggers:read",
   "triggers:write",
+  "webhooks:read",
+  "webhooks:write",
   "definitions:read",
   "assets:read",
 ] as const;
@@ -47,6 +49,8 @@ export const API_KEY_SCOPES = [
   "jobs:write",
   "triggers:read",
   "triggers:write",
+  "webhooks:read",
+  "webhooks:write",
   "assets:read",
   "platform:read",
   "platform:write",

@@ -88,6 +88,21 @@ describe("reading the environment", () => {
     ]);
   });
 
+  test("WH-2 what webhooks may reach on this machine does not start in production unless that is asked for as well", () => {
+    const open = { WEBHOOK_LOOPBACK: "127.0.0.1:8080, [::1]:*" };
+    for (const load of [loadWebEnv, loadWorkerEnv]) {
+      expect(load(BASE).webhooks).toEqual({ loopback: [], allowHttp: false });
+      expect(load({ ...BASE, ...open }).webhooks).toEqual({ loopback: ["127.0.0.1:8080", "::1:*"], allowHttp: false });
+      for (const unsafe of [open, { WEBHOOK_ALLOW_HTTP: "true" }]) {
+        const production = { ...BASE, ...unsafe, NODE_ENV: "production" };
+        expect(problemsOf(load, production)).toEqual([expect.stringContaining("WEBHOOK_UNSAFE_IN_PRODUCTION")]);
+        expect(problemsOf(load, { ...production, WEBHOOK_UNSAFE_IN_PRODUCTION: "true" })).toEqual([]);
+      }
+      for (const place of ["10.0.0.1:80", "example.com:80", "127.0.0.1", "localhost:0"])
+        expect(problemsOf(load, { ...BASE, WEBHOOK_LOOPBACK: place })).toHaveLength(1);
+    }
+  });
+
   test("OPS-16 false is false, and the newline of a secret file is no part of the secret", () => {
     expect(loadAdminEnv({ ...BASE, LEASEHOLD_DEMO: "false" }).demo).toBe(false);
     expect(loadAdminEnv({ ...BASE, LEASEHOLD_SECRET: `${SECRET}\n` }).secret).toBe(SECRET);

@@ -12,7 +12,7 @@ import type { BulkActionName } from "@/lib/queue/states";
 
 const READ: readonly TenantPermission[] = ["jobs:read", "triggers:read", "definitions:read", "assets:read"];
 const WORK_ON_JOBS: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry", "jobs:update"];
-const WORK: readonly TenantPermission[] = [...WORK_ON_JOBS, "triggers:write"];
+const WORK: readonly TenantPermission[] = [...WORK_ON_JOBS, "triggers:write", "webhooks:read", "webhooks:write"];
 
 /** What each role may do in its tenant. */
 const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission[]>> = {
@@ -28,6 +28,8 @@ const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = 
   "jobs:write": WORK_ON_JOBS,
   "triggers:read": ["triggers:read", "definitions:read"],
   "triggers:write": ["triggers:write"],
+  "webhooks:read": ["webhooks:read"],
+  "webhooks:write": ["webhooks:write"],
   "assets:read": ["assets:read"],
   "platform:read": [
     "platform:workers:read",

@@ -37,7 +37,15 @@ interface KeyOptions {
   readonly expiresIn?: number;
 }
 
-const EVERY_TENANT_SCOPE = ["jobs:read", "jobs:write", "triggers:read", "triggers:write", "assets:read"];
+const EVERY_TENANT_SCOPE = [
+  "jobs:read",
+  "jobs:write",
+  "triggers:read",
+  "triggers:write",
+  "webhooks:read",
+  "webhooks:write",
+  "assets:read",
+];
 
 /** Makes tenants, people and keys, as the administrator of a test database. */
 export function accountsIn(database: TestDatabase) {

@@ -47,6 +47,12 @@ import * as triggers from "../jobs/triggers/route";
 import * as mePassword from "../me/password/route";
 import * as me from "../me/route";
 import * as tenantProviders from "../providers/route";
+import * as webhookResend from "../webhooks/[endpointId]/deliveries/[deliveryId]/resend/route";
+import * as webhookDeliveries from "../webhooks/[endpointId]/deliveries/route";
+import * as webhookRotate from "../webhooks/[endpointId]/rotate-secret/route";
+import * as webhook from "../webhooks/[endpointId]/route";
+import * as webhookTest from "../webhooks/[endpointId]/test/route";
+import * as webhooks from "../webhooks/route";
 import * as remoteComplete from "../worker/jobs/[jobId]/complete/route";
 import * as remoteFail from "../worker/jobs/[jobId]/fail/route";
 import * as remoteHeartbeat from "../worker/jobs/[jobId]/heartbeat/route";
@@ -85,6 +91,12 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/[jobId]/attempts": attempts,
   "/api/v1/jobs/[jobId]/logs": logs,
   "/api/v1/jobs/[jobId]/steps": steps,
+  "/api/v1/webhooks": webhooks,
+  "/api/v1/webhooks/[endpointId]": webhook,
+  "/api/v1/webhooks/[endpointId]/rotate-secret": webhookRotate,
+  "/api/v1/webhooks/[endpointId]/test": webhookTest,
+  "/api/v1/webhooks/[endpointId]/deliveries": webhookDeliveries,
+  "/api/v1/webhooks/[endpointId]/deliveries/[deliveryId]/resend": webhookResend,
   "/api/v1/assets": assets,
   "/api/v1/providers": tenantProviders,
   "/api/v1/worker/jobs/claim": remoteClaim,

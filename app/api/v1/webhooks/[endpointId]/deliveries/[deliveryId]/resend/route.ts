@@ -1,0 +1,34 @@
+import { HttpProblem, notFound } from "@/lib/api/problem";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { inTenant, sendMessage } from "@/lib/api/webhooks";
+import { deliveryParams, webhookJob } from "@/lib/contract";
+import { webhookPayload } from "@/lib/execution/webhook";
+import { findSentMessage } from "@/lib/tenancy/webhooks/deliveries";
+import { findEndpoint } from "@/lib/tenancy/webhooks/endpoints";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "webhooks:write",
+  summary: "Send a message again, as it was and under its own id",
+  params: deliveryParams,
+  response: webhookJob,
+  status: 201,
+  handler: async (context) => {
+    const found = await inTenant(context, async (tx) => ({
+      endpoint: await findEndpoint(tx, context.params.endpointId),
+      sent: await findSentMessage(tx, context.params),
+    }));
+    const { endpoint, sent } = found;
+    if (!endpoint || !sent) throw notFound();
+    const payload = webhookPayload.safeParse(sent.payload);
+    if (!payload.success || !sent.queuedAt || !sent.definitionKey) {
+      throw new HttpProblem("conflict", { detail: "The job of this delivery is not kept any more." });
+    }
+    const { timestamp = sent.queuedAt.toISOString(), ...kept } = payload.data;
+    const message = { ...kept, timestamp, message_id: sent.messageId };
+    const made = await sendMessage(context, endpoint, { message, definitionKey: sent.definitionKey });
+    return new Reply(made, { status: 201, headers: { location: `/api/v1/jobs/${made.job_id}` } });
+  },
+});

@@ -1,0 +1,30 @@
+import { listPosition, listReply } from "@/lib/api/list";
+import { notFound } from "@/lib/api/problem";
+import { tenantRoute } from "@/lib/api/route";
+import { inTenant } from "@/lib/api/webhooks";
+import { webhookDeliveryList, webhookDeliveryQuery, webhookParams } from "@/lib/contract";
+import { listDeliveries } from "@/lib/tenancy/webhooks/deliveries";
+import { findEndpoint } from "@/lib/tenancy/webhooks/endpoints";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "webhooks:read",
+  summary: "List attempts to deliver to a webhook endpoint, newest first",
+  params: webhookParams,
+  query: webhookDeliveryQuery,
+  response: webhookDeliveryList,
+  handler: async (context) => {
+    const { scope, query, params, runtime, info } = context;
+    const { limit, offset, cursor, outcome, job_id: jobId } = query;
+    const filter = { outcome, jobId, endpoint: params.endpointId };
+    const list = { secret: runtime.config.cursorSecret, list: "webhook-deliveries", tenantId: scope.tenantId, filter };
+    const position = listPosition({ limit, offset, cursor }, list);
+    const failed = outcome === undefined ? undefined : outcome === "failed";
+    const page = await inTenant(context, async (tx) => {
+      if (!(await findEndpoint(tx, params.endpointId))) throw notFound();
+      return listDeliveries(tx, { endpointId: params.endpointId, failed, jobId, ...position });
+    });
+    return listReply(page, position, { scope: list, url: new URL(info.path + info.search, runtime.config.origin) });
+  },
+});

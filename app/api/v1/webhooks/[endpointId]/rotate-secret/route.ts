@@ -1,0 +1,27 @@
+import { etagOf } from "@/lib/api/etag";
+import { notFound } from "@/lib/api/problem";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { auditedInTenant } from "@/lib/api/webhooks";
+import { webhookEndpointWithSecret, webhookParams } from "@/lib/contract";
+import { newWebhookSecret } from "@/lib/execution/webhook";
+import { rotateSecret } from "@/lib/tenancy/webhooks/endpoints";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "webhooks:write",
+  summary: "Give a webhook endpoint another secret, shown this once; both are used for 24 hours",
+  params: webhookParams,
+  response: webhookEndpointWithSecret,
+  withoutSecrets: (answer) => ({ ...answer, secret: "" }),
+  handler: async (context) => {
+    const secret = newWebhookSecret();
+    const rotated = await auditedInTenant(context, "webhook.secret_rotated", async (tx) => {
+      const endpoint = await rotateSecret(tx, context.runtime.sealer, { id: context.params.endpointId, secret });
+      if (!endpoint) throw notFound();
+      return { objectId: endpoint.id, done: endpoint };
+    });
+    return new Reply({ ...rotated, secret }, { headers: etagOf(rotated) });
+  },
+});

@@ -1,0 +1,55 @@
+import { etagOf } from "@/lib/api/etag";
+import { notFound } from "@/lib/api/problem";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { auditedInTenant, checkEndpoint, endpointChange, inTenant, lockedEndpoint } from "@/lib/api/webhooks";
+import { updateWebhook, webhookEndpoint, webhookParams } from "@/lib/contract";
+import { deleteEndpoint, findEndpoint, updateEndpoint } from "@/lib/tenancy/webhooks/endpoints";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "webhooks:read",
+  summary: "Read one webhook endpoint",
+  params: webhookParams,
+  response: webhookEndpoint,
+  etag: true,
+  handler: async (context) => {
+    const endpoint = await inTenant(context, (tx) => findEndpoint(tx, context.params.endpointId));
+    if (!endpoint) throw notFound();
+    return new Reply(endpoint, { headers: etagOf(endpoint) });
+  },
+});
+
+export const PATCH = tenantRoute({
+  permission: "webhooks:write",
+  summary: "Change a webhook endpoint: what is not named stays, headers replace all there were",
+  params: webhookParams,
+  body: updateWebhook,
+  response: webhookEndpoint,
+  etag: true,
+  handler: async (context) => {
+    const { body, runtime, params, info } = context;
+    await checkEndpoint(runtime, body);
+    const changed = await auditedInTenant(context, "webhook.changed", async (tx) => {
+      const current = await lockedEndpoint(tx, params.endpointId, info);
+      const done = await updateEndpoint(tx, runtime.sealer, { current, change: endpointChange(body) });
+      return { objectId: current.id, done };
+    });
+    return new Reply(changed, { headers: etagOf(changed) });
+  },
+});
+
+export const DELETE = tenantRoute({
+  permission: "webhooks:write",
+  summary: "Delete a webhook endpoint and its secrets; messages that wait for it fail",
+  params: webhookParams,
+  response: webhookEndpoint,
+  etag: true,
+  handler: (context) =>
+    auditedInTenant(context, "webhook.deleted", async (tx) => {
+      const endpoint = await lockedEndpoint(tx, context.params.endpointId, context.info);
+      await deleteEndpoint(tx, endpoint.id);
+      return { objectId: endpoint.id, done: endpoint };
+    }),
+});

@@ -1,0 +1,46 @@
+import { etagOf } from "@/lib/api/etag";
+import { Reply } from "@/lib/api/respond";
+import { tenantRoute } from "@/lib/api/route";
+import { auditedInTenant, checkEndpoint, inTenant, tooMany } from "@/lib/api/webhooks";
+import { createWebhook, webhookEndpointList, webhookEndpointWithSecret } from "@/lib/contract";
+import { newWebhookSecret } from "@/lib/execution/webhook";
+import { insertEndpoint, listEndpoints } from "@/lib/tenancy/webhooks/endpoints";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "webhooks:read",
+  summary: "List webhook endpoints, newest first",
+  response: webhookEndpointList,
+  handler: async (context) => ({ data: await inTenant(context, listEndpoints) }),
+});
+
+export const POST = tenantRoute({
+  permission: "webhooks:write",
+  summary: "Add a webhook endpoint; the answer shows its secret, this once",
+  body: createWebhook,
+  response: webhookEndpointWithSecret,
+  status: 201,
+  etag: true,
+  withoutSecrets: (answer) => ({ ...answer, secret: "" }),
+  handler: async (context) => {
+    const { body, runtime, actor } = context;
+    await checkEndpoint(runtime, body);
+    const secret = newWebhookSecret();
+    const made = await auditedInTenant(context, "webhook.created", async (tx) => {
+      const endpoint = await insertEndpoint(tx, runtime.sealer, {
+        url: body.url,
+        description: body.description ?? "",
+        eventTypes: body.event_types ?? null,
+        isEnabled: body.is_enabled ?? true,
+        headers: body.headers ?? {},
+        secret,
+        createdBy: actor.userId,
+      });
+      if (!endpoint) throw tooMany();
+      return { objectId: endpoint.id, done: endpoint };
+    });
+    const headers = { location: `/api/v1/webhooks/${made.id}`, ...etagOf(made) };
+    return new Reply({ ...made, secret }, { status: 201, headers });
+  },
+});
