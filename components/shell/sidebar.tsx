@@ -1,6 +1,16 @@
 "use client";
 
-import { CopyCheck, FolderTree, Inbox, Keyboard, Layers, ListChecks, type LucideIcon, Server } from "lucide-react";
+import {
+  CopyCheck,
+  FolderTree,
+  Inbox,
+  Keyboard,
+  Layers,
+  ListChecks,
+  type LucideIcon,
+  Server,
+  Webhook,
+} from "lucide-react";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { cn } from "@/components/ui/cn";
@@ -16,6 +26,8 @@ interface SidebarProps {
 }
 
 export function Sidebar({ viewer, tenantSlug, onHelp }: SidebarProps) {
+  const role = viewer.tenants.find(({ slug }) => slug === tenantSlug)?.role;
+  const mayWrite = role !== undefined && role !== "viewer";
   return (
     <div className="flex h-full flex-col gap-4 p-3">
       <div className="hidden px-2 pt-1.5 lg:block">
@@ -34,6 +46,7 @@ export function Sidebar({ viewer, tenantSlug, onHelp }: SidebarProps) {
             <NavLink href={`/t/${tenantSlug}/jobs/dead-letters`} icon={Inbox} label="Dead letters" />
             <NavLink href={`/t/${tenantSlug}/jobs/actions`} icon={CopyCheck} label="Bulk actions" />
             <NavLink href={`/t/${tenantSlug}/assets`} icon={FolderTree} label="Assets" />
+            {mayWrite ? <NavLink href={`/t/${tenantSlug}/webhooks`} icon={Webhook} label="Webhooks" /> : null}
           </ul>
         ) : null}
         {viewer.isSuperAdmin ? (

@@ -13,8 +13,14 @@ import { WorkerTable } from "./worker-table";
 
 const POLL_MS = 3000;
 
+interface WorkersPageProps {
+  readonly initial?: WorkerList;
+  /** What webhooks may reach in this installation although it is not public. */
+  readonly webhookExceptions?: readonly string[];
+}
+
 /** The fleet: which process is sick? */
-export function WorkersPage({ initial }: { readonly initial?: WorkerList }) {
+export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProps) {
   const query = useQuery({ ...workersOptions(), initialData: initial, refetchInterval: POLL_MS });
   const list = query.data;
   return (
@@ -23,6 +29,12 @@ export function WorkersPage({ initial }: { readonly initial?: WorkerList }) {
         <h1 className="font-semibold text-xl tracking-tight">Workers</h1>
         {list ? <FleetLine list={list} /> : null}
       </header>
+      {webhookExceptions.length > 0 ? (
+        <p role="note" className="rounded-md bg-warn-soft px-4 py-2 text-sm text-warn">
+          Not for production: webhooks of tenants may also reach{" "}
+          <span className="font-mono">{webhookExceptions.join(", ")}</span>.
+        </p>
+      ) : null}
       <section aria-label="Workers" className="panel overflow-hidden">
         {query.isError && list ? (
           <p role="status" className="border-line border-b bg-warn-soft px-4 py-1.5 text-sm text-warn">

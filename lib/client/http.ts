@@ -50,6 +50,8 @@ export interface ApiRequest {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   readonly body?: unknown;
   readonly idempotencyKey?: string;
+  /** The ETag that a change is based on. */
+  readonly ifMatch?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -80,11 +82,12 @@ export async function api<T>(path: string, request?: ApiRequest): Promise<T> {
   return (await apiRequest<T>(path, request)).data;
 }
 
-async function send(path: string, { tenant, method = "GET", body, idempotencyKey, signal }: ApiRequest) {
+async function send(path: string, { tenant, method = "GET", body, idempotencyKey, ifMatch, signal }: ApiRequest) {
   const headers: Record<string, string> = { accept: "application/json" };
   if (tenant !== undefined) headers["x-tenant-id"] = tenant;
   if (body !== undefined) headers["content-type"] = "application/json";
   if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
+  if (ifMatch !== undefined) headers["if-match"] = ifMatch;
   const text = body === undefined ? undefined : JSON.stringify(body);
   try {
     return await fetch(`/api/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" });

@@ -1,0 +1,157 @@
+"use client";
+
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import Link from "next/link";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Plain } from "@/components/ui/plain";
+import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { useToast } from "@/components/ui/toast";
+import { formatCount, formatDuration } from "@/lib/client/format";
+import { type DeliveryPlace, deliveriesOptions, useWebhookAct } from "@/lib/client/webhooks";
+import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { OutcomeMark } from "./endpoint-state";
+
+const POLL_MS = 5000;
+const OUTCOMES = { "": "all attempts", failed: "that failed", delivered: "that got through" } as const;
+
+/** Every attempt to deliver, newest first, with what was sent and what came back. */
+export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const { slug } = useTenant();
+  const [outcome, setOutcome] = useState<DeliveryPlace["outcome"]>(null);
+  const [cursor, setCursor] = useState<string | null>(null);
+  const options = deliveriesOptions(slug, { id: endpoint.id, outcome, cursor });
+  const query = useQuery({ ...options, placeholderData: keepPreviousData, refetchInterval: POLL_MS });
+  const page = query.data;
+  const choose = (value: string) => {
+    setCursor(null);
+    setOutcome(value === "failed" || value === "delivered" ? value : null);
+  };
+  return (
+    <section aria-label="Deliveries" className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <h2 className="flex-1 font-semibold text-base">Deliveries</h2>
+        <select
+          aria-label="Outcome"
+          value={outcome ?? ""}
+          onChange={(event) => choose(event.target.value)}
+          className="field w-auto border-line"
+        >
+          {Object.entries(OUTCOMES).map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="panel overflow-hidden">
+        {query.isError && !page ? (
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        ) : !page ? (
+          <div className="p-4">
+            <Skeleton className="h-4 w-56 max-w-full" />
+          </div>
+        ) : page.data.length === 0 ? (
+          <p className="px-4 py-6 text-muted text-sm">
+            {outcome ? "No such attempt in the last 30 days." : "Nothing was sent yet. “Send test” posts a message."}
+          </p>
+        ) : (
+          <ul>
+            {page.data.map((delivery) => (
+              <DeliveryRow key={delivery.id} delivery={delivery} enabled={endpoint.is_enabled} />
+            ))}
+          </ul>
+        )}
+        {page && page.data.length > 0 ? (
+          <nav aria-label="Pages" className="flex items-center gap-2 border-line border-t px-4 py-2">
+            <p className="tabular flex-1 text-muted text-xs">
+              {page.pagination.total_relation === "gte" ? "more than " : ""}
+              {formatCount(page.pagination.total)} in all
+            </p>
+            {cursor === null ? null : (
+              <Button size="sm" onClick={() => setCursor(null)}>
+                Newest
+              </Button>
+            )}
+            {page.pagination.has_more ? (
+              <Button size="sm" onClick={() => setCursor(page.pagination.next_cursor)}>
+                Older
+              </Button>
+            ) : null}
+          </nav>
+        ) : null}
+      </div>
+    </section>
+  );
+}
+
+function DeliveryRow({ delivery, enabled }: { readonly delivery: WebhookDelivery; readonly enabled: boolean }) {
+  const { slug } = useTenant();
+  const toast = useToast();
+  const act = useWebhookAct(slug);
+  const [open, setOpen] = useState(false);
+  const resend = () =>
+    act.mutate(
+      { act: "resend", delivery },
+      {
+        onSuccess: () => toast({ title: "It is sent again" }),
+        onError: (error) => toast({ title: "Could not send it again", detail: error.message, tone: "bad" }),
+      },
+    );
+  return (
+    <li className="border-line not-first:border-t">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
+        <div className="w-44 max-sm:w-full">
+          <OutcomeMark delivery={delivery} />
+        </div>
+        <div className="min-w-0 flex-1 basis-40">
+          <p className="truncate font-mono text-sm">{delivery.type}</p>
+          <p className="truncate text-muted text-xs">
+            <Link href={`/t/${slug}/jobs/${delivery.job_id}`} className="underline">
+              job
+            </Link>
+            {`, attempt ${delivery.attempt_no}, ${formatDuration(delivery.duration_ms)}`}
+          </p>
+        </div>
+        <span className="text-muted text-xs">
+          <Time value={delivery.started_at} />
+        </span>
+        <div className="flex gap-1">
+          <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
+            {open ? "Less" : "Details"}
+          </Button>
+          <Button size="sm" reason={enabled ? null : "It is switched off."} busy={act.isPending} onClick={resend}>
+            Resend
+          </Button>
+        </div>
+      </div>
+      {open ? <Details delivery={delivery} /> : null}
+    </li>
+  );
+}
+
+function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
+  return (
+    <div className="grid gap-3 border-line border-t bg-sunken px-4 py-3 lg:grid-cols-2">
+      {delivery.error_text ? <p className="text-bad text-sm lg:col-span-2">{delivery.error_text}</p> : null}
+      <Text title="Request" text={delivery.request} />
+      <Text
+        title="Answer"
+        text={delivery.response === null ? "There was none." : delivery.response || "It was empty."}
+      />
+    </div>
+  );
+}
+
+function Text({ title, text }: { readonly title: string; readonly text: string }) {
+  return (
+    <section aria-label={title} className="min-w-0">
+      <h3 className="mb-1 font-medium text-muted text-xs">{title}</h3>
+      <pre className="max-h-64 overflow-auto whitespace-pre-wrap break-all rounded-md border border-line bg-panel px-3 py-2 font-mono text-xs">
+        <Plain text={text} />
+      </pre>
+    </section>
+  );
+}

@@ -1,0 +1,197 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import Link from "next/link";
+import { useRouter } from "next/navigation";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { Plain } from "@/components/ui/plain";
+import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { useToast } from "@/components/ui/toast";
+import { useWebhookAct, type WebhookAct, webhookOptions } from "@/lib/client/webhooks";
+import type { WebhookEndpoint } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { Deliveries } from "./deliveries";
+import { EndpointDialog } from "./endpoint-dialog";
+import { EndpointState } from "./endpoint-state";
+import { MadeSecret } from "./made-secret";
+import { VerifySample } from "./verify-sample";
+
+const POLL_MS = 10_000;
+
+/** One endpoint: what it is, what can be done to it, and what came of each attempt. */
+export function EndpointDetail({ id }: { readonly id: string }) {
+  const { slug } = useTenant();
+  const query = useQuery({ ...webhookOptions(slug, id), refetchInterval: POLL_MS });
+  if (query.isError && !query.data) {
+    return <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />;
+  }
+  if (!query.data) return <Skeleton className="h-6 w-72 max-w-full" />;
+  return (
+    <div className="flex flex-col gap-5">
+      <Headline endpoint={query.data} />
+      <Facts endpoint={query.data} />
+      <Deliveries endpoint={query.data} />
+      <VerifySample />
+    </div>
+  );
+}
+
+type Open = "change" | "rotate" | "delete" | null;
+
+function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const { slug } = useTenant();
+  const [open, setOpen] = useState<Open>(null);
+  const { run, busy } = useAct();
+  const close = () => setOpen(null);
+  const off = endpoint.is_enabled ? null : "It is switched off.";
+  return (
+    <header className="flex flex-wrap items-start gap-x-4 gap-y-3">
+      <div className="min-w-0 flex-1 basis-72">
+        <Link href={`/t/${slug}/webhooks`} className="text-muted text-sm hover:underline">
+          Webhooks
+        </Link>
+        <h1 className="break-all font-mono font-semibold text-lg tracking-tight">
+          <Plain text={endpoint.url} />
+        </h1>
+        {endpoint.description ? (
+          <p className="break-words text-muted text-sm">
+            <Plain text={endpoint.description} />
+          </p>
+        ) : null}
+        <p className="mt-1">
+          <EndpointState endpoint={endpoint} />
+        </p>
+      </div>
+      <div className="flex flex-wrap gap-2">
+        <Button
+          reason={off}
+          busy={busy === "test"}
+          onClick={() => run({ act: "test", endpoint }, "The test message is on its way")}
+        >
+          Send test
+        </Button>
+        <Button
+          busy={busy === "change"}
+          onClick={() =>
+            run(
+              { act: "change", endpoint, body: { is_enabled: !endpoint.is_enabled } },
+              endpoint.is_enabled ? "Switched off" : "Switched on",
+            )
+          }
+        >
+          {endpoint.is_enabled ? "Switch off" : "Switch on"}
+        </Button>
+        <Button onClick={() => setOpen("change")}>Change</Button>
+        <Button onClick={() => setOpen("rotate")}>New secret</Button>
+        <Button variant="danger" onClick={() => setOpen("delete")}>
+          Delete
+        </Button>
+      </div>
+      <EndpointDialog open={open === "change"} endpoint={endpoint} onClose={close} />
+      <Dialog title="New secret" open={open === "rotate"} onClose={close}>
+        <Rotate endpoint={endpoint} onClose={close} />
+      </Dialog>
+      <Dialog title="Delete this endpoint?" open={open === "delete"} onClose={close}>
+        <Delete endpoint={endpoint} onClose={close} />
+      </Dialog>
+    </header>
+  );
+}
+
+/** Acts, and says in a notice how it went. */
+function useAct() {
+  const { slug } = useTenant();
+  const toast = useToast();
+  const act = useWebhookAct(slug);
+  const run = (wanted: WebhookAct, done: string, onDone?: () => void) =>
+    act.mutate(wanted, {
+      onSuccess: () => {
+        toast({ title: done });
+        onDone?.();
+      },
+      onError: (error) => toast({ title: "That did not work", detail: error.message, tone: "bad" }),
+    });
+  return { run, busy: act.isPending ? act.variables.act : null };
+}
+
+function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; readonly onClose: () => void }) {
+  const { slug } = useTenant();
+  const act = useWebhookAct(slug);
+  if (act.data?.secret) return <MadeSecret secret={act.data.secret} onClose={onClose} />;
+  return (
+    <>
+      <DialogBody className="flex flex-col gap-3 text-sm">
+        <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
+        {endpoint.previous_secret_until ? <p className="text-warn">The secret before this one stops at once.</p> : null}
+        {act.error ? (
+          <p role="alert" className="text-bad">
+            {act.error.message}
+          </p>
+        ) : null}
+      </DialogBody>
+      <DialogActions>
+        <Button onClick={onClose}>Close</Button>
+        <Button variant="primary" busy={act.isPending} onClick={() => act.mutate({ act: "rotate", endpoint })}>
+          Make a new secret
+        </Button>
+      </DialogActions>
+    </>
+  );
+}
+
+function Delete({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; readonly onClose: () => void }) {
+  const { slug } = useTenant();
+  const router = useRouter();
+  const { run, busy } = useAct();
+  return (
+    <>
+      <DialogBody className="text-sm">
+        <p>Its secrets and its log are gone at once. Messages that wait for it fail.</p>
+      </DialogBody>
+      <DialogActions>
+        <Button onClick={onClose}>Keep it</Button>
+        <Button
+          variant="danger"
+          busy={busy === "delete"}
+          onClick={() => run({ act: "delete", endpoint }, "Deleted", () => router.push(`/t/${slug}/webhooks`))}
+        >
+          Delete
+        </Button>
+      </DialogActions>
+    </>
+  );
+}
+
+function Facts({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const { header_names: headers, previous_secret_until: until } = endpoint;
+  return (
+    <dl className="panel grid gap-x-6 gap-y-3 px-4 py-3 text-sm sm:grid-cols-2 lg:grid-cols-4">
+      <Fact name="Types">{endpoint.event_types?.join(", ") ?? "all"}</Fact>
+      <Fact name="Headers of your own">{headers.length > 0 ? headers.join(", ") : "none"}</Fact>
+      <Fact name="Secret">
+        {until ? (
+          <>
+            two, until <Time value={until} kind="absolute" />
+          </>
+        ) : (
+          "one"
+        )}
+      </Fact>
+      <Fact name="Added">
+        <Time value={endpoint.created_at} kind="absolute" />
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-muted text-xs">{name}</dt>
+      <dd className="break-words">{children}</dd>
+    </div>
+  );
+}

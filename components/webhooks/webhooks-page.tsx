@@ -1,0 +1,88 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { Webhook } from "lucide-react";
+import Link from "next/link";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Plain } from "@/components/ui/plain";
+import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { webhooksOptions } from "@/lib/client/webhooks";
+import type { WebhookEndpoint } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { EndpointDialog } from "./endpoint-dialog";
+import { EndpointState, LastDelivery } from "./endpoint-state";
+
+const POLL_MS = 10_000;
+
+/** Where the tenant's messages go. */
+export function WebhooksPage() {
+  const { slug } = useTenant();
+  const [adding, setAdding] = useState(false);
+  const query = useQuery({ ...webhooksOptions(slug), refetchInterval: POLL_MS });
+  const endpoints = query.data?.data;
+  return (
+    <div className="flex flex-col gap-4">
+      <header className="flex flex-wrap items-center gap-3">
+        <div className="min-w-0 flex-1 basis-56">
+          <h1 className="font-semibold text-xl tracking-tight">Webhooks</h1>
+          <p className="text-muted text-sm">Addresses of your own that signed messages are posted to.</p>
+        </div>
+        <Button variant="primary" onClick={() => setAdding(true)}>
+          Add endpoint
+        </Button>
+      </header>
+      <section aria-label="Endpoints" className="panel overflow-hidden">
+        {query.isError && !endpoints ? (
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        ) : endpoints === undefined ? (
+          <div className="p-4">
+            <Skeleton className="h-4 w-56 max-w-full" />
+          </div>
+        ) : endpoints.length === 0 ? (
+          <Empty icon={Webhook} title="No endpoint yet">
+            <p>
+              Add the address of a service of yours. Jobs of the definition <code>deliver-webhook</code> post messages
+              to it, started by a trigger, by code or by hand.
+            </p>
+            <Button onClick={() => setAdding(true)}>Add the first one</Button>
+          </Empty>
+        ) : (
+          <ul>
+            {endpoints.map((endpoint) => (
+              <EndpointRow key={endpoint.id} endpoint={endpoint} />
+            ))}
+          </ul>
+        )}
+      </section>
+      <EndpointDialog open={adding} onClose={() => setAdding(false)} />
+    </div>
+  );
+}
+
+function EndpointRow({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+  const { slug } = useTenant();
+  return (
+    <li className="relative flex flex-wrap items-center gap-x-4 gap-y-1 border-line px-4 py-3 not-first:border-t hover:bg-hover">
+      <div className="min-w-0 flex-1 basis-64">
+        <Link
+          href={`/t/${slug}/webhooks/${endpoint.id}`}
+          className="block truncate rounded-sm font-medium font-mono text-sm after:absolute after:inset-0 hover:underline"
+        >
+          <Plain oneLine text={endpoint.url} />
+        </Link>
+        <p className="truncate text-muted text-xs">
+          {endpoint.description ? (
+            <>
+              <Plain oneLine text={endpoint.description} />
+              {" · "}
+            </>
+          ) : null}
+          {endpoint.event_types?.join(", ") ?? "all types"}
+        </p>
+      </div>
+      <LastDelivery endpoint={endpoint} />
+      <EndpointState endpoint={endpoint} />
+    </li>
+  );
+}

@@ -1,0 +1,89 @@
+import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import type {
+  CreateWebhook,
+  Pagination,
+  UpdateWebhook,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+} from "@/lib/contract";
+import { api } from "./http";
+import { queryString } from "./query-string";
+import { randomKey } from "./random-key";
+
+const keys = (tenant: string) => ["tenant", tenant, "webhooks"] as const;
+
+export interface DeliveryPage {
+  readonly data: readonly WebhookDelivery[];
+  readonly pagination: Pagination;
+}
+
+export function webhooksOptions(tenant: string) {
+  return queryOptions({
+    queryKey: [...keys(tenant), "list"],
+    queryFn: ({ signal }) => api<{ data: WebhookEndpoint[] }>("/webhooks", { tenant, signal }),
+  });
+}
+
+export function webhookOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: [...keys(tenant), "one", id],
+    queryFn: ({ signal }) => api<WebhookEndpoint>(`/webhooks/${id}`, { tenant, signal }),
+  });
+}
+
+export interface DeliveryPlace {
+  readonly id: string;
+  readonly outcome: "delivered" | "failed" | null;
+  readonly cursor: string | null;
+}
+
+export function deliveriesOptions(tenant: string, { id, outcome, cursor }: DeliveryPlace) {
+  const query = queryString({ limit: 25, outcome, cursor });
+  return queryOptions({
+    queryKey: [...keys(tenant), "deliveries", id, query],
+    queryFn: ({ signal }) => api<DeliveryPage>(`/webhooks/${id}/deliveries${query}`, { tenant, signal }),
+  });
+}
+
+/** What can be done to an endpoint; everything that shows endpoints is read again afterwards. */
+export type WebhookAct =
+  | { readonly act: "create"; readonly body: CreateWebhook }
+  | { readonly act: "change"; readonly endpoint: WebhookEndpoint; readonly body: UpdateWebhook }
+  | { readonly act: "delete" | "rotate" | "test"; readonly endpoint: WebhookEndpoint }
+  | { readonly act: "resend"; readonly delivery: WebhookDelivery };
+
+/** Acts on endpoints. What was made or rotated comes with its secret. */
+export function useWebhookAct(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (wanted: WebhookAct) => send(tenant, wanted),
+    onSettled: () => void client.invalidateQueries({ queryKey: keys(tenant) }),
+  });
+}
+
+type Sent = Partial<WebhookEndpointWithSecret> & { readonly job_id?: string };
+
+function send(tenant: string, wanted: WebhookAct): Promise<Sent> {
+  const post = (path: string, body: unknown = {}) =>
+    api<Sent>(`/webhooks${path}`, { tenant, method: "POST", body, idempotencyKey: randomKey() });
+  switch (wanted.act) {
+    case "create":
+      return post("", wanted.body);
+    case "change":
+      return api<Sent>(`/webhooks/${wanted.endpoint.id}`, {
+        tenant,
+        method: "PATCH",
+        body: wanted.body,
+        ifMatch: `"${wanted.endpoint.version}"`,
+      });
+    case "delete":
+      return api<Sent>(`/webhooks/${wanted.endpoint.id}`, { tenant, method: "DELETE" });
+    case "rotate":
+      return post(`/${wanted.endpoint.id}/rotate-secret`);
+    case "test":
+      return post(`/${wanted.endpoint.id}/test`);
+    case "resend":
+      return post(`/${wanted.delivery.endpoint_id}/deliveries/${wanted.delivery.id}/resend`);
+  }
+}
