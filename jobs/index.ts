@@ -4,11 +4,12 @@ import type { DefinitionInput } from "@/lib/queue/types";
 import { findSimilar } from "./handlers/find-similar";
 import { importCsv } from "./handlers/import-csv";
 import { folderPayload } from "./handlers/payloads";
+import { sendEmail } from "./handlers/send-email";
 import { syncFolder } from "./handlers/sync-folder";
 
 /** The handlers of this installation, by key. To add one: write it in `handlers/`, list it here. */
 export const handlers: ReadonlyMap<string, JobHandler> = new Map(
-  [syncFolder, importCsv, findSimilar].map((handler) => [handler.key, handler]),
+  [syncFolder, importCsv, findSimilar, sendEmail].map((handler) => [handler.key, handler]),
 );
 
 /** A definition as it is put into a new installation. */

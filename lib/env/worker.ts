@@ -12,6 +12,7 @@ import {
   secretText,
   wholeNumber,
 } from "./fields";
+import { mailFields } from "./mail";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
 import { webhookFields, webhookPolicy } from "./webhooks";
@@ -21,6 +22,8 @@ const schema = z.object({
   ...logFields,
   ...retryFields,
   ...webhookFields,
+  // Read by the handler that sends; here so that a wrong one ends the start.
+  ...mailFields,
   ...chainFields,
   DATA_KEY: secretText.optional(),
   LEASEHOLD_HOME: z.string().default(".leasehold"),

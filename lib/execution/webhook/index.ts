@@ -7,4 +7,4 @@ export type { WebhookLimits, WebhookPolicy } from "./policy";
 export { checkTarget } from "./resolve";
 export type { Answer } from "./send";
 export { newWebhookSecret } from "./signature";
-export { type Refusal, readTarget } from "./target";
+export type { Refusal } from "./target";

@@ -1,0 +1,164 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { type CommandRegistry, executeHandler } from "@/lib/execution";
+import { makeTestFolder, memorySteps, registryOf, type TestFolder, testContext } from "@/lib/execution/test-support";
+import { compileArgSchema } from "@/lib/queue";
+import { sendEmail } from "./handlers/send-email";
+import { builtinDefinitions } from "./index";
+
+interface Mail {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly raw: string;
+  readonly user: string | undefined;
+}
+
+let folder: TestFolder;
+let registry: CommandRegistry;
+let server: SMTPServer;
+let mails: Mail[];
+/** What the server answers to what it is asked; undefined: it takes it. */
+let refuse: { login?: number; recipient?: (address: string) => number | undefined; data?: number };
+
+const refusal = (responseCode: number) => Object.assign(new Error("canary of the server"), { responseCode });
+
+const options: SMTPServerOptions = {
+  authOptional: true,
+  disabledCommands: ["STARTTLS"],
+  onAuth: ({ username }, _session, done) =>
+    refuse.login === undefined ? done(null, { user: username }) : done(refusal(refuse.login)),
+  onRcptTo: ({ address }, _session, done) => {
+    const code = refuse.recipient?.(address);
+    done(code === undefined ? null : refusal(code));
+  },
+  onData: (stream, session, done) =>
+    void text(stream).then((raw) => {
+      if (refuse.data !== undefined) return done(refusal(refuse.data));
+      const { mailFrom, rcptTo } = session.envelope;
+      const from = mailFrom === false ? "" : mailFrom.address;
+      mails.push({ from, to: rcptTo.map(({ address }) => address), raw, user: session.user });
+      done(null);
+    }),
+};
+
+beforeAll(async () => {
+  folder = await makeTestFolder();
+  registry = await registryOf(folder, {});
+});
+afterAll(() => folder.remove());
+beforeEach(async () => {
+  mails = [];
+  refuse = {};
+  server = new SMTPServer(options);
+  server.on("error", () => undefined);
+  server.listen(0, "127.0.0.1");
+  await once(server.server, "listening");
+  process.env.SMTP_URL = `smtp://mailer:canary-password@127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  process.env.MAIL_FROM = "Leasehold <jobs@example.test>";
+});
+afterEach(async () => {
+  delete process.env.SMTP_URL;
+  delete process.env.MAIL_FROM;
+  await new Promise<void>((resolve) => server.close(resolve));
+});
+
+const MAIL = {
+  to: "ada@example.test",
+  subject: "Zahlung – 支払い",
+  text: "Grüße\n.\nEnd",
+  html: "<p>Grüße</p>",
+  reply_to: "help@example.test",
+};
+
+async function run(payload: unknown, jobId = "019e0000-0000-7000-8000-000000000001") {
+  const context = testContext({ payload, jobId });
+  const transaction = () => Promise.reject(new Error("no database here"));
+  const { outcome } = await executeHandler(sendEmail, {
+    ...context.ctx,
+    registry,
+    transaction,
+    steps: memorySteps().steps,
+  });
+  return outcome;
+}
+
+test("F-02 a mail arrives as it was asked for, and its Message-ID is that of the job in every attempt", async () => {
+  const message_id = "<019e0000-0000-7000-8000-000000000001@example.test>";
+  expect(await run(MAIL)).toEqual({ kind: "succeeded", result: { message_id, accepted: [MAIL.to], rejected: [] } });
+  expect(await run({ ...MAIL, to: ["ada@example.test", "bob@example.test"] })).toMatchObject({ kind: "succeeded" });
+  const [first, second] = mails;
+  expect(first).toMatchObject({ from: "jobs@example.test", to: ["ada@example.test"], user: "mailer" });
+  expect(second?.to).toEqual(["ada@example.test", "bob@example.test"]);
+  for (const { raw } of mails) {
+    expect(raw).toContain(`Message-ID: ${message_id}`);
+    expect(raw).toContain("From: Leasehold <jobs@example.test>");
+    expect(raw).toContain("Reply-To: help@example.test");
+    expect(raw).toMatch(/^Auto-Submitted: auto-generated$/im);
+    expect(raw).toMatch(/^Subject: =\?UTF-8\?/im);
+  }
+});
+
+test.each([
+  ["a subject with a line break", { subject: "Hi\r\nBcc: evil@example.test" }],
+  ["a subject with a line separator", { subject: "Hi\u2028Bcc: evil@example.test" }],
+  ["an address with a line break", { to: "ada@example.test\r\nBcc: evil@example.test" }],
+  ["two addresses in one", { to: "ada@example.test, evil@example.test" }],
+  ["a name around an address", { to: "Ada <ada@example.test>" }],
+  ["no address", { to: "ada" }],
+  ["51 addresses", { to: Array.from({ length: 51 }, (_, n) => `a${n}@example.test`) }],
+  ["a reply-to with a line break", { reply_to: "a@b.test\nX-Evil: 1" }],
+  ["attachments", { attachments: [{ path: "/etc/passwd" }] }],
+])("%s is refused at the door and sends nothing", async (_what, change) => {
+  const schema = builtinDefinitions.find(({ key }) => key === "send-email")?.arg_schema ?? {};
+  expect(compileArgSchema(schema)({ ...MAIL, ...change })).not.toEqual([]);
+  expect(await run({ ...MAIL, ...change })).toMatchObject({
+    kind: "failed",
+    errorType: "validation",
+  });
+  expect(mails).toEqual([]);
+});
+
+test("a refusal for good is not tried again, one for now is, and neither tells the password", async () => {
+  const failed = async () => {
+    const outcome = await run(MAIL);
+    expect(JSON.stringify(outcome)).not.toContain("canary-password");
+    return outcome;
+  };
+  refuse = { data: 550 };
+  expect(await failed()).toMatchObject({ kind: "failed", errorType: "invalid_input", retryable: false });
+  refuse = { recipient: () => 550 };
+  expect(await failed()).toMatchObject({ kind: "failed", errorType: "invalid_input", retryable: false });
+  refuse = { login: 535 };
+  expect(await failed()).toMatchObject({ kind: "failed", errorType: "authentication", retryable: false });
+  for (const temporary of [{ data: 451 }, { recipient: () => 450 }]) {
+    refuse = temporary;
+    const outcome = await failed();
+    expect(outcome).toMatchObject({
+      kind: "failed",
+      errorType: "rate_limit",
+      message: expect.stringContaining("canary of the server"),
+    });
+    expect(outcome).not.toHaveProperty("retryable");
+  }
+  expect(mails).toEqual([]);
+});
+
+test("of several recipients, those that were refused are named", async () => {
+  refuse = { recipient: (address) => (address.startsWith("no") ? 550 : undefined) };
+  expect(await run({ ...MAIL, to: ["yes@example.test", "no@example.test"] })).toMatchObject({
+    kind: "succeeded",
+    result: { accepted: ["yes@example.test"], rejected: ["no@example.test"] },
+  });
+});
+
+test("a server that is not there is tried again; without settings, or without a text, nothing is", async () => {
+  await new Promise<void>((resolve) => server.close(resolve));
+  expect(await run(MAIL)).toMatchObject({ kind: "failed", errorType: "transient_network" });
+  delete process.env.SMTP_URL;
+  expect(await run(MAIL)).toMatchObject({ errorType: "internal", retryable: false });
+  process.env.SMTP_URL = "smtp://127.0.0.1:1";
+  expect(await run({ to: MAIL.to, subject: "Hi" })).toMatchObject({ errorType: "validation" });
+});
