@@ -18,11 +18,17 @@ export interface SignedIn {
   readonly context: BrowserContext;
 }
 
+interface StageOptions {
+  readonly worker?: boolean;
+  /** For web and worker. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /**
  * A real installation for one test file: database, front, scheduler, a worker that can speak, two tenants with people
  * of each role, and a browser. Every page that it opens is watched: an error in its console fails the file.
  */
-export async function openStage({ worker = true } = {}) {
+export async function openStage({ worker = true, env = {} }: StageOptions = {}) {
   const database = await testDatabase();
   const make = accountsIn(database);
   const [acme, globex] = [await make.tenant("acme"), await make.tenant("globex")];
@@ -41,13 +47,13 @@ export async function openStage({ worker = true } = {}) {
   };
   const home = mkdtempSync(path.join(tmpdir(), "leasehold-ui-"));
   afterAll(() => rmSync(home, { recursive: true, force: true }));
-  const web = await startProcess("web", { database });
+  const web = await startProcess("web", { database, env });
   const api = apiOf(web.url);
   await defineSpeak(api, keys.platform);
   const startWorker = () =>
     startProcess("worker", {
       database,
-      env: { COMMANDS_FILE: path.resolve("e2e/ui/commands/commands.json"), LEASEHOLD_HOME: home },
+      env: { ...env, COMMANDS_FILE: path.resolve("e2e/ui/commands/commands.json"), LEASEHOLD_HOME: home },
     });
   await startProcess("scheduler", { database });
   if (worker) await startWorker();
