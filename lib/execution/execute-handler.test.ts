@@ -4,7 +4,8 @@ import { z } from "zod";
 import type { TenantTransaction } from "@/lib/db";
 import { defineJob, type HandlerContext } from "./define-job";
 import { CommandFailedError, LeaseLostError, NonRetryableError, RateLimitedError } from "./errors";
-import { executeHandler, type HandlerRunContext } from "./execute-handler";
+import { executeHandler } from "./execute-handler";
+import type { HandlerRunContext } from "./handler/run-context";
 import type { CommandRegistry } from "./registry/registry";
 import {
   hasProc,

@@ -1,24 +1,13 @@
-import type { TenantTransaction } from "@/lib/db";
 import { outcomeOfError } from "./classify-error";
 import { failure } from "./command/outcome";
 import type { JobHandler } from "./define-job";
 import { invalidLimits } from "./execute-command";
 import { HandlerRun } from "./handler/run";
+import type { HandlerRunContext } from "./handler/run-context";
 import { NO_OUTPUT } from "./output/attempt-capture";
 import { cleanResult } from "./output/clean-result";
-import type { CommandRegistry } from "./registry/registry";
 import { HandlerThread, type StartThread } from "./thread/host";
-import type { Execution, Outcome, RunContext, StepStore } from "./types";
-
-export interface HandlerRunContext extends RunContext {
-  /** For the commands that the handler runs. */
-  readonly registry: CommandRegistry;
-  /** Commits only while the attempt holds its lease; rejects with `LeaseLostError` when it does not. */
-  transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T>;
-  readonly steps: StepStore;
-  /** For handlers that run in a thread; without it they run here. */
-  readonly startThread?: StartThread;
-}
+import type { Execution, Outcome, RunContext } from "./types";
 
 /**
  * Runs a handler as a job's attempt. Told to stop, it has the grace period to settle; after that the attempt is over

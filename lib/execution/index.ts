@@ -19,7 +19,8 @@ export {
   SnoozedError,
 } from "./errors";
 export { executeCommand } from "./execute-command";
-export { executeHandler, type HandlerRunContext } from "./execute-handler";
+export { executeHandler } from "./execute-handler";
+export type { HandlerRunContext } from "./handler/run-context";
 export { normalizeRelative, type RootedPath, resolveInside } from "./paths";
 export { CommandRegistryError, loadCommandRegistry, type RegistryOptions } from "./registry/load";
 export type { CommandRegistry } from "./registry/registry";

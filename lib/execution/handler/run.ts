@@ -1,12 +1,12 @@
 import type { HandlerContext } from "../define-job";
 import { AttemptStoppedError } from "../errors";
-import type { HandlerRunContext } from "../execute-handler";
 import { AttemptCapture, NO_OUTPUT } from "../output/attempt-capture";
 import { type SecretForms, secretForms } from "../output/secret-forms";
 import type { Execution, Outcome } from "../types";
 import { HandlerChildren } from "./children";
 import { HandlerCommands } from "./commands";
 import { AttemptHandlerContext, type ContextSource } from "./context";
+import type { HandlerRunContext } from "./run-context";
 import { HandlerSteps } from "./steps";
 import { StopWatch } from "./stop-watch";
 

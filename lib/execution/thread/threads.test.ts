@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { executeHandler, type HandlerRunContext } from "../execute-handler";
+import { executeHandler } from "../execute-handler";
+import type { HandlerRunContext } from "../handler/run-context";
 import type { CommandRegistry } from "../registry/registry";
 import {
   makeTestFolder,
