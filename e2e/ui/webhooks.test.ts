@@ -113,7 +113,6 @@ test("webhooks fit screens of 1280 and 375 pixels, in light and dark, and break 
 });
 
 async function look(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: `/tmp/plan/wh-${name}.png` });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   expect(wide, name).toBeLessThanOrEqual(0);
   await page.evaluate(axe.source);
