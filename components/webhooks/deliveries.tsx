@@ -149,7 +149,11 @@ function Text({ title, text }: { readonly title: string; readonly text: string }
   return (
     <section aria-label={title} className="min-w-0">
       <h3 className="mb-1 font-medium text-muted text-xs">{title}</h3>
-      <pre className="max-h-64 overflow-auto whitespace-pre-wrap break-all rounded-md border border-line bg-panel px-3 py-2 font-mono text-xs">
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-64 overflow-auto whitespace-pre-wrap break-all rounded-md border border-line bg-panel px-3 py-2 font-mono text-xs"
+      >
         <Plain text={text} />
       </pre>
     </section>

@@ -26,7 +26,11 @@ export function VerifySample() {
           the header <code className="font-mono">webhook-id</code> to know a repetition.
         </p>
         <div className="relative">
-          <pre className="overflow-x-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs">
+          <pre
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+            tabIndex={0}
+            className="overflow-x-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs"
+          >
             {SAMPLE}
           </pre>
           <div className="absolute top-1 right-1">
