@@ -2,6 +2,7 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { waitFor } from "@/lib/testing/processes";
 import { deliver } from "./deliver";
 import { messageOf } from "./payload";
 import { type Receiver, startReceiver } from "./receiver.fixture";
@@ -168,6 +169,21 @@ describe("WEBHOOK-03 redirects", () => {
     }
     expect(other.connections.opened).toBe(0);
     await other.close();
+  });
+});
+
+describe("WEBHOOK-05 receivers that hang", () => {
+  test("leave no socket behind over 100 deliveries, and keep no other waiting", async () => {
+    const sockets = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
+    const hung = await startReceiver();
+    const before = sockets();
+    hung.answer = () => undefined;
+    receiver.answer = (_request, response) => void response.writeHead(200).end("ok");
+    const waiting = Array.from({ length: 100 }, () => codeOf(hung.url));
+    expect((await sendTo(receiver.url)).answer.failed).toBeNull();
+    for (const code of await Promise.all(waiting)) expect(["response_timeout", "connect_timeout"]).toContain(code);
+    await waitFor(() => hung.connections.open === 0 && sockets() <= before);
+    await hung.close();
   });
 });
 
