@@ -10,6 +10,7 @@ import { formatDuration } from "@/lib/client/format";
 import type { Job } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { ChildrenPanel } from "./children-panel";
+import { JobSource } from "./job-source";
 
 /** Everything else that is known about the job. */
 export function DetailsTab({ job }: { readonly job: Job }) {
@@ -27,13 +28,7 @@ export function DetailsTab({ job }: { readonly job: Job }) {
         <Row name="Queue">{job.queue}</Row>
         <Row name="Priority">{job.priority}</Row>
         <Row name="Source">
-          {job.source}
-          {job.source_ref ? (
-            <span className="text-muted">
-              {" "}
-              <Plain text={job.source_ref} />
-            </span>
-          ) : null}
+          <JobSource job={job} />
         </Row>
         <Row name="Tags">{job.tags.length > 0 ? <Tags tags={job.tags} /> : <None />}</Row>
         <Row name="Created">

@@ -23,6 +23,7 @@ import { HeaderActions } from "./header-actions";
 import { useActOnJob } from "./job-actions";
 import { JobHeadline } from "./job-headline";
 import { JobSkeleton } from "./job-skeleton";
+import { hasSourcePage, JobSource } from "./job-source";
 import { OutputTab } from "./output-tab";
 import { StepsPanel } from "./steps-panel";
 
@@ -104,6 +105,11 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
             <code className="truncate font-mono">{job.id}</code>
             <CopyButton text={job.id} label="Copy job id" />
           </p>
+          {hasSourcePage(job) ? (
+            <p className="text-muted text-xs">
+              Started by <JobSource job={job} />
+            </p>
+          ) : null}
         </div>
         <HeaderActions job={job} actions={actions} />
       </header>

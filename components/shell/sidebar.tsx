@@ -1,6 +1,7 @@
 "use client";
 
 import {
+  CalendarClock,
   CopyCheck,
   FolderTree,
   Inbox,
@@ -8,6 +9,7 @@ import {
   Layers,
   ListChecks,
   type LucideIcon,
+  Radio,
   Server,
   Webhook,
 } from "lucide-react";
@@ -25,6 +27,9 @@ interface SidebarProps {
   readonly onHelp: () => void;
 }
 
+/** Pages below the jobs that have links of their own. */
+const JOB_PAGES = ["triggers", "events", "dead-letters", "actions"];
+
 export function Sidebar({ viewer, tenantSlug, onHelp }: SidebarProps) {
   const role = viewer.tenants.find(({ slug }) => slug === tenantSlug)?.role;
   const mayWrite = role !== undefined && role !== "viewer";
@@ -41,8 +46,10 @@ export function Sidebar({ viewer, tenantSlug, onHelp }: SidebarProps) {
               href={`/t/${tenantSlug}/jobs`}
               icon={ListChecks}
               label="Jobs"
-              but={[`/t/${tenantSlug}/jobs/dead-letters`, `/t/${tenantSlug}/jobs/actions`]}
+              but={JOB_PAGES.map((page) => `/t/${tenantSlug}/jobs/${page}`)}
             />
+            <NavLink href={`/t/${tenantSlug}/jobs/triggers`} icon={CalendarClock} label="Triggers" />
+            <NavLink href={`/t/${tenantSlug}/jobs/events`} icon={Radio} label="Events" />
             <NavLink href={`/t/${tenantSlug}/jobs/dead-letters`} icon={Inbox} label="Dead letters" />
             <NavLink href={`/t/${tenantSlug}/jobs/actions`} icon={CopyCheck} label="Bulk actions" />
             <NavLink href={`/t/${tenantSlug}/assets`} icon={FolderTree} label="Assets" />

@@ -1,0 +1,133 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { RotateCcw } from "lucide-react";
+import Link from "next/link";
+import type { ReactNode } from "react";
+import { Button } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/copy-button";
+import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { JsonView } from "@/components/ui/json-view";
+import { Plain } from "@/components/ui/plain";
+import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { eventOptions } from "@/lib/client/events";
+import { isRecord } from "@/lib/client/is-record";
+import type { Event } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import type { EventDraft } from "./event-draft";
+import { EventMisses } from "./event-misses";
+import { EventOutcome } from "./event-outcome";
+import { SOURCE_WORDS } from "./words";
+
+const WHILE_PENDING_MS = 1000;
+const WHILE_OPEN_MS = 5000;
+
+interface EventDialogProps {
+  readonly id: string;
+  readonly onClose: () => void;
+  /** Writes an event like this one; null when the viewer may not. */
+  readonly onSendAgain: ((draft: EventDraft) => void) | null;
+}
+
+/** One event: its data, and what each trigger made of it. */
+export function EventDialog({ id, onClose, onSendAgain }: EventDialogProps) {
+  const { slug } = useTenant();
+  const query = useQuery({
+    ...eventOptions(slug, id),
+    refetchInterval: ({ state }) => (state.data?.status === "pending" ? WHILE_PENDING_MS : WHILE_OPEN_MS),
+  });
+  const event = query.data;
+  return (
+    <Dialog wide title={event?.name ?? "Event"} open onClose={onClose}>
+      <DialogBody className="flex flex-col gap-4">
+        {event ? (
+          <Loaded event={event} />
+        ) : query.isError ? (
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        ) : (
+          <Skeleton className="h-48 w-full" />
+        )}
+      </DialogBody>
+      <DialogActions>
+        <Button onClick={onClose}>Close</Button>
+        {event && onSendAgain ? (
+          <Button onClick={() => onSendAgain({ name: event.name, data: isRecord(event.data) ? event.data : {} })}>
+            <RotateCcw aria-hidden className="size-3.5" />
+            Send one like it…
+          </Button>
+        ) : null}
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function Loaded({ event }: { readonly event: Event }) {
+  const { slug } = useTenant();
+  return (
+    <>
+      <section aria-label="What it started" className="flex flex-col gap-2">
+        <h3 className="font-medium text-sm">What it started</h3>
+        <EventOutcome event={event} all />
+        <EventMisses misses={event.misses} />
+      </section>
+      <JsonView title="Data" value={event.data} empty="The event has no data." />
+      <dl className="grid grid-cols-[minmax(6rem,10rem)_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
+        <Row name="Received">
+          <Time value={event.received_at} kind="absolute" />
+        </Row>
+        <Row name="From">
+          {SOURCE_WORDS[event.source]}
+          {event.caused_by_job_id === null ? null : (
+            <>
+              {" · "}
+              <Link href={`/t/${slug}/jobs/${event.caused_by_job_id}`} className="text-accent underline">
+                the job that caused it
+              </Link>
+            </>
+          )}
+        </Row>
+        <Row name="Event id">
+          <Code text={event.id} />
+        </Row>
+        {event.producer_id === null ? null : (
+          <Row name="Producer's id">
+            <Code text={event.producer_id} />
+          </Row>
+        )}
+        <Row name="Chain">
+          <Code text={event.correlation_id} />
+          <span className="text-muted text-xs">
+            depth {event.depth} ·{" "}
+            <Link
+              href={`/t/${slug}/jobs/events?correlation=${encodeURIComponent(event.correlation_id)}`}
+              className="text-accent underline"
+            >
+              its events
+            </Link>
+          </span>
+        </Row>
+      </dl>
+    </>
+  );
+}
+
+function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="col-span-2 grid min-h-9 grid-cols-subgrid items-center px-3 py-1.5">
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </div>
+  );
+}
+
+function Code({ text }: { readonly text: string }) {
+  return (
+    <span className="flex items-center">
+      <code className="min-w-0 break-all font-mono text-xs">
+        <Plain text={text} />
+      </code>
+      <CopyButton text={text} label="Copy" />
+    </span>
+  );
+}

@@ -1,0 +1,24 @@
+import type { EventRow } from "@/lib/contract";
+
+/** Why an event started nothing. */
+const NOTHING: Readonly<Record<NonNullable<EventRow["reason"]>, string>> = {
+  no_trigger: "No trigger listens to this name",
+  no_match: "No trigger matched",
+  loop: "Not started: the chain of events and jobs is too deep",
+  suspended: "Not started: the tenant is suspended",
+  failed: "What matched could not be started",
+};
+
+export const SOURCE_WORDS: Readonly<Record<EventRow["source"], string>> = {
+  api: "API",
+  app: "this app",
+  job: "a job",
+  scheduler: "the scheduler",
+};
+
+/** Why an event started nothing, or that it is not looked at yet; null when it started something. */
+export function nothingWords({ status, reason, started_count: started }: EventRow): string | null {
+  if (status === "pending") return "Being looked at…";
+  if (reason !== null) return NOTHING[reason];
+  return started === 0 ? "Nothing new was started" : null;
+}

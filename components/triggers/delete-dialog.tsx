@@ -1,0 +1,74 @@
+"use client";
+
+import { Button } from "@/components/ui/button";
+import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { Plain } from "@/components/ui/plain";
+import { Time } from "@/components/ui/time";
+import { useToast } from "@/components/ui/toast";
+import { useDeleteTrigger } from "@/lib/client/triggers";
+import type { Trigger } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { refusal } from "./refusal";
+
+interface DeleteDialogProps {
+  readonly trigger: Trigger;
+  readonly onClose: () => void;
+  readonly onDeleted?: () => void;
+}
+
+/** Asks before a trigger is deleted, and says what stops with it. */
+export function DeleteDialog({ trigger, onClose, onDeleted }: DeleteDialogProps) {
+  const { slug } = useTenant();
+  const toast = useToast();
+  const remove = useDeleteTrigger(slug);
+  const confirm = () =>
+    remove.mutate(
+      { id: trigger.id, version: trigger.version },
+      {
+        onSuccess: () => {
+          toast({ title: "Deleted", detail: trigger.label });
+          onClose();
+          onDeleted?.();
+        },
+        onError: (error) => {
+          toast({ title: "Not deleted", detail: refusal(error), tone: "bad" });
+          onClose();
+        },
+      },
+    );
+  return (
+    <Dialog title="Delete this trigger?" open onClose={onClose}>
+      <DialogBody className="flex flex-col gap-2 text-sm">
+        <p className="break-words font-medium">
+          <Plain text={trigger.label} />
+        </p>
+        <WhatStops trigger={trigger} />
+        <p className="text-muted">Jobs that it has started go on. It cannot be brought back; a switch can.</p>
+      </DialogBody>
+      <DialogActions>
+        <Button onClick={onClose}>Keep it</Button>
+        <Button variant="danger" busy={remove.isPending} onClick={confirm}>
+          Delete trigger
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function WhatStops({ trigger }: { readonly trigger: Trigger }) {
+  const job = <code className="font-mono text-xs">{trigger.definition_key}</code>;
+  if (trigger.trigger_type === "event") {
+    return (
+      <p>
+        Events named <code className="break-all font-mono text-xs">{trigger.event_name}</code> will not start {job} any
+        more.
+      </p>
+    );
+  }
+  if (trigger.next_run_at === null) return <p>Nothing is due: it would not start {job} again by itself.</p>;
+  return (
+    <p>
+      Its next instant, <Time value={trigger.next_run_at} kind="absolute" />, and all after it will not start {job}.
+    </p>
+  );
+}

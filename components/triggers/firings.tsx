@@ -1,0 +1,158 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import Link from "next/link";
+import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
+import { Pager } from "@/components/ui/pager";
+import { Plain } from "@/components/ui/plain";
+import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { plural } from "@/lib/client/format";
+import { firingsOptions, triggerKeys } from "@/lib/client/triggers";
+import { useRefresh } from "@/lib/client/use-refresh";
+import type { Firing, FiringOutcome } from "@/lib/contract";
+import { StatusBadge } from "../jobs/status";
+import { useTenant } from "../shell/viewer";
+import { FiringBadge } from "./outcome";
+import { OUTCOME_WORDS, reasonWords } from "./words";
+
+const OUTCOMES = Object.keys(OUTCOME_WORDS) as FiringOutcome[];
+const parsers = { outcome: parseAsStringLiteral(OUTCOMES), cursor: parseAsString };
+
+/** What became of each instant, event and run of a trigger; what was left out stands with its reason. */
+export function Firings({ triggerId }: { readonly triggerId: string }) {
+  const { slug } = useTenant();
+  const [place, setPlace] = useQueryStates(parsers, { history: "push" });
+  const refetchInterval = useRefresh(triggerKeys.one(slug, triggerId));
+  const query = useQuery({ ...firingsOptions(slug, triggerId, place), refetchInterval });
+  const list = query.data;
+  return (
+    <section aria-label="Firings" className="panel overflow-hidden">
+      <header className="flex flex-wrap items-center gap-2 px-4 py-2.5">
+        <h2 className="flex-1 font-semibold text-base">Firings</h2>
+        <select
+          aria-label="Outcome"
+          value={place.outcome ?? ""}
+          onChange={(event) =>
+            void setPlace({ outcome: OUTCOMES.find((one) => one === event.target.value) ?? null, cursor: null })
+          }
+          className="field w-auto border-line"
+        >
+          <option value="">every outcome</option>
+          {OUTCOMES.map((outcome) => (
+            <option key={outcome} value={outcome}>
+              {OUTCOME_WORDS[outcome].toLowerCase()}
+            </option>
+          ))}
+        </select>
+      </header>
+      {query.isError && !list ? (
+        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+      ) : list?.data.length === 0 ? (
+        <p className="border-line border-t px-4 py-6 text-muted text-sm">
+          {place.outcome || place.cursor ? "None." : "It has not fired yet."}
+        </p>
+      ) : (
+        <FiringTable firings={list?.data} />
+      )}
+      {list && (place.cursor || list.pagination.has_more) ? (
+        <Pager
+          label="Newest first"
+          cursor={place.cursor}
+          next={list.pagination.next_cursor}
+          onTurn={(cursor) => void setPlace({ cursor })}
+        />
+      ) : null}
+    </section>
+  );
+}
+
+const HEAD = "h-8 px-3 text-left font-medium text-muted text-xs";
+
+function FiringTable({ firings }: { readonly firings: readonly Firing[] | undefined }) {
+  return (
+    <table aria-busy={firings === undefined} className="w-full border-line border-t">
+      <caption className="sr-only">Firings, newest first</caption>
+      <thead>
+        <tr>
+          <th scope="col" className={`${HEAD} w-36 sm:pl-4`}>
+            Outcome
+          </th>
+          <th scope="col" className={HEAD}>
+            Instant
+          </th>
+          <th scope="col" className={`${HEAD} w-36 max-sm:w-32`}>
+            Job
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {firings?.map((firing) => <FiringRow key={firing.id} firing={firing} />) ?? (
+          <tr className="h-12 border-line border-t">
+            <td colSpan={3} className="px-4">
+              <Skeleton className="h-4 w-56 max-w-full" />
+            </td>
+          </tr>
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+function FiringRow({ firing }: { readonly firing: Firing }) {
+  const { slug } = useTenant();
+  return (
+    <tr data-firing-id={firing.id} className="border-line border-t align-top">
+      <td className="px-3 py-2 sm:pl-4">
+        <FiringBadge outcome={firing.outcome} />
+      </td>
+      <td className="px-3 py-2 text-sm">
+        <p>
+          <Time value={firing.fire_at} kind="absolute" />
+          {firing.until ? (
+            <>
+              {" to "}
+              <Time value={firing.until} kind="absolute" />
+            </>
+          ) : null}
+        </p>
+        <p className="break-words text-muted text-xs">
+          <Explanation firing={firing} slug={slug} />
+        </p>
+      </td>
+      <td className="px-3 py-2 text-sm">
+        {firing.job_id === null ? (
+          <span className="text-muted">–</span>
+        ) : (
+          <Link href={`/t/${slug}/jobs/${firing.job_id}`} className="rounded-full text-accent underline">
+            {firing.job_status === null ? "to the job" : <StatusBadge status={firing.job_status} />}
+          </Link>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Explanation({ firing, slug }: { readonly firing: Firing; readonly slug: string }) {
+  const parts = [
+    firing.kind === "manual" ? "run by hand" : null,
+    firing.n > 1 ? `${plural(firing.n, "instant")}` : null,
+    firing.is_catch_up ? "made up for later" : null,
+    firing.reason === null ? null : reasonWords(firing.reason),
+    firing.detail,
+    firing.note,
+  ].filter((part) => part !== null);
+  return (
+    <>
+      <Plain text={parts.join(" · ")} />
+      {firing.event_id ? (
+        <>
+          {parts.length > 0 ? " · " : null}
+          <Link href={`/t/${slug}/jobs/events?event=${firing.event_id}`} className="text-accent underline">
+            its event
+          </Link>
+        </>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,9 @@
+import { ApiError } from "@/lib/client/http";
+
+/** Why a change of a trigger was refused, in a sentence. */
+export function refusal(error: Error): string {
+  if (!(error instanceof ApiError)) return error.message;
+  if (error.status === 412) return "Somebody else has changed this trigger. It is shown anew; try again.";
+  const [first] = error.errors;
+  return first ? `${first.pointer.slice(1) || "request"} ${first.detail}` : error.detail || error.title;
+}

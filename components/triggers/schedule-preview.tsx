@@ -1,0 +1,91 @@
+"use client";
+
+import { TriangleAlert } from "lucide-react";
+import { cn } from "@/components/ui/cn";
+import { Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import type { TriggerPreview } from "@/lib/contract";
+import { WARNING_WORDS } from "./words";
+
+interface SchedulePreviewProps {
+  /** Undefined while there is no answer. */
+  readonly preview: TriggerPreview | undefined;
+  /** Why there is none. */
+  readonly fault: string | null;
+  /** A newer answer is on its way. */
+  readonly busy: boolean;
+}
+
+/** What the schedule in the form would do, told by what will fire it. */
+export function SchedulePreview({ preview, fault, busy }: SchedulePreviewProps) {
+  return (
+    <section aria-label="What it will do" className="panel min-w-0 overflow-hidden">
+      <header className="px-4 py-3">
+        <h2 className="font-semibold text-base">What it will do</h2>
+        <p aria-live="polite" className={cn("text-sm", fault ? "text-bad" : "text-muted")}>
+          {fault ?? preview?.description ?? <Skeleton className="mt-1 h-4 w-48" />}
+        </p>
+      </header>
+      {preview?.warnings.map((warning) => (
+        <p
+          key={warning}
+          role="status"
+          className="flex gap-2 border-line border-t bg-warn-soft px-4 py-2 text-sm text-warn"
+        >
+          <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
+          {WARNING_WORDS[warning]}
+        </p>
+      ))}
+      {preview && preview.occurrences.length > 0 && !fault ? <Instants preview={preview} busy={busy} /> : null}
+    </section>
+  );
+}
+
+const HEAD = "h-8 px-4 text-left font-medium text-muted text-xs";
+
+function Instants({ preview, busy }: { readonly preview: TriggerPreview; readonly busy: boolean }) {
+  return (
+    <table aria-busy={busy} className={cn("w-full border-line border-t", busy && "opacity-70")}>
+      <caption className="sr-only">The next instants</caption>
+      <thead>
+        <tr>
+          <th scope="col" className={HEAD}>
+            In its zone
+          </th>
+          <th scope="col" className={HEAD}>
+            In yours
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {preview.occurrences.map(({ at, local, note }) => (
+          <tr key={at} className={cn("border-line border-t align-top", note && "bg-warn-soft")}>
+            <td className="tabular px-4 py-1.5 text-sm">
+              {localWords(local)}
+              {note ? <p className="text-warn text-xs">{note}</p> : null}
+            </td>
+            <td className="px-4 py-1.5 text-muted text-xs">
+              <span className="block">
+                <Time value={at} kind="absolute" />
+              </span>
+              <Time value={at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const LOCAL = /^(\d+)-(\d\d)-(\d\d)T(\d\d:\d\d)(?::00)?(:\d\d)?(?:\.\d+)?(.*)$/;
+const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** `2026-03-29T03:00:00+02:00` as `Sun 29 Mar 2026, 03:00 +02:00`. */
+export function localWords(local: string): string {
+  const match = LOCAL.exec(local);
+  if (!match) return local;
+  const [, year = "", month = "", day = "", time = "", seconds = "", offset = ""] = match;
+  const weekday = WEEKDAYS[new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDay()];
+  return `${weekday} ${Number(day)} ${MONTHS[Number(month) - 1]} ${year}, ${time}${seconds} ${offset}`;
+}

@@ -1,0 +1,115 @@
+"use client";
+
+import Link from "next/link";
+import type { ReactNode } from "react";
+import { JsonView } from "@/components/ui/json-view";
+import { Plain } from "@/components/ui/plain";
+import { Time } from "@/components/ui/time";
+import { plural } from "@/lib/client/format";
+import type { Trigger } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { NextFiring, runsWords } from "./trigger-state";
+import { CATCH_UP_WORDS, GAP_WORDS, OVERLAP_WORDS, REPEAT_WORDS, whenWords } from "./words";
+
+/** The settings of a trigger, in words. */
+export function TriggerSettings({ trigger }: { readonly trigger: Trigger }) {
+  const { slug } = useTenant();
+  return (
+    <>
+      <section aria-label="Settings" className="panel overflow-hidden">
+        <h2 className="px-4 py-3 font-semibold text-base">Settings</h2>
+        <dl className="grid grid-cols-[minmax(6rem,9rem)_minmax(0,1fr)] divide-y divide-line border-line border-t text-sm">
+          <Row name="Starts">
+            <Link
+              href={`/t/${slug}/jobs?definition=${encodeURIComponent(trigger.definition_key)}`}
+              className="text-accent underline"
+            >
+              {trigger.definition_key}
+            </Link>
+          </Row>
+          <Row name="Next">
+            <NextFiring trigger={trigger} short />
+          </Row>
+          <Row name="So far">{runsWords(trigger)}</Row>
+          {trigger.trigger_type === "event" ? <EventRows trigger={trigger} /> : <ScheduleRows trigger={trigger} />}
+          <Row name="A job of it is there">{OVERLAP_WORDS[trigger.overlap_policy]}</Row>
+          <Row name="Not after">
+            {trigger.expires_at ? <Time value={trigger.expires_at} kind="absolute" /> : "without end"}
+          </Row>
+          <Row name="Queue, priority">
+            {trigger.queue ?? "the definition's"}, {trigger.priority ?? "100"}
+          </Row>
+          <Row name="Changed">
+            <Time value={trigger.updated_at} /> <span className="text-muted">(version {trigger.version})</span>
+          </Row>
+        </dl>
+      </section>
+      <JsonView title="Payload template" value={trigger.payload_template} empty="The payload is empty." />
+    </>
+  );
+}
+
+function EventRows({ trigger }: { readonly trigger: Trigger }) {
+  return (
+    <>
+      <Row name="Event">
+        <Code text={trigger.event_name ?? ""} />
+      </Row>
+      <Row name="Only if">{trigger.condition === null ? "always" : <Code text={trigger.condition} />}</Row>
+      <Row name="Same work">
+        {trigger.dedupe_key_template === null ? "the same payload" : <Code text={trigger.dedupe_key_template} />}{" "}
+        {trigger.dedupe_window_seconds === 0
+          ? "is never left out"
+          : `is left out within ${plural(trigger.dedupe_window_seconds, "second")}`}
+      </Row>
+    </>
+  );
+}
+
+function ScheduleRows({ trigger }: { readonly trigger: Trigger }) {
+  const { gap, overlap } = trigger.dst_policy;
+  const missed = CATCH_UP_WORDS[trigger.catch_up];
+  return (
+    <>
+      <Row name="When">
+        <Plain text={whenWords(trigger)} />
+        {trigger.cron_expr === null ? null : (
+          <>
+            {" "}
+            <Code text={trigger.cron_expr} />
+          </>
+        )}
+      </Row>
+      <Row name="Missed instants">
+        {missed}
+        {trigger.catch_up === "all" ? ` (${trigger.catch_up_limit})` : ""}
+        {trigger.missed_count > 0 ? (
+          <span className="text-warn"> · {trigger.missed_count} left out in the last seven days</span>
+        ) : null}
+      </Row>
+      {trigger.schedule_type === "cron" ? (
+        <Row name="Clock changes">
+          Left out: {GAP_WORDS[gap ?? ""].toLowerCase()}. Twice: {REPEAT_WORDS[overlap ?? ""].toLowerCase()}.
+        </Row>
+      ) : null}
+      {trigger.jitter_seconds > 0 ? <Row name="Spread">up to {plural(trigger.jitter_seconds, "second")}</Row> : null}
+    </>
+  );
+}
+
+function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="col-span-2 grid min-h-9 grid-cols-subgrid items-center px-4 py-1.5">
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </div>
+  );
+}
+
+function Code({ text }: { readonly text: string }) {
+  return (
+    <code className="break-all font-mono text-xs">
+      <Plain text={text} />
+    </code>
+  );
+}

@@ -1,0 +1,36 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { previewBodyOf, type TriggerFields } from "@/lib/client/trigger-form";
+import { previewOptions } from "@/lib/client/triggers";
+import { useDebounced } from "@/lib/client/use-debounced";
+import type { TriggerPreview } from "@/lib/contract";
+import { type Faults, faultsOfError } from "./use-trigger-form";
+
+export interface SchedulePreviewState {
+  readonly preview: TriggerPreview | undefined;
+  readonly faults: Faults;
+  /** What is wrong, in one sentence. */
+  readonly fault: string | null;
+  readonly busy: boolean;
+  /** There is no schedule to look at. */
+  readonly none: boolean;
+}
+
+const NONE: Faults = new Map();
+
+/** What the schedule in the form would do, asked a quarter of a second after the last change. */
+export function useSchedulePreview(slug: string, fields: TriggerFields): SchedulePreviewState {
+  const body = previewBodyOf(fields);
+  const asked = useDebounced(body);
+  const query = useQuery({ ...previewOptions(slug, asked ?? {}), enabled: asked !== null });
+  const [faults, general] = asked !== null && query.error ? faultsOfError(query.error) : [NONE, null];
+  const [first] = [...faults.values()].flat();
+  return {
+    preview: asked === null ? undefined : query.data,
+    faults,
+    fault: general ?? first?.detail ?? null,
+    busy: query.isFetching || JSON.stringify(body) !== JSON.stringify(asked),
+    none: body === null,
+  };
+}

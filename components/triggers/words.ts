@@ -1,0 +1,69 @@
+import type { FiringOutcome, Trigger } from "@/lib/contract";
+
+type Words<T extends string> = Readonly<Record<T, string>>;
+
+export const KIND_WORDS: Words<Trigger["trigger_type"]> = { event: "Event", schedule: "Schedule" };
+
+export const OVERLAP_WORDS: Words<Trigger["overlap_policy"]> = {
+  allow: "Start another beside it",
+  skip: "Skip, and note it",
+  queue_one: "Let one wait for it",
+};
+
+export const CATCH_UP_WORDS: Words<Trigger["catch_up"]> = {
+  skip: "Leave them out",
+  last: "Make up for the last one",
+  all: "Make up for all, up to a number",
+};
+
+export const GAP_WORDS = { "": "By the rule of the schedule", run_after: "Run right after it", skip: "Leave it out" };
+export const REPEAT_WORDS = {
+  "": "By the rule of the schedule",
+  first: "Run the first time only",
+  both: "Run both times",
+};
+
+const REASONS: Readonly<Record<string, string>> = {
+  overlap: "a job of it was still there",
+  catch_up: "its time had passed",
+  max_runs: "it has had all its runs",
+  expired: "it had expired",
+  over: "no instant is left",
+  dst_gap: "the clock left that time out",
+  template: "the template could not be filled in",
+  payload: "the payload does not fit the definition",
+  loop: "the chain of events is too deep",
+  disabled: "it was switched off",
+  "definition-inactive": "the definition is not active",
+  "definition-unknown": "the definition is gone",
+  "queue-unknown": "the queue is gone",
+  "tenant-suspended": "the tenant is suspended",
+  "payload-too-large": "the payload is too large",
+  schedule: "the schedule cannot be read",
+  store: "it could not be stored",
+};
+
+/** A reason as the API names it, in words; what follows its name is kept. */
+export function reasonWords(reason: string): string {
+  const [name = "", ...rest] = reason.split(": ");
+  const words = (Object.hasOwn(REASONS, name) ? REASONS[name] : undefined) ?? name.replaceAll(/[_-]/g, " ");
+  return [words, ...rest].join(": ");
+}
+
+export const OUTCOME_WORDS: Words<FiringOutcome> = {
+  enqueued: "Started",
+  deduplicated: "Deduplicated",
+  skipped: "Skipped",
+  failed: "Failed",
+};
+
+export const WARNING_WORDS = {
+  never: "It never fires: there is no instant ahead.",
+  too_often: "It fires more often than once a minute.",
+} as const;
+
+/** The event's name, or the schedule in words and its zone. */
+export function whenWords(trigger: Trigger): string {
+  if (trigger.trigger_type === "schedule") return trigger.description ?? trigger.cron_expr ?? "";
+  return `${trigger.event_name ?? ""}${trigger.condition === null ? "" : ` when ${trigger.condition}`}`;
+}
