@@ -53,6 +53,13 @@ describe("a delivery", () => {
     ]);
   });
 
+  test("WEBHOOK-10 says how many jobs caused each other before it", async () => {
+    const payload = { endpoint_id: await endpoint(), type: "order.paid", data: {} };
+    const { id } = await make.job(scope, { definitionKey: "deliver-webhook", payload, chainDepth: 3 });
+    await run(id);
+    expect(receiver.received.at(-1)?.headers).toMatchObject({ "webhook-id": `msg_${id}`, "leasehold-chain": "3" });
+  });
+
   test("WEBHOOK-08 is tried again under the same id; a rotated secret is valid for a day more", async () => {
     const [old, fresh] = [newWebhookSecret(), newWebhookSecret()];
     const id = await endpoint({ secret: old });

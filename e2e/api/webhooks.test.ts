@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { builtinDefinitions } from "@/jobs";
 import { startReceiver } from "@/lib/execution/webhook/receiver.fixture";
 import { testDatabase } from "@/lib/testing/database";
 import { startProcess, waitFor } from "@/lib/testing/processes";
 import { queueFixture } from "./queue-fixture";
+import { startExample } from "./webhook-example";
 
 const HOOKS = "/api/v1/webhooks";
 const ABSENT = "01890000-0000-7000-8000-000000000000";
@@ -264,6 +264,19 @@ describe("deliveries", () => {
     expectProblem(await post(`/${other.id}/deliveries/${first.data[0].id}/resend`), 404, "not-found");
   });
 
+  test("WEBHOOK-10 our own API makes no job of a message that is posted to it", async () => {
+    const own = { url: `${web.url}/api/v1/jobs`, headers: { Authorization: `Bearer ${key}` } };
+    const { id } = await made(own);
+    const sent = await post(`/${id}/test`, { type: "loop", data: { definition_key: "any" } });
+    const jobs = await fixture.jobCount();
+    const [delivery] = await waitFor(async () => {
+      const rows = await deliveriesOf(id);
+      return rows.length > 0 && rows;
+    });
+    expect(delivery).toMatchObject({ status_code: 422, error_code: "http_status", job_id: sent.body.job_id });
+    expect(await fixture.jobCount()).toBe(jobs);
+  });
+
   test("a message keeps its key: the same Idempotency-Key sends one", async () => {
     const { id } = await made();
     const headers = { "idempotency-key": "send-once" };
@@ -272,21 +285,3 @@ describe("deliveries", () => {
     await waitFor(async () => (await deliveriesOf(id)).length === 1, { withinMs: 30_000 });
   });
 });
-
-/** The receiver of the documentation, as a process of its own. */
-async function startExample(secret: string) {
-  const env = { PATH: process.env.PATH, NODE_ENV: "production" as const, WEBHOOK_SECRET: secret };
-  const child = spawn(process.execPath, ["docs/examples/webhook-receiver.mjs", "0"], {
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    output += text;
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: lines whose shape is what is tested
-  const lines = (): any[] => output.split("\n").flatMap((line) => (line === "" ? [] : JSON.parse(line)));
-  const { listening } = await waitFor(() => lines()[0]);
-  return { url: listening, lines };
-}
