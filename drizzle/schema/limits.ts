@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { doublePrecision, integer, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, doublePrecision, integer, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { app } from "./app";
 
 // How many jobs may run at once and start in a time, the starts that are left, and what was served.
@@ -34,4 +34,12 @@ export const startBuckets = app.table("start_buckets", {
   tenantId: uuid("tenant_id"),
   tokens: doublePrecision("tokens").notNull(),
   refilledAt: timestamp("refilled_at", { withTimezone: true }).notNull(),
+});
+
+export const claimReservations = app.table("claim_reservations", {
+  id: bigint("id", { mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
+  laneNo: integer("lane_no").notNull(),
+  n: integer("n").notNull(),
+  reservedAt: timestamp("reserved_at", { withTimezone: true }).notNull(),
+  madeAt: timestamp("made_at", { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
 });

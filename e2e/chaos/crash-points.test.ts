@@ -7,7 +7,8 @@ import { type Build, suite } from "./suite";
 const WORKER_WRITES = [
   "register_worker",
   "claim_jobs",
-  "claim_limited",
+  "reserve_places",
+  "claim_reserved",
   "start_attempts",
   "append_logs",
   "extend_leases",

@@ -15,6 +15,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   job_definition_versions: "global, written by the super admin",
   job_workers: "processes of the installation",
   leader: "process of the installation",
+  claim_reservations: "claims under way, of lanes by their numbers; workers only",
   schema_migrations: "ledger of the installation",
 };
 

@@ -1,5 +1,5 @@
 import type { Runner } from "@/lib/db";
-import { claimJobsSql, claimLimitedSql, startAttemptsSql } from "../sql/claim-jobs";
+import { claimJobsSql, claimReservedSql, reservePlacesSql, startAttemptsSql } from "../sql/claim-jobs";
 import { readLeasesSql } from "../sql/settle-attempts";
 import type { Claim, ClaimedJob, HeldBack, LaneRequest, Lease } from "../types-worker";
 
@@ -39,12 +39,13 @@ export interface ClaimedRow {
   chain_depth: number;
 }
 
-/** A claimed job, or a lane that a limit held back, which has no job. */
-type LimitedRow = ClaimedRow & {
-  asked_lane: number;
+/** Places in a lane, or a lane that a limit held back, which has none. */
+interface PlaceRow {
+  lane_no: number;
+  reservation: string | number | null;
   held_back: HeldBack["by"] | null;
   retry_in_ms: number | null;
-};
+}
 
 /** Takes ready jobs under leases of their own. No two claimers get the same job; jobs that are not ready cost nothing. */
 export async function claimJobs(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
@@ -87,14 +88,35 @@ async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[
   return (await db.run<ClaimedRow>(claimJobsSql, values)).map(toClaimedJob);
 }
 
-async function claimLimited(db: Runner, request: ClaimRequest): Promise<Claim> {
-  if (request.lanes.length === 0 || request.limit < 1) return { jobs: [], heldBack: [] };
-  const rows = await db.run<LimitedRow>(claimLimitedSql, claimValues(request));
+/** First the places, under the limits' locks, then the jobs: so that other claimers wait for the counting alone. */
+async function claimLimited(db: Runner, { lanes, limit, workerId }: ClaimRequest): Promise<Claim> {
+  if (lanes.length === 0 || limit < 1) return { jobs: [], heldBack: [] };
+  if ("inTransaction" in db) throw new Error("claims under limits have transactions of their own");
+  const asked = new Map(lanes.map((lane) => [lane.laneNo, lane]));
+  const rows = await db.run<PlaceRow>(reservePlacesSql, [
+    lanes.map((lane) => lane.laneNo),
+    lanes.map((lane) => lane.limit),
+    limit,
+    lanes.map(lowestOf),
+  ]);
   const heldBack = rows.flatMap((row) =>
-    row.held_back === null ? [] : [{ laneNo: row.asked_lane, by: row.held_back, retryInMs: row.retry_in_ms }],
+    row.held_back === null ? [] : [{ laneNo: row.lane_no, by: row.held_back, retryInMs: row.retry_in_ms }],
   );
-  return { jobs: rows.filter((row) => row.held_back === null).map(toClaimedJob), heldBack };
+  const places = rows.flatMap(({ reservation, lane_no }) => {
+    const lane = asked.get(lane_no);
+    return reservation === null || !lane ? [] : [{ reservation, lane }];
+  });
+  if (places.length === 0) return { jobs: [], heldBack };
+  const claimed = await db.run<ClaimedRow>(claimReservedSql, [
+    places.map(({ reservation }) => reservation),
+    workerId,
+    places.map(({ lane }) => lane.leaseSeconds),
+    places.map(({ lane }) => lowestOf(lane)),
+  ]);
+  return { jobs: claimed.map(toClaimedJob), heldBack };
 }
+
+const lowestOf = (lane: LaneRequest): number => lane.from ?? Number.NEGATIVE_INFINITY;
 
 function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {
   return [
@@ -103,7 +125,7 @@ function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {
     limit,
     workerId,
     lanes.map((lane) => lane.leaseSeconds),
-    lanes.map((lane) => lane.from ?? Number.NEGATIVE_INFINITY),
+    lanes.map(lowestOf),
   ];
 }
 

@@ -51,14 +51,56 @@ export const claimJobsSql = statement(
 );
 
 /**
- * The same for lanes with limits, never one job over any of them; see app.claim_limited. Besides jobs, it answers a row
- * without a job for each lane that a limit held back.
+ * Reserves places in lanes with limits, never one over any of them; see app.reserve_places. Besides reservations, it
+ * answers a row without one for each lane that a limit held back. Not for transactions of a caller's: it commits at once.
  */
-export const claimLimitedSql = statement(
-  "claim_limited",
-  `select ${LIVE}, ${RECORD}, c.lane_no as asked_lane, c.held_back, c.retry_in_ms
-   from app.claim_limited($1, $2, $3, $4, $5, $6) c
-   cross join lateral (select (c.live).*) r cross join lateral (select (c.record).*) j`,
+export const reservePlacesSql = statement(
+  "reserve_places",
+  "select lane_no, reservation, held_back, retry_in_ms from app.reserve_places($1, $2, $3, $4)",
+);
+
+/**
+ * Claims for the reservations `$1` as the worker `$2`, under leases of `$3[i]` seconds, from sort_key `$4[i]` on.
+ * A reservation that is gone gives nothing. In this transaction the jobs take its place, so whoever counts sees one or the
+ * other. The claims' instant is that of the reservation, when the count was right and the starts were taken; a job that
+ * became ready or whose last lease ended after it is left for the next claim. Starts that were taken for more jobs
+ * than there were are given back, if nobody has taken any since.
+ */
+export const claimReservedSql = statement(
+  "claim_reserved",
+  `with mine as (
+     delete from app.claim_reservations r
+     using unnest($1::bigint[], $3::int[], $4::float8[]) with ordinality u (id, lease_seconds, low, turn)
+     where r.id = u.id returning r.lane_no, r.n, r.reserved_at, u.lease_seconds, u.low, u.turn
+   ), place as materialized (
+     select m.*, n.queue_id, n.definition_id, n.tenant_id from mine m join app.lanes n on n.lane_no = m.lane_no
+     order by m.turn
+   ), picked as materialized (
+     select x.tid, p.turn, p.lease_seconds, p.reserved_at
+     from place p
+     cross join lateral (
+       select ctid as tid, job_id, lease_no from app.live_jobs
+       where lane_no = p.lane_no and ready and sort_key >= p.low
+         and not (scheduled_for > p.reserved_at and scheduled_for <= app.now() + (clock_timestamp() - now()))
+       order by sort_key limit p.n for update skip locked) x
+     where not (select app.is_paused(p.queue_id, p.definition_id, p.tenant_id))
+       and (x.lease_no = 0 or not exists (select 1 from app.job_attempts a
+         where a.job_id = x.job_id and a.attempt_no = x.lease_no and a.finished_at > p.reserved_at))
+   ), claimed as (
+     update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $2,
+       claimed_at = p.reserved_at, attempt_started_at = null, progress = null, progress_message = null,
+       lease_expires_at = p.reserved_at + make_interval(secs => p.lease_seconds)
+     from picked p where r.ctid = p.tid
+     returning ${LIVE}
+   ), unused as (
+     select p.*, p.n - (select count(*) from picked x where x.turn = p.turn) as unused from place p
+   ), given_back as (
+     update app.start_buckets b set tokens = least(c.burst, b.tokens + u.unused)
+     from unused u cross join lateral app.limits_on(u.queue_id, u.definition_id, u.tenant_id) c
+     where u.unused > 0 and c.starts_per_second is not null and b.limit_id = c.id and b.refilled_at = u.reserved_at
+       and b.tenant_id is not distinct from (case when c.scope like 'tenant%' then u.tenant_id end)
+   )
+   select c.*, ${RECORD} from claimed c ${RECORD_OF("c.job_id")}`,
 );
 
 /**

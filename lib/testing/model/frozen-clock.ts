@@ -11,7 +11,7 @@ export async function freezeClock({ query }: TestDatabase, atMs: number): Promis
     as $$ select at from public.frozen_clock $$`);
   // What measures the time since its transaction began would let the server's own clock in.
   const [claim] = await query<{ text: string }>(
-    "select pg_get_functiondef(oid) as text from pg_proc where proname = 'claim_limited'",
+    "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_places'",
   );
   await query((claim?.text ?? "").replace("app.now() + (clock_timestamp() - now())", "app.now()"));
 }
