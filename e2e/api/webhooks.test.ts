@@ -3,8 +3,8 @@ import { builtinDefinitions } from "@/jobs";
 import { startReceiver } from "@/lib/execution/webhook/receiver.fixture";
 import { testDatabase } from "@/lib/testing/database";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { startExample, startMailServer } from "./action-fixture";
 import { queueFixture } from "./queue-fixture";
-import { startExample } from "./webhook-example";
 
 const HOOKS = "/api/v1/webhooks";
 const ABSENT = "01890000-0000-7000-8000-000000000000";
@@ -15,9 +15,12 @@ const fixture = await queueFixture(database, LOOPBACK);
 const { web, make, acme, admin, key, foreignKey, get, define, expectProblem } = fixture;
 const builtin = builtinDefinitions.find((one) => one.key === "deliver-webhook");
 await define({ key: "deliver-webhook", executor: "webhook", arg_schema: builtin?.arg_schema, max_attempts: 8 });
-await startProcess("worker", { database, env: LOOPBACK });
+const mail = await startMailServer();
+await define({ key: "send-email", executor: "handler", max_attempts: 5 });
+const MAIL = { SMTP_URL: mail.url, MAIL_FROM: "Leasehold <jobs@example.test>" };
+await startProcess("worker", { database, env: { ...LOOPBACK, ...MAIL } });
 const receiver = await startReceiver();
-afterAll(() => receiver.close());
+afterAll(() => Promise.all([receiver.close(), mail.close()]));
 
 type Headers = Record<string, string>;
 const post = (path: string, body: unknown = {}, headers: Headers = {}, as = key) =>
@@ -206,6 +209,11 @@ describe("endpoints", () => {
 
 describe("deliveries", () => {
   const deliveriesOf = async (id: string, query = "") => (await get(`${HOOKS}/${id}/deliveries${query}`)).body.data;
+  const someDeliveries = (id: string, query = "") =>
+    waitFor(async () => {
+      const rows = await deliveriesOf(id, query);
+      return rows.length > 0 && rows;
+    });
 
   test("a test message arrives at the example receiver, which finds it genuine", async () => {
     const endpoint = await made({ url: "http://127.0.0.1:1/" });
@@ -215,10 +223,7 @@ describe("deliveries", () => {
     expect([sent.status, sent.headers.get("location")]).toEqual([201, `/api/v1/jobs/${sent.body.job_id}`]);
     const line = await waitFor(() => example.lines().find(({ type }) => type === "order.paid"), { withinMs: 30_000 });
     expect(line).toMatchObject({ id: `msg_${sent.body.job_id}`, repeated: false, data: { n: 17 } });
-    const [delivery] = await waitFor(async () => {
-      const rows = await deliveriesOf(endpoint.id);
-      return rows.length > 0 && rows;
-    });
+    const [delivery] = await someDeliveries(endpoint.id);
     expect(delivery).toMatchObject({ status_code: 204, error_code: null, job_id: sent.body.job_id, attempt_no: 1 });
     const again = await post(`/${endpoint.id}/deliveries/${delivery.id}/resend`);
     expect(again.status).toBe(201);
@@ -233,10 +238,7 @@ describe("deliveries", () => {
     ]);
     await post(`/${endpoint.id}/test`);
     await waitFor(() => example.lines().find((one) => one.refused !== undefined), { withinMs: 30_000 });
-    const [failed] = await waitFor(async () => {
-      const rows = await deliveriesOf(endpoint.id, "?outcome=failed");
-      return rows.length > 0 && rows;
-    });
+    const [failed] = await someDeliveries(endpoint.id, "?outcome=failed");
     expect(failed).toMatchObject({
       status_code: 401,
       error_code: "http_status",
@@ -269,10 +271,7 @@ describe("deliveries", () => {
     const { id } = await made(own);
     const sent = await post(`/${id}/test`, { type: "loop", data: { definition_key: "any" } });
     const jobs = await fixture.jobCount();
-    const [delivery] = await waitFor(async () => {
-      const rows = await deliveriesOf(id);
-      return rows.length > 0 && rows;
-    });
+    const [delivery] = await someDeliveries(id);
     expect(delivery).toMatchObject({ status_code: 422, error_code: "http_status", job_id: sent.body.job_id });
     expect(await fixture.jobCount()).toBe(jobs);
   });
@@ -284,4 +283,18 @@ describe("deliveries", () => {
     expect(two.body).toEqual(one.body);
     await waitFor(async () => (await deliveriesOf(id)).length === 1, { withinMs: 30_000 });
   });
+});
+
+test("F-02 an e-mail is a job: it is sent by a worker, once, under the job's id", async () => {
+  const payload = { to: "ada@example.test", subject: "Paid", text: "Thank you." };
+  const { id } = await fixture.enqueue({ definition_key: "send-email", payload });
+  const job = await waitFor(
+    async () => {
+      const { body } = await get(`/api/v1/jobs/${id}`);
+      return body.finished_at !== null && body;
+    },
+    { withinMs: 30_000 },
+  );
+  expect(job).toMatchObject({ status: "succeeded", result: { accepted: ["ada@example.test"], rejected: [] } });
+  expect(mail.mails).toEqual([expect.stringContaining(`Message-ID: <${id}@example.test>`)]);
 });

@@ -21,7 +21,9 @@ const line = z
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]+$/u);
 
 const payload = z.strictObject({
-  to: z.union([address, z.array(address).min(1).max(MOST_RECIPIENTS)]).describe("Address, or up to 50"),
+  to: z
+    .union([address, z.array(address).min(1).max(MOST_RECIPIENTS)])
+    .describe('An address ("ada@example.com"), or a list of up to 50'),
   subject: line,
   text: z.string().min(1).max(MOST_TEXT).optional().describe("Plain text; this, html or both"),
   html: z.string().min(1).max(MOST_TEXT).optional(),

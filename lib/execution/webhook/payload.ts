@@ -4,9 +4,9 @@ const TYPE = /^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,198}[A-Za-z0-9])?$/;
 
 /** What a job that delivers a webhook takes. The last two are set when a message is sent again, so that it stays the same. */
 export const webhookPayload = z.strictObject({
-  endpoint_id: z.guid(),
-  type: z.string().regex(TYPE),
-  data: z.unknown(),
+  endpoint_id: z.guid().describe("The webhook endpoint"),
+  type: z.string().regex(TYPE).describe("What the message tells, such as order.paid"),
+  data: z.unknown().describe("Anything"),
   message_id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/)

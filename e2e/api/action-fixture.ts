@@ -1,4 +1,8 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { SMTPServer } from "smtp-server";
 import { onTestFinished } from "vitest";
 import { waitFor } from "@/lib/testing/processes";
 
@@ -18,4 +22,22 @@ export async function startExample(secret: string) {
   const lines = (): any[] => output.split("\n").flatMap((line) => (line === "" ? [] : JSON.parse(line)));
   const { listening } = await waitFor(() => lines()[0]);
   return { url: listening, lines };
+}
+
+/** A mail server on this machine that takes everything. */
+export async function startMailServer() {
+  const mails: string[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    onData: (stream, _session, done) =>
+      void text(stream).then((mail) => {
+        mails.push(mail);
+        done(null);
+      }),
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server.server, "listening");
+  const { port } = server.server.address() as AddressInfo;
+  return { mails, url: `smtp://127.0.0.1:${port}`, close: () => new Promise<void>((done) => server.close(done)) };
 }
