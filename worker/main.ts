@@ -67,6 +67,9 @@ async function main(): Promise<void> {
     },
   });
   shutdown.onDrain(unwatch);
+  if (env.webhooks.loopback.length > 0 || env.webhooks.allowHttp) {
+    log.warn(env.webhooks, "webhooks may reach addresses that are not public: not for production");
+  }
   log.info(bannerOf(describe(), registry.sha256), "worker is ready");
   announceReady({ port: health.port, workerId });
 }

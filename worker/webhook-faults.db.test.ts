@@ -2,7 +2,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, describe, expect, test } from "vitest";
 import { newWebhookSecret } from "@/lib/execution/webhook";
 import { startReceiver } from "@/lib/execution/webhook/receiver.fixture";
-import { listAttempts, readLogs } from "@/lib/queue";
+import { deleteExpired, listAttempts, readLogs } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { processClock } from "./lease-protocol";
@@ -76,6 +76,18 @@ describe("R-11 WEBHOOK-05 receivers that fail in every way", () => {
     await waitFor(() => some.count === 0 && hung.connections.open === 0);
     await hung.close();
   });
+});
+
+test("deliveries are kept for 30 days", async () => {
+  receiver.answer = (_request, response) => void response.writeHead(204).end();
+  const id = await endpoint();
+  const [old, young] = [await delivered(id), await delivered(id)];
+  await database.query(
+    "update app.webhook_deliveries set created_at = app.now() - interval '30 days 1 second' where job_id = $1",
+    [old],
+  );
+  await deleteExpired(make.scheduler);
+  expect((await deliveriesOf(id)).map(({ job_id }) => job_id)).toEqual([young]);
 });
 
 test("B6 secrets stand in no job, log, attempt, delivery or audit, and in the table only sealed", async () => {
