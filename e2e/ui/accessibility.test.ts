@@ -16,6 +16,17 @@ const { id: action } = await stage.api<{ id: string }>("POST", "/jobs/actions", 
   body: { action: "set_priority", priority: 90, filter: { tag: "blue" } },
 });
 const { id: running } = await stage.enqueue({ lines: ["x"], then_count_to: 5000, every_ms: 50 });
+const { id: trigger } = await stage.api<{ id: string }>("POST", "/jobs/triggers", {
+  key: stage.keys.acme,
+  body: {
+    label: "Nightly",
+    trigger_type: "schedule",
+    definition_key: "speak",
+    cron_expr: "0 2 * * *",
+    payload_template: { lines: ["{{schedule.at}}"] },
+  },
+});
+await stage.api("POST", `/jobs/triggers/${trigger}/run`, { key: stage.keys.acme, body: {} });
 await Promise.all([stage.settled(succeeded), stage.settled(failed)]);
 
 interface View {
@@ -66,6 +77,16 @@ const VIEWS: readonly View[] = [
   { name: "bulk actions", path: "/t/acme/jobs/actions", ready: "text=finished" },
   { name: "no bulk actions", path: "/t/globex/jobs/actions", ready: "text=No bulk action yet" },
   { name: "one bulk action", path: `/t/acme/jobs/actions/${action}`, ready: "text=What became of each job" },
+  { name: "triggers", path: "/t/acme/jobs/triggers", ready: "tr[data-trigger-id]" },
+  { name: "no triggers", path: "/t/globex/jobs/triggers", ready: "text=No triggers yet" },
+  { name: "one trigger", path: `/t/acme/jobs/triggers/${trigger}`, ready: "text=run by hand" },
+  { name: "new trigger", path: "/t/acme/jobs/triggers/new", ready: "text=In its zone", open: openMore },
+  {
+    name: "run a trigger",
+    path: `/t/acme/jobs/triggers/${trigger}`,
+    ready: "text=run by hand",
+    open: (page) => page.getByRole("button", { name: "Run now" }).click(),
+  },
   { name: "keyboard help", path: "/t/acme/jobs", ready: "tr[data-job-id]", open: (page) => page.keyboard.press("?") },
   { name: "attempts", path: job(failed, "attempts"), ready: "ol > li" },
   { name: "output", path: job(succeeded, "output"), ready: "text=plain" },
@@ -133,6 +154,12 @@ test("a status is a word and an icon, not a colour alone", async () => {
   expect(await badge.locator("svg[aria-hidden=true]").count()).toBe(1);
   await context.close();
 });
+
+async function openMore(page: Page): Promise<void> {
+  await page.getByText("More", { exact: true }).click();
+  await page.getByLabel("Time zone").fill("Nowhere");
+  await page.locator('[name="timezone"][aria-invalid=true]').waitFor();
+}
 
 async function openBulkDialog(page: Page): Promise<void> {
   await page.getByLabel("Select every job on this page").check();
