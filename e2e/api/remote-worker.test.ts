@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { remoteFixture } from "./remote-fixture";
 
-const { web, acme, key, superKey, enqueue, get, expectProblem, remote, jobOf, attemptsOf } = await remoteFixture(
-  await testDatabase(),
-);
+const database = await testDatabase();
+const { web, acme, key, superKey, enqueue, get, expectProblem, remote, jobOf, attemptsOf } =
+  await remoteFixture(database);
 
 describe("Z-16 claim, heartbeat, complete, fail", () => {
   test("a claimed job tells all that its worker needs", async () => {
@@ -135,6 +135,17 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     expect((await fail(back, { outcome: "released" })).status).toBe("released");
     const [job] = await claim();
     expect([job.job_id, job.lease_no, job.attempt]).toEqual([back, 2, 1]);
+  });
+
+  test("a queue's pause between attempts holds for remote attempts too", async () => {
+    const { definition, claim, post } = await remote();
+    const { id } = await enqueue({ definition_key: definition });
+    const pause = "update app.job_queues set retry_delay_seconds = $1, retry_multiplier = 1 where name = 'default'";
+    await database.query(pause, [40_000]);
+    await claim();
+    const { body } = await post(`jobs/${id}/fail`, { lease_no: 1, error_class: "unknown", message: "no" });
+    expect(Date.parse(body.retry_at) - Date.now()).toBeGreaterThan(10_000_000);
+    await database.query("update app.job_queues set retry_delay_seconds = null, retry_multiplier = null");
   });
 
   test("a cancel comes with the heartbeat and with claims; nobody else's cancel is believed", async () => {

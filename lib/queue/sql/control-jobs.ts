@@ -1,6 +1,7 @@
 import { statement, tenantIs } from "@/lib/db";
 import { RELEASED } from "./dependencies";
 import { toldOf } from "./job-events";
+import { RELEASE_KEYS } from "./release-keys";
 
 export const enqueueJobsSql = statement("enqueue_jobs", "select * from app.enqueue_jobs($1, $2::jsonb, $3::jsonb)");
 
@@ -28,13 +29,7 @@ export const cancelWaitingSql = statement(
      insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at, attempt_count)
      select job_id, lease_no + 1, tenant_id, run_no, 'canceled', app.now(), 'canceled', started_at, attempts_spent from ended
      returning job_id
-   ), freed as (
-     delete from app.dedupe_keys k using ended e where e.has_dedupe_key and k.tenant_id = e.tenant_id
-       and k.job_id = e.job_id and (k.held_until is null or k.held_until <= app.now())
-   ), kept as (
-     update app.dedupe_keys k set live = false from ended e where e.has_dedupe_key and k.tenant_id = e.tenant_id
-       and k.job_id = e.job_id and k.held_until > app.now()
-   ), counted as (
+   ), ${RELEASE_KEYS}, counted as (
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
      select e.tenant_id, l.definition_id, app.now(), 'canceled', count(*)
      from ended e join app.lanes l on l.lane_no = e.lane_no group by e.tenant_id, l.definition_id

@@ -2,6 +2,7 @@ import { statement } from "@/lib/db";
 import { RELEASED } from "./dependencies";
 import { heldRows } from "./held-rows";
 import { toldOf } from "./job-events";
+import { RELEASE_KEYS } from "./release-keys";
 
 // A lease that ends later than any lease can was not given by this clock (a restored backup, a server whose clock went
 // back): it counts as over, since nobody would wait for it. A lease is an hour at most.
@@ -99,13 +100,7 @@ function expiring(due: string): string {
      select job_id, lease_no + 1, tenant_id, run_no, 'expired', app.now(), 'expired', started_at, attempts_spent,
        'expired', 'It had not started when its expires_at passed.' from ended
      returning job_id
-   ), freed as (
-     delete from app.dedupe_keys k using ended e where e.has_dedupe_key and k.tenant_id = e.tenant_id
-       and k.job_id = e.job_id and (k.held_until is null or k.held_until <= app.now())
-   ), kept as (
-     update app.dedupe_keys k set live = false from ended e where e.has_dedupe_key and k.tenant_id = e.tenant_id
-       and k.job_id = e.job_id and k.held_until > app.now()
-   ), counted as (
+   ), ${RELEASE_KEYS}, counted as (
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
      select e.tenant_id, l.definition_id, app.now(), 'expired', count(*)
      from ended e join app.lanes l on l.lane_no = e.lane_no group by 1, 2

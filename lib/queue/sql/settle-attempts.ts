@@ -2,6 +2,7 @@ import { statement } from "@/lib/db";
 import { RELEASED } from "./dependencies";
 import { heldRows } from "./held-rows";
 import { toldOf } from "./job-events";
+import { RELEASE_KEYS } from "./release-keys";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
@@ -34,17 +35,6 @@ const attemptColumns = (details: readonly string[]): string =>
 const attemptValues = (at: string, details: readonly string[]): string =>
   `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status, ${at}.claimed_by_worker, ${at}.claimed_at,
        ${at}.attempt_started_at, app.now()${listed(details, `${at}.`)}`;
-
-/** Ends a taken dedupe key with its job, unless its window goes on. A batch without keys does not look at the table. */
-const RELEASE_KEYS = `freed as (
-     delete from app.dedupe_keys k using ended e
-     where (select bool_or(has_dedupe_key) from ended) and e.has_dedupe_key and k.tenant_id = e.tenant_id and k.job_id = e.job_id
-       and (k.held_until is null or k.held_until <= app.now())
-   ), kept as (
-     update app.dedupe_keys k set live = false from ended e
-     where (select bool_or(has_dedupe_key) from ended) and e.has_dedupe_key and k.tenant_id = e.tenant_id
-       and k.job_id = e.job_id and k.held_until > app.now()
-   )`;
 
 const COUNT_ENDED = `counted as (
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n, wait_ms, run_ms)
