@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Database, openDatabase, type TenantTransaction, withTenant } from "@/lib/db";
@@ -8,17 +8,19 @@ import {
   type CommandRegistry,
   executeHandler,
   type HandlerRunContext,
+  type JobEvent,
   LeaseLostError,
   loadCommandRegistry,
   resolveInside,
 } from "@/lib/execution";
 import { makeTestFolder, memorySteps, type TestFolder, testContext } from "@/lib/execution/test-support";
-import { compileArgSchema } from "@/lib/queue";
+import { publishEvent } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
-import { builtinDefinitions, handlers } from "./index";
+import { handlers } from "./index";
 
 const database = await testDatabase();
 const tenantId = randomUUID();
+const actor = { kind: "system", id: null, userId: null } as const;
 let folder: TestFolder;
 let registry: CommandRegistry;
 let web: Database;
@@ -67,13 +69,21 @@ async function run(
     });
   const resolveProviderPath = (_id: string, relative: string) =>
     resolveInside({ root: data, relative, allowedRoots: [folder.root] });
+  const publish = (tx: TenantTransaction, { name, data, key = name }: JobEvent) =>
+    publishEvent(tx, { tenantId, actor }, { name, data, producerId: `${jobId}:1:${key}`, source: "job" });
   const { ctx } = testContext({
     jobId,
     tenantId,
     payload: { provider_id: providerId, ...payload },
     resolveProviderPath,
   });
-  const context: HandlerRunContext = { ...ctx, registry, transaction, steps: memorySteps().steps };
+  const context: HandlerRunContext = {
+    ...ctx,
+    registry,
+    transaction,
+    publishEvent: (event, tx) => (tx ? publish(tx, event) : transaction((own) => publish(own, event))),
+    steps: memorySteps().steps,
+  };
   const { outcome } = await executeHandler(handler, context);
   return outcome.kind === "succeeded" ? outcome.result : outcome;
 }
@@ -86,7 +96,6 @@ const inventory = () =>
 const paths = async () => (await inventory()).map((asset) => asset.path);
 const put = (name: string, text: string) => writeFileSync(join(data, name), text);
 const none = { added: 0, changed: 0, removed: 0, unchanged: 0, skipped: 0 };
-
 test("sync-folder writes what is there, and then only what is different", async () => {
   put("a\n🎉", "one");
   put("-b", "two");
@@ -164,6 +173,40 @@ test("sync-folder removes only below its path_prefix", async () => {
   expect(await paths()).toEqual(["other/x%_", "sub-2/x%_", "sub/y"]);
 });
 
+const events = () =>
+  database.query<{ name: string; data: Record<string, unknown> }>(
+    "select name, data - array['job_id', 'list_id'] as data from app.events where data ->> 'provider_id' = $1 order by id",
+    [providerId],
+  );
+
+test("Z-05 sync-folder tells of images that it added or changed, once, and of nothing else", async () => {
+  const png = Buffer.from("89504e470d0a1a0a", "hex");
+  put("notes.txt", "no image");
+  await run("sync-folder", {});
+  expect(await events()).toEqual([]);
+  mkdirSync(join(data, "album"), { mode: 0o755 });
+  writeFileSync(join(data, "album", "one.png"), png);
+  const jobId = randomUUID();
+  await run("sync-folder", { path_prefix: "/album/" }, { jobId });
+  await run("sync-folder", { path_prefix: "/album/" }, { jobId });
+  await run("sync-folder", {});
+  const counts = { images_added: 1, images_changed: 0, added: 1, changed: 0, removed: 0 };
+  const told = { provider_id: providerId, folder_path: "album", ...counts };
+  expect(await events()).toEqual([{ name: "images.ingest.completed", data: told }]);
+});
+
+test("Z-05 import-csv tells of a list that it made, when it is filled, and not when it fills it again", async () => {
+  put("new.csv", "a,b\n1,2\n3,4\n");
+  const payload = { path: "new.csv", list: "told of" };
+  const jobId = randomUUID();
+  expect(await run("import-csv", payload, { jobId, commits: 2 })).toEqual({ kind: "lease_lost" });
+  expect(await events()).toEqual([]);
+  await run("import-csv", payload, { jobId });
+  await run("import-csv", payload);
+  const told = { name: "told of", columns: ["a", "b"], rows: 2, provider_id: providerId, path: "new.csv" };
+  expect(await events()).toEqual([{ name: "list.created", data: told }]);
+});
+
 test("sync-folder keeps the rows of what is there but unreadable, and drops what became something else", async () => {
   mkdirSync(join(data, "closed"), { mode: 0o755 });
   for (const name of ["closed/in", "secret", "pipe"]) put(name, name);
@@ -211,8 +254,8 @@ test("import-csv fills a list, names what it rejects, and an import that runs ag
     { line_no: "2", data: { name: 'A, "B"', age: "1" } },
     { line_no: "5", data: { name: "C", age: "3" } },
   ]);
-  const [list] = await database.query("select columns, row_count from app.lists where name = 'people'");
-  expect(list).toEqual({ columns: ["name", "age"], row_count: "2" });
+  const lists = await database.query("select columns, row_count from app.lists where name = 'people'");
+  expect(lists).toEqual([{ columns: ["name", "age"], row_count: "2" }]);
 });
 
 test("import-csv replaces what a longer import left, also at the lines that are rejects now", async () => {
@@ -254,19 +297,4 @@ test.each([
   mkdirSync(join(data, "folder"));
   symlinkSync("/etc/passwd", join(data, "link.csv"));
   expect(await run("import-csv", { path, list: "x" })).toMatchObject({ kind: "failed", errorType });
-});
-
-test("the registry of this installation is part of the repository and loads", () => {
-  expect(registry.keys).toEqual(["walk-folder", "checksum-report"]);
-  expect(JSON.parse(readFileSync(registry.path, "utf8"))).toHaveProperty("walk-folder");
-});
-
-test("the argument schemas of the built-in definitions compile strictly and take what their jobs take", () => {
-  for (const definition of builtinDefinitions) {
-    const validate = compileArgSchema(definition.arg_schema);
-    expect(validate({}), definition.key).not.toEqual([]);
-    expect(validate({ provider_id: "11111111-1111-1111-1111-111111111111", unknown: 1 })).not.toEqual([]);
-  }
-  const [sync] = builtinDefinitions;
-  expect(compileArgSchema(sync?.arg_schema)({ provider_id: "11111111-1111-1111-1111-111111111111" })).toEqual([]);
 });

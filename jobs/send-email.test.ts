@@ -4,7 +4,14 @@ import { text } from "node:stream/consumers";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type CommandRegistry, executeHandler } from "@/lib/execution";
-import { makeTestFolder, memorySteps, registryOf, type TestFolder, testContext } from "@/lib/execution/test-support";
+import {
+  makeTestFolder,
+  memorySteps,
+  noEvents,
+  registryOf,
+  type TestFolder,
+  testContext,
+} from "@/lib/execution/test-support";
 import { compileArgSchema } from "@/lib/queue";
 import { sendEmail } from "./handlers/send-email";
 import { builtinDefinitions } from "./index";
@@ -80,6 +87,7 @@ async function run(payload: unknown, jobId = "019e0000-0000-7000-8000-0000000000
     ...context.ctx,
     registry,
     transaction,
+    publishEvent: noEvents,
     steps: memorySteps().steps,
   });
   return outcome;

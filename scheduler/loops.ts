@@ -25,6 +25,7 @@ import {
 } from "@/lib/queue";
 import { mayStillAct } from "@/lib/tenancy/standing";
 import type { Loop, Turn } from "./run-loops";
+import { watchFolders } from "./watch-folders";
 
 const BATCH = 1000;
 /** Schedules of one transaction: short, because whoever is to lead next waits for it. */
@@ -110,6 +111,11 @@ export const LOOPS: readonly Loop[] = [
     name: "go on with events",
     everyMs: 250,
     turn: eventsTurn,
+  },
+  {
+    name: "watch folders",
+    everyMs: 2 * SECOND,
+    turn: watchFolders(),
   },
   {
     name: "work off bulk actions",

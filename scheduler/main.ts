@@ -63,6 +63,7 @@ async function main(): Promise<void> {
           random: Math.random,
           retry: env.retry,
           eventMaxDepth: env.eventMaxDepth,
+          providerRoots: env.providerRoots,
         });
       },
       onLost: () => {

@@ -18,6 +18,8 @@ export interface Turn {
   readonly retry?: RetrySettings;
   /** Events at this depth start nothing. */
   readonly eventMaxDepth?: number;
+  /** Below which folders may be looked at; none: nothing is watched. */
+  readonly providerRoots?: readonly string[];
   /** A transaction whose first statement makes sure that this scheduler still leads. */
   inTerm<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }

@@ -110,3 +110,36 @@ test("G-04 a child that is refused fails the attempt, and says why", async () =>
   expect([job.status, job.errorType]).toEqual(["dead_letter", "validation"]);
   expect(job.lastError).toContain("There is no such definition");
 });
+
+test("Z-05 a handler publishes an event once in a run, under the job's correlation id, and one deeper than the job", async () => {
+  let seen: HandlerContext<unknown> | undefined;
+  const jobId = await ran(
+    async (ctx) => {
+      seen = ctx;
+      const first = await ctx.publishEvent({ name: "thing.made", data: { n: 1 } });
+      const second = await ctx.transaction((tx) => ctx.publishEvent({ name: "thing.made", key: "other" }, tx));
+      const again = await ctx.publishEvent({ name: "thing.made", data: { n: 2 } });
+      return { duplicates: [first.duplicate, second.duplicate, again.duplicate], same: first.id === again.id };
+    },
+    { correlationId: "the chain" },
+  );
+  expect((await read(jobId)).result).toEqual({ duplicates: [false, false, true], same: true });
+  await expect(seen?.publishEvent({ name: "thing.late" })).rejects.toThrow(/is over/);
+  const rows = await database.query(
+    "select name, data, source, correlation_id, depth, caused_by_job_id from app.events where tenant_id = $1 order by id",
+    [scope.tenantId],
+  );
+  const told = { name: "thing.made", source: "job", correlation_id: "the chain", depth: 0, caused_by_job_id: jobId };
+  expect(rows).toEqual([
+    { ...told, data: { n: 1 } },
+    { ...told, data: {} },
+  ]);
+});
+
+test("an event that cannot be one fails its job for good, and stores nothing", async () => {
+  const jobId = await ran(async (ctx) => ctx.publishEvent({ name: "no name" }));
+  const job = await read(jobId);
+  expect([job.status, job.errorType]).toEqual(["dead_letter", "internal"]);
+  expect(job.lastError).toContain("cannot be published");
+  expect(await database.query("select 1 from app.events where caused_by_job_id = $1", [jobId])).toEqual([]);
+});

@@ -7,6 +7,7 @@ import {
   executeHandler,
   type HandlerRunContext,
   JobError,
+  type JobEvent,
   type JobHandler,
   LeaseLostError,
   type LogLevel,
@@ -24,6 +25,7 @@ import {
   findStep,
   holdLease,
   type PayloadValidator,
+  type PublishedEvent,
   QueueError,
   LeaseLostError as QueueLeaseLost,
   type RetrySettings,
@@ -32,6 +34,7 @@ import {
 } from "@/lib/queue";
 import { findProviderPath } from "@/lib/tenancy/providers";
 import { deliverWebhook, type WebhookTools } from "./deliver-webhook";
+import { publishFromJob } from "./publish-from-job";
 import { refused } from "./refused";
 
 /** What running attempts takes, the same for all of them. */
@@ -48,6 +51,8 @@ export interface RunTools {
   /** What the installation says of retries. */
   readonly retry?: RetrySettings;
   readonly webhooks?: WebhookTools;
+  /** Events at this depth start nothing. */
+  readonly eventMaxDepth?: number;
 }
 
 /** Runs one attempt under the version of its definition that the job was accepted with. Never rejects. */
@@ -135,6 +140,12 @@ export abstract class AttemptContext implements HandlerRunContext {
 
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T> {
     return inLease(this.tools.web, this.job, fn);
+  }
+
+  publishEvent(event: JobEvent, tx?: TenantTransaction): Promise<PublishedEvent> {
+    const { job, tools } = this;
+    const asked = { event, maxDepth: tools.eventMaxDepth };
+    return tx ? publishFromJob(tx, job, asked) : this.transaction((own) => publishFromJob(own, job, asked));
   }
 }
 

@@ -65,6 +65,7 @@ export class WorkerService {
         startThread: threadStarter(env.threadMemoryMb),
         retry: env.retry,
         webhooks: { policy: env.webhooks, sealer: makeSealer(env.dataKey), random },
+        eventMaxDepth: env.eventMaxDepth,
       },
       logMaxBytes: env.logMaxBytes,
       places: env.concurrency,

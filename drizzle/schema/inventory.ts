@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { bigint, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { app, bytea } from "./app";
 
 // Registered folders and the inventory of their files.
@@ -29,3 +29,15 @@ export const assets = app.table("assets", {
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
 });
+
+export const providerWatches = app.table(
+  "provider_watches",
+  {
+    tenantId: uuid("tenant_id").notNull(),
+    providerId: uuid("provider_id").notNull(),
+    folders: bytea("folders").notNull(),
+    fingerprint: bytea("fingerprint").notNull(),
+    changedAt: timestamp("changed_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.providerId] })],
+);

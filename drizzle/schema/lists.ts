@@ -11,6 +11,7 @@ export const lists = app.table("lists", {
   rowCount: bigint("row_count", { mode: "number" }).notNull().default(0),
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  madeIn: uuid("made_in"),
 });
 
 export const listRows = app.table(

@@ -38,6 +38,12 @@ test("a folder inside PROVIDER_ROOTS is registered under its real path, and audi
   );
   expect(audit).toHaveLength(1);
   expect(audit[0]).toMatchObject({ tenant_id: acme.id, object_id: made.body.id });
+  const events = await database.query("select tenant_id, actor_id, data from app.events where name = $1", [
+    "provider.connection.changed",
+  ]);
+  const { id, name } = made.body;
+  const data = { provider_id: id, provider_name: name, kind: "folder", change: "registered" };
+  expect(events).toEqual([{ tenant_id: acme.id, actor_id: audit[0]?.actor_id, data }]);
   expectProblem(await register({ tenant: acme.id, name: "documents", path: root }), 409, "provider-exists");
 });
 

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
-import { defineJob, type HandlerContext } from "@/lib/execution";
+import { defineJob, type HandlerContext, type JobEvent } from "@/lib/execution";
 import { type Reject, readRows } from "./csv-rows";
 import { finishList, type OpenList, openList, writeRows } from "./list-rows";
 import { openRegularFile } from "./regular-file";
@@ -17,7 +17,7 @@ const payload = z.strictObject({
 /**
  * Fills a list from a CSV file: line by line, in bounded memory, one transaction for a batch. A row's place is its line
  * in the file, so an attempt that runs again writes the same rows; what stood in the list before is replaced. Until the
- * import has ended the list holds a mixture of both.
+ * import has ended the list holds a mixture of both. The job that made a list publishes `list.created` when it is filled.
  */
 export const importCsv = defineJob({
   key: "import-csv",
@@ -41,8 +41,11 @@ async function importFile(ctx: HandlerContext<z.output<typeof payload>>, file: F
   const total = { rows: 0, rejected: 0 };
   let list: OpenList | null = null;
   let lastLine = 1;
+  let columns: readonly string[] = [];
   for await (const batch of readRows(file.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false }))) {
-    list ??= await ctx.transaction((tx) => openList(tx, ctx.payload.list, batch.columns));
+    const asked = { name: ctx.payload.list, columns: batch.columns, jobId: ctx.jobId };
+    list ??= await ctx.transaction((tx) => openList(tx, asked));
+    columns = batch.columns;
     const target = list;
     await ctx.transaction((tx) => writeRows(tx, target, { batch, fromLine: lastLine }));
     lastLine = batch.lastLine;
@@ -52,6 +55,22 @@ async function importFile(ctx: HandlerContext<z.output<typeof payload>>, file: F
     ctx.progress(size === 0 ? 100 : (100 * batch.bytesRead) / size, `${total.rows} rows`);
   }
   const written = list;
-  if (written) await ctx.transaction((tx) => finishList(tx, written, { rowCount: total.rows, lastLine }));
+  if (written) {
+    await ctx.transaction(async (tx) => {
+      await finishList(tx, written, { rowCount: total.rows, lastLine });
+      if (written.isNew) await ctx.publishEvent(listCreated(ctx, { list: written, columns, rows: total.rows }), tx);
+    });
+  }
   return { ...total, rejects };
+}
+
+function listCreated(
+  ctx: HandlerContext<z.output<typeof payload>>,
+  { list, columns, rows }: { readonly list: OpenList; readonly columns: readonly string[]; readonly rows: number },
+): JobEvent {
+  const { list: name, provider_id, path } = ctx.payload;
+  return {
+    name: "list.created",
+    data: { list_id: list.id, name, columns, rows, provider_id, path, job_id: ctx.jobId },
+  };
 }

@@ -39,7 +39,7 @@ const recordSql = statement(
        when (a.size, a.sha256, a.media_type, a.modified_at)
          is distinct from (excluded.size, excluded.sha256, excluded.media_type, excluded.modified_at)
        then app.now() else a.updated_at end
-   returning a.change`,
+   returning a.change, a.media_type like 'image/%' as is_image`,
 );
 
 /** Marks as seen what could not be looked at: a file by its path, a folder with everything that is known below it. */
@@ -69,6 +69,14 @@ const removeSql = statement(
    select count(*)::int as found, (count(*) filter (where seen_in <> $3::uuid or change <> 'added'))::int as removed from gone`,
 );
 
+/** What was written of a folder: what became of files, and of those that are images. */
+export interface Recorded {
+  readonly files: Readonly<Record<Change, number>>;
+  readonly images: Readonly<Record<Change, number>>;
+}
+
+const NONE: Readonly<Record<Change, number>> = { added: 0, changed: 0, unchanged: 0 };
+
 const REMOVE_AT_ONCE = 20_000;
 const EARLIEST_MS = Date.UTC(1, 0, 1);
 const LATEST_MS = Date.UTC(9999, 11, 31);
@@ -93,16 +101,19 @@ export class Inventory {
   }
 
   /** Writes what was found, in one transaction, and counts what became of it. */
-  async record(rows: readonly FileRow[]): Promise<Map<Change, number>> {
+  async record(rows: readonly FileRow[]): Promise<Recorded> {
     // A folder that was renamed during the walk can show a file twice.
     const files = new Map(rows.flatMap((row) => ("path" in row ? [[row.path, toColumns(row)] as const] : [])));
     const kept = rows.filter((row) => "kept" in row);
     return this.#ctx.transaction(async (tx) => {
       const key = [tx.tenantId, this.#providerId, this.#ctx.jobId];
-      const counts = new Map<Change, number>();
+      const counts = { files: { ...NONE }, images: { ...NONE } };
       if (files.size > 0) {
-        const changes = await tx.run<{ change: Change }>(recordSql, [...key, JSON.stringify([...files.values()])]);
-        for (const { change } of changes) counts.set(change, (counts.get(change) ?? 0) + 1);
+        const written = [...key, JSON.stringify([...files.values()])];
+        for (const { change, is_image } of await tx.run<{ change: Change; is_image: boolean }>(recordSql, written)) {
+          counts.files[change] += 1;
+          if (is_image) counts.images[change] += 1;
+        }
       }
       if (kept.length > 0) {
         const folders = kept.filter((row) => row.isFolder).map((row) => row.kept);

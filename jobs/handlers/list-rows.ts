@@ -3,9 +3,9 @@ import type { ListRow, RowBatch } from "./csv-rows";
 
 const openListSql = statement(
   "list_open",
-  `insert into app.lists as l (tenant_id, name, columns) values ($1::uuid, $2, $3::text[])
+  `insert into app.lists as l (tenant_id, name, columns, made_in) values ($1::uuid, $2, $3::text[], $4::uuid)
    on conflict (tenant_id, name) do update set columns = excluded.columns, updated_at = app.now()
-   returning id, exists (select from app.list_rows r where r.tenant_id = l.tenant_id and r.list_id = l.id) as has_rows`,
+   returning id, made_in = $4::uuid as is_new, exists (select from app.list_rows r where r.tenant_id = l.tenant_id and r.list_id = l.id) as has_rows`,
 );
 
 const writeRowsSql = statement(
@@ -34,20 +34,26 @@ const clearRestSql = statement(
 
 const finishListSql = statement(
   "list_finish",
-  `update app.lists set row_count = $3, updated_at = app.now() where ${tenantIs("tenant_id")} and id = $2`,
+  `update app.lists set row_count = $3, made_in = null, updated_at = app.now() where ${tenantIs("tenant_id")} and id = $2`,
 );
 
 export interface OpenList {
   readonly id: string;
+  /** This job made it, in this attempt or in one before. */
+  readonly isNew: boolean;
   /** Rows of an earlier import, or of an earlier attempt of this one, are there. */
   readonly hasRows: boolean;
 }
 
-/** Finds the list of this name, or makes it. */
-export async function openList(tx: TenantTransaction, name: string, columns: readonly string[]): Promise<OpenList> {
-  const [row] = await tx.run<{ id: string; has_rows: boolean }>(openListSql, [tx.tenantId, name, columns]);
+/** Finds the list of this name, or makes it for a job. */
+export async function openList(
+  tx: TenantTransaction,
+  { name, columns, jobId }: { readonly name: string; readonly columns: readonly string[]; readonly jobId: string },
+): Promise<OpenList> {
+  const values = [tx.tenantId, name, columns, jobId];
+  const [row] = await tx.run<{ id: string; is_new: boolean | null; has_rows: boolean }>(openListSql, values);
   if (!row) throw new Error("the list was not written");
-  return { id: row.id, hasRows: row.has_rows };
+  return { id: row.id, isNew: row.is_new === true, hasRows: row.has_rows };
 }
 
 /** Puts a batch in the place of whatever stood at its lines, those after `fromLine`. */

@@ -1,8 +1,9 @@
 import { defineJob, JobError, normalizeRelative } from "@/lib/execution";
-import { type Change, type FileRow, Inventory } from "./inventory";
+import { type FileRow, Inventory } from "./inventory";
 import { folderPayload } from "./payloads";
 
 const BATCH_ROWS = 500;
+const CHANGES = ["added", "changed", "unchanged"] as const;
 
 /**
  * Brings the inventory of a provider's folder up to date.
@@ -11,6 +12,8 @@ const BATCH_ROWS = 500;
  * of it, so a file that an earlier attempt added is counted as added by the one that ends, not as unchanged. Removal
  * comes last, in one transaction; only if the worker dies between that commit and the end of the attempt does the next
  * attempt find those rows gone already and count them no more.
+ *
+ * When it added or changed an image it publishes `images.ingest.completed`, once in a run, before it ends.
  *
  * What exists but cannot be read is skipped and counted, and its row, if there is one, stays as it was. Rows of files
  * that are gone, or became links or pipes, are removed.
@@ -25,13 +28,23 @@ export const syncFolder = defineJob({
     await inventory.begin();
     const args = { provider_id: ctx.payload.provider_id, ...(prefix === "" ? {} : { path_prefix: prefix }) };
     const walk = ctx.command("walk-folder", args, { rows: true });
-    const counts: Record<Change, number> = { added: 0, changed: 0, unchanged: 0 };
+    const counts = { added: 0, changed: 0, unchanged: 0 };
+    const images = { added: 0, changed: 0, unchanged: 0 };
     for await (const batch of batches(walk.rows, BATCH_ROWS)) {
-      for (const [change, count] of await inventory.record(batch.map(parseRow))) counts[change] += count;
+      const recorded = await inventory.record(batch.map(parseRow));
+      for (const change of CHANGES) {
+        counts[change] += recorded.files[change];
+        images[change] += recorded.images[change];
+      }
     }
     const { files, bytes, skipped } = parseFound(await walk.result);
     const removed = await inventory.removeUnseen();
     const { added, changed, unchanged } = counts;
+    if (images.added + images.changed > 0) {
+      const where = { provider_id: ctx.payload.provider_id, folder_path: prefix };
+      const data = { ...where, images_added: images.added, images_changed: images.changed, added, changed, removed };
+      await ctx.publishEvent({ name: "images.ingest.completed", data: { ...data, job_id: ctx.jobId } });
+    }
     return { scanned: files, added, changed, removed, unchanged, skipped, bytes };
   },
 });

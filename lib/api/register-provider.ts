@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { createProvider, Provider } from "@/lib/contract";
 import type { Runner } from "@/lib/db";
+import { announceEvent } from "@/lib/queue";
 import { checkProviderPath } from "@/lib/tenancy/provider-path";
 import { insertProvider } from "@/lib/tenancy/providers";
 import { auditedChange } from "./audited";
@@ -9,7 +10,10 @@ import type { PlatformContext } from "./route";
 
 type Context = PlatformContext<unknown, unknown, z.output<typeof createProvider>>;
 
-/** Registers a folder for a tenant, after its real path was found inside PROVIDER_ROOTS; audited with the change. */
+/**
+ * Registers a folder for a tenant, after its real path was found inside PROVIDER_ROOTS; audited with the change, which the
+ * tenant's triggers may listen to as `provider.connection.changed`.
+ */
 export async function registerProvider(context: Context): Promise<Provider> {
   const { body, runtime } = context;
   const checked = await checkProviderPath(body.path, runtime.config.providerRoots);
@@ -32,6 +36,8 @@ async function insert(db: Runner, { body, actor }: Context, path: string): Promi
   const made = await insertProvider(db, { tenant, name, kind, path, createdBy: actor.userId });
   if (made === "name-taken") throw new HttpProblem("provider-exists");
   if (made === "no-tenant") throw invalid("validation-failed", "/tenant", "there is no such tenant");
+  const data = { provider_id: made.id, provider_name: made.name, kind: made.kind, change: "registered" };
+  await announceEvent(db, { tenantId: made.tenant_id, actor }, { name: "provider.connection.changed", data });
   return made;
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
-import { chainFields, logFields, retryFields, retrySettings, wholeNumber } from "./fields";
+import { chainFields, folderList, logFields, retryFields, retrySettings, wholeNumber } from "./fields";
 import { readEnv, type Source } from "./read";
 
 const schema = z.object({
@@ -8,6 +8,7 @@ const schema = z.object({
   ...logFields,
   ...retryFields,
   ...chainFields,
+  PROVIDER_ROOTS: folderList,
   SHUTDOWN_GRACE_SECONDS: wholeNumber(0, 3600, 30),
   HEALTH_PORT: wholeNumber(0, 65_535, 0),
   HOST: z.string().default("127.0.0.1"),
@@ -21,6 +22,7 @@ export function loadSchedulerEnv(source?: Source) {
   const urls = databaseUrls(env, ["scheduler", "web"]);
   return {
     databaseUrls: { scheduler: urls.scheduler, web: urls.web, listen: urls.direct },
+    providerRoots: env.PROVIDER_ROOTS,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,

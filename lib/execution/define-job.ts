@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { TenantTransaction } from "@/lib/db";
-import type { ChildJob, LogLevel } from "./types";
+import type { PublishedEvent } from "@/lib/queue/types";
+import type { ChildJob, JobEvent, LogLevel } from "./types";
 
 export type LogContext = Readonly<Record<string, unknown>>;
 
@@ -44,6 +45,12 @@ export interface HandlerContext<P> {
    * job's success, and not at all if the attempt ends otherwise. At most 1,000. A job that is refused fails the attempt.
    */
   enqueue(job: ChildJob): void;
+  /**
+   * Publishes an event of this tenant under the job's correlation id, in a transaction that commits only while the job is
+   * still this attempt's: a given one of `transaction`, or its own. An event of the same key (by default the name) that the
+   * run published already is not published again; the answer says so.
+   */
+  publishEvent(event: JobEvent, tx?: TenantTransaction): Promise<PublishedEvent>;
   /**
    * Ends the attempt here (it throws) and puts the job back for `seconds`, 1 to 604,800, without spending an attempt. A run
    * can do so 1,000 times.

@@ -11,6 +11,7 @@ import {
   hasProc,
   makeTestFolder,
   memorySteps,
+  noEvents,
   processesOf,
   registryOf,
   shellCommand,
@@ -61,6 +62,7 @@ function handlerRun(
   const execution = executeHandler(job, {
     registry,
     transaction: noTransactions,
+    publishEvent: noEvents,
     steps: memorySteps().steps,
     ...changes,
     ...context.ctx,

@@ -5,7 +5,15 @@ import { LeaseLostError, NonRetryableError } from "./errors";
 import { executeCommand } from "./execute-command";
 import { executeHandler } from "./execute-handler";
 import type { CommandRegistry } from "./registry/registry";
-import { makeTestFolder, memorySteps, registryOf, shellCommand, type TestFolder, testContext } from "./test-support";
+import {
+  makeTestFolder,
+  memorySteps,
+  noEvents,
+  registryOf,
+  shellCommand,
+  type TestFolder,
+  testContext,
+} from "./test-support";
 import type { StepStore } from "./types";
 
 let folder: TestFolder;
@@ -27,7 +35,10 @@ function run(handler: Run, steps: StepStore = memorySteps().steps) {
   const context = testContext();
   const job = defineJob({ key: "test", schema: z.unknown(), run: handler });
   const transaction = () => Promise.reject(new Error("no database here"));
-  return { ...context, execution: executeHandler(job, { ...context.ctx, registry, transaction, steps }) };
+  return {
+    ...context,
+    execution: executeHandler(job, { ...context.ctx, registry, transaction, publishEvent: noEvents, steps }),
+  };
 }
 
 describe("G-03 steps", () => {

@@ -32,6 +32,7 @@ export type {
   ErrorClass,
   Execution,
   Failure,
+  JobEvent,
   LogLevel,
   Outcome,
   OutputStream,

@@ -130,6 +130,8 @@ function carriesJob(pid: number, jobId: string): boolean {
 
 export const hasProc = existsSync("/proc/self/environ");
 
+export const noEvents = () => Promise.reject(new Error("no events here"));
+
 /** Steps as a worker would keep them, in memory. */
 export function memorySteps(known: ReadonlyMap<string, unknown> = new Map()) {
   const stored = new Map(known);

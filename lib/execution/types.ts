@@ -1,7 +1,7 @@
 /** What the worker and an execution exchange. Types only. */
 
 import type { ErrorClass } from "@/lib/queue/error-classes";
-import type { NewJob } from "@/lib/queue/types";
+import type { NewEvent, NewJob } from "@/lib/queue/types";
 
 export type { ErrorClass };
 
@@ -93,6 +93,12 @@ export interface Execution {
 
 /** A job that a handler asks for. Tenant, parent and (if not said) correlation id are those of the job that runs. */
 export type ChildJob = Omit<NewJob, "parentJobId" | "retriedFromId" | "source" | "sourceRef" | "chainDepth">;
+
+/** What a job tells of. */
+export interface JobEvent extends Pick<NewEvent, "name" | "data"> {
+  /** An event of the same key is published once in a run of the job, whatever attempt does it; default the name. */
+  readonly key?: string;
+}
 
 /** Where the results of steps are kept, for one attempt. */
 export interface StepStore {

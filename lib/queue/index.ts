@@ -14,6 +14,7 @@ export {
 } from "./operations/definitions";
 export { acceptJob, enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
 export { type EnqueuedOrRun, enqueueOrRun, type JobOrWork } from "./operations/enqueue-or-run";
+export { announceEvent } from "./operations/events/announce-event";
 export { fanOutPending, tenantsWithPendingEvents } from "./operations/events/fan-out-pending";
 export { publishEvent, publishEvents } from "./operations/events/publish-events";
 export { type FiredSchedules, fireDueSchedules, msToNextSchedule } from "./operations/fire-due-schedules";

@@ -39,6 +39,8 @@ const SEED = `
     values ($tenant, '2026-01-01', $definition, 'queued', 1, 0, 0);
   insert into app.live_totals (tenant_id, definition_id, n) values ($tenant, $definition, 1);
   insert into app.providers (id, tenant_id, name, path) values ($provider, $tenant, 'canary', '/canary');
+  insert into app.provider_watches (tenant_id, provider_id, folders, fingerprint)
+    values ($tenant, $provider, '', sha256('canary'));
   insert into app.assets (tenant_id, provider_id, path, path_hash, size, sha256, media_type, modified_at, seen_in)
     values ($tenant, $provider, 'canary', sha256('canary'), 1, repeat('0', 64), 'text/plain', now(), $job);
   insert into app.lists (id, tenant_id, name) values ($list, $tenant, 'canary');

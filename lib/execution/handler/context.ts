@@ -1,5 +1,4 @@
 import { isAbsolute } from "node:path";
-import type { TenantTransaction } from "@/lib/db";
 import type { HandlerContext, LogContext } from "../define-job";
 import { AttemptStoppedError, SnoozedError } from "../errors";
 import { cleanMessage, cleanResult } from "../output/clean-result";
@@ -8,13 +7,14 @@ import type { SecretForms } from "../output/secret-forms";
 import type { LogLevel, RunContext } from "../types";
 import type { HandlerChildren } from "./children";
 import type { HandlerCommands } from "./commands";
+import type { HandlerRunContext } from "./run-context";
 import type { HandlerSteps } from "./steps";
 
 const SNOOZE_SECONDS = { least: 1, most: 604_800 } as const;
 
 /** What a handler's context acts through. */
 export interface ContextSource {
-  readonly ctx: RunContext & { transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T> };
+  readonly ctx: Pick<HandlerRunContext, keyof RunContext | "transaction" | "publishEvent">;
   readonly secrets: SecretForms;
   /** Aborted when the attempt has to stop. */
   readonly signal: AbortSignal;
@@ -96,6 +96,15 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
     return (job) => {
       run.check();
       run.children.add(job);
+    };
+  }
+
+  get publishEvent(): HandlerContext<unknown>["publishEvent"] {
+    const run = this.#run;
+    return async (event, tx) => {
+      run.check();
+      if (run.signal.aborted) throw new AttemptStoppedError(String(run.signal.reason));
+      return run.ctx.publishEvent(event, tx);
     };
   }
 

@@ -1,13 +1,16 @@
 import type { TenantTransaction } from "@/lib/db";
+import type { PublishedEvent } from "@/lib/queue/types";
 import type { CommandRegistry } from "../registry/registry";
 import type { StartThread } from "../thread/host";
-import type { RunContext, StepStore } from "../types";
+import type { JobEvent, RunContext, StepStore } from "../types";
 
 export interface HandlerRunContext extends RunContext {
   /** For the commands that the handler runs. */
   readonly registry: CommandRegistry;
   /** Commits only while the attempt holds its lease; rejects with `LeaseLostError` when it does not. */
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T>;
+  /** Under the fence too, in a given transaction or in one of its own. */
+  publishEvent(event: JobEvent, tx?: TenantTransaction): Promise<PublishedEvent>;
   readonly steps: StepStore;
   /** For handlers that run in a thread; without it they run here. */
   readonly startThread?: StartThread;

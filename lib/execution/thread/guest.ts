@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import type { PublishedEvent } from "@/lib/queue/types";
 import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
 import { JobError, NonRetryableError, SnoozedError } from "../errors";
 import { cleanResult } from "../output/clean-result";
@@ -73,6 +74,7 @@ class Guest {
       transaction: () => Promise.reject(noTransaction()),
       step: (name, fn) => this.#step(name, async () => fn()) as never,
       enqueue: (job) => this.#tell({ type: "enqueue", job }),
+      publishEvent: async (event) => (await this.#call({ verb: "publish-event", event })) as PublishedEvent,
       snooze: (seconds, reason) => {
         throw new SnoozedError(seconds, reason);
       },

@@ -99,6 +99,8 @@ export class HandlerThread {
         return context.command(call.key, call.args);
       case "provider-path":
         return context.providerPath(call.providerId, call.relative);
+      case "publish-event":
+        return context.publishEvent(call.event);
       case "step":
         return context.step(call.name, () => this.#runStep(call.run));
       case "rows": {

@@ -1,6 +1,6 @@
 /** What a handler's thread and its worker tell each other. Everything in it can be cloned. */
 import type { LogContext } from "../define-job";
-import type { ChildJob, LogLevel, StopReason } from "../types";
+import type { ChildJob, JobEvent, LogLevel, StopReason } from "../types";
 import type { WireError } from "./wire-error";
 
 /** What a thread is started with. */
@@ -24,6 +24,7 @@ export type Call =
     }
   | { readonly verb: "next-row" | "end-rows" | "rows-result"; readonly rows: number }
   | { readonly verb: "step"; readonly name: string; readonly run: number }
+  | { readonly verb: "publish-event"; readonly event: JobEvent }
   | { readonly verb: "provider-path"; readonly providerId: string; readonly relative: string };
 
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: WireError };

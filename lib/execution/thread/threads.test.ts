@@ -8,6 +8,7 @@ import type { CommandRegistry } from "../registry/registry";
 import {
   makeTestFolder,
   memorySteps,
+  noEvents,
   registryOf,
   shellCommand,
   type TestFolder,
@@ -57,7 +58,14 @@ function run(key: string, changes: Partial<HandlerRunContext> = {}) {
   const context = testContext({ secrets: ["hunter2-secret"], killGraceSeconds: 0.3, ...changes });
   const { steps, stored } = memorySteps();
   const transaction = () => Promise.reject(new Error("no database here"));
-  const execution = executeHandler(handler, { ...context.ctx, registry, transaction, steps, startThread });
+  const execution = executeHandler(handler, {
+    ...context.ctx,
+    registry,
+    transaction,
+    publishEvent: noEvents,
+    steps,
+    startThread,
+  });
   return { ...context, stored, execution };
 }
 

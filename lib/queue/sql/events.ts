@@ -25,6 +25,13 @@ export const insertEventsSql = statement(
    from item i left join fresh f on f.id = i.id order by i.n`,
 );
 
+/** An event to be gone on with by the leading scheduler. Reads nothing, since who tells of it may not. */
+export const announceEventSql = statement(
+  "announce_event",
+  `insert into app.events (id, tenant_id, name, data, source, correlation_id, actor_kind, actor_id, status)
+   select n.id, $1, $2, $3, 'app', n.id::text, $4, $5, 'pending' from (select app.new_id() as id offset 0) n`,
+);
+
 const SUMMARY = `e.id, e.name, e.producer_id, e.received_at, e.status, e.considered_count, e.matched_count, e.started_count,
   e.reason`;
 

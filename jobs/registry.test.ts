@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { loadCommandRegistry } from "@/lib/execution";
+import { compileArgSchema } from "@/lib/queue";
+import { builtinDefinitions } from "./index";
+
+test("the registry of this installation is part of the repository and loads", async () => {
+  const registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), { sharedFolder: tmpdir() });
+  expect(registry.keys).toEqual(["walk-folder", "checksum-report"]);
+  expect(JSON.parse(readFileSync(registry.path, "utf8"))).toHaveProperty("walk-folder");
+});
+
+test("the argument schemas of the built-in definitions compile strictly and take what their jobs take", () => {
+  for (const definition of builtinDefinitions) {
+    const validate = compileArgSchema(definition.arg_schema);
+    expect(validate({}), definition.key).not.toEqual([]);
+    expect(validate({ provider_id: "11111111-1111-1111-1111-111111111111", unknown: 1 })).not.toEqual([]);
+  }
+  const [sync] = builtinDefinitions;
+  expect(compileArgSchema(sync?.arg_schema)({ provider_id: "11111111-1111-1111-1111-111111111111" })).toEqual([]);
+});

@@ -1,0 +1,100 @@
+import { type Runner, statement, type TenantTransaction, tenantIs } from "@/lib/db";
+
+/** A registered folder that is watched. */
+export interface WatchedFolder {
+  readonly providerId: string;
+  readonly tenantId: string;
+  readonly name: string;
+  readonly path: string;
+  /** How it looked when it was last told of; null: it was not looked at yet. */
+  readonly fingerprint: Buffer | null;
+}
+
+export interface Leader {
+  readonly leaderId: string;
+  readonly term: number;
+}
+
+const listSql = statement(
+  "list_watched_folders",
+  `select p.id, p.tenant_id, p.name, p.path, w.fingerprint
+   from app.providers p
+   join app.tenants t on t.id = p.tenant_id and t.status = 'active'
+   left join app.provider_watches w on w.tenant_id = p.tenant_id and w.provider_id = p.id
+   where $1::uuid is null or p.id > $1 order by p.id limit $2`,
+  { repeatable: true },
+);
+
+const LEADS = "exists (select from app.leader where leader_id = $3 and term = $4)";
+
+/** Holds what is stored of a folder; no row: somebody stored another look meanwhile, or another one leads. */
+const holdSql = statement(
+  "hold_provider_watch",
+  `select folders from app.provider_watches
+   where ${tenantIs("tenant_id")} and provider_id = $2 and fingerprint = $5 and ${LEADS} for update`,
+);
+
+const storeSql = statement(
+  "store_provider_watch",
+  `update app.provider_watches set folders = $3, fingerprint = $4, changed_at = app.now()
+   where ${tenantIs("tenant_id")} and provider_id = $2`,
+);
+
+/** The first look. The folder may have been taken away since it was listed. */
+const beginSql = statement(
+  "begin_provider_watch",
+  `insert into app.provider_watches (tenant_id, provider_id, folders, fingerprint)
+   select p.tenant_id, p.id, $5, $6 from app.providers p where ${tenantIs("p.tenant_id")} and p.id = $2 and ${LEADS}
+   on conflict do nothing`,
+);
+
+interface WatchRow {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly name: string;
+  readonly path: string;
+  readonly fingerprint: Buffer | null;
+}
+
+/** The folders of active tenants that come after one of them, in the order of their ids. `db` is the scheduler's. */
+export async function listWatchedFolders(
+  db: Runner,
+  { afterId, limit }: { readonly afterId: string | null; readonly limit: number },
+): Promise<WatchedFolder[]> {
+  const rows = await db.run<WatchRow & Record<string, unknown>>(listSql, [afterId, limit]);
+  return rows.map(({ id, tenant_id, ...row }) => ({ providerId: id, tenantId: tenant_id, ...row }));
+}
+
+interface Look {
+  readonly folders: Buffer;
+  readonly fingerprint: Buffer;
+}
+
+/** Stores how a folder looks that was never looked at, for whoever leads. */
+export async function beginWatch(
+  tx: TenantTransaction,
+  { watched, look, leader }: { readonly watched: WatchedFolder; readonly look: Look; readonly leader: Leader },
+): Promise<void> {
+  const values = [tx.tenantId, watched.providerId, leader.leaderId, leader.term, look.folders, look.fingerprint];
+  await tx.run(beginSql, values);
+}
+
+/**
+ * Stores how a folder looks now in the place of how it looked when it was listed, and answers that; null, and nothing is
+ * stored, when it is another one by now or another one leads. Until the end of the transaction nobody else can.
+ */
+export async function replaceLook(
+  tx: TenantTransaction,
+  { watched, look, leader }: { readonly watched: WatchedFolder; readonly look: Look; readonly leader: Leader },
+): Promise<Buffer | null> {
+  const key = [tx.tenantId, watched.providerId];
+  const [held] = await tx.run<{ folders: Buffer }>(holdSql, [
+    ...key,
+    leader.leaderId,
+    leader.term,
+    watched.fingerprint,
+  ]);
+  if (!held) return null;
+  await tx.run(storeSql, [...key, look.folders, look.fingerprint]);
+  return held.folders;
+}

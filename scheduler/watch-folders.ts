@@ -1,0 +1,127 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { DatabaseError, withTenant } from "@/lib/db";
+import { publishEvent, QueueError } from "@/lib/queue";
+import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/tenancy/folders/read-folders";
+import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from "@/lib/tenancy/folders/watches";
+import { checkProviderPath } from "@/lib/tenancy/provider-path";
+import type { Loop, Turn } from "./run-loops";
+
+const SYSTEM = { kind: "system", id: null, userId: null } as const;
+
+export interface WatchLimits {
+  /** Folders of one turn. */
+  readonly page: number;
+  /** Entries in a folder that are looked at. */
+  readonly mostEntries: number;
+  /** For one folder. */
+  readonly mostMs: number;
+  /** A look that took a millisecond is followed by a pause of so many. */
+  readonly restFactor: number;
+}
+
+const LIMITS: WatchLimits = { page: 20, mostEntries: 10_000, mostMs: 2000, restFactor: 10 };
+/** Looks that never come back, before no other is begun: each holds one of the few threads for files. */
+const MOST_STUCK = 2;
+
+/**
+ * Looks at registered folders, and publishes `provider.folder.updated` for each that changed, in the transaction that
+ * stores how it looks now. The first look publishes nothing. Folders that cannot be looked at are told of in the log, once,
+ * and are compared with their last look when they are back. Each turn takes some folders, the next turn those after them.
+ */
+export function watchFolders(limits: Partial<WatchLimits> = {}): Loop["turn"] {
+  const watch = new FolderWatch({ ...LIMITS, ...limits });
+  return (turn) => watch.turn(turn);
+}
+
+class FolderWatch {
+  #afterId: string | null = null;
+  readonly #stuck = new Set<string>();
+  readonly #problems = new Map<string, string>();
+  readonly #notBefore = new Map<string, number>();
+
+  constructor(private readonly limits: WatchLimits) {}
+
+  async turn(turn: Turn): Promise<{ readonly again: boolean }> {
+    if (turn.providerRoots === undefined || turn.providerRoots.length === 0) return { again: false };
+    if (this.#stuck.size >= MOST_STUCK) return { again: false };
+    const { page } = this.limits;
+    const folders = await listWatchedFolders(turn.db, { afterId: this.#afterId, limit: page });
+    for (const folder of folders) {
+      await this.#visit(turn, folder).catch((error: unknown) => tellOf(turn, { folder, error }));
+    }
+    const again = folders.length === page;
+    this.#afterId = again ? (folders.at(-1)?.providerId ?? null) : null;
+    return { again };
+  }
+
+  async #visit(turn: Turn, folder: WatchedFolder): Promise<void> {
+    const { providerId } = folder;
+    const began = performance.now();
+    if (this.#stuck.has(providerId) || began < (this.#notBefore.get(providerId) ?? 0)) return;
+    const look = await this.#look(turn, folder);
+    const ended = performance.now();
+    this.#notBefore.set(providerId, ended + (ended - began) * this.limits.restFactor);
+    if (look) await publishChange(turn, { folder, look });
+  }
+
+  async #look(turn: Turn, folder: WatchedFolder): Promise<FolderLook | null> {
+    const { mostEntries, mostMs } = this.limits;
+    const end = new AbortController();
+    const key = folder.providerId;
+    const reading = (async () => {
+      const checked = await checkProviderPath(folder.path, turn.providerRoots ?? []);
+      if (!checked.ok) throw new Error(checked.detail);
+      return readFolders(checked.path, { mostEntries, signal: end.signal });
+    })();
+    const timer = new AbortController();
+    const late = delay(mostMs, undefined, { signal: timer.signal }).then(() => {
+      this.#stuck.add(key);
+      end.abort(new Error(`it could not be looked at within ${mostMs} ms`));
+      throw end.signal.reason;
+    });
+    late.catch(() => undefined);
+    reading.catch(() => undefined).finally(() => this.#stuck.delete(key));
+    try {
+      const look = await Promise.race([reading, late]);
+      this.#problems.delete(key);
+      return look;
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      if (this.#problems.get(key) !== problem)
+        turn.log.warn({ provider_id: key, tenant_id: folder.tenantId, err: error }, "a folder cannot be watched");
+      this.#problems.set(key, problem);
+      return null;
+    } finally {
+      timer.abort();
+    }
+  }
+}
+
+async function publishChange(
+  { web, leader, eventMaxDepth }: Turn,
+  { folder, look }: { readonly folder: WatchedFolder; readonly look: FolderLook },
+): Promise<void> {
+  const { tenantId, providerId, name, fingerprint } = folder;
+  const packed = packLook(look);
+  if (fingerprint && packed.fingerprint.equals(fingerprint)) return;
+  await withTenant(web, tenantId, async (tx) => {
+    const change = { watched: folder, look: packed, leader };
+    if (!fingerprint) return beginWatch(tx, change);
+    const before = await replaceLook(tx, change);
+    if (!before) return;
+    const { folderPath, folders } = compareLook(before, look);
+    const data = { provider_id: providerId, provider_name: name, folder_path: folderPath, changed_folders: folders };
+    const event = { name: "provider.folder.updated", source: "scheduler", data } as const;
+    const options = eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth };
+    await publishEvent(tx, { tenantId, actor: SYSTEM }, event, options);
+  });
+}
+
+/** One folder holds up no other; a database that is down does. */
+function tellOf(turn: Turn, { folder, error }: { readonly folder: WatchedFolder; readonly error: unknown }): void {
+  if (error instanceof DatabaseError && (error.kind === "unavailable" || error.kind === "timeout")) throw error;
+  // Suspended since it was listed: it is left alone.
+  if (error instanceof QueueError && error.code === "tenant-suspended") return;
+  const { providerId: provider_id, tenantId: tenant_id } = folder;
+  turn.log.error({ provider_id, tenant_id, err: error }, "what changed in a folder cannot be published");
+}
