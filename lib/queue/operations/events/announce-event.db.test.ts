@@ -21,7 +21,9 @@ test("Z-05 what the platform's role announces starts what listens to it, under a
   });
   expect(await tenantsWithPendingEvents(make.scheduler)).toEqual([scope.tenantId]);
   expect(await fanOutPending(make.web, scope.tenantId)).toEqual({ done: 1, failed: [] });
-  const [row] = await database.query<{ id: string }>("select id from app.events where tenant_id = $1", [scope.tenantId]);
+  const [row] = await database.query<{ id: string }>("select id from app.events where tenant_id = $1", [
+    scope.tenantId,
+  ]);
   const told = await getEvent(make.web, scope, row?.id ?? "");
   expect(told).toMatchObject({ ...event, source: "app", correlationId: row?.id, depth: 0, started: 1, reason: null });
 });
