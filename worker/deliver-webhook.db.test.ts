@@ -120,6 +120,8 @@ describe("a delivery", () => {
     expect(receiver.received.length).toBe(before);
     for (const type of ["invoice.sent", "order.shipped"]) await delivered(id, type);
     expect(receiver.received.length).toBe(before + 2);
+    await delivered(id, "webhook.test");
+    expect(receiver.received.length).toBe(before + 3);
   });
 
   test("that is canceled lets go of its connection", async () => {
