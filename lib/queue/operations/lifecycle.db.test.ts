@@ -193,3 +193,17 @@ test("two claimers never get the same job", async () => {
   expect(new Set(ids).size).toBe(ids.length);
   expect(await claimJobs(make.worker, { workerId: "w", lanes: [], limit: 5 })).toEqual([]);
 });
+
+test("a job that was put off after a failed attempt does not say that it waits because of the failure", async () => {
+  const scope = await make.tenant();
+  const first = await make.runningJob(scope);
+  await settleAttempts(make.worker, [retried(first, 0)]);
+  const again = (await make.claim("w")).find(({ jobId }) => jobId === first.jobId);
+  if (!again) throw new Error("not claimed");
+  const putOff = { ...leaseOf(again), status: "snoozed", spent: false, retryInSeconds: 600 } as const;
+  await settleAttempts(make.worker, [putOff]);
+  expect(await getJob(make.web, scope, first.jobId)).toMatchObject({
+    attemptCount: 1,
+    waitReason: { code: "scheduled", detail: "Its last attempt asked to be run later." },
+  });
+});

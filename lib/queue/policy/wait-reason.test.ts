@@ -18,6 +18,7 @@ test.each([
   [{ status: "paused" }, "paused"],
   [{ isFuture: true }, "scheduled"],
   [{ isFuture: true, attemptsSpent: 1 }, "retry_backoff"],
+  [{ isFuture: true, attemptsSpent: 1, isPutOff: true }, "scheduled"],
   [{ isFuture: true, pause }, "scheduled"],
   [{ pause, hasWorker: false }, "paused"],
   [{ hasWorker: false }, "no_worker"],

@@ -5,6 +5,8 @@ export interface WaitFacts {
   readonly status: JobStatus;
   /** scheduled_for is still to come, by the database's clock. */
   readonly isFuture: boolean;
+  /** Its last attempt asked to be run later. */
+  readonly isPutOff?: boolean;
   readonly attemptsSpent: number;
   readonly until: Date;
   readonly hasWorker: boolean;
@@ -40,6 +42,9 @@ export function describeWait(facts: WaitFacts): WaitReason | null {
   if (facts.status === "paused") return { code: "paused", detail: "The job is paused." };
   if (facts.status === "blocked") return { code: "blocked", detail: blockers(facts.blockedBy) };
   if (facts.status !== "queued") return null;
+  if (facts.isFuture && facts.isPutOff) {
+    return { code: "scheduled", detail: "Its last attempt asked to be run later.", until: facts.until };
+  }
   if (facts.isFuture && facts.attemptsSpent > 0) {
     return {
       code: "retry_backoff",

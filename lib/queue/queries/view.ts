@@ -39,6 +39,7 @@ export interface JobRow {
   error_type: string | null;
   created_by: string | null;
   is_future: boolean | null;
+  is_put_off: boolean | null;
   has_worker: boolean;
   pause: { scope: PauseScope; reason: string; until: string | null } | null;
   lane_no: number | null;
@@ -86,6 +87,7 @@ export function toJobView(
     waitReason: describeWait({
       status: row.status,
       isFuture: row.is_future === true,
+      isPutOff: row.is_put_off === true,
       attemptsSpent: row.attempt_count,
       until: row.scheduled_for,
       hasWorker: row.has_worker,

@@ -11,7 +11,8 @@ const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.defi
   coalesce(l.run_no, a.run_no, 1) as run_no, coalesce(j.timeout_seconds, v.timeout_seconds, ${TIMEOUT_SECONDS}) as timeout_seconds,
   l.lease_expires_at, case when l.job_id is null then a.worker_id else l.claimed_by_worker end as claimed_by_worker,
   l.cancel_requested_at, case when l.job_id is null then a.progress else l.progress end as progress, l.progress_message,
-  a.error_text as last_error, a.error_type, j.created_by, l.ready, l.scheduled_for > app.now() as is_future, l.lane_no,
+  a.error_text as last_error, a.error_type, j.created_by, l.ready, l.scheduled_for > app.now() as is_future,
+  a.status = 'snoozed' as is_put_off, l.lane_no,
   l.sort_key, n.queue_id, exists (
     select 1 from app.job_workers w where w.stopped_at is null and w.draining_since is null
       and w.last_seen_at > app.now() - interval '60 s' and d.key = any (w.definitions)
@@ -31,7 +32,7 @@ const JOINS = `
   join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
   left join app.live_jobs l on l.job_id = j.id and ${tenantIs("l.tenant_id")}
   left join lateral (
-    select outcome, run_started_at, finished_at, attempt_count, run_no, worker_id, progress, error_text, error_type, result
+    select status, outcome, run_started_at, finished_at, attempt_count, run_no, worker_id, progress, error_text, error_type, result
     from app.job_attempts where job_id = j.id and ${tenantIs("tenant_id")} order by attempt_no desc limit 1) a on true`;
 
 export const getJobSql = statement(
