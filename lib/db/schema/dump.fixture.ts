@@ -63,6 +63,10 @@ const SCHEMA_GRANTS = `
   select 'schema app: grant ' || lower(g.privilege_type) || ' to ' || string_agg(g.grantee::regrole::text, ', ' order by g.grantee::regrole::text) as line
   from pg_namespace n, aclexplode(n.nspacl) g where n.nspname = 'app' and g.grantee <> n.nspowner group by g.privilege_type order by 1`;
 
+const DOMAINS = `
+  select 'domain app.' || t.typname || ' ' || format_type(t.typbasetype, t.typtypmod) || ' ' || pg_get_constraintdef(k.oid) as line
+  from pg_type t join pg_constraint k on k.contypid = t.oid where t.typnamespace = 'app'::regnamespace order by t.typname`;
+
 interface Relation {
   oid: number;
   name: string;
@@ -77,7 +81,7 @@ interface Relation {
 }
 
 /**
- * The whole of schema app as text, the same from every supported version of PostgreSQL: tables, constraints, indexes,
+ * The whole of schema app as text, the same from every supported version of PostgreSQL: tables, domains, constraints, indexes,
  * policies, grants, triggers, functions. Days of the partitioned tables are left out, they depend on the date.
  */
 export async function dumpSchema(url: string): Promise<string> {
@@ -88,7 +92,7 @@ export async function dumpSchema(url: string): Promise<string> {
     await client.query("set search_path = ''");
     const lines = async (text: string, values: unknown[] = []) =>
       (await client.query<{ line: string }>(text, values)).rows.map(({ line }) => line);
-    const parts = [await lines(SCHEMA_GRANTS)];
+    const parts = [await lines(SCHEMA_GRANTS), await lines(DOMAINS)];
     for (const relation of (await client.query<Relation>(RELATIONS)).rows) {
       const about: string[] = [headOf(relation)];
       for (const query of [COLUMNS, CONSTRAINTS, INDEXES, POLICIES, TABLE_GRANTS, COLUMN_GRANTS, TRIGGERS]) {
