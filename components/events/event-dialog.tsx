@@ -14,6 +14,7 @@ import { Time } from "@/components/ui/time";
 import { eventOptions } from "@/lib/client/events";
 import { isRecord } from "@/lib/client/is-record";
 import type { Event } from "@/lib/contract";
+import { ChainPanel } from "../chain/chain-panel";
 import { useTenant } from "../shell/viewer";
 import type { EventDraft } from "./event-draft";
 import { EventMisses } from "./event-misses";
@@ -71,6 +72,7 @@ function Loaded({ event }: { readonly event: Event }) {
         <EventOutcome event={event} all />
         <EventMisses misses={event.misses} />
       </section>
+      <ChainPanel correlation={event.correlation_id} current={event.id} />
       <JsonView title="Data" value={event.data} empty="The event has no data." />
       <dl className="grid grid-cols-[minmax(6rem,10rem)_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
         <Row name="Received">

@@ -14,6 +14,7 @@ import { attemptsOptions, jobKeys, jobOptions } from "@/lib/client/jobs";
 import { useLive, useLiveListener, usePollInterval } from "@/lib/client/use-live";
 import type { Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
+import { ChainPanel } from "../chain/chain-panel";
 import { LiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
 import { AttemptsTab } from "./attempts-tab";
@@ -116,6 +117,11 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
       {failed ? <p className="text-sm text-warn">Could not refresh; what you see may be old.</p> : null}
       <JobHeadline job={job} />
       <DependenciesPanel job={job} />
+      <ChainPanel
+        correlation={job.correlation_id ?? job.id}
+        current={job.id}
+        first={job.correlation_id === null ? job : undefined}
+      />
       <Tabs.Root
         value={tab}
         onValueChange={(value) => void setTab(TABS.find((known) => known === value) ?? "attempts")}

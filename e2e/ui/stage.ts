@@ -20,7 +20,7 @@ export interface SignedIn {
 
 interface StageOptions {
   readonly worker?: boolean;
-  /** For web and worker. */
+  /** For all processes. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -53,9 +53,9 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
   const startWorker = () =>
     startProcess("worker", {
       database,
-      env: { ...env, COMMANDS_FILE: path.resolve("e2e/ui/commands/commands.json"), LEASEHOLD_HOME: home },
+      env: { COMMANDS_FILE: path.resolve("e2e/ui/commands/commands.json"), LEASEHOLD_HOME: home, ...env },
     });
-  await startProcess("scheduler", { database });
+  await startProcess("scheduler", { database, env });
   if (worker) await startWorker();
   const { browser, watch } = await openBrowser();
 

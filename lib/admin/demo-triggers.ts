@@ -7,6 +7,9 @@ interface DemoTenant {
   readonly providerId: string;
 }
 
+/** To be replaced by whoever adds an endpoint; until then the trigger is off. */
+const NO_ENDPOINT = "00000000-0000-0000-0000-000000000000";
+
 const triggersOf = (providerId: string): TriggerInput[] => [
   {
     label: "Weekly checksum report",
@@ -24,6 +27,31 @@ const triggersOf = (providerId: string): TriggerInput[] => [
     timezone: "America/New_York",
     definitionKey: "sync-folder",
     payloadTemplate: { provider_id: providerId },
+  },
+  {
+    label: "Sync a folder that changed",
+    triggerType: "event",
+    eventName: "provider.folder.updated",
+    overlapPolicy: "queue_one",
+    dedupeWindowSeconds: 0,
+    definitionKey: "sync-folder",
+    payloadTemplate: { provider_id: "{{event.provider_id}}", path_prefix: "{{event.folder_path}}" },
+  },
+  {
+    label: "Tell a webhook of new images (needs the id of an endpoint)",
+    triggerType: "event",
+    isEnabled: false,
+    eventName: "images.ingest.completed",
+    definitionKey: "deliver-webhook",
+    payloadTemplate: {
+      endpoint_id: NO_ENDPOINT,
+      type: "images.ingest.completed",
+      data: {
+        provider_id: "{{event.provider_id}}",
+        images_added: "{{event.images_added}}",
+        correlation_id: "{{meta.correlation_id}}",
+      },
+    },
   },
 ];
 

@@ -88,12 +88,23 @@ describe("the demo seed", () => {
 
   test("gives a tenant a schedule that runs and one that is off", async () => {
     const rows = await database.query(
-      "select is_enabled, next_run_at > app.now() as waits, payload_template from app.job_triggers order by id",
+      "select is_enabled, next_run_at > app.now() as waits, payload_template from app.job_triggers where trigger_type = 'schedule' order by id",
     );
     const payload_template = { provider_id: demo().providers.acme.id };
     expect(rows).toEqual([
       { is_enabled: false, waits: null, payload_template },
       { is_enabled: true, waits: true, payload_template },
+    ]);
+  });
+
+  test("gives it two triggers that make a chain of events and jobs, the second off until it knows an endpoint", async () => {
+    const rows = await database.query(
+      `select t.event_name, d.key, t.is_enabled from app.job_triggers t join app.job_definitions d on d.id = t.definition_id
+       where t.trigger_type = 'event' order by t.id`,
+    );
+    expect(rows).toEqual([
+      { event_name: "provider.folder.updated", key: "sync-folder", is_enabled: true },
+      { event_name: "images.ingest.completed", key: "deliver-webhook", is_enabled: false },
     ]);
   });
 

@@ -1,0 +1,90 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { ListTodo, Radio } from "lucide-react";
+import Link from "next/link";
+import { Plain } from "@/components/ui/plain";
+import { Time } from "@/components/ui/time";
+import { type ChainLink, chainKey, chainOptions, inOrder } from "@/lib/client/chain";
+import { useRefresh } from "@/lib/client/use-refresh";
+import type { Job } from "@/lib/contract";
+import { nothingWords } from "../events/words";
+import { StatusBadge } from "../jobs/status";
+import { useTenant } from "../shell/viewer";
+
+interface ChainPanelProps {
+  readonly correlation: string;
+  /** What the page is about, which is not a link in it. */
+  readonly current: string;
+  /** The job that began the chain without a correlation id, where it is the page's. */
+  readonly first?: Job | undefined;
+}
+
+/** Everything that happened under one correlation id, in its order; nothing where no event is part of it. */
+export function ChainPanel({ correlation, current, first }: ChainPanelProps) {
+  const { slug } = useTenant();
+  const refetchInterval = useRefresh(chainKey(slug, correlation));
+  const query = useQuery({ ...chainOptions(slug, correlation), refetchInterval });
+  const chain = query.data;
+  if (!chain?.links.some(({ kind }) => kind === "event")) return null;
+  const links = first ? [...inOrder([], [first]), ...chain.links] : chain.links;
+  if (links.length < 2) return null;
+  return (
+    <section aria-label="Chain" className="panel min-w-0 overflow-hidden">
+      <h3 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
+        Chain
+        <code className="min-w-0 truncate font-mono font-normal text-muted text-xs" data-testid="correlation-id">
+          <Plain oneLine text={correlation} />
+        </code>
+        {chain.hasMore ? <span className="font-normal text-muted text-xs">the newest of many</span> : null}
+      </h3>
+      <ol className="divide-y divide-line text-sm">
+        {links.map((link) => (
+          <li key={link.kind === "event" ? link.event.id : link.job.id}>
+            <LinkLine link={link} slug={slug} current={current} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function LinkLine({
+  link,
+  slug,
+  current,
+}: {
+  readonly link: ChainLink;
+  readonly slug: string;
+  readonly current: string;
+}) {
+  const isEvent = link.kind === "event";
+  const [id, name] = isEvent ? [link.event.id, link.event.name] : [link.job.id, link.job.definition_key];
+  const href = isEvent ? `/t/${slug}/jobs/events?event=${id}` : `/t/${slug}/jobs/${id}`;
+  const Icon = isEvent ? Radio : ListTodo;
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2" aria-current={id === current || undefined}>
+      <Icon aria-hidden className="size-3.5 shrink-0 text-muted" />
+      <span className="w-10 shrink-0 text-muted text-xs">{isEvent ? "event" : "job"}</span>
+      {id === current ? (
+        <strong className="min-w-0 break-words font-medium">{name}</strong>
+      ) : (
+        <Link href={href} className="min-w-0 break-words text-accent underline">
+          {name}
+        </Link>
+      )}
+      {isEvent ? <EventEnd link={link} /> : <StatusBadge status={link.job.status} />}
+      <span className="ml-auto text-muted text-xs">
+        <Time value={link.at} />
+      </span>
+    </div>
+  );
+}
+
+function EventEnd({ link }: { readonly link: Extract<ChainLink, { kind: "event" }> }) {
+  const nothing = nothingWords(link.event);
+  const { started_count: started } = link.event;
+  return (
+    <span className="text-muted text-xs">{nothing ?? `started ${started} ${started === 1 ? "job" : "jobs"}`}</span>
+  );
+}
