@@ -92,6 +92,11 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
       "The job is in a state that does not allow this: a succeeded one is not retried, an ended one not canceled.",
     remedy: "Read the job, then decide. To run a succeeded job again, enqueue it anew.",
   },
+  "chain-too-deep": {
+    meaning:
+      "The request comes from a job (header Leasehold-Chain), and so many jobs caused each other before it that it looks like a loop.",
+    remedy: "Look at the jobs of this correlation id and break the loop. The limit is EVENT_MAX_DEPTH.",
+  },
   "action-over": {
     meaning: "The act on many jobs has ended already, so it cannot be aborted.",
     remedy: "Read the action: its status and its results say what was done.",

@@ -107,7 +107,15 @@ async function seedPeople(db: Database, tenants: Ids) {
 
 async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, string>) {
   const name = "demo";
-  const scopes = ["jobs:read", "jobs:write", "triggers:read", "triggers:write", "assets:read"] as const;
+  const scopes = [
+    "jobs:read",
+    "jobs:write",
+    "triggers:read",
+    "triggers:write",
+    "events:read",
+    "events:write",
+    "assets:read",
+  ] as const;
   const forTenant = { kind: "tenant", name, scopes } as const;
   return {
     acme: await putApiKey(db, { ...forTenant, tenantId: tenants.acme, createdBy: users.acme_admin }),

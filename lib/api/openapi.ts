@@ -49,6 +49,7 @@ function operation({ path, method, declaration }: DocumentedRoute): Json {
     ...(hasTenant ? [TENANT_HEADER] : []),
     ...(method === "POST" && declaration.access.includes(":") ? [IDEMPOTENCY_HEADER] : []),
     ...(declaration.etag && method !== "GET" && method !== "POST" ? [IF_MATCH_HEADER] : []),
+    ...(declaration.chained ? [CHAIN_HEADER] : []),
   ];
   return {
     operationId: operationId(method, path),
@@ -82,6 +83,14 @@ const IF_MATCH_HEADER = {
   schema: { type: "string" },
   description:
     "The ETag that the change is based on; 412 when somebody else has changed it since. Without it, whatever is there.",
+};
+
+const CHAIN_HEADER = {
+  name: "Leasehold-Chain",
+  in: "header",
+  schema: { type: "integer", minimum: 0 },
+  description:
+    "What a job that calls this was given as its chain depth, so that jobs that cause each other come to an end.",
 };
 
 function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): Json[] {

@@ -100,5 +100,6 @@ async function pageInfo(path: string): Promise<RequestInfo> {
     ip: sent.get(CLIENT_IP_HEADER),
     userAgent: sent.get("user-agent"),
     ifMatch: null,
+    chain: null,
   };
 }

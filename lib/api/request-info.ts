@@ -15,6 +15,8 @@ export interface RequestInfo {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly ifMatch: string | null;
+  /** What a job says of itself, see `chainDepth`. */
+  readonly chain: string | null;
 }
 
 export function requestInfo(request: Request): RequestInfo {
@@ -27,6 +29,7 @@ export function requestInfo(request: Request): RequestInfo {
     ip: request.headers.get(CLIENT_IP_HEADER),
     userAgent: request.headers.get("user-agent"),
     ifMatch: request.headers.get("if-match"),
+    chain: request.headers.get("leasehold-chain"),
   };
 }
 

@@ -38,6 +38,8 @@ export interface RouteSpec<P, Q, B, R> {
   withoutSecrets?(answer: R): R;
   /** The answer carries a strong ETag, and a change takes If-Match; the handler does both. */
   readonly etag?: boolean;
+  /** A job that calls it is counted, so that a loop through this API ends. */
+  readonly chained?: boolean;
   /** Status of the usual answer; 200 unless it says otherwise. */
   readonly status?: number;
   /** What is refused with 429, if anything is; the handler does it. */

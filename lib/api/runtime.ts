@@ -20,6 +20,8 @@ export interface RuntimeConfig {
   readonly maxTimeoutSeconds: number;
   /** What the installation says of retries, for remote workers. */
   readonly retry: RetrySettings;
+  /** How many jobs may cause each other. */
+  readonly eventMaxDepth: number;
   /** A direct connection (no pooler): what listens for changes needs a session. */
   readonly listenUrl: string;
   /** What endpoints of webhooks may be. */
@@ -121,6 +123,7 @@ function openRuntime(): ApiRuntime {
     logMaxBytes: env.logMaxBytes,
     maxTimeoutSeconds: env.maxTimeoutSeconds,
     retry: env.retry,
+    eventMaxDepth: env.eventMaxDepth,
     listenUrl: env.databaseUrls.listen,
     webhooks: env.webhooks,
   };

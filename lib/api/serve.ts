@@ -23,6 +23,7 @@ export interface RouteDeclaration {
   readonly response?: z.ZodType;
   /** The answer carries a strong ETag, and a change takes If-Match. */
   readonly etag?: boolean;
+  readonly chained?: boolean;
   readonly status?: number;
   /** What is refused with 429, if anything is. */
   readonly tooMany?: string;

@@ -178,6 +178,8 @@ export const triggerTest = z.object({
   /** What would follow; null where it did not match. */
   verdict: z.enum(["start", "deduplicate", "fail"]).nullable(),
   payload: json,
+  /** The answer would have been too large. */
+  payload_omitted: z.boolean(),
   problems: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
   dedupe: z.object({ key: z.string(), window_seconds: z.int(), held_by_job_id: id.nullable() }).nullable(),
 });

@@ -11,6 +11,8 @@ export const TENANT_PERMISSIONS = [
   "triggers:write",
   "webhooks:read",
   "webhooks:write",
+  "events:read",
+  "events:publish",
   "definitions:read",
   "assets:read",
 ] as const;
@@ -51,6 +53,8 @@ export const API_KEY_SCOPES = [
   "triggers:write",
   "webhooks:read",
   "webhooks:write",
+  "events:read",
+  "events:write",
   "assets:read",
   "platform:read",
   "platform:write",

@@ -25,6 +25,7 @@ export const PROBLEMS = {
   conflict: [409, "The request conflicts with the current state"],
   "state-conflict": [409, "The job's state does not allow this"],
   "lease-lost": [409, "The lease is not yours any more"],
+  "chain-too-deep": [409, "Too many jobs caused each other"],
   "dedupe-taken": [409, "Another job holds the dedupe key"],
   "action-over": [409, "The action is over"],
   "definition-exists": [409, "A definition with this key exists"],

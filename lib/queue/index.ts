@@ -17,6 +17,7 @@ export { type EnqueuedOrRun, enqueueOrRun, type JobOrWork } from "./operations/e
 export { announceEvent } from "./operations/events/announce-event";
 export { fanOutPending, tenantsWithPendingEvents } from "./operations/events/fan-out-pending";
 export { publishEvent, publishEvents } from "./operations/events/publish-events";
+export { testTriggers } from "./operations/events/test-triggers";
 export { type FiredSchedules, fireDueSchedules, msToNextSchedule } from "./operations/fire-due-schedules";
 export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";

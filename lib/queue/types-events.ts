@@ -1,4 +1,5 @@
 /** Events and what they start. Client-safe: types only; reached through types.ts. */
+import type { JobStatus } from "./states";
 import type { FiringOutcome } from "./types-triggers";
 
 export type EventSource = "api" | "app" | "job" | "scheduler";
@@ -53,7 +54,7 @@ export interface EventFiring {
   readonly reason: string | null;
   readonly detail: string | null;
   readonly jobId: string | null;
-  readonly jobStatus: string | null;
+  readonly jobStatus: JobStatus | null;
 }
 
 export interface EventView extends Omit<PublishedEvent, "duplicate"> {
@@ -108,6 +109,8 @@ export interface TriggerTest {
   readonly parts: readonly { readonly text: string; readonly holds: boolean; readonly detail: string | null }[];
   readonly verdict: "start" | "deduplicate" | "fail" | null;
   readonly payload: unknown;
+  /** The answer would have been too large. */
+  readonly payloadOmitted: boolean;
   readonly problems: readonly { readonly pointer: string; readonly code: string; readonly detail: string }[];
   readonly dedupe: { readonly key: string; readonly windowSeconds: number; readonly heldByJobId: string | null } | null;
 }

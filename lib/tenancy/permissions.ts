@@ -10,9 +10,21 @@ import {
 } from "@/lib/contract";
 import type { BulkActionName } from "@/lib/queue/states";
 
-const READ: readonly TenantPermission[] = ["jobs:read", "triggers:read", "definitions:read", "assets:read"];
+const READ: readonly TenantPermission[] = [
+  "jobs:read",
+  "triggers:read",
+  "events:read",
+  "definitions:read",
+  "assets:read",
+];
 const WORK_ON_JOBS: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry", "jobs:update"];
-const WORK: readonly TenantPermission[] = [...WORK_ON_JOBS, "triggers:write", "webhooks:read", "webhooks:write"];
+const WORK: readonly TenantPermission[] = [
+  ...WORK_ON_JOBS,
+  "triggers:write",
+  "events:publish",
+  "webhooks:read",
+  "webhooks:write",
+];
 
 /** What each role may do in its tenant. */
 const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission[]>> = {
@@ -30,6 +42,8 @@ const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = 
   "triggers:write": ["triggers:write"],
   "webhooks:read": ["webhooks:read"],
   "webhooks:write": ["webhooks:write"],
+  "events:read": ["events:read"],
+  "events:write": ["events:publish"],
   "assets:read": ["assets:read"],
   "platform:read": [
     "platform:workers:read",

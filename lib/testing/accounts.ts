@@ -44,6 +44,8 @@ const EVERY_TENANT_SCOPE = [
   "triggers:write",
   "webhooks:read",
   "webhooks:write",
+  "events:read",
+  "events:write",
   "assets:read",
 ];
 

@@ -1,5 +1,6 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { type EventDriver, firingsOfEventsSql, getEventSql, listEventsSql } from "../sql/events";
+import type { JobStatus } from "../states";
 import type {
   EventDetail,
   EventFilter,
@@ -119,7 +120,7 @@ interface FiringRow {
   readonly reason: string | null;
   readonly detail: string | null;
   readonly job_id: string | null;
-  readonly job_status: string | null;
+  readonly job_status: JobStatus | null;
 }
 
 async function firingsOf(

@@ -1,3 +1,4 @@
+import { chainDepthOfJob } from "@/lib/api/chain";
 import { jobFilter, newJob } from "@/lib/api/filters";
 import { listPosition, listReply } from "@/lib/api/list";
 import { requireParent } from "@/lib/api/problem";
@@ -30,9 +31,11 @@ export const POST = tenantRoute({
   body: createJob,
   response: job,
   status: 201,
-  handler: async ({ db, scope, body }) => {
+  chained: true,
+  handler: async ({ db, scope, body, info, runtime }) => {
+    const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     await requireParent(body.parent_job_id, (id) => getJob(db, scope, id));
-    const { enqueued, view } = await acceptJob(db, scope, newJob(body));
+    const { enqueued, view } = await acceptJob(db, scope, { ...newJob(body), chainDepth });
     const { deduplicated, conflict } = enqueued;
     const answer = conflict === null ? serializeJob(view) : { ...serializeJob(view), deduplicated, conflict };
     const headers = { location: `/api/v1/jobs/${enqueued.jobId}` };

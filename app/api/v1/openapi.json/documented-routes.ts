@@ -17,6 +17,8 @@ import * as workerKey from "../admin/worker-keys/[keyId]/route";
 import * as workerKeys from "../admin/worker-keys/route";
 import * as workers from "../admin/workers/route";
 import * as assets from "../assets/route";
+import * as event from "../events/[eventId]/route";
+import * as events from "../events/route";
 import * as attempts from "../jobs/[jobId]/attempts/route";
 import * as cancel from "../jobs/[jobId]/cancel/route";
 import * as dependencies from "../jobs/[jobId]/dependencies/route";
@@ -44,6 +46,7 @@ import * as trigger from "../jobs/triggers/[triggerId]/route";
 import * as triggerRun from "../jobs/triggers/[triggerId]/run/route";
 import * as triggerPreview from "../jobs/triggers/preview/route";
 import * as triggers from "../jobs/triggers/route";
+import * as triggerTest from "../jobs/triggers/test/route";
 import * as mePassword from "../me/password/route";
 import * as me from "../me/route";
 import * as tenantProviders from "../providers/route";
@@ -97,6 +100,9 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/webhooks/[endpointId]/test": webhookTest,
   "/api/v1/webhooks/[endpointId]/deliveries": webhookDeliveries,
   "/api/v1/webhooks/[endpointId]/deliveries/[deliveryId]/resend": webhookResend,
+  "/api/v1/jobs/triggers/test": triggerTest,
+  "/api/v1/events": events,
+  "/api/v1/events/[eventId]": event,
   "/api/v1/assets": assets,
   "/api/v1/providers": tenantProviders,
   "/api/v1/worker/jobs/claim": remoteClaim,

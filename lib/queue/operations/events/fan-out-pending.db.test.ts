@@ -19,7 +19,12 @@ const make = makeFactory(database);
 afterAll(() => make.close());
 const definition = await make.definition();
 const listens = (scope: TenantScope, eventName: string, fields: Partial<ListenerFields> = {}) =>
-  listener(database, scope, { definitionId: definition.id, eventName, dedupeWindowSeconds: 0, ...fields });
+  listener(database, scope, {
+    definitionId: definition.id,
+    eventName,
+    payloadTemplate: { event: "{{meta.id}}" },
+    ...fields,
+  });
 const all = (scope: TenantScope) => listEvents(make.web, scope, { filter: {}, limit: 100 });
 const names = async (scope: TenantScope) => (await all(scope)).events.map(({ name }) => name).sort();
 

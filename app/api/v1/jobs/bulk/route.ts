@@ -1,3 +1,4 @@
+import { chainDepthOfJob } from "@/lib/api/chain";
 import { newJob } from "@/lib/api/filters";
 import { requireParents } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
@@ -15,9 +16,15 @@ export const POST = tenantRoute({
   bodyNodes: LIMITS.bulkNodes,
   response: acceptedJobs,
   status: 201,
-  handler: async ({ db, scope, body }) => {
+  chained: true,
+  handler: async ({ db, scope, body, info, runtime }) => {
+    const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     await requireParents(body.jobs, (ids) => knownJobs(db, scope, ids));
-    const enqueued = await enqueueJobs(db, scope, body.jobs.map(newJob));
+    const enqueued = await enqueueJobs(
+      db,
+      scope,
+      body.jobs.map((one) => ({ ...newJob(one), chainDepth })),
+    );
     const data = enqueued.map((job, index) => ({ ...serializeEnqueued(job), ref: body.jobs[index]?.ref ?? null }));
     return new Reply({ data }, { status: enqueued.every((job) => job.deduplicated) ? 200 : 201 });
   },

@@ -1,0 +1,14 @@
+import { serializeTests, testRequest } from "@/lib/api/events";
+import { tenantRoute } from "@/lib/api/route";
+import { testTriggers as testBody, triggerTests } from "@/lib/contract";
+import { testTriggers } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "triggers:read",
+  summary: "Say what an event, or the newest stored ones, would do with triggers, without storing anything",
+  body: testBody,
+  response: triggerTests,
+  handler: async ({ db, scope, body }) => serializeTests(await testTriggers(db, scope, testRequest(body))),
+});

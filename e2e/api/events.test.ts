@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "@/lib/testing/database";
+import { refusal, TRIGGERS, triggerFixture } from "./trigger-fixture";
+
+const database = await testDatabase();
+const { web, make, acme, key, foreignKey, made } = await triggerFixture(database);
+const EVENTS = "/api/v1/events";
+type Headers = Record<string, string>;
+const publish = (body: unknown, headers: Headers = {}, as = key) =>
+  web.call("POST", EVENTS, { key: as, body, headers });
+const read = (path: string, as = key) => web.call("GET", path, { key: as });
+const testing = (body: unknown, as = key) => web.call("POST", `${TRIGGERS}/test`, { key: as, body });
+const listens = (event_name: string, more: Record<string, unknown> = {}) =>
+  made({ label: event_name, trigger_type: "event", event_name, definition_key: "any", ...more });
+
+describe("publishing", () => {
+  test("Z-05 an event starts what listens to it, and says so; another tenant sees and starts nothing", async () => {
+    const trigger = await listens("folder.updated", {
+      condition: 'event.path.startsWith("/photos")',
+      payload_template: { where: "{{event.path}}", id: "{{meta.id}}" },
+    });
+    const answer = await publish({ name: "folder.updated", data: { path: "/photos/a" }, correlation_id: "c-9" });
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body).toMatchObject({ duplicate: false, status: "done", matched_count: 1, started_count: 1 });
+    expect(answer.headers.get("location")).toBe(`${EVENTS}/${answer.body.id}`);
+    const event = (await read(`${EVENTS}/${answer.body.id}`)).body;
+    expect(event).toMatchObject({
+      source: "api",
+      correlation_id: "c-9",
+      data: { path: "/photos/a" },
+      firings: [{ trigger_id: trigger.id, outcome: "enqueued", job_status: "queued", definition_key: "any" }],
+    });
+    const job = (await read(`/api/v1/jobs/${event.firings[0].job_id}`)).body;
+    expect(job).toMatchObject({
+      source: "event",
+      source_ref: event.id,
+      correlation_id: "c-9",
+      payload: { where: "/photos/a", id: event.id },
+    });
+    const missed = (await publish({ name: "folder.updated", data: { path: "/other" } })).body;
+    expect(missed).toMatchObject({ matched_count: 0, reason: "no_match" });
+    expect((await read(`${EVENTS}/${missed.id}`)).body.misses).toEqual([
+      {
+        trigger_id: trigger.id,
+        trigger_label: "folder.updated",
+        reason: "condition",
+        part: 'event.path.startsWith("/photos")',
+        detail: null,
+      },
+    ]);
+    expect((await publish({ name: "folder.updated" }, {}, foreignKey)).body).toMatchObject({ reason: "no_trigger" });
+    expect((await read(`${EVENTS}/${event.id}`, foreignKey)).status).toBe(404);
+    const foreign = (await read(EVENTS, foreignKey)).body.data;
+    expect(foreign.map(({ reason }: { reason: string }) => reason)).toEqual(["no_trigger"]);
+  });
+
+  test("a batch is answered in its order; a producer id and an Idempotency-Key are one event each", async () => {
+    const batch = {
+      events: [{ name: "b.one", producer_id: "p-1" }, { name: "b.two" }, { name: "b.one", producer_id: "p-1" }],
+    };
+    const answer = await publish(batch);
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body.data.map((e: Record<string, unknown>) => [e.name, e.duplicate])).toEqual([
+      ["b.one", false],
+      ["b.two", false],
+      ["b.one", true],
+    ]);
+    const again = await publish({ name: "b.one", producer_id: "p-1" });
+    expect([again.status, again.body.duplicate, again.body.id]).toEqual([200, true, answer.body.data[0].id]);
+    const headers = { "idempotency-key": "one-event" };
+    const [first, second] = [await publish({ name: "b.key" }, headers), await publish({ name: "b.key" }, headers)];
+    expect([second.status, second.body]).toEqual([201, first.body]);
+    const listed = await read(`${EVENTS}?name=b.*`);
+    expect(listed.body.data).toHaveLength(3);
+    const page = await read(`${EVENTS}?name=b.*&limit=2`);
+    const next = await read(`${EVENTS}?name=b.*&limit=2&cursor=${page.body.pagination.next_cursor}`);
+    expect([page.body.data.length, next.body.data.length, next.body.pagination.has_more]).toEqual([2, 1, false]);
+    expect((await read(`${EVENTS}?name=c.*&cursor=${page.body.pagination.next_cursor}`)).body.code).toBe(
+      "invalid-cursor",
+    );
+  });
+
+  test.each<[string, unknown, string[]]>([
+    ["without a name", { data: {} }, ["/name"]],
+    ["with an unknown field", { name: "a", x: 1 }, ["/x"]],
+    ["both single and batch", { name: "a", events: [{ name: "b" }] }, ["/name"]],
+    ["with data that is no object", { name: "a", data: [1] }, ["/data"]],
+    ["with a NUL in a batch", { events: [{ name: "a" }, { name: "b", data: { x: "\u0000" } }] }, ["/events/1/data/x"]],
+    ["with too many", { events: Array.from({ length: 501 }, () => ({ name: "a" })) }, ["/events"]],
+  ])("an event %s is refused", async (_what, body, pointers) => {
+    expect(refusal(await publish(body))).toEqual(pointers);
+  });
+
+  test("permissions: viewers read, and a key needs its scope", async () => {
+    const keyOf = async (role: "viewer" | "member", scopes: string[]) =>
+      (await make.key(await make.user({ roles: { [acme.id]: role } }), { tenantId: acme.id, scopes })).key;
+    const viewer = await keyOf("viewer", ["events:read", "events:write", "triggers:read"]);
+    expect([(await read(EVENTS, viewer)).status, (await publish({ name: "a" }, {}, viewer)).status]).toEqual([
+      200, 403,
+    ]);
+    expect((await testing({ event: { name: "a" } }, viewer)).status).toBe(200);
+    const writer = await keyOf("member", ["events:write"]);
+    expect([(await read(EVENTS, writer)).status, (await publish({ name: "a" }, {}, writer)).status]).toEqual([
+      403, 201,
+    ]);
+  });
+
+  test("TEMPLATE-08 WEBHOOK-10 jobs that cause each other through this API come to an end", async () => {
+    await listens("lap.done", { payload_template: { n: "{{meta.id}}" } });
+    const at = (chain: string) => publish({ name: "lap.done" }, { "leasehold-chain": chain });
+    expect((await at("7")).body).toMatchObject({ started_count: 1, reason: null });
+    const deep = (await at("8")).body;
+    expect(deep).toMatchObject({ matched_count: 1, started_count: 0, reason: "loop" });
+    expect((await read(`${EVENTS}/${deep.id}`)).body).toMatchObject({
+      depth: 8,
+      firings: [{ outcome: "skipped", reason: "loop" }],
+    });
+    const enqueue = (chain: string) =>
+      web.call("POST", "/api/v1/jobs", { key, body: { definition_key: "any" }, headers: { "leasehold-chain": chain } });
+    expect((await enqueue("7")).status).toBe(201);
+    const refused = await enqueue("8");
+    expect([refused.status, refused.body.code]).toEqual([409, "chain-too-deep"]);
+    expect((await at("x")).status).toBe(400);
+  });
+});
+
+describe("testing triggers", () => {
+  test("says what would happen: matched or which part not, payload, dedupe; writes nothing", async () => {
+    const trigger = await listens("t.done", {
+      condition: "event.n > 1 && has(event.who)",
+      payload_template: { n: "{{event.n}}" },
+    });
+    await publish({ name: "t.done", data: { n: 5, who: "me" } });
+    const count = async () => (await database.query("select count(*)::int as n from app.events"))[0]?.n;
+    const before = await count();
+    const once = await testing({ event: { name: "t.done", data: { n: 5, who: "me" } }, trigger_id: trigger.id });
+    expect(once.status, once.text).toBe(200);
+    expect(once.body).toMatchObject({ events: 1, considered: 1, matched: 1, would_start: 0 });
+    expect(once.body.data[0]).toMatchObject({
+      verdict: "deduplicate",
+      payload: { n: 5 },
+      dedupe: { key: expect.stringContaining(trigger.id), held_by_job_id: expect.any(String) },
+    });
+    const miss = (await testing({ event: { name: "t.done", data: { n: 0 } } })).body.data[0];
+    expect(miss).toMatchObject({
+      trigger_id: trigger.id,
+      matched: false,
+      mismatch: "condition",
+      verdict: null,
+      parts: [
+        { text: "event.n > 1", holds: false, detail: null },
+        { text: "has(event.who)", holds: false, detail: null },
+      ],
+    });
+    expect(await count()).toBe(before);
+    expect((await testing({ event: { name: "t.done" }, trigger_id: trigger.id }, foreignKey)).status).toBe(404);
+    expect((await testing({ event: { name: "t.done" } }, foreignKey)).body).toMatchObject({ considered: 0, data: [] });
+  });
+
+  test("a replay counts how many of the newest stored events would match, also for a draft", async () => {
+    await publish({ events: [1, 2, 3, 4].map((n) => ({ name: "r.done", data: { n } })) });
+    const draft = {
+      event_name: "r.done",
+      condition: "event.n >= 3",
+      definition_key: "strict",
+      payload_template: { n: "{{event.n}}" },
+    };
+    const replay = (await testing({ replay: 100, draft })).body;
+    expect(replay).toMatchObject({ events: 4, considered: 4, matched: 2, would_start: 0 });
+    expect(replay.data[0]).toMatchObject({ verdict: "fail", problems: [{ pointer: "/payload/provider_id" }] });
+    const fitting = await testing({ replay: 100, draft: { ...draft, definition_key: "any" } });
+    expect(fitting.body).toMatchObject({ matched: 2, would_start: 2 });
+    expect(refusal(await testing({ replay: 1, draft: { ...draft, condition: "event.n +" } }))).toEqual([
+      "/draft/condition",
+    ]);
+    expect(refusal(await testing({ replay: 101 }))).toEqual(["/replay"]);
+    expect((await testing({})).status).toBe(422);
+  });
+});

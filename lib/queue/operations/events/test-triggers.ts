@@ -1,0 +1,246 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { QueueError } from "../../errors";
+import { type Asked, askForJob, compileListener, matchEvent, type OccurredEvent } from "../../policy/event-match";
+import { checkNewEvent } from "../../policy/new-event";
+import { inTenant } from "../../queries/get-job";
+import { heldKeysSql, replayEventsSql } from "../../sql/events";
+import type {
+  DraftTrigger,
+  EventSource,
+  NewEvent,
+  NewJob,
+  Problem,
+  TenantScope,
+  TestRequest,
+  TriggerTest,
+  TriggerTests,
+} from "../../types";
+import { toItem } from "../new-job-item";
+import { type Listener, listenersToTry } from "./listeners";
+
+const RESULTS_MAX = 500;
+const LISTENERS_MAX = 1000;
+/** Events put together with triggers in one request. */
+const PAIRS_MAX = 10_000;
+/** Of all payloads in one answer. */
+const CHARACTERS_MAX = 2_000_000;
+/** Stands for the ids of what is not stored. */
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+
+/** A trigger that is stored or not, and whether an event of its name reaches it now. */
+interface Candidate {
+  readonly listener: Listener;
+  readonly isStored: boolean;
+}
+
+interface Occurred {
+  readonly event: OccurredEvent;
+  readonly isStored: boolean;
+}
+
+type Pair = Candidate & { readonly occurred: Occurred };
+
+/**
+ * Says what an event, or each of the newest stored events, would do with one trigger, with a draft, or with all triggers
+ * that listen: whether it matches or which part of the condition does not hold, the payload, and whether another job
+ * holds the dedupe key. With one trigger or a draft, a replay takes events of its name. Writes nothing.
+ * @throws QueueError not-found, invalid-value (of event and draft, by pointer)
+ */
+export function testTriggers(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  request: TestRequest,
+): Promise<TriggerTests> {
+  return inTenant(db, scope, async (tx) => {
+    const candidates = await candidatesOf(tx, request);
+    const events = await eventsOf(tx, request, candidates);
+    const isSingle = request.triggerId !== undefined || request.draft !== undefined;
+    const pairs = events.flatMap((occurred) =>
+      candidates
+        .filter(({ listener }) => isSingle || listener.eventName === occurred.event.name)
+        .map((candidate) => ({ ...candidate, occurred })),
+    );
+    if (pairs.length > PAIRS_MAX) throw tooMany();
+    const results: TriggerTest[] = [];
+    for (const pair of pairs) results.push(await tryPair(tx, scope, pair));
+    return summaryOf(events.length, await withHolders(tx, results));
+  });
+}
+
+const tooMany = (): QueueError =>
+  new QueueError("invalid-value", "Too many triggers listen to these events; name one.", {
+    problems: [{ pointer: "/trigger_id", code: "required", detail: "is needed where so many triggers listen" }],
+  });
+
+async function candidatesOf(tx: TenantTransaction, { triggerId, draft }: TestRequest): Promise<Candidate[]> {
+  if (draft) return [{ listener: draftListener(draft), isStored: false }];
+  const found = await listenersToTry(tx, { triggerId: triggerId ?? null, limit: LISTENERS_MAX });
+  if (triggerId !== undefined && found.length === 0)
+    throw new QueueError("not-found", "There is no such event trigger.");
+  return found.map((listener) => ({ listener, isStored: true }));
+}
+
+function draftListener(draft: DraftTrigger): Listener {
+  const label = draft.label ?? "draft";
+  const understood = compileListener({
+    id: NO_ID,
+    label,
+    condition: draft.condition ?? null,
+    payloadTemplate: draft.payloadTemplate ?? {},
+    dedupeKeyTemplate: draft.dedupeKeyTemplate ?? null,
+    dedupeWindowSeconds: draft.dedupeWindowSeconds ?? 300,
+  });
+  if ("problems" in understood) {
+    const problems = understood.problems.map((found) => ({ ...found, pointer: `/draft${found.pointer}` }));
+    throw new QueueError("invalid-value", "The trigger is not valid.", { problems });
+  }
+  return {
+    id: NO_ID,
+    label,
+    eventName: draft.eventName,
+    definitionKey: draft.definitionKey ?? "",
+    queue: null,
+    priority: null,
+    overlap: "allow",
+    runsLeft: null,
+    isExpired: false,
+    isListening: true,
+    understood,
+  };
+}
+
+interface ReplayRow {
+  readonly id: string;
+  readonly name: string;
+  readonly data: unknown;
+  readonly received_at: Date;
+  readonly producer_id: string | null;
+  readonly correlation_id: string;
+  readonly source: EventSource;
+  readonly depth: number;
+}
+
+async function eventsOf(
+  tx: TenantTransaction,
+  { event, replay, triggerId, draft }: TestRequest,
+  candidates: readonly Candidate[],
+): Promise<Occurred[]> {
+  if (event) return [{ event: madeUp(event), isStored: false }];
+  const name = triggerId !== undefined || draft ? (candidates[0]?.listener.eventName ?? null) : null;
+  const rows = await tx.run<ReplayRow>(replayEventsSql, [tx.tenantId, name, replay ?? 0]);
+  return rows.map((row) => ({
+    isStored: true,
+    event: {
+      id: row.id,
+      name: row.name,
+      data: row.data,
+      receivedAt: row.received_at,
+      producerId: row.producer_id,
+      correlationId: row.correlation_id,
+      source: row.source,
+      depth: row.depth,
+    },
+  }));
+}
+
+function madeUp(event: NewEvent): OccurredEvent {
+  checkNewEvent(event, "/event");
+  return {
+    id: NO_ID,
+    name: event.name,
+    data: JSON.parse(JSON.stringify(event.data ?? {})) as unknown,
+    receivedAt: new Date(),
+    producerId: event.producerId ?? null,
+    correlationId: event.correlationId ?? NO_ID,
+    source: "api",
+    depth: 0,
+  };
+}
+
+async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): Promise<TriggerTest> {
+  const { listener, occurred } = pair;
+  const base = {
+    eventId: occurred.isStored ? occurred.event.id : null,
+    eventName: occurred.event.name,
+    receivedAt: occurred.isStored ? occurred.event.receivedAt : null,
+    triggerId: pair.isStored ? listener.id : null,
+    triggerLabel: listener.label,
+    parts: [],
+    verdict: null,
+    payload: null,
+    payloadOmitted: false,
+    problems: [],
+    dedupe: null,
+  };
+  const { understood } = listener;
+  if (listener.eventName !== occurred.event.name) return { ...base, matched: false, mismatch: "name" };
+  if ("problems" in understood)
+    return { ...base, matched: true, mismatch: null, verdict: "fail", problems: understood.problems };
+  const { matched, parts } = matchEvent(understood.listener, occurred.event);
+  const tried = { ...base, parts };
+  if (!matched) return { ...tried, matched, mismatch: "condition" };
+  const mismatch = listener.isExpired ? "expired" : listener.isListening ? null : "disabled";
+  const asked = askForJob(understood.listener, occurred.event);
+  const problems = await problemsOf(tx, scope, { asked, listener });
+  if ("reason" in asked) return { ...tried, matched, mismatch, verdict: "fail", problems };
+  const { payload, dedupeKey, dedupe } = asked.job;
+  return {
+    ...tried,
+    matched,
+    mismatch,
+    payload,
+    problems,
+    verdict: problems.length > 0 ? "fail" : "start",
+    dedupe:
+      dedupeKey === undefined ? null : { key: dedupeKey, windowSeconds: dedupe?.windowSeconds ?? 0, heldByJobId: null },
+  };
+}
+
+/** What would keep the job from being accepted. A draft without a definition is as good as its templates. */
+async function problemsOf(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { asked, listener }: { readonly asked: Asked; readonly listener: Listener },
+): Promise<readonly Problem[]> {
+  if ("reason" in asked) return asked.problems;
+  if (listener.definitionKey === "") return [];
+  const job: NewJob = { ...asked.job, definitionKey: listener.definitionKey };
+  try {
+    await toItem(tx, scope, { job, link: undefined, at: "" });
+    return [];
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error;
+    const { problems, code, message } = error;
+    return problems.length > 0 ? problems : [{ pointer: "", code, detail: message }];
+  }
+}
+
+/** Looks up once who holds the keys that would be taken. */
+async function withHolders(tx: TenantTransaction, results: readonly TriggerTest[]): Promise<TriggerTest[]> {
+  const keys = [...new Set(results.flatMap(({ dedupe }) => dedupe?.key ?? []))];
+  if (keys.length === 0) return [...results];
+  const rows = await tx.run<{ key: string; job_id: string }>(heldKeysSql, [tx.tenantId, keys]);
+  const holders = new Map(rows.map(({ key, job_id }) => [key, job_id]));
+  return results.map((result) => {
+    const heldByJobId = result.dedupe ? (holders.get(result.dedupe.key) ?? null) : null;
+    if (!result.dedupe || heldByJobId === null) return result;
+    const verdict = result.verdict === "start" ? "deduplicate" : result.verdict;
+    return { ...result, verdict, dedupe: { ...result.dedupe, heldByJobId } };
+  });
+}
+
+function summaryOf(events: number, results: readonly TriggerTest[]): TriggerTests {
+  let left = CHARACTERS_MAX;
+  const shown = results.slice(0, RESULTS_MAX).map((result) => {
+    left -= JSON.stringify(result.payload ?? null).length;
+    return left >= 0 ? result : { ...result, payload: null, payloadOmitted: true };
+  });
+  const matched = results.filter((result) => result.matched && result.mismatch === null);
+  return {
+    events,
+    considered: results.length,
+    matched: matched.length,
+    wouldStart: matched.filter(({ verdict }) => verdict === "start").length,
+    results: shown,
+  };
+}
