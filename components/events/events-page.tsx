@@ -27,7 +27,7 @@ const BLANK: EventDraft = { name: "", data: {} };
 /** The events of a tenant: did it arrive, and what did it start? */
 export function EventsPage() {
   const { slug } = useTenant();
-  const noSend = useReason("triggers:write");
+  const noSend = useReason("events:publish");
   const [{ event, ...place }, setPlace] = useQueryStates(parsers, { history: "push" });
   const [draft, setDraft] = useState<EventDraft | null>(null);
   const refetchInterval = useRefresh(eventKeys.all(slug));

@@ -15,7 +15,7 @@ export function SendForReal({ name, data }: { readonly name: string; readonly da
   const { slug } = useTenant();
   const router = useRouter();
   const toast = useToast();
-  const noSend = useReason("triggers:write");
+  const noSend = useReason("events:publish");
   const publish = usePublishEvent(slug);
   const key = useRef(randomKey());
   const send = () =>

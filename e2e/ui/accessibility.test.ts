@@ -26,6 +26,21 @@ const { id: trigger } = await stage.api<{ id: string }>("POST", "/jobs/triggers"
     payload_template: { lines: ["{{schedule.at}}"] },
   },
 });
+const { id: listener } = await stage.api<{ id: string }>("POST", "/jobs/triggers", {
+  key: stage.keys.acme,
+  body: {
+    label: "On a change",
+    trigger_type: "event",
+    event_name: "folder.changed",
+    condition: "event.size > 1",
+    definition_key: "speak",
+    payload_template: { lines: ["{{event.name}}"] },
+  },
+});
+const { id: event } = await stage.api<{ id: string }>("POST", "/events", {
+  key: stage.keys.acme,
+  body: { name: "folder.changed", data: { size: 1 } },
+});
 await stage.api("POST", `/jobs/triggers/${trigger}/run`, { key: stage.keys.acme, body: {} });
 await Promise.all([stage.settled(succeeded), stage.settled(failed)]);
 
@@ -86,6 +101,15 @@ const VIEWS: readonly View[] = [
     path: `/t/acme/jobs/triggers/${trigger}`,
     ready: "text=run by hand",
     open: (page) => page.getByRole("button", { name: "Run now" }).click(),
+  },
+  { name: "trying an event", path: `/t/acme/jobs/triggers/${listener}`, ready: "text=does not hold" },
+  { name: "events", path: "/t/acme/jobs/events", ready: "tr[data-event-id]" },
+  { name: "one event", path: `/t/acme/jobs/events?event=${event}`, ready: "text=did not match" },
+  {
+    name: "send an event",
+    path: "/t/globex/jobs/events",
+    ready: "text=No events yet",
+    open: (page) => page.getByRole("button", { name: "Send test event" }).click(),
   },
   { name: "keyboard help", path: "/t/acme/jobs", ready: "tr[data-job-id]", open: (page) => page.keyboard.press("?") },
   { name: "attempts", path: job(failed, "attempts"), ready: "ol > li" },

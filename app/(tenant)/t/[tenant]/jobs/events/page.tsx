@@ -6,6 +6,6 @@ export const metadata: Metadata = { title: "Events" };
 
 export default async function Page({ params }: { readonly params: Promise<{ tenant: string }> }) {
   const { tenant: tenantSlug } = await params;
-  await requirePage({ tenantSlug, permission: "triggers:read" });
+  await requirePage({ tenantSlug, permission: "events:read" });
   return <EventsPage />;
 }
