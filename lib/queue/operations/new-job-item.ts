@@ -55,27 +55,20 @@ const KIND_FIELDS = [
   "timeout_seconds",
   "queue",
 ] as const satisfies readonly (keyof NewJobItem)[];
-const isOfKind: ReadonlySet<string> = new Set(KIND_FIELDS);
+/** JSON leaves out what is undefined. */
+const NOT_ITS_OWN = Object.fromEntries(KIND_FIELDS.map((field) => [field, undefined]));
 
 /** The arguments of app.enqueue_jobs after the tenant: what many items share is sent once, what is not said not at all. */
 export function batchParameters(items: readonly NewJobItem[]): [kinds: string, items: string] {
   const places = new Map<string, number>();
-  const kinds: Record<string, unknown>[] = [];
+  const kinds: NewJobItem[] = [];
   const own = items.map((item) => {
-    const name = KIND_FIELDS.map((field) => item[field]).join(" ");
-    const place = places.get(name) ?? kinds.push(said(item, (field) => isOfKind.has(field))) - 1;
+    const name = `${item.definition_id} ${item.definition_version} ${item.priority} ${item.max_attempts} ${item.timeout_seconds} ${item.queue}`;
+    const place = places.get(name) ?? kinds.push(item) - 1;
     places.set(name, place);
-    return { ...said(item, (field) => !isOfKind.has(field)), kind: place };
+    return { ...item, ...NOT_ITS_OWN, created_by: item.created_by ?? undefined, kind: place };
   });
-  return [JSON.stringify(kinds), JSON.stringify(own)];
-}
-
-function said(item: NewJobItem, wanted: (field: string) => boolean): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(item)) {
-    if (value !== undefined && value !== null && wanted(field)) found[field] = value;
-  }
-  return found;
+  return [JSON.stringify(kinds, [...KIND_FIELDS]), JSON.stringify(own)];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { QueueError } from "../errors";
 import type { NewJob, Problem } from "../types";
 import type { PayloadValidator } from "./arg-schema";
-import { checkPayload } from "./payload-check";
+import { checkPayload, isPlainJson } from "./payload-check";
 
 const METADATA_MAX_BYTES = 16 * 1024;
 
@@ -14,8 +14,14 @@ export const JOB_BOUNDS = {
   retryMultiplier: [1, 10],
 } as const;
 
+type Bounded = keyof typeof JOB_BOUNDS;
+const BOUNDS = Object.entries(JOB_BOUNDS) as [Bounded, readonly [number, number]][];
 const WHOLE: ReadonlySet<string> = new Set(["priority", "maxAttempts", "timeoutSeconds"]);
-const MAX_TEXT = { correlationId: 200, sourceRef: 500, dedupeKey: 512 } as const;
+const MAX_TEXT = [
+  ["correlationId", 200],
+  ["sourceRef", 500],
+  ["dedupeKey", 512],
+] as const;
 /** Keys that a person could not tell from others. */
 const LOOKS_LIKE_ANOTHER = /[\p{Cc}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
 const MAX_TAGS = 20;
@@ -36,15 +42,9 @@ export function checkNewJob(
     refuse("payload-too-large", unstorable, `${at}/payload`);
   if (unstorable.length > 0) refuse("payload-invalid", unstorable, `${at}/payload`);
   // As it will be stored: a Date is its ISO string by then.
-  const mismatches = validate(JSON.parse(JSON.stringify(payload)));
+  const mismatches = validate(isPlainJson(payload) ? payload : JSON.parse(JSON.stringify(payload)));
   if (mismatches.length > 0) refuse("payload-invalid", mismatches, `${at}/payload`);
-  const problems = [
-    ...numberProblems(job),
-    ...textProblems(job),
-    ...timeProblems(job),
-    ...dedupeProblems(job),
-    ...metadataProblems(job),
-  ];
+  const problems = CHECKS.flatMap((problemsOf) => problemsOf(job));
   if (problems.length > 0) refuse("invalid-value", problems, at);
 }
 
@@ -67,8 +67,8 @@ const problem = (field: string, code: string, detail: string): Problem => ({
 });
 
 function numberProblems(job: NewJob): Problem[] {
-  return Object.entries(JOB_BOUNDS).flatMap(([field, [min, max]]) => {
-    const value = job[field as keyof typeof JOB_BOUNDS];
+  return BOUNDS.flatMap(([field, [min, max]]) => {
+    const value = job[field];
     if (value === undefined) return [];
     if (!Number.isFinite(value) || value < min || value > max)
       return [problem(field, "range", `must be from ${min} to ${max}`)];
@@ -77,8 +77,8 @@ function numberProblems(job: NewJob): Problem[] {
 }
 
 function textProblems(job: NewJob): Problem[] {
-  const texts = Object.entries(MAX_TEXT).flatMap(([field, max]) => {
-    const value = job[field as keyof typeof MAX_TEXT];
+  const texts = MAX_TEXT.flatMap(([field, max]) => {
+    const value = job[field];
     if (value === undefined) return [];
     if (value.length === 0 || value.length > max) return [problem(field, "length", `must have 1 to ${max} characters`)];
     const unstorable = checkPayload(value).map((found) => ({ ...found, pointer: `/${snake(field)}` }));
@@ -86,7 +86,7 @@ function textProblems(job: NewJob): Problem[] {
       ? [problem(field, "format", "must not have control or invisible characters")]
       : unstorable;
   });
-  return [...texts, ...tagProblems(job.tags ?? [])];
+  return job.tags === undefined ? texts : [...texts, ...tagProblems(job.tags)];
 }
 
 function tagProblems(tags: readonly string[]): Problem[] {
@@ -104,6 +104,7 @@ export const isStorableDate = (date: Date): boolean =>
   !Number.isNaN(date.getTime()) && date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999;
 
 function timeProblems(job: NewJob): Problem[] {
+  if (job.scheduledFor === undefined && job.expiresAt === undefined) return [];
   const bad = (["scheduledFor", "expiresAt"] as const).filter((field) => {
     const value = job[field];
     return value !== undefined && !isStorableDate(value);
@@ -138,3 +139,5 @@ function metadataProblems({ metadata }: NewJob): Problem[] {
     pointer: `/metadata${found.pointer}`,
   }));
 }
+
+const CHECKS = [numberProblems, textProblems, timeProblems, dedupeProblems, metadataProblems] as const;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkPayload, PAYLOAD_LIMITS } from "./payload-check";
+import { checkPayload, isPlainJson, PAYLOAD_LIMITS } from "./payload-check";
 
 const NUL = String.fromCharCode(0);
 const codes = (value: unknown) => checkPayload(value).map((problem) => `${problem.pointer} ${problem.code}`);
@@ -77,5 +77,37 @@ describe("what cannot is refused with a pointer to it", () => {
 
   test("SECRETS-06 a problem never quotes the value", () => {
     expect(JSON.stringify(checkPayload({ token: `secret-value${NUL}` }))).not.toContain("secret-value");
+  });
+});
+
+describe("the fast look", () => {
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  const holed: unknown[] = [1];
+  holed[2] = 3;
+
+  test.each([[{ a: [1, "x", null, true, { b: -0.5 }] }], [[]], ["text"], [0], [null], [{}]])("takes %j", (value) => {
+    expect(isPlainJson(value)).toBe(true);
+    expect(checkPayload(value)).toEqual([]);
+    expect(JSON.parse(JSON.stringify(value))).toEqual(value);
+  });
+
+  test.each<[string, unknown]>([
+    ["a cycle", cycle],
+    ["a hole", holed],
+    ["a property that is undefined", { a: undefined }],
+    ["a Date", { a: new Date(0) }],
+    ["a toJSON of an array", Object.assign([1], { toJSON: () => "else" })],
+    ["a class", new Map()],
+    ["no prototype", Object.create(null)],
+    ["NUL in a key", { "a\0": 1 }],
+    ["half of a pair", ["\ud800"]],
+    ["NaN", Number.NaN],
+    ["infinity", Number.POSITIVE_INFINITY],
+    ["beyond 2^53", 2 ** 53],
+    ["too many values", new Array(PAYLOAD_LIMITS.maxNodes).fill(0)],
+    ["a bigint", 1n],
+  ])("leaves %s to the careful one", (_name, value) => {
+    expect(isPlainJson(value)).toBe(false);
   });
 });

@@ -26,6 +26,8 @@ interface Walk {
  * A Date counts as its ISO string and a property that is undefined counts as missing, as in JSON.stringify.
  */
 export function checkPayload(root: unknown, limits: { readonly maxBytes?: number } = {}): Problem[] {
+  const maxBytes = limits.maxBytes ?? PAYLOAD_LIMITS.maxBytes;
+  if (isPlainJson(root)) return sizeProblems(root, maxBytes);
   const walk: Walk = { problems: [], todo: [{ value: root, pointer: "", depth: 0 }], nodes: 0 };
   for (let visit = walk.todo.pop(); visit !== undefined; visit = walk.todo.pop()) {
     walk.nodes += 1;
@@ -37,15 +39,46 @@ export function checkPayload(root: unknown, limits: { readonly maxBytes?: number
     checkValue(visit, walk);
     if (walk.problems.length >= MAX_PROBLEMS) return walk.problems;
   }
-  if (walk.problems.length === 0) checkSize(root, limits.maxBytes ?? PAYLOAD_LIMITS.maxBytes, walk);
-  return walk.problems;
+  return walk.problems.length === 0 ? sizeProblems(root, maxBytes) : walk.problems;
 }
 
-function checkSize(root: unknown, maxBytes: number, walk: Walk): void {
+function sizeProblems(root: unknown, maxBytes: number): Problem[] {
   const bytes = Buffer.byteLength(JSON.stringify(root) ?? "", "utf8");
-  if (bytes > maxBytes)
-    walk.problems.push(problem("", "too-large", `is ${bytes} bytes, at most ${maxBytes} are allowed`));
+  return bytes > maxBytes ? [problem("", "too-large", `is ${bytes} bytes, at most ${maxBytes} are allowed`)] : [];
 }
+
+/**
+ * Whether a value is surely JSON that can be stored, whatever its size, and the same when it is read again: a fast look
+ * that answers false where in doubt (a Date, a property that is undefined, anything `checkPayload` refuses).
+ */
+export function isPlainJson(root: unknown): boolean {
+  return isPlain(root, 0, { left: PAYLOAD_LIMITS.maxNodes });
+}
+
+/** Recursion ends at the depth limit, so no nesting can exhaust the stack; `budget` is shared, so no cycle goes on. */
+function isPlain(value: unknown, depth: number, budget: { left: number }): boolean {
+  budget.left -= 1;
+  if (budget.left < 0) return false;
+  if (typeof value === "string") return isStorableText(value);
+  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  if (typeof value !== "object") return typeof value === "boolean";
+  if (value === null) return true;
+  if (depth >= PAYLOAD_LIMITS.maxDepth) return false;
+  if (Array.isArray(value)) {
+    // By place and not by `every`, which passes over holes.
+    for (let index = 0; index < value.length; index += 1) {
+      if (!isPlain(value[index], depth + 1, budget)) return false;
+    }
+    return !("toJSON" in value);
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const key of Object.keys(value)) {
+    if (!isStorableText(key) || !isPlain((value as Record<string, unknown>)[key], depth + 1, budget)) return false;
+  }
+  return true;
+}
+
+const isStorableText = (text: string): boolean => !text.includes(NUL) && text.isWellFormed();
 
 function checkValue({ value, pointer, depth }: Visit, walk: Walk): void {
   switch (typeof value) {
