@@ -30,7 +30,7 @@ export function ChainPanel({ correlation, current, first }: ChainPanelProps) {
   const links = first ? [...inOrder([], [first]), ...chain.links] : chain.links;
   if (links.length < 2) return null;
   return (
-    <section aria-label="Chain" className="panel min-w-0 overflow-hidden">
+    <section aria-label="Chain" className="panel min-w-0 shrink-0 overflow-hidden">
       <h3 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
         Chain
         <code className="min-w-0 truncate font-mono font-normal text-muted text-xs" data-testid="correlation-id">

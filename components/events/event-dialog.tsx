@@ -73,7 +73,9 @@ function Loaded({ event }: { readonly event: Event }) {
         <EventMisses misses={event.misses} />
       </section>
       <ChainPanel correlation={event.correlation_id} current={event.id} />
-      <JsonView title="Data" value={event.data} empty="The event has no data." />
+      <div className="shrink-0">
+        <JsonView title="Data" value={event.data} empty="The event has no data." />
+      </div>
       <dl className="grid grid-cols-[minmax(6rem,10rem)_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
         <Row name="Received">
           <Time value={event.received_at} kind="absolute" />

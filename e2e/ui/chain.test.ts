@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { builtinDefinitions } from "@/jobs";
 import { paintPng } from "@/lib/admin/samples/png";
 import type { Provider, Trigger, WebhookEndpointWithSecret } from "@/lib/contract";
@@ -50,7 +50,7 @@ function startReceiver(secret: string, port: string) {
     env: { ...process.env, WEBHOOK_SECRET: secret },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  afterAll(() => void child.kill("SIGKILL"));
+  onTestFinished(() => void child.kill("SIGKILL"));
   if (child.stdout) createInterface({ input: child.stdout }).on("line", (line) => lines.push(JSON.parse(line) as Line));
   return lines;
 }
