@@ -2,6 +2,7 @@
 
 import { TriangleAlert } from "lucide-react";
 import { cn } from "@/components/ui/cn";
+import { JsonView } from "@/components/ui/json-view";
 import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import type { TriggerPreview } from "@/lib/contract";
@@ -36,6 +37,11 @@ export function SchedulePreview({ preview, fault, busy }: SchedulePreviewProps) 
           {WARNING_WORDS[warning]}
         </p>
       ))}
+      {preview?.example && preview.example.problems.length === 0 && !fault ? (
+        <div className="p-4 pt-0">
+          <JsonView title="Its first payload" value={preview.example.payload} empty="" />
+        </div>
+      ) : null}
       {preview && preview.occurrences.length > 0 && !fault ? <Instants preview={preview} busy={busy} /> : null}
     </section>
   );

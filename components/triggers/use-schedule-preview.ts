@@ -26,9 +26,11 @@ export function useSchedulePreview(slug: string, fields: TriggerFields): Schedul
   const query = useQuery({ ...previewOptions(slug, asked ?? {}), enabled: asked !== null });
   const [faults, general] = asked !== null && query.error ? faultsOfError(query.error) : [NONE, null];
   const [first] = [...faults.values()].flat();
+  const example = asked === null || query.error ? [] : (query.data?.example?.problems ?? []);
+  const template = example.map(({ pointer, detail }) => ({ at: pointer, detail }));
   return {
     preview: asked === null ? undefined : query.data,
-    faults,
+    faults: template.length > 0 ? new Map([...faults, ["payload_template", template]]) : faults,
     fault: general ?? first?.detail ?? null,
     busy: query.isFetching || JSON.stringify(body) !== JSON.stringify(asked),
     none: body === null,

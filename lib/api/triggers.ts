@@ -12,8 +12,8 @@ import type {
 } from "@/lib/contract";
 import type {
   FiringFilter,
+  TriggerPreview as Preview,
   PreviewInput,
-  SchedulePreview,
   TriggerFilter,
   TriggerInput,
   TriggerPatch,
@@ -78,7 +78,9 @@ const dateOrNull = (text: string | null | undefined): Date | null | undefined =>
 /** The body of a preview in the queue's words. */
 export function previewInput(body: z.output<typeof previewTrigger>): PreviewInput {
   const schedule = defined({ ...schedulePart(body), maxRuns: body.max_runs });
-  return { schedule, count: body.count, ...defined({ after: dateOrNull(body.after) ?? undefined }) };
+  const { payload_template: source, definition_key: definitionKey, label } = body;
+  const template = source === undefined ? undefined : { source, ...defined({ definitionKey, label }) };
+  return { schedule, count: body.count, ...defined({ after: dateOrNull(body.after) ?? undefined, template }) };
 }
 
 /** The query of a list of triggers in the queue's words. */
@@ -169,8 +171,9 @@ export const serializeFiring = (firing: FiringView): Firing => ({
   created_at: firing.createdAt.toISOString(),
 });
 
-export const serializePreview = ({ description, occurrences, warnings }: SchedulePreview): TriggerPreview => ({
+export const serializePreview = ({ description, occurrences, warnings, example }: Preview): TriggerPreview => ({
   description,
   occurrences: occurrences.map(({ at, local, note }) => ({ at: at.toISOString(), local, note })),
   warnings: [...warnings],
+  ...(example ? { example: { payload: example.payload, problems: [...example.problems] } } : {}),
 });

@@ -157,7 +157,14 @@ function scheduleBody(fields: TriggerFields, number: ReadNumber) {
 export function previewBodyOf(fields: TriggerFields): PreviewTrigger | null {
   if (fields.trigger_type === "event" || (fields.schedule_type === "once" && fields.once_at === "")) return null;
   const number = numberReader(fields, new Map());
-  return { ...scheduleBody(fields, number), expires_at: instantOf(fields.expires_at), count: 10 } as PreviewTrigger;
+  const { value, fault } = parseJsonText(fields.payload_template);
+  return {
+    ...scheduleBody(fields, number),
+    expires_at: instantOf(fields.expires_at),
+    count: 10,
+    ...(fault ? {} : { payload_template: value, label: fields.label }),
+    ...(fault || fields.definition_key === "" ? {} : { definition_key: fields.definition_key }),
+  } as PreviewTrigger;
 }
 
 /** Only what differs between two states of the form, as a change of the trigger; null when nothing does. */

@@ -233,6 +233,10 @@ export const previewTrigger = z.strictObject({
   max_runs: settings.max_runs,
   after: instantIn.optional(),
   count: z.int().min(1).max(LIMITS.previewMax).default(10),
+  /** Also filled in for the first instant, and compared with the schema of this definition when there is one. */
+  payload_template: json.optional(),
+  definition_key: definitionKey.optional(),
+  label: z.string().max(LIMITS.nameLength).optional(),
 });
 export type PreviewTrigger = z.input<typeof previewTrigger>;
 
@@ -242,5 +246,12 @@ export const triggerPreview = z.object({
   /** `local` is the wall time in the trigger's zone with its offset; `note` says what a change of the clock did. */
   occurrences: z.array(z.object({ at: instant, local: z.string(), note: z.string().nullable() })),
   warnings: z.array(z.enum(PREVIEW_WARNINGS)),
+  /** What the template gives for the first instant; only when one was sent. Pointers are into the template. */
+  example: z
+    .object({
+      payload: json,
+      problems: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
+    })
+    .optional(),
 });
 export type TriggerPreview = z.infer<typeof triggerPreview>;

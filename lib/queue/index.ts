@@ -57,7 +57,7 @@ export {
 export { redriveEdited, triageDeadLetter } from "./operations/triage-dead-letter";
 export { changeTrigger, deleteTrigger } from "./operations/triggers/change-trigger";
 export { createTrigger } from "./operations/triggers/create-trigger";
-export { type PreviewInput, previewTrigger } from "./operations/triggers/preview-trigger";
+export { type PreviewInput, previewTrigger, type TriggerPreview } from "./operations/triggers/preview-trigger";
 export { runTrigger } from "./operations/triggers/run-trigger";
 export {
   beatTerm,

@@ -91,6 +91,25 @@ test("another tenant's trigger is not there for any verb", async () => {
   expect((await listTriggers(factory.web, other, {}, { limit: 10 })).triggers.map(({ id }) => id)).toEqual([triggerId]);
 });
 
+test("a preview fills the template in for its first instant, and says what is wrong with it", async () => {
+  const example = async (source: unknown, definitionKey?: string) => {
+    const schedule = { cronExpr: "30 2 * * *", timezone: "Europe/Berlin" };
+    const after = new Date("2026-03-28T12:00:00Z");
+    const template = { source, label: "Nightly", ...(definitionKey ? { definitionKey } : {}) };
+    return (await previewTrigger(factory.web, scope, { schedule, after, count: 1, template })).example;
+  };
+  expect(await example({ text: "{{trigger.label}}, {{schedule.local}}" })).toEqual({
+    payload: { text: "Nightly, 2026-03-29T03:00:00+02:00" },
+    problems: [],
+  });
+  const [unknown, unfit] = [
+    await example({ list: ["{{event.x}}"] }),
+    await example({ n: "{{schedule.at}}" }, "strict"),
+  ];
+  expect(unknown).toMatchObject({ payload: null, problems: [{ pointer: "/list/0" }] });
+  expect(unfit).toMatchObject({ problems: [{ pointer: "/n" }] });
+});
+
 test("SCHED-23 a suspended tenant makes, changes, runs and previews nothing, and may delete", async () => {
   const tenant = await factory.tenant("frozen");
   const { id: triggerId } = await make({}, tenant);
