@@ -105,6 +105,10 @@ export abstract class AttemptContext implements HandlerRunContext {
     return this.job.leaseNo;
   }
 
+  get chainDepth(): number {
+    return this.job.chainDepth;
+  }
+
   get idempotencyKey(): string {
     return `${this.job.jobId}:${this.job.runNo}`;
   }

@@ -21,6 +21,8 @@ export interface HandlerContext<P> {
   readonly attempt: number;
   /** The same for all attempts of a run: give it to other systems, so that they can tell a repetition. */
   readonly idempotencyKey: string;
+  /** To be sent as the header Leasehold-Chain with whatever the job asks of our API. */
+  readonly chainDepth: number;
   /** Aborted when the attempt has to stop; its `reason` says why. Whoever ignores it is left behind after the grace period. */
   readonly signal: AbortSignal;
   progress(percent: number, message?: string): void;

@@ -41,12 +41,12 @@ function threadOf(
   { ctx, run }: { readonly ctx: RunContext; readonly run: HandlerRun },
   start: StartThread,
 ): HandlerThread {
-  const { payload, tenantId, jobId, attemptNo: attempt, idempotencyKey } = ctx;
+  const { payload, tenantId, jobId, attemptNo: attempt, idempotencyKey, chainDepth = 0 } = ctx;
   return new HandlerThread({
     start,
     context: run.context,
     capture: run.capture,
-    data: { key, payload, tenantId, jobId, attempt, idempotencyKey },
+    data: { key, payload, tenantId, jobId, attempt, idempotencyKey, chainDepth },
   });
 }
 

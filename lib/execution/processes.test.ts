@@ -144,7 +144,16 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
       .split("\n")
       .map((line) => line.split("=")[0])
       .filter((name) => name && !["PWD", "SHLVL", "_", "OLDPWD"].includes(name));
-    expect(names.sort()).toEqual(["ATTEMPT", "HOME", "IDEMPOTENCY_KEY", "JOB_ID", "LANG", "PATH", "TMPDIR"]);
+    expect(names.sort()).toEqual([
+      "ATTEMPT",
+      "HOME",
+      "IDEMPOTENCY_KEY",
+      "JOB_ID",
+      "LANG",
+      "LEASEHOLD_CHAIN",
+      "PATH",
+      "TMPDIR",
+    ]);
     expect(own + parent).not.toContain("canary");
     // Its own three pipes are sockets, too; a fourth would be the watcher's, or a connection of the worker's.
     expect(descriptors.match(/ (\d+) -> socket:/g)).toHaveLength(3);

@@ -60,6 +60,8 @@ export interface RunContext {
   readonly attemptNo: number;
   /** The same for all attempts of a run, so that side effects elsewhere can be recognised as repeated. */
   readonly idempotencyKey: string;
+  /** How many jobs that caused each other lie before this one; default 0. */
+  readonly chainDepth?: number;
   readonly payload: unknown;
   /** Aborted with a {@link StopReason} as its `reason`. */
   readonly signal: AbortSignal;

@@ -2,7 +2,7 @@ import type { RunContext } from "../types";
 
 /** Everything a command finds in its environment: these, and what its entry in the registry declares. */
 export function commandEnvironment(
-  ctx: Pick<RunContext, "jobId" | "attemptNo" | "idempotencyKey">,
+  ctx: Pick<RunContext, "jobId" | "attemptNo" | "idempotencyKey" | "chainDepth">,
   folder: string,
   declared: Readonly<Record<string, string>>,
 ): Record<string, string> {
@@ -15,5 +15,6 @@ export function commandEnvironment(
     JOB_ID: ctx.jobId,
     ATTEMPT: String(ctx.attemptNo),
     IDEMPOTENCY_KEY: ctx.idempotencyKey,
+    LEASEHOLD_CHAIN: String(ctx.chainDepth ?? 0),
   };
 }

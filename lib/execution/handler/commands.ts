@@ -89,6 +89,7 @@ function commandContext(ctx: RunContext, signal: AbortSignal): RunContext {
     tenantId: ctx.tenantId,
     attemptNo: ctx.attemptNo,
     idempotencyKey: ctx.idempotencyKey,
+    chainDepth: ctx.chainDepth ?? 0,
     payload: ctx.payload,
     signal,
     killGraceSeconds: ctx.killGraceSeconds,

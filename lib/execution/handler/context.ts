@@ -34,6 +34,7 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
   readonly jobId: string;
   readonly attempt: number;
   readonly idempotencyKey: string;
+  readonly chainDepth: number;
   readonly #run: ContextSource;
 
   constructor(
@@ -45,6 +46,7 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
     this.jobId = run.ctx.jobId;
     this.attempt = run.ctx.attemptNo;
     this.idempotencyKey = run.ctx.idempotencyKey;
+    this.chainDepth = run.ctx.chainDepth ?? 0;
   }
 
   get signal(): AbortSignal {

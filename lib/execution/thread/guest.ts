@@ -57,13 +57,14 @@ class Guest {
   }
 
   context(payload: unknown): HandlerContext<unknown> {
-    const { tenantId, jobId, attempt, idempotencyKey } = this.data;
+    const { tenantId, jobId, attempt, idempotencyKey, chainDepth } = this.data;
     return {
       payload,
       tenantId,
       jobId,
       attempt,
       idempotencyKey,
+      chainDepth,
       signal: this.#abort.signal,
       progress: (percent, message) => this.#progress(percent, message),
       log: (first: string, message?: string, context?: LogContext) => this.#log(first, message, context),

@@ -11,6 +11,7 @@ export interface ThreadData {
   readonly jobId: string;
   readonly attempt: number;
   readonly idempotencyKey: string;
+  readonly chainDepth: number;
 }
 
 /** What the thread asks of its worker and waits for. `run` and `rows` are numbers that the thread has chosen. */

@@ -38,7 +38,7 @@ export interface ListenerText {
   readonly condition: string | null;
   readonly payloadTemplate: unknown;
   readonly dedupeKeyTemplate: string | null;
-  /** 0: only while the job is unfinished. */
+  /** 0: no window. */
   readonly dedupeWindowSeconds: number;
 }
 
@@ -96,8 +96,8 @@ export type Asked =
   | { readonly reason: "template" | "payload" | "dedupe_key"; readonly problems: readonly Problem[] };
 
 /**
- * Renders payload and dedupe key. Without a template for it, the key is the trigger and the hash of the payload. With a
- * window of 0 seconds a key is taken only as long as its job is unfinished.
+ * Renders payload and dedupe key. Without a template for it, the key is the trigger and the hash of the payload. A window
+ * of 0 seconds means no such key at all, and a key of one's own that is taken as long as its job is unfinished.
  */
 export function askForJob({ text, payload, key }: CompiledListener, event: OccurredEvent): Asked {
   const context = contextOf(text, event);
@@ -106,6 +106,7 @@ export function askForJob({ text, payload, key }: CompiledListener, event: Occur
   const base = { payload: rendered.payload };
   const { characters } = rendered;
   const windowSeconds = text.dedupeWindowSeconds;
+  if (!key && windowSeconds === 0) return { job: base, characters };
   const named = key ? renderTriggerText(key, context) : hashedKey(text.id, rendered.payload);
   if ("problems" in named) return { reason: key ? "dedupe_key" : "payload", problems: named.problems };
   const problem = key && named.text.length > KEY_MAX ? [tooLong(named.text)] : named.text === "" ? [EMPTY] : [];
