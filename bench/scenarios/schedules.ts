@@ -3,9 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { migrate, openDatabase, roleUrl } from "@/lib/db";
 import { createDefinition } from "@/lib/queue";
 import { Child } from "../lib/child";
+import { cpuMsOf } from "../lib/cpu";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
-import { percentile } from "../lib/stats";
+import { median, percentile } from "../lib/stats";
 
 const SYSTEM = { kind: "system", id: null, userId: null } as const;
 const TRIGGERS = { full: 10_000, quick: 1000 };
@@ -16,7 +17,6 @@ const GIVE_UP_MS = 120_000;
 const SCHEDULER = path.join(import.meta.dirname, "..", "dist", "scheduler.mjs");
 
 interface Way {
-  readonly name: string;
   readonly tenants: number;
   readonly triggers: number;
   /** Between the first instant and the last. */
@@ -31,29 +31,40 @@ export async function schedules(server: BenchServer, { quick, rounds }: Options)
   const size = quick ? "quick" : "full";
   const triggers = TRIGGERS[size];
   const ways: Way[] = [
-    { name: "one instant", tenants: 100, triggers, spreadMs: 0 },
-    { name: "one instant", tenants: triggers, triggers, spreadMs: 0 },
-    { name: "spread", tenants: 100, triggers, spreadMs: SPREAD_MS[size] },
+    { tenants: 100, triggers, spreadMs: 0 },
+    { tenants: triggers, triggers, spreadMs: 0 },
+    { tenants: 100, triggers, spreadMs: SPREAD_MS[size] },
   ];
   const lines = [
-    "| instants | tenants | triggers | late p50 (ms) | late p99 (ms) | last (ms) |",
-    "| --- | --- | --- | --- | --- | --- |",
+    "| instants | tenants | triggers | late p50 (ms) | late p99 (ms) | last (ms) | scheduler CPU (µs each) | server CPU (µs each) |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- |",
   ];
   for (const way of ways) {
+    const measured: Measured[] = [];
     // One round of a minute tells enough.
-    const late: number[][] = [];
     for (let round = 0; round < (way.spreadMs > 0 ? 1 : rounds); round += 1)
-      late.push(await measure(server, way, round));
-    const all = late.flat();
-    const cells = [percentile(all, 0.5), percentile(all, 0.99), percentile(all, 1)].map((ms) => Math.round(ms));
-    const spread = way.spreadMs > 0 ? `over ${way.spreadMs / 1000} s` : "at one instant";
-    lines.push(`| ${spread} | ${way.tenants} | ${way.triggers} | ${cells.join(" | ")} |`);
+      measured.push(await measure(server, way, round));
+    const late = measured.flatMap(({ lateMs }) => lateMs);
+    const cells = [
+      ...[0.5, 0.99, 1].map((share) => percentile(late, share)),
+      median(measured.map(({ schedulerUs }) => schedulerUs)),
+      median(measured.map(({ serverUs }) => serverUs)),
+    ].map((value) => Math.round(value).toLocaleString("en-US"));
+    const instants = way.spreadMs > 0 ? `over ${way.spreadMs / 1000} s` : "at one instant";
+    lines.push(`| ${instants} | ${way.tenants} | ${way.triggers} | ${cells.join(" | ")} |`);
   }
   return lines.join("\n");
 }
 
-/** @returns how late each instant was, in milliseconds */
-async function measure(server: BenchServer, way: Way, round: number): Promise<number[]> {
+interface Measured {
+  /** Of each instant. */
+  readonly lateMs: readonly number[];
+  /** Processor time of an instant. */
+  readonly schedulerUs: number;
+  readonly serverUs: number;
+}
+
+async function measure(server: BenchServer, way: Way, round: number): Promise<Measured> {
   const adminUrl = await server.createDatabase(`bench_leasehold_schedules_${way.tenants}_${way.spreadMs}_${round}`);
   await prepare(adminUrl, server.secret, way.tenants);
   const env = {
@@ -65,11 +76,13 @@ async function measure(server: BenchServer, way: Way, round: number): Promise<nu
   const scheduler = new Child([SCHEDULER], env);
   await scheduler.next("ready");
   await addTriggers(adminUrl, way);
+  const before = [cpuMsOf(scheduler.pid), cpuMsOf(server.pid)] as const;
   const deadline = performance.now() + way.spreadMs + GIVE_UP_MS;
   while ((await countFirings(adminUrl)) < way.triggers) {
     if (performance.now() > deadline) throw new Error(`only ${await countFirings(adminUrl)} instants fired`);
     await sleep(500);
   }
+  const [schedulerMs, serverMs] = [cpuMsOf(scheduler.pid) - before[0], cpuMsOf(server.pid) - before[1]];
   const rows = await query<{ ms: number }>(
     adminUrl,
     `select extract(epoch from pg_xact_commit_timestamp(f.xmin) - f.fire_at)::float8 * 1000 as ms
@@ -77,7 +90,8 @@ async function measure(server: BenchServer, way: Way, round: number): Promise<nu
   );
   await scheduler.stop();
   if (rows.length !== way.triggers) throw new Error(`${rows.length} jobs for ${way.triggers} instants`);
-  return rows.map(({ ms }) => ms);
+  const each = (ms: number) => (ms * 1000) / way.triggers;
+  return { lateMs: rows.map(({ ms }) => ms), schedulerUs: each(schedulerMs), serverUs: each(serverMs) };
 }
 
 async function countFirings(adminUrl: string): Promise<number> {
