@@ -30,8 +30,8 @@ import { watchFolders } from "./watch-folders";
 const BATCH = 1000;
 /** Schedules of one transaction: short, because whoever is to lead next waits for it. */
 const SCHEDULES_BATCH = 100;
-/** Until a schedule that is due and held by somebody else is looked at again. */
-const HELD_MS = 50;
+/** After a batch that was not full: what comes due meanwhile makes one batch, where a batch for each would cost more. */
+const GATHER_MS = 50;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 
@@ -175,7 +175,8 @@ function fireTurn(): Loop["turn"] {
     atOnce = triggers >= SCHEDULES_BATCH ? 2 : 1;
     for (const { tenantId, triggerId, reason } of fired.flatMap(({ broken }) => broken).slice(0, 20))
       log.error({ tenant_id: tenantId, trigger_id: triggerId, reason }, "a trigger is broken");
-    return triggers > 0 ? { again: true } : { again: false, inMs: HELD_MS };
+    // Also where nothing was found: what is due is held by somebody else.
+    return atOnce > 1 ? { again: true } : { again: false, inMs: GATHER_MS };
   };
 }
 
