@@ -109,10 +109,12 @@ describe("OPS-06 ledger and schema disagree", () => {
   });
 
   test("one ledger row is lost: the message names the file, and following it repairs the database", async () => {
-    await migrate(options());
-    const last = readMigrations().at(-1);
+    // The last one of its own: some of the others change nothing when they are applied again.
+    const folder = migrationsFolder(ALL.length, { [next("x")]: "create table app.x (id integer);" });
+    await migrate(options(folder));
+    const last = readMigrations(folder).at(-1);
     await database.query("delete from app.schema_migrations where name = $1", [last?.name]);
-    await expect(migrate(options())).rejects.toMatchObject({
+    await expect(migrate(options(folder))).rejects.toMatchObject({
       reason: "unrecorded",
       message: expect.stringContaining(`${last?.name}`),
     });
@@ -120,7 +122,7 @@ describe("OPS-06 ledger and schema disagree", () => {
       last?.name,
       last?.sha256,
     ]);
-    expect((await migrate(options())).applied).toEqual([]);
+    expect((await migrate(options(folder))).applied).toEqual([]);
   });
 
   test("a file that was changed after it was applied is refused", async () => {
