@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 const read = (file: string) => readFileSync(file, "utf8");
@@ -45,15 +45,4 @@ describe("OPS-01 the container runs node itself, so that signals reach it", () =
 test("every long-lived script replaces npm's shell, which would swallow signals", () => {
   for (const name of ["start", "dev", "test", "web", "worker", "scheduler"])
     expect(scripts[name]).toMatch(/^exec node /);
-});
-
-test(".env.example explains every variable that the processes read", () => {
-  const sources = readdirSync("lib/env")
-    .filter((name) => name.endsWith(".ts") && !name.includes("test"))
-    .map((name) => read(`lib/env/${name}`))
-    .join("\n");
-  const names = new Set([...sources.matchAll(/^\s+([A-Z][A-Z0-9_]{3,}):/gm)].map(([, name]) => name));
-  expect(names.size).toBeGreaterThan(20);
-  const example = read(".env.example");
-  for (const name of names) expect(example, name).toMatch(new RegExp(`^#?${name}=`, "m"));
 });
