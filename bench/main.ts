@@ -6,6 +6,7 @@ import { type BenchServer, startServer } from "./lib/server";
 import { dependents } from "./scenarios/dependents";
 import { depth } from "./scenarios/depth";
 import { enqueue } from "./scenarios/enqueue";
+import { events } from "./scenarios/events";
 import { latency } from "./scenarios/latency";
 import { limits } from "./scenarios/limits";
 import { noisyTenant } from "./scenarios/noisy-tenant";
@@ -21,6 +22,7 @@ const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => 
   "noisy-tenant": noisyTenant,
   limits,
   schedules,
+  events,
 };
 
 async function main(): Promise<void> {

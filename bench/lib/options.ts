@@ -6,6 +6,7 @@ export const SCENARIOS = [
   "noisy-tenant",
   "limits",
   "schedules",
+  "events",
   "dependents",
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];

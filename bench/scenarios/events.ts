@@ -1,0 +1,58 @@
+import { migrate, openDatabase, roleUrl } from "@/lib/db";
+import { createDefinition, createTrigger, publishEvent } from "@/lib/queue";
+import type { Options } from "../lib/options";
+import { type BenchServer, query } from "../lib/server";
+import { percentile } from "../lib/stats";
+
+const SYSTEM = { kind: "system", id: null, userId: null } as const;
+const TRIGGERS = 100;
+const EVENTS = { full: 500, quick: 50 };
+/** How many of the tenant's triggers an event starts. */
+const MATCHING = [0, 1, 10, 100];
+
+/**
+ * How long it takes to publish one event of a tenant with 100 triggers on its name, each with a condition and a template:
+ * stored, matched, rendered and its jobs enqueued, from the call to the commit. One caller, one event at a time.
+ */
+export async function events(server: BenchServer, { quick, rounds }: Options): Promise<string> {
+  const adminUrl = await server.createDatabase("bench_leasehold_events");
+  await migrate({ adminUrl, secret: server.secret, log: () => {} });
+  const open = (role: "platform" | "web") => {
+    const url = roleUrl(adminUrl, server.secret, role);
+    return openDatabase({ url, role, max: 2, applicationName: "leasehold bench" });
+  };
+  const [platform, web] = [open("platform"), open("web")];
+  await createDefinition(platform, SYSTEM, { key: "noop" });
+  const tenants = await query<{ id: string }>(
+    adminUrl,
+    "insert into app.tenants (slug, name) values ('bench', 'Bench') returning id",
+  );
+  const scope = { tenantId: tenants[0]?.id ?? "", actor: SYSTEM };
+  for (let n = 0; n < TRIGGERS; n += 1)
+    await createTrigger(web, scope, {
+      label: `bench ${n}`,
+      triggerType: "event",
+      eventName: "bench.happened",
+      definitionKey: "noop",
+      condition: `event.wanted > ${n} && event.kind in ["a", "b"]`,
+      payloadTemplate: { n, at: "{{event.at}}", text: "number {{event.wanted}}" },
+      dedupeWindowSeconds: 0,
+    });
+  const lines = ["| triggers | started | p50 (ms) | p95 (ms) | p99 (ms) |", "| --- | --- | --- | --- | --- |"];
+  for (const wanted of MATCHING) {
+    const ms: number[] = [];
+    for (let n = 0; n < EVENTS[quick ? "quick" : "full"] * rounds; n += 1) {
+      const began = performance.now();
+      const { started } = await publishEvent(web, scope, {
+        name: "bench.happened",
+        data: { wanted, kind: "a", at: new Date().toISOString(), n },
+      });
+      ms.push(performance.now() - began);
+      if (started !== wanted) throw new Error(`${started} jobs where ${wanted} should have been started`);
+    }
+    const cells = [0.5, 0.95, 0.99].map((share) => percentile(ms, share).toFixed(1));
+    lines.push(`| ${TRIGGERS} | ${wanted} | ${cells.join(" | ")} |`);
+  }
+  await Promise.all([platform.close(), web.close()]);
+  return lines.join("\n");
+}
