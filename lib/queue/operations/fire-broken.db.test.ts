@@ -82,13 +82,21 @@ describe("a trigger that cannot fire is marked with its reason, and the others f
       expect(await read(id)).toMatchObject({ runs: 1, status: "active", status_reason: null });
   });
 
-  test("a broken trigger is told of once, not at each of its instants", async () => {
+  test("a broken trigger is told of once, as an event too, not at each of its instants", async () => {
     const scope = await make.tenant();
-    await trigger(scope, { ...due, payload_template: { a: "{{schedule.nothing}}" } });
+    const id = await trigger(scope, { ...due, payload_template: { a: "{{schedule.nothing}}" } });
     await clock("2026-03-02T09:00:00.010Z");
     expect((await fire()).broken).toHaveLength(1);
     await clock("2026-03-02T09:01:00.010Z");
     expect(await fire()).toMatchObject({ triggers: 1, broken: [] });
+    const told = await query("select name, data, status from app.events where tenant_id = $1", [scope.tenantId]);
+    expect(told).toEqual([
+      {
+        name: "trigger.broken",
+        data: { trigger_id: id, reason: expect.stringContaining("schedule.nothing") },
+        status: "pending",
+      },
+    ]);
   });
 
   test("what the database does not take sets one trigger aside and keeps none of fifty others from firing", async () => {

@@ -4,7 +4,9 @@ import { decideDue, instantChance, readSchedule } from "../policy/schedule";
 import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } from "../policy/trigger-template";
 import { boundWaitsSql, liveJobsOfTriggersSql, lockDueTriggersSql, nextDueSql } from "../sql/fire-due-schedules";
 import type { CatchUpPolicy, DueDecision, DueInstant } from "../types";
+import { announceEvent } from "./events/announce-event";
 import { type BrokenTrigger, type FiringTurn, storeFirings } from "./store-firings";
+import { SYSTEM } from "./system-actor";
 import { notifyEnqueued } from "./wake";
 
 interface DueRow {
@@ -59,7 +61,7 @@ const ROWS_MAX = 2000;
  * Fires schedules that are due by the database's clock: each instant has a firing, and its job, in the transaction that
  * also says when the trigger is due next. The rows are locked and read here, so an edit, a switch or a deletion that was
  * committed before holds, whatever was known of the trigger earlier. A trigger that cannot fire is marked broken with its
- * reason, and stops no other one. Belongs into a transaction of the leader, after `keepTerm`.
+ * reason and told of as the event `trigger.broken`, and stops no other one. Belongs into a transaction of the leader, after `keepTerm`.
  */
 export async function fireDueSchedules(
   tx: Transaction,
@@ -78,9 +80,16 @@ export async function fireDueSchedules(
     turns.push(turn);
   }
   const stored = await storeFirings(tx, turns);
+  for (const trigger of stored.broken) await tellBroken(tx, trigger);
   const { work, changes } = stored;
   tx.afterCommit((db) => notifyEnqueued(db, { work, changes }));
   return { triggers: turns.length, jobs: stored.jobs, skipped: stored.skipped, broken: stored.broken };
+}
+
+// Whoever wants to be told of it, by mail or by webhook, has a trigger on it.
+function tellBroken(tx: Transaction, { tenantId, triggerId, reason }: BrokenTrigger): Promise<void> {
+  const data = { trigger_id: triggerId, reason };
+  return announceEvent(tx, { tenantId, actor: SYSTEM }, { name: "trigger.broken", data });
 }
 
 /** Milliseconds until a schedule is due by the database's clock, 0 or less when one is; null when none will be. */

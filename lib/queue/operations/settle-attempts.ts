@@ -11,6 +11,7 @@ import type { AttemptEnd, Settled } from "../types-worker";
 import { isPlain, resultText, toJson } from "./attempt-columns";
 import { leaseArrays } from "./claim-jobs";
 import { enqueueJobs } from "./enqueue-jobs";
+import { SYSTEM } from "./system-actor";
 
 type Open = Map<string, AttemptEnd>;
 
@@ -103,7 +104,7 @@ const noteUnstorable = (progress: Progress) => (_error: unknown, end: AttemptEnd
 
 /** The end and its children are stored together or not at all. */
 async function finishWithChildren(db: Runner, end: AttemptEnd, into: Into): Promise<void> {
-  const scope = { tenantId: end.tenantId, actor: { kind: "system", id: null, userId: null } } as const;
+  const scope = { tenantId: end.tenantId, actor: SYSTEM };
   const together = ([one]: readonly AttemptEnd[]): Promise<string[]> =>
     withTenant(poolOf(db), end.tenantId, async (tx) => {
       const done = one ? await finish(tx, [one], into.progress) : [];

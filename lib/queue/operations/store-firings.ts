@@ -5,6 +5,7 @@ import { type Advance, type DueTrigger, type Firing, giveUp, refusalFrom } from 
 import { advanceTriggersSql, insertFiringsSql, knownInstantsSql } from "../sql/fire-due-schedules";
 import { enqueueForTenants, type PlacedJob, wasChanged } from "./enqueue-for-tenants";
 import { type NewJobItem, toItem } from "./new-job-item";
+import { SYSTEM } from "./system-actor";
 
 /** What was decided about one trigger. How it goes on depends on what its jobs' definitions say to the payloads. */
 export interface FiringTurn {
@@ -41,7 +42,6 @@ interface CheckedTurn {
 
 /** As long as the column of a firing's detail takes. */
 const DETAIL_MAX = 2000;
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 const NOTHING: StoredFirings = { jobs: 0, skipped: 0, broken: [], work: [], changes: [] };
 
 /**

@@ -2,6 +2,7 @@ import { type Database, DatabaseError, type Runner, type TenantTransaction, with
 import { EVENT_MAX_DEPTH, type OccurredEvent } from "../../policy/event-match";
 import { describeEndsSql, finishEventsSql, noteFailureSql, pendingTenantsSql, takePendingSql } from "../../sql/events";
 import type { EventSource, TenantScope } from "../../types";
+import { SYSTEM } from "../system-actor";
 import { type FilledIn, fanOut } from "./fan-out";
 
 /** Events of one transaction, and tenants of one turn. */
@@ -10,8 +11,6 @@ const TENANTS = 50;
 const MAX_TRIES = 5;
 /** Results of jobs that are larger are left out of their events. */
 const RESULT_MAX_BYTES = 16 * 1024;
-
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 
 interface PendingRow {
   readonly id: string;
