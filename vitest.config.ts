@@ -30,6 +30,8 @@ export default defineConfig({
           globalSetup,
           testTimeout: name === "chaos" ? 300_000 : 60_000,
           hookTimeout: 120_000,
+          // A browser wants both processors. The other stages mostly wait.
+          fileParallelism: name !== "ui",
           // A browser that does not answer at all says nothing about a page; whatever a page does wrong fails at once.
           ...(name === "ui" ? { retry: { count: 1, condition: /^the browser did not answer/i } } : {}),
         },
