@@ -112,6 +112,8 @@ async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, st
     "jobs:write",
     "triggers:read",
     "triggers:write",
+    "webhooks:read",
+    "webhooks:write",
     "events:read",
     "events:write",
     "assets:read",
