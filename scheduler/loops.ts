@@ -1,3 +1,4 @@
+import { DatabaseError } from "@/lib/db";
 import {
   beatTerm,
   CHANNELS,
@@ -181,11 +182,19 @@ function fireTurn(): Loop["turn"] {
 }
 
 /** Tenant by tenant, so that none with many events holds up the others. */
-async function eventsTurn({ db, web, log, eventMaxDepth }: Turn): Promise<{ readonly again: boolean }> {
+export async function eventsTurn({ db, web, log, eventMaxDepth }: Turn): Promise<{ readonly again: boolean }> {
   const tenants = await tenantsWithPendingEvents(db);
   let done = 0;
   for (const tenantId of tenants) {
-    const turn = await fanOutPending(web, tenantId, eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth });
+    const turn = await fanOutPending(
+      web,
+      tenantId,
+      eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth },
+    ).catch((error: unknown) => {
+      if (!(error instanceof DatabaseError) || error.kind !== "timeout" || error.connectionLost) throw error;
+      log.warn({ tenant_id: tenantId, err: error }, "a tenant's events take too long; they are gone on with later");
+      return { done: 0, failed: [] };
+    });
     done += turn.done;
     for (const { eventId, error } of turn.failed)
       log.error({ event_id: eventId, tenant_id: tenantId, err: error }, "an event cannot be gone on with");

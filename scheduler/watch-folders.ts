@@ -119,7 +119,7 @@ async function publishChange(
 
 /** One folder holds up no other; a database that is down does. */
 function tellOf(turn: Turn, { folder, error }: { readonly folder: WatchedFolder; readonly error: unknown }): void {
-  if (error instanceof DatabaseError && (error.kind === "unavailable" || error.kind === "timeout")) throw error;
+  if (error instanceof DatabaseError && (error.kind === "unavailable" || error.connectionLost)) throw error;
   // Suspended since it was listed: it is left alone.
   if (error instanceof QueueError && error.code === "tenant-suspended") return;
   const { providerId: provider_id, tenantId: tenant_id } = folder;

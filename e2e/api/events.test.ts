@@ -99,6 +99,11 @@ describe("publishing", () => {
       200, 403,
     ]);
     expect((await testing({ event: { name: "a" } }, viewer)).status).toBe(200);
+    const replay = { replay: 5, draft: { event_name: "a", payload_template: { all: "{{event}}" } } };
+    expect((await testing(replay, viewer)).status).toBe(200);
+    const ofTriggers = await keyOf("member", ["triggers:read"]);
+    expect((await testing({ event: { name: "a" } }, ofTriggers)).status).toBe(200);
+    expect((await testing(replay, ofTriggers)).body.code).toBe("insufficient-scope");
     const writer = await keyOf("member", ["events:write"]);
     expect([(await read(EVENTS, writer)).status, (await publish({ name: "a" }, {}, writer)).status]).toEqual([
       403, 201,

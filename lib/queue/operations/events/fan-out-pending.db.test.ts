@@ -5,6 +5,7 @@ import {
   fanOutPending,
   listEvents,
   publishEvent,
+  publishEvents,
   settleAttempts,
   type TenantScope,
   tenantsWithPendingEvents,
@@ -187,4 +188,22 @@ test("SCHED-23 events of a suspended tenant start nothing, neither then nor late
   await suspend("active");
   expect(await fanOutPending(make.web, scope.tenantId)).toEqual({ done: 0, failed: [] });
   expect((await all(scope)).events).toMatchObject([{ status: "done", reason: "suspended", started: 0 }]);
+});
+
+test("many events for very many triggers are compared in parts, whether or not any matches", async () => {
+  const scope = await make.tenant();
+  await database.query(
+    `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, payload_template, condition,
+       overlap_policy)
+     select $1, 'x', 'event', $2, 'crowded', '{}', 'false', 'allow' from generate_series(1, 3000)`,
+    [scope.tenantId, definition.id],
+  );
+  const published = await publishEvents(
+    make.web,
+    scope,
+    Array.from({ length: 60 }, () => ({ name: "crowded", data: {} })),
+  );
+  const done = published.filter(({ status }) => status === "done").length;
+  expect([done, published.length]).toEqual([34, 60]);
+  expect((await fanOutPending(make.web, scope.tenantId)).done).toBe(26);
 });

@@ -48,7 +48,7 @@ export async function fanOutPending(
   try {
     return { done: await take(null), failed: [] };
   } catch (error) {
-    if (isOutage(error)) throw error;
+    if (isOutage(error) || isHeld(error)) throw error;
   }
   // One of them cannot be done: each for itself.
   const ids = await withTenant(db, tenantId, (tx) => pending(tx, null));
@@ -58,16 +58,21 @@ export async function fanOutPending(
     try {
       done += await take(id);
     } catch (error) {
-      if (isOutage(error)) throw error;
+      if (isOutage(error) || isHeld(error)) throw error;
       failed.push({ eventId: id, error });
       await withTenant(db, tenantId, (tx) => tx.run(noteFailureSql, [tenantId, id, MAX_TRIES]));
+      // The others wait for the next turn: each may take as long.
+      if (isTimeout(error)) break;
     }
   }
   return { done, failed };
 }
 
 const isOutage = (error: unknown): boolean =>
-  error instanceof DatabaseError && (error.kind === "unavailable" || error.kind === "timeout");
+  error instanceof DatabaseError && (error.kind === "unavailable" || error.connectionLost);
+const isTimeout = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "timeout";
+/** Somebody keeps what is needed. That says nothing about the event. */
+const isHeld = (error: unknown): boolean => error instanceof DatabaseError && error.sqlState === "55P03";
 
 const pending = (tx: TenantTransaction, only: string | null): Promise<PendingRow[]> =>
   tx.run<PendingRow>(takePendingSql, [tx.tenantId, BATCH, only]);

@@ -9,6 +9,8 @@ import { type FiringRow, startFirings } from "./start-firings";
 /** What one transaction starts at most, unless a single event asks for more. */
 const FIRINGS_MAX = 5000;
 const CHARACTERS_MAX = 16 * 1024 * 1024;
+/** Events put together with triggers, whether they match or not: about half a second of work. */
+const PAIRS_MAX = 100_000;
 
 /** What is filled in of an event of a job when it is looked at. */
 export interface FilledIn {
@@ -70,8 +72,11 @@ function withinBounds(events: readonly OccurredEvent[], plan: (event: OccurredEv
   const plans: EventPlan[] = [];
   let firings = 0;
   let characters = 0;
+  let pairs = 0;
   for (const event of events) {
+    if (pairs > PAIRS_MAX) break;
     const next = plan(event);
+    pairs += next.considered;
     firings += next.firings.length;
     characters += next.characters;
     if (plans.length > 0 && (firings > FIRINGS_MAX || characters > CHARACTERS_MAX)) break;

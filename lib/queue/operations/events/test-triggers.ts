@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Database, TenantTransaction } from "@/lib/db";
 import { QueueError } from "../../errors";
 import { type Asked, askForJob, compileListener, matchEvent, type OccurredEvent } from "../../policy/event-match";
@@ -22,6 +23,10 @@ const RESULTS_MAX = 500;
 const LISTENERS_MAX = 1000;
 /** Events put together with triggers in one request. */
 const PAIRS_MAX = 10_000;
+/** Of what conditions look at and templates give, in one request: about a second of work. */
+const WORK_MAX_CHARACTERS = 64 * 1024 * 1024;
+/** Of these, without letting anybody else have a turn. */
+const TURN_CHARACTERS = 1024 * 1024;
 /** Of all payloads in one answer. */
 const CHARACTERS_MAX = 2_000_000;
 /** Stands for the ids of what is not stored. */
@@ -35,6 +40,8 @@ interface Candidate {
 
 interface Occurred {
   readonly event: OccurredEvent;
+  /** Of its data as JSON. */
+  readonly characters: number;
   readonly isStored: boolean;
 }
 
@@ -62,9 +69,25 @@ export function testTriggers(
     );
     if (pairs.length > PAIRS_MAX) throw tooMany();
     const results: TriggerTest[] = [];
-    for (const pair of pairs) results.push(await tryPair(tx, scope, pair));
+    const work = { done: 0, turn: 0 };
+    for (const pair of pairs) {
+      await account(work, pair);
+      const tried = await tryPair(tx, scope, pair);
+      results.push(tried.result);
+      work.done += tried.characters;
+    }
     return summaryOf(events.length, await withHolders(tx, results));
   });
+}
+
+/** Refuses what would keep this process busy for long, and lets others have their turns in between. */
+async function account(work: { done: number; turn: number }, { occurred, listener }: Pair): Promise<void> {
+  const { understood } = listener;
+  if ("listener" in understood && understood.listener.condition) work.done += occurred.characters;
+  if (work.done > WORK_MAX_CHARACTERS) throw tooMany();
+  if (work.done - work.turn < TURN_CHARACTERS) return;
+  work.turn = work.done;
+  await setImmediate();
 }
 
 const tooMany = (): QueueError =>
@@ -125,23 +148,31 @@ async function eventsOf(
   { event, replay, triggerId, draft }: TestRequest,
   candidates: readonly Candidate[],
 ): Promise<Occurred[]> {
-  if (event) return [{ event: madeUp(event), isStored: false }];
+  if (event) return [occurredOf(madeUp(event), false)];
   const name = triggerId !== undefined || draft ? (candidates[0]?.listener.eventName ?? null) : null;
   const rows = await tx.run<ReplayRow>(replayEventsSql, [tx.tenantId, name, replay ?? 0]);
-  return rows.map((row) => ({
-    isStored: true,
-    event: {
-      id: row.id,
-      name: row.name,
-      data: row.data,
-      receivedAt: row.received_at,
-      producerId: row.producer_id,
-      correlationId: row.correlation_id,
-      source: row.source,
-      depth: row.depth,
-    },
-  }));
+  return rows.map((row) =>
+    occurredOf(
+      {
+        id: row.id,
+        name: row.name,
+        data: row.data,
+        receivedAt: row.received_at,
+        producerId: row.producer_id,
+        correlationId: row.correlation_id,
+        source: row.source,
+        depth: row.depth,
+      },
+      true,
+    ),
+  );
 }
+
+const occurredOf = (event: OccurredEvent, isStored: boolean): Occurred => ({
+  event,
+  isStored,
+  characters: JSON.stringify(event.data ?? null).length,
+});
 
 function madeUp(event: NewEvent): OccurredEvent {
   checkNewEvent(event, "/event");
@@ -157,8 +188,15 @@ function madeUp(event: NewEvent): OccurredEvent {
   };
 }
 
-async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): Promise<TriggerTest> {
+interface Tried {
+  readonly result: TriggerTest;
+  /** Of the payload. */
+  readonly characters: number;
+}
+
+async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): Promise<Tried> {
   const { listener, occurred } = pair;
+  const unrendered = (result: TriggerTest): Tried => ({ result, characters: 0 });
   const base = {
     eventId: occurred.isStored ? occurred.event.id : null,
     eventName: occurred.event.name,
@@ -173,26 +211,23 @@ async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): P
     dedupe: null,
   };
   const { understood } = listener;
-  if (listener.eventName !== occurred.event.name) return { ...base, matched: false, mismatch: "name" };
+  if (listener.eventName !== occurred.event.name) return unrendered({ ...base, matched: false, mismatch: "name" });
   if ("problems" in understood)
-    return { ...base, matched: true, mismatch: null, verdict: "fail", problems: understood.problems };
+    return unrendered({ ...base, matched: true, mismatch: null, verdict: "fail", problems: understood.problems });
   const { matched, parts } = matchEvent(understood.listener, occurred.event);
   const tried = { ...base, parts };
-  if (!matched) return { ...tried, matched, mismatch: "condition" };
+  if (!matched) return unrendered({ ...tried, matched, mismatch: "condition" });
   const mismatch = listener.isExpired ? "expired" : listener.isListening ? null : "disabled";
   const asked = askForJob(understood.listener, occurred.event);
   const problems = await problemsOf(tx, scope, { asked, listener });
-  if ("reason" in asked) return { ...tried, matched, mismatch, verdict: "fail", problems };
+  if ("reason" in asked) return unrendered({ ...tried, matched, mismatch, verdict: "fail", problems });
   const { payload, dedupeKey, dedupe } = asked.job;
+  const held =
+    dedupeKey === undefined ? null : { key: dedupeKey, windowSeconds: dedupe?.windowSeconds ?? 0, heldByJobId: null };
+  const verdict = problems.length > 0 ? ("fail" as const) : ("start" as const);
   return {
-    ...tried,
-    matched,
-    mismatch,
-    payload,
-    problems,
-    verdict: problems.length > 0 ? "fail" : "start",
-    dedupe:
-      dedupeKey === undefined ? null : { key: dedupeKey, windowSeconds: dedupe?.windowSeconds ?? 0, heldByJobId: null },
+    result: { ...tried, matched, mismatch, payload, problems, verdict, dedupe: held },
+    characters: asked.characters,
   };
 }
 

@@ -1,0 +1,35 @@
+import { afterAll, expect, test } from "vitest";
+import { publishEvent, testTriggers } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { listener } from "./listening.fixture";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+const definition = await make.definition();
+const big = { list: Array.from({ length: 9000 }, (_, n) => `value ${n} ${"x".repeat(14)}`) };
+
+test.each([
+  { what: "payloads", fields: { payloadTemplate: { all: "{{event}}" } } },
+  { what: "conditions", fields: { condition: "event.list == event.list && event.list.size() == 0" } },
+])(
+  "trying many large events on many triggers is refused before it keeps the process busy: $what",
+  async ({ fields }) => {
+    const scope = await make.tenant();
+    const ids: string[] = [];
+    for (let n = 0; n < 50; n += 1)
+      ids.push(await listener(database, scope, { definitionId: definition.id, eventName: "large", ...fields }));
+    for (let n = 0; n < 20; n += 1) await publishEvent(make.web, scope, { name: "large", data: big }, { maxDepth: 0 });
+
+    await expect(testTriggers(make.web, scope, { replay: 20 })).rejects.toMatchObject({
+      code: "invalid-value",
+      problems: [{ pointer: "/trigger_id" }],
+    });
+    const [triggerId = ""] = ids;
+    expect(await testTriggers(make.web, scope, { replay: 20, triggerId })).toMatchObject({
+      events: 20,
+      considered: 20,
+    });
+  },
+);

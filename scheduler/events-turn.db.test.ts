@@ -1,0 +1,73 @@
+import { afterAll, expect, test } from "vitest";
+import { type Database, statement } from "@/lib/db";
+import { createLogger } from "@/lib/observability/log";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { eventsTurn } from "./loops";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+
+const log = createLogger({ process: "scheduler", level: "silent", format: "json" });
+const leader = { leaderId: "the-leader", term: 1 };
+const holdSql = statement(
+  "test_hold_triggers",
+  "select id from app.job_triggers where tenant_id = $1 for no key update",
+);
+
+const pendingEvent = (tenantId: string) =>
+  database.query(
+    `insert into app.events (tenant_id, name, data, source, correlation_id, actor_kind, status)
+     values ($1, 'thing.happened', '{}', 'app', 'c', 'system', 'pending')`,
+    [tenantId],
+  );
+const statusOf = async (tenantId: string) =>
+  await database.query("select status, tries, reason from app.events where tenant_id = $1", [tenantId]);
+
+test("a tenant whose triggers somebody keeps locked holds up no other one's events, and loses none of its own", async () => {
+  const definition = await make.definition();
+  const tenants = [await make.tenant(), await make.tenant(), await make.tenant()]
+    .map(({ tenantId }) => tenantId)
+    .sort();
+  for (const tenantId of tenants) {
+    await database.query(
+      `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, payload_template,
+         overlap_policy, max_runs) values ($1, 'x', 'event', $2, 'thing.happened', '{}', 'allow', 5)`,
+      [tenantId, definition.id],
+    );
+    await pendingEvent(tenantId);
+  }
+  const held = String(tenants[0]);
+  let release = (): void => undefined;
+  const until = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const turn = () =>
+    eventsTurn({
+      db: make.scheduler,
+      web: make.web,
+      leader,
+      log,
+      random: () => 0.5,
+      inTerm: (make.scheduler as Database).transaction.bind(make.scheduler),
+    });
+  let isHeld = (): void => undefined;
+  const whenHeld = new Promise<void>((resolve) => {
+    isHeld = resolve;
+  });
+  const holder = make.scheduler.transaction(async (tx) => {
+    await tx.run(holdSql, [held]);
+    isHeld();
+    await until;
+  });
+  await Promise.race([whenHeld, holder]);
+  await turn();
+  for (const tenantId of tenants.slice(1))
+    expect(await statusOf(tenantId)).toMatchObject([{ status: "done", reason: null }]);
+  expect(await statusOf(held)).toMatchObject([{ status: "pending", tries: 0 }]);
+  release();
+  await holder.catch(() => undefined);
+  await turn();
+  expect(await statusOf(held)).toMatchObject([{ status: "done", reason: null }]);
+});
