@@ -100,7 +100,10 @@ export async function lockEndpoint(tx: TenantTransaction, id: string): Promise<W
   return row ? findEndpoint(tx, id) : null;
 }
 
-/** Changes an endpoint that the caller has locked. */
+/**
+ * Changes an endpoint that the caller has locked. One that moves to another origin loses its headers unless they are given
+ * anew: they may hold credentials that whoever moves it was never shown.
+ */
 export async function updateEndpoint(
   tx: TenantTransaction,
   sealer: Sealer,
@@ -114,12 +117,16 @@ export async function updateEndpoint(
     change.eventTypes === undefined ? current.event_types : change.eventTypes,
     change.isEnabled ?? current.is_enabled,
   ]);
-  if (change.headers) {
-    const sealed = sealedHeaders(sealer, change.headers, headersPlace(tx.tenantId, current.id));
+  const headers = change.headers ?? (isElsewhere(current.url, change.url) ? {} : undefined);
+  if (headers) {
+    const sealed = sealedHeaders(sealer, headers, headersPlace(tx.tenantId, current.id));
     await tx.run(setHeadersSql, [tx.tenantId, current.id, ...sealed]);
   }
   return (await findEndpoint(tx, current.id)) ?? current;
 }
+
+const isElsewhere = (from: string, to: string | undefined): boolean =>
+  to !== undefined && new URL(to).origin !== new URL(from).origin;
 
 /** Gives an endpoint another secret; the one before is valid for a day more. Null when there is no such endpoint. */
 export async function rotateSecret(
