@@ -34,8 +34,8 @@ describe("the page of events", () => {
     await form.getByRole("button", { name: "Send event" }).click();
     const event = page.getByRole("dialog", { name: "user.created" });
     await event.getByRole("link", { name: "Greets the new" }).waitFor();
-    await event.getByText("Succeeded").waitFor();
-    await event.getByText("Succeeded").click();
+    const started = event.getByRole("region", { name: "What it started" });
+    await started.getByRole("link", { name: "Succeeded" }).click();
     await page.getByText("Started by").getByRole("link", { name: "an event" }).click();
     await event.getByRole("link", { name: "Greets the new" }).waitFor();
     await context.close();
