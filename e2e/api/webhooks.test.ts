@@ -112,7 +112,7 @@ describe("endpoints", () => {
     expect((await patch(id, { is_enabled: true })).body).toMatchObject({
       is_enabled: true,
       disabled_reason: null,
-      version: 6,
+      version: 8,
     });
     for (const tag of ['"5"', '"7"', 'W/"6"', "6", '""'])
       expectProblem(await patch(id, { description: "no" }, { "if-match": tag }), 412, "precondition-failed");
