@@ -40,6 +40,7 @@ export const bulkActionChunks = app.table(
     chunkNo: integer("chunk_no").notNull(),
     jobIds: uuid("job_ids").array().notNull(),
     results: text("results").array().notNull(),
+    heldIds: uuid("held_ids").array().notNull().default([]),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.actionId, table.chunkNo] })],
 );

@@ -2,6 +2,7 @@ import type { Database, TenantTransaction } from "@/lib/db";
 import { jobNotFound } from "../errors";
 import { getJob, inTenant } from "../queries/get-job";
 import {
+  giveKeysBackSql,
   heldByParentsSql,
   lockOutcomesSql,
   ownSettingsSql,
@@ -36,10 +37,15 @@ export const RETRY: JobAct<OutcomeRow> = {
   lock: lockOutcomesSql,
   refuse: refuseRetry,
   refuseMore: async (tx, jobs) => {
-    const held = await tx.run<{ job_id: string }>(heldByParentsSql, [tx.tenantId, idsOf(jobs)]);
-    const refused = new Map<string, Refusal>(held.map((job) => [job.job_id, "held-by-parent"]));
-    const free = jobs.filter((job) => !refused.has(job.job_id));
-    for (const jobId of await takeKeysAgain(tx, free)) refused.set(jobId, "dedupe-taken");
+    const held = await findHeld(tx, jobs, []);
+    const free = jobs.filter((job) => !held.has(job.job_id));
+    const taken = await takeKeysAgain(tx, free);
+    // Who does not get its key begins no run, so that its children are held, too.
+    const heldThen = taken.length === 0 ? held : await findHeld(tx, jobs, taken);
+    const late = free.filter((job) => heldThen.has(job.job_id) && job.dedupe_key !== null);
+    if (late.length > 0) await tx.run(giveKeysBackSql, [tx.tenantId, idsOf(late)]);
+    const refused = new Map<string, Refusal>([...heldThen].map((jobId) => [jobId, "held-by-parent"]));
+    for (const jobId of taken) refused.set(jobId, "dedupe-taken");
     return refused;
   },
   write: startRuns,
@@ -55,6 +61,11 @@ export const REDRIVE: JobAct<OutcomeRow> = {
 function refuseRetry(job: OutcomeRow): Refusal | null {
   if (!isRetryable(job.status)) return "state-conflict";
   return job.is_active ? null : "definition-inactive";
+}
+
+async function findHeld(tx: TenantTransaction, jobs: readonly JobRow[], refused: readonly string[]) {
+  const rows = await tx.run<{ job_id: string }>(heldByParentsSql, [tx.tenantId, idsOf(jobs), refused]);
+  return new Set(rows.map((row) => row.job_id));
 }
 
 /** Takes the jobs' dedupe keys for them again; answers the jobs whose key another job holds. */

@@ -2,7 +2,13 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import {
   abortBulkAction,
   acceptBulkAction,
+  cancelJob,
+  enqueueJob,
+  enqueueJobs,
   getBulkAction,
+  getJob,
+  listBulkResults,
+  type NewJob,
   type TenantScope,
   takeBulkAction,
   workOffChunk,
@@ -159,5 +165,54 @@ describe("a bulk action on its way", () => {
     await many(scope, 1);
     const as = { ...scope, actor: { kind: "user", id, userId: id } } as const;
     expect(await run(as, { action: "pause", target: { filter: {} } })).toMatchObject({ status: "done", done: 1 });
+  });
+});
+
+describe("a retry of parents and children", () => {
+  /** A chain with more jobs between its links than a chunk has; answers the ids of its links, all of them canceled. */
+  const chainOverChunks = async (scope: TenantScope, definitionKey: string) => {
+    const ids: string[] = [];
+    for (let link = 0; link < 3; link += 1) {
+      const parent = ids.at(-1);
+      const first = { definitionKey, ...(parent === undefined ? {} : { dependsOn: [{ jobId: parent }] }) };
+      const between = Array.from({ length: link < 2 ? 1000 : 0 }, () => ({ definitionKey }));
+      const [job] = await enqueueJobs(make.web, scope, [first, ...between]);
+      ids.push(job?.jobId ?? "");
+    }
+    await run(scope, { action: "cancel", target: { filter: { definitionKey } } });
+    return ids;
+  };
+
+  test("brings them all back, wherever the borders of chunks fall; one whose parent stays over is told of", async () => {
+    const { scope } = await member();
+    const { key: definitionKey } = await make.definition();
+    const [outside = ""] = await many(scope, 1);
+    const [orphan] = await enqueueJobs(make.web, scope, [{ definitionKey, dependsOn: [{ jobId: outside }] }]);
+    await cancelJob(make.web, scope, outside);
+    const chain = await chainOverChunks(scope, definitionKey);
+    const action = await run(scope, { action: "retry", target: { filter: { definitionKey } } });
+    expect(action).toMatchObject({ status: "done", done: 2003, skipped: 0, failed: 1 });
+    const statuses = await Promise.all(chain.map(async (id) => (await getJob(make.web, scope, id))?.status));
+    expect(statuses).toEqual(["queued", "blocked", "blocked"]);
+    const refused = await listBulkResults(make.web, scope, action.id, { limit: 10, codes: ["held-by-parent"] });
+    expect(refused?.results.map(({ jobId }) => jobId)).toEqual([orphan?.jobId]);
+    const all = await listBulkResults(make.web, scope, action.id, { limit: 3000 });
+    expect(new Set(all?.results.map(({ jobId }) => jobId)).size).toBe(2004);
+  });
+
+  test("leaves a child alone whose parent in the same chunk gets no new run, and its dedupe key free", async () => {
+    const { scope } = await member();
+    const { key: definitionKey } = await make.definition();
+    const enqueue = async (job: Partial<NewJob>) =>
+      (await enqueueJob(make.web, scope, { definitionKey, ...job })).jobId;
+    const parent = await enqueue({ dedupeKey: "parent" });
+    const child = await enqueue({ dedupeKey: "child", dependsOn: [{ jobId: parent }] });
+    const grandchild = await enqueue({ dependsOn: [{ jobId: child }] });
+    await cancelJob(make.web, scope, parent);
+    await enqueue({ dedupeKey: "parent" });
+    const action = await run(scope, { action: "retry", target: { jobIds: [grandchild, child, parent] } });
+    expect(action).toMatchObject({ done: 0, failed: 3 });
+    expect((await getJob(make.web, scope, grandchild))?.runNo).toBe(1);
+    expect((await enqueueJob(make.web, scope, { definitionKey, dedupeKey: "child" })).deduplicated).toBe(false);
   });
 });

@@ -5,9 +5,11 @@ import { nextJobs } from "../queries/walk-jobs";
 import {
   anyOpenActionSql,
   endBulkActionSql,
+  LOWEST,
   lockBulkActionSql,
   storeChunkSql,
   takeBulkActionSql,
+  takeHeldJobsSql,
 } from "../sql/bulk-actions";
 import type { BulkActionName } from "../states";
 import type { Actor, TenantScope } from "../types";
@@ -81,15 +83,24 @@ export function workOffChunk(db: Database, taken: TakenAction, mayAct: MayAct): 
   });
 }
 
+interface Chunk {
+  readonly ids: readonly string[];
+  /** Where the walk goes on; null when it has come by all jobs. */
+  readonly nextBefore: string | null;
+  /** Whether a job whose parent is over may be looked at again later, since its parent may be still to come. */
+  readonly maySetAside: boolean;
+}
+
 async function doChunk(
   tx: TenantTransaction,
   scope: TenantScope,
   { id, row }: { readonly id: string; readonly row: ActionRow },
 ): Promise<void> {
-  const bound = { beforeId: row.next_before, limit: CHUNK };
-  const { ids, nextBefore } = await nextJobs(tx, scope, targetOf(row.target), bound);
+  const { ids, nextBefore, maySetAside } = await nextChunk(tx, scope, { id, row });
   const chosen = { jobIds: ids, reason: `bulk action ${id}` };
-  const results = ids.length === 0 ? [] : await actWith(tx, scope, row, chosen);
+  const all = ids.length === 0 ? [] : await actWith(tx, scope, row, chosen);
+  const isHeld = ({ code }: ActResult) => maySetAside && code === "held-by-parent";
+  const results = all.filter((result) => !isHeld(result));
   const { done, skipped, failed } = countResults(results);
   await tx.run(storeChunkSql, [
     scope.tenantId,
@@ -101,7 +112,23 @@ async function doChunk(
     done,
     skipped,
     failed,
+    all.filter(isHeld).map((result) => result.jobId),
   ]);
+}
+
+// From the newest job to the oldest comes a child before its parent. So what is held by a parent waits until the walk is
+// through, and then the chunks have their turns from the oldest to the newest.
+async function nextChunk(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { id, row }: { readonly id: string; readonly row: ActionRow },
+): Promise<Chunk> {
+  if (row.next_before !== LOWEST) {
+    const step = await nextJobs(tx, scope, targetOf(row.target), { beforeId: row.next_before, limit: CHUNK });
+    return { ...step, maySetAside: true };
+  }
+  const [held] = await tx.run<{ held_ids: string[] }>(takeHeldJobsSql, [scope.tenantId, id]);
+  return { ids: held?.held_ids ?? [], nextBefore: null, maySetAside: false };
 }
 
 function actWith(tx: TenantTransaction, scope: TenantScope, row: ActionRow, chosen: ChosenJobs): Promise<ActResult[]> {

@@ -1,5 +1,8 @@
 import { statement, tenantIs } from "@/lib/db";
 
+/** Below every id: how far an action is that has come by all of its jobs. */
+export const LOWEST = "00000000-0000-0000-0000-000000000000";
+
 /** Accepts an action. Jobs that are enqueued from now on have greater ids, so they are none of its jobs. */
 export const acceptBulkActionSql = statement(
   "accept_bulk_action",
@@ -95,18 +98,35 @@ export const lockBulkActionSql = statement(
    from app.bulk_actions where ${tenantIs("tenant_id")} and id = $2 and term = $3 and finished_at is null for update`,
 );
 
-/** Stores what a chunk did together with how far the action has come. */
+/**
+ * Stores what a chunk did together with how far the action has come ($6: NULL = by all jobs), and which jobs ($10) it set
+ * aside. What was set aside keeps the action open.
+ */
 export const storeChunkSql = statement(
   "store_chunk",
   `with chunk as (
-     insert into app.bulk_action_chunks (tenant_id, action_id, chunk_no, job_ids, results)
-     select $1, $2, $3::int, $4::uuid[], $5::text[] where cardinality($4::uuid[]) > 0
+     insert into app.bulk_action_chunks (tenant_id, action_id, chunk_no, job_ids, results, held_ids)
+     select $1, $2, $3::int, $4::uuid[], $5::text[], $10::uuid[] where cardinality($4::uuid[]) + cardinality($10::uuid[]) > 0
+   ), rest as (
+     select $6::uuid is null and cardinality($10::uuid[]) = 0 and not exists (select 1 from app.bulk_action_chunks
+       where ${tenantIs("tenant_id")} and action_id = $2 and cardinality(held_ids) > 0) as is_over
    )
-   update app.bulk_actions set chunk_count = $3::int, next_before = coalesce($6::uuid, next_before), tries = 0,
-     status = case when $6::uuid is null then 'done' else 'running' end, started_at = coalesce(started_at, app.now()),
-     finished_at = case when $6::uuid is null then app.now() end,
+   update app.bulk_actions set chunk_count = $3::int, next_before = coalesce($6::uuid, '${LOWEST}'), tries = 0,
+     status = case when rest.is_over then 'done' else 'running' end, started_at = coalesce(started_at, app.now()),
+     finished_at = case when rest.is_over then app.now() end,
      done_count = done_count + $7, skipped_count = skipped_count + $8, failed_count = failed_count + $9
-   where ${tenantIs("tenant_id")} and id = $2`,
+   from rest where ${tenantIs("tenant_id")} and id = $2`,
+);
+
+/** Takes the jobs that one chunk set aside, those of the oldest first. No row = none are left. */
+export const takeHeldJobsSql = statement(
+  "take_held_jobs",
+  `with next as (
+     select chunk_no, held_ids from app.bulk_action_chunks
+     where ${tenantIs("tenant_id")} and action_id = $2 and cardinality(held_ids) > 0 order by chunk_no desc limit 1
+   )
+   update app.bulk_action_chunks c set held_ids = '{}' from next
+   where ${tenantIs("c.tenant_id")} and c.action_id = $2 and c.chunk_no = next.chunk_no returning next.held_ids`,
 );
 
 export const endBulkActionSql = statement(

@@ -47,20 +47,40 @@ export const lockOutcomesSql = statement(
    order by a.job_id for update of a`,
 );
 
-/** Those of the given jobs that wait for a job which is over, was not what they wait for, and is not among them. */
+const UNMET = `d.child_id = any ($2::uuid[]) and d.state <> 'met' and d.on_failure <> 'run'
+     and ${tenantIs("d.tenant_id")} and not app.edge_holds(d.type, d.condition, o.outcome, o.result)`;
+
+/**
+ * Those of the given jobs that wait for a job which is over, was not what they wait for, and does not begin a new run with
+ * them: because it is not among them, is one of $3, or is held itself.
+ */
 export const heldByParentsSql = statement(
   "held_by_parents",
-  `select distinct d.child_id as job_id from app.job_dependencies d
-   cross join lateral app.outcomes_of(array[d.parent_id]) o
-   where ${tenantIs("d.tenant_id")} and d.child_id = any ($2::uuid[]) and d.state <> 'met' and d.on_failure <> 'run'
-     and d.parent_id <> all ($2::uuid[]) and not app.edge_holds(d.type, d.condition, o.outcome, o.result)
-     and not exists (select 1 from app.live_jobs l where l.job_id = d.parent_id and ${tenantIs("l.tenant_id")})`,
+  `with recursive held (job_id) as (
+     select d.child_id from app.job_dependencies d cross join lateral app.outcomes_of(array[d.parent_id]) o
+     where ${UNMET} and (d.parent_id <> all ($2::uuid[]) or d.parent_id = any ($3::uuid[]))
+       and not exists (select 1 from app.live_jobs l where l.job_id = d.parent_id and ${tenantIs("l.tenant_id")})
+     union
+     select d.child_id from held h join app.job_dependencies d on d.parent_id = h.job_id
+       cross join lateral app.outcomes_of(array[d.parent_id]) o
+     where ${UNMET}
+   )
+   select job_id from held`,
 );
 
 /** Takes the dedupe keys $3 for the jobs $2 again, side by side; answers who holds each key now. */
 export const takeKeysSql = statement(
   "take_keys_again",
   `select key, job_id from app.take_dedupe_keys($1, $3::text[], $2::uuid[], array_fill(null::timestamptz, array[cardinality($3::text[])]))`,
+);
+
+/** Ends the keys of jobs that took them and are not to have them after all, as the end of a job does. */
+export const giveKeysBackSql = statement(
+  "give_keys_back",
+  `with ended as (
+     select $1::uuid as tenant_id, x.id as job_id, true as has_dedupe_key from unnest($2::uuid[]) x (id)
+   ), ${RELEASE_KEYS}
+   select 1 from ended limit 0`,
 );
 
 export const reviveKeysSql = statement(
