@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { withTenant } from "@/lib/db";
 import { cancelJob, enqueueJobs, retryJob, settleAttempts, sweepDependents, workOffReleases } from "@/lib/queue";
 import { dead, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
@@ -103,3 +104,65 @@ describe("A-04 more children than one call tells", () => {
     await claimAll();
   });
 });
+
+/** A running job and a chain below it, each of which waits for the one before; every third fails with it, the others are canceled. */
+async function chain(count: number) {
+  const parent = await make.runningJob(scope);
+  const ids = [parent.jobId];
+  for (let from = 0; from < count; from += 1000) {
+    const batch = Array.from({ length: Math.min(1000, count - from) }, (_, place) => ({
+      definitionKey,
+      ref: `n${place}`,
+      dependsOn: [place === 0 ? { jobId: String(ids.at(-1)) } : { ref: `n${place - 1}` }],
+      onParentFailure: place % 3 === 0 ? ("fail" as const) : ("cancel" as const),
+    }));
+    ids.push(...(await enqueueJobs(make.web, scope, batch)).map(({ jobId }) => jobId));
+  }
+  return { parent, ids: ids.slice(1) };
+}
+
+describe("A-04 a chain that fails", () => {
+  test("one call ends as many levels as it tells children, and those below go on as they asked", async () => {
+    const { parent, ids } = await chain(2300);
+    const [middle, last] = [String(ids[1000]), String(ids.at(-1))];
+    const below = await enqueueJobs(make.web, scope, [
+      { definitionKey, dependsOn: [{ jobId: last, type: "completion" }] },
+      { definitionKey, dependsOn: [{ jobId: middle }, { jobId: last }], onParentFailure: "run" },
+      { definitionKey, dependsOn: [{ jobId: middle }, { jobId: last, type: "completion" }] },
+    ]);
+    await settleAttempts(make.worker, [dead(parent)]);
+    expect((await standing(ids)).blocked).toBeLessThan(400);
+    await workOff();
+    expect(await standing(ids)).toEqual({ failed: 768, canceled: 1532 });
+    expect(await Promise.all(below.map(({ jobId }) => statusOf(jobId)))).toEqual(["queued", "queued", "canceled"]);
+    expect(await backlog()).toBe(0);
+    expect(await sweepDependents(make.scheduler, { limit: 1000 })).toMatchObject({ healed: 0 });
+    await claimAll();
+  });
+
+  test("a job that somebody holds stops it there and nowhere else", async () => {
+    const { parent, ids } = await chain(30);
+    const free = openGate();
+    const holding = withTenant(make.web, scope.tenantId, async (tx) => {
+      await enqueueJobs(tx, scope, [{ definitionKey, dependsOn: [{ jobId: String(ids[10]) }] }]);
+      free.reached();
+      await free.opened;
+    });
+    await free.isReached;
+    await settleAttempts(make.worker, [dead(parent)]);
+    expect(await standing(ids)).toMatchObject({ blocked: 20 });
+    free.open();
+    await holding;
+    await workOff();
+    expect((await standing(ids)).blocked).toBeUndefined();
+    expect(await database.query("select job_id from app.live_jobs where state = 'blocked'")).toEqual([]);
+  });
+});
+
+/** Two points that two callers wait for. */
+function openGate() {
+  let [reached, open] = [() => {}, () => {}];
+  const isReached = new Promise<void>((resolve) => (reached = resolve));
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { isReached, opened, reached: () => reached(), open: () => open() };
+}
