@@ -3,6 +3,8 @@ import { cpus } from "node:os";
 import { killChildren } from "./lib/child";
 import { type Options, parseOptions, type Scenario } from "./lib/options";
 import { type BenchServer, startServer } from "./lib/server";
+import { bands } from "./scenarios/bands";
+import { cancel } from "./scenarios/cancel";
 import { dependents } from "./scenarios/dependents";
 import { depth } from "./scenarios/depth";
 import { enqueue } from "./scenarios/enqueue";
@@ -10,6 +12,7 @@ import { events } from "./scenarios/events";
 import { latency } from "./scenarios/latency";
 import { limits } from "./scenarios/limits";
 import { noisyTenant } from "./scenarios/noisy-tenant";
+import { rescue } from "./scenarios/rescue";
 import { schedules } from "./scenarios/schedules";
 import { throughput } from "./scenarios/throughput";
 
@@ -23,6 +26,9 @@ const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => 
   limits,
   schedules,
   events,
+  cancel,
+  rescue,
+  bands,
 };
 
 async function main(): Promise<void> {

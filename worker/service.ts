@@ -4,10 +4,11 @@ import { type Database, type Listener, listen } from "@/lib/db";
 import type { WorkerEnv } from "@/lib/env/worker";
 import type { CommandRegistry } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
-import { CHANNELS, type PolledWork } from "@/lib/queue";
+import { CHANNELS, type ClaimedJob, interleave, type PolledWork } from "@/lib/queue";
 import { makeSealer } from "@/lib/tenancy/webhooks/seal";
 import { parseBands } from "./bands";
 import { Claimer } from "./claimer";
+import { DrainCancels } from "./drain-cancels";
 import { threadStarter } from "./handler-threads";
 import { Leases } from "./leases";
 import { Runner } from "./runner";
@@ -38,6 +39,7 @@ export class WorkerService {
   private readonly leases: Leases;
   private readonly runner: Runner;
   private readonly claimer: Claimer;
+  private readonly drainCancels: DrainCancels;
   private readonly wanted: Wanted;
   private listener: Listener | undefined;
   private servedVersion: number | undefined;
@@ -80,8 +82,15 @@ export class WorkerService {
       room: () => this.runner.room(),
       isQuick: (definitionId) => this.runner.isQuick(definitionId),
       served: () => this.current,
-      onClaimed: (jobs, since) => this.runner.take(jobs, since),
+      // They come lane by lane, and run in the order in which they are handed over.
+      onClaimed: (jobs, since) => this.runner.take(interleave(jobs, laneOf), since),
       onPolled: (polled) => this.polled(polled),
+    });
+    this.drainCancels = new DrainCancels({
+      db: worker,
+      workerId,
+      log,
+      onCanceled: (jobIds) => this.runner.cancel(jobIds),
     });
   }
 
@@ -107,19 +116,24 @@ export class WorkerService {
       channels: [CHANNELS.work, CHANNELS.cancel],
       applicationName: "leasehold worker listener",
       onNotify: (channel, payload) => this.woken(channel, payload),
-      onReady: () => this.claimer.pollSoon(),
+      onReady: () => this.lookSoon(),
       onError: (error) => this.parts.log.warn({ err: error }, "the wake-up connection broke"),
     });
     this.claimer.start();
   }
 
-  /** Takes nothing new; what runs may finish for `graceMs` and is then given back. Resolves when nothing is held. */
+  /**
+   * Takes nothing new; what runs may finish for `graceMs` and is then given back. Until then it can be canceled. Resolves
+   * when nothing is held.
+   */
   async stop(graceMs: number): Promise<void> {
     await Promise.race([this.claimer.stop(), delay(LAST_CLAIM_MS, undefined, { ref: false })]);
-    await this.listener?.close();
+    this.drainCancels.start();
     await this.runner.drain(graceMs, (running, seconds) => {
       this.parts.log.info({ running, seconds }, "waiting for running jobs");
     });
+    this.drainCancels.stop();
+    await this.listener?.close();
     await this.leases.close();
   }
 
@@ -129,8 +143,14 @@ export class WorkerService {
   }
 
   private woken(channel: string, payload: string): void {
-    if (channel !== CHANNELS.work || payload === "*") this.claimer.pollSoon();
+    if (channel !== CHANNELS.work || payload === "*") this.lookSoon();
     else this.claimer.wake(payload.split(",").map(Number));
+  }
+
+  /** Asks for whatever there is to know, of which only one of the two knows how: polls end when the drain begins. */
+  private lookSoon(): void {
+    this.claimer.pollSoon();
+    this.drainCancels.look();
   }
 
   private async polled({ definitionsVersion, leaderAgeSeconds, cancelRequested }: PolledWork): Promise<void> {
@@ -141,6 +161,8 @@ export class WorkerService {
     await standInForLeader(worker, { leaderAgeSeconds, random, log, retry: this.parts.env.retry });
   }
 }
+
+const laneOf = ({ laneNo }: ClaimedJob): number => laneNo;
 
 const wantedOf = (env: WorkerEnv): Wanted => ({
   queues: env.queues,

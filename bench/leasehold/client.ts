@@ -1,6 +1,6 @@
 import { handlers } from "@/jobs";
 import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition, enqueueJob, enqueueJobs, type TenantScope } from "@/lib/queue";
+import { cancelJob, createDefinition, enqueueJob, enqueueJobs, type TenantScope } from "@/lib/queue";
 import { batches, serve, sharedClock, timed } from "../lib/program.mjs";
 import { query } from "../lib/server";
 
@@ -9,6 +9,8 @@ const HISTORY =
   "app.live_jobs, app.jobs, app.job_attempts, app.job_logs, app.job_stat_deltas, app.job_stats, app.live_totals";
 const SYSTEM = { kind: "system", id: null, userId: null } as const;
 const DEFINITION = "noop";
+/** Those of which a lease has to run out in a scenario do not make it wait for long. */
+const SETTINGS: Readonly<Record<string, { readonly leaseSeconds: number }>> = { "hold-briefly": { leaseSeconds: 5 } };
 
 const adminUrl = process.env.DATABASE_URL ?? "";
 const secret = process.env.LEASEHOLD_SECRET ?? "";
@@ -19,14 +21,17 @@ interface Fill {
   readonly from?: number;
   readonly count: number;
   readonly tenant?: number;
+  readonly priority?: number;
 }
 
 serve({
   async prepare({ tenants = 1 }: { tenants?: number }) {
     await migrate({ adminUrl, secret, log: () => {} });
     const platform = open("platform", 1);
-    const argSchema = handlers.get(DEFINITION)?.argSchema ?? {};
-    await createDefinition(platform, SYSTEM, { key: DEFINITION, executor: "handler", argSchema });
+    for (const { key, argSchema } of handlers.values())
+      await createDefinition(platform, SYSTEM, { key, executor: "handler", argSchema, ...SETTINGS[key] });
+    const argSchema = handlers.get("hold")?.argSchema ?? {};
+    await createDefinition(platform, SYSTEM, { key: "hold-command", commandKey: "hold", argSchema });
     await platform.close();
     const rows = await query<{ id: string }>(
       adminUrl,
@@ -36,12 +41,12 @@ serve({
     for (const { id } of rows) scopes.push({ tenantId: id, actor: SYSTEM });
   },
   reset: () => query(adminUrl, `truncate ${HISTORY}`),
-  async fill({ from = 0, count, tenant = 0 }: Fill) {
+  async fill({ from = 0, count, tenant = 0, priority }: Fill) {
     for (const tags of batches({ from, count, size: FILL_SIZE }))
       await enqueueJobs(
         web,
         scopeOf(tenant),
-        tags.map((tag) => jobOf(tag, tenant)),
+        tags.map((tag) => ({ ...jobOf(tag, tenant), ...(priority && { priority }) })),
       );
   },
   singles: ({ count, callers }: { count: number; callers: number }) =>
@@ -55,6 +60,16 @@ serve({
         (all[n] ?? []).map((tag) => jobOf(tag, 0)),
       );
     return timed({ count: all.length, callers: 1, send });
+  },
+  /** Enqueues jobs that run until they are stopped; answers their ids. */
+  async hold({ definition, tags }: { definition: string; tags: readonly number[] }) {
+    const jobs = tags.map((tag) => ({ definitionKey: definition, payload: { tag } }));
+    return (await enqueueJobs(web, scopeOf(0), jobs)).map(({ jobId }) => jobId);
+  },
+  /** Answers when the cancel was answered. */
+  async cancel({ jobId }: { jobId: string }) {
+    await cancelJob(web, scopeOf(0), jobId);
+    return { at: sharedClock() };
   },
   async one({ tag, tenant = 0 }: { tag: number; tenant?: number }) {
     const at = sharedClock();

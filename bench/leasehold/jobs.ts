@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineJob, type JobHandler } from "@/lib/execution";
-import { makeWork } from "../lib/program.mjs";
+import { makeWork, tellHeld } from "../lib/program.mjs";
 
 const work = makeWork();
 
@@ -10,5 +10,24 @@ const noop = defineJob({
   run: ({ payload }) => work(payload),
 });
 
+/** A job that runs until its signal is aborted, and tells when that was. */
+const holdAs = (key: string) =>
+  defineJob({
+    key,
+    schema: z.strictObject({ tag: z.int() }),
+    run: ({ payload, signal }) =>
+      new Promise<void>((_, reject) => {
+        const stopped = () => {
+          tellHeld("stopped", payload.tag);
+          reject(signal.reason);
+        };
+        if (signal.aborted) return stopped();
+        signal.addEventListener("abort", stopped, { once: true });
+        tellHeld("held", payload.tag);
+      }),
+  });
+
 /** What the worker of the benchmark is built with in place of an installation's own handlers. */
-export const handlers: ReadonlyMap<string, JobHandler> = new Map([[noop.key, noop]]);
+export const handlers: ReadonlyMap<string, JobHandler> = new Map(
+  [noop, holdAs("hold"), holdAs("hold-briefly")].map((handler) => [handler.key, handler]),
+);

@@ -18,20 +18,23 @@ export class Child {
   private readonly events = new EventEmitter();
   private readonly exited: Promise<unknown>;
   private lastId = 0;
-  private errors = "";
+  private said = "";
 
   constructor(program: readonly string[], env: Readonly<Record<string, string>>) {
     this.process = spawn(process.execPath, [...nodeFlags(), ...program], {
       env: { ...ownEnvironment(), NODE_ENV: "production", ...env },
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     this.exited = once(this.process, "exit");
-    this.process.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      this.errors = (this.errors + text).slice(-4000);
-    });
+    for (const stream of [this.process.stdout, this.process.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.said = (this.said + text).slice(-4000);
+      });
     this.process.on("message", (message: ChildMessage) => this.events.emit(message.type, message));
     this.process.on("error", (error) => this.events.emit("failed", error));
-    void this.exited.then(() => this.events.emit("failed", new Error(`a program ended early: ${this.errors}`)));
+    void this.exited.then(() =>
+      this.events.emit("failed", new Error(`${program.join(" ")} ended early: ${this.said}`)),
+    );
     alive.add(this);
     void this.exited.then(() => alive.delete(this));
   }

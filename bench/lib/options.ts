@@ -8,6 +8,9 @@ export const SCENARIOS = [
   "schedules",
   "events",
   "dependents",
+  "cancel",
+  "rescue",
+  "bands",
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 

@@ -21,6 +21,13 @@ export function serve(verbs) {
 export const sharedClock = () => Number(process.hrtime.bigint()) / 1e6;
 
 /**
+ * Tells what became of a job that runs until it is stopped, and when.
+ * @param {"held" | "stopped"} type
+ * @param {number} tag
+ */
+export const tellHeld = (type, tag) => process.send({ type, tag, at: sharedClock() });
+
+/**
  * The job of all systems: counts, tells the first and the last start, tells each start when asked to, waits.
  * @returns {(payload: { tag: number, tenant?: number }) => Promise<void>}
  */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { jain, median, percentile } from "./stats";
+import { farthest, jain, median, percentile } from "./stats";
 
 describe("what the benchmarks compute", () => {
   test("medians of odd and even numbers of rounds, in any order", () => {
@@ -18,5 +18,13 @@ describe("what the benchmarks compute", () => {
     expect(jain([5, 5, 5, 5])).toBe(1);
     expect(jain([8, 0, 0, 0])).toBe(0.25);
     expect(jain([])).toBeNaN();
+  });
+
+  test("the window of neighbours whose share of hits is farthest from what it should be, on either side", () => {
+    const hits = [true, false, true, false, true, true, true, false];
+    expect(farthest(hits, { window: 4, share: 0.5 })).toBe(0.75);
+    expect(farthest(hits, { window: 2, share: 0.9 })).toBe(0.5);
+    expect(farthest(hits, { window: 8, share: 0.1 })).toBe(5 / 8);
+    expect(farthest(hits, { window: 9, share: 0.1 })).toBeNaN();
   });
 });

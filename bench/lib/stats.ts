@@ -18,3 +18,17 @@ export function jain(shares: readonly number[]): number {
   const squares = shares.reduce((total, share) => total + share * share, 0);
   return squares === 0 ? Number.NaN : (sum * sum) / (shares.length * squares);
 }
+
+/** Of all windows of so many neighbours, the share of hits that is farthest from the given one. NaN without a window. */
+export function farthest(
+  hits: readonly boolean[],
+  { window, share }: { readonly window: number; readonly share: number },
+): number {
+  let [inside, worst] = [0, Number.NaN];
+  for (const [n, hit] of hits.entries()) {
+    inside += Number(hit) - Number(n >= window && hits[n - window]);
+    if (n < window - 1) continue;
+    if (Number.isNaN(worst) || Math.abs(inside / window - share) > Math.abs(worst - share)) worst = inside / window;
+  }
+  return worst;
+}

@@ -57,6 +57,7 @@ const SPECS: readonly SystemSpec[] = [
       ...commonEnv(options),
       WORKER_CONCURRENCY: String(options.concurrency ?? CONCURRENCY),
       LOG_FORMAT: "json",
+      COMMANDS_FILE: bench("leasehold", "commands.json"),
       SHUTDOWN_GRACE_SECONDS: "5",
     }),
     unfinished: "select 1 from app.live_jobs limit 1",

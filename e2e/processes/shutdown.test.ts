@@ -37,6 +37,19 @@ test("SIGTERM lets short jobs end, gives long ones back unspent, and exits 0 wit
   for (const id of [long, later]) await stage.cancel(id);
 });
 
+test("a worker that drains hears of a cancel long before it renews its leases", async () => {
+  await stage.define("seldom-renewed", { commandKey: "act", leaseSeconds: 90 });
+  const worker = await stage.startWorker({ SHUTDOWN_GRACE_SECONDS: "60" });
+  const jobId = await stage.enqueue("seldom-renewed", { run_ms: 120_000 });
+  await stage.running(jobId);
+  const ended = worker.stop();
+  await waitFor(() => worker.output().includes("draining"));
+  await stage.cancel(jobId);
+  expect((await stage.settled(jobId, 15_000)).status).toBe("canceled");
+  expect(await ended).toEqual({ code: 0, signal: null });
+  expect(await stage.statuses(jobId)).toEqual(["canceled"]);
+});
+
 test("A-01 a worker that stays over its memory limit lets its jobs end and leaves with 75", async () => {
   const worker = await stage.startWorker({ WORKER_MEMORY_LIMIT_MB: "1" });
   const jobId = await stage.act({ run_ms: 11_000 });

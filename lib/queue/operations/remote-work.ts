@@ -3,7 +3,7 @@ import type { FairShare } from "../policy/fairness";
 import type { Random } from "../policy/retry";
 import {
   attemptLogBytesSql,
-  canceledRemoteAttemptsSql,
+  canceledAttemptsSql,
   endedRemoteAttemptSql,
   heldCountSql,
   heldRemoteAttemptSql,
@@ -146,7 +146,7 @@ export async function measureLog(db: Runner, lease: Lease): Promise<{ bytes: num
 
 /** The leases of a worker whose jobs somebody wants to be stopped. */
 export async function canceledAttempts(db: Runner, workerId: string): Promise<Lease[]> {
-  const rows = await db.run<{ job_id: string; lease_no: number }>(canceledRemoteAttemptsSql, [workerId]);
+  const rows = await db.run<{ job_id: string; lease_no: number }>(canceledAttemptsSql, [workerId]);
   return rows.map((row) => ({ jobId: row.job_id, leaseNo: row.lease_no }));
 }
 

@@ -58,8 +58,8 @@ export const attemptLogBytesSql = statement(
 );
 
 /** Attempts of the worker `$1` that somebody wants to be stopped. */
-export const canceledRemoteAttemptsSql = statement(
-  "canceled_remote_attempts",
+export const canceledAttemptsSql = statement(
+  "canceled_attempts",
   `select job_id, lease_no::float8 as lease_no from app.live_jobs
    where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null`,
   { repeatable: true },

@@ -1,0 +1,60 @@
+import type { Database } from "@/lib/db";
+import type { Logger } from "@/lib/observability/log";
+import { canceledAttempts } from "@/lib/queue";
+
+const LOOK_EVERY_MS = 1000;
+
+export interface DrainCancelsOptions {
+  readonly db: Database;
+  readonly workerId: string;
+  readonly log: Logger;
+  readonly onCanceled: (jobIds: readonly string[]) => void;
+}
+
+/**
+ * Looks for jobs of a worker that somebody canceled, once a second and whenever it is told to, from `start` to `stop`:
+ * for the time in which the worker does not poll for work any more.
+ */
+export class DrainCancels {
+  private timer: NodeJS.Timeout | undefined;
+  private looking = false;
+  private again = false;
+
+  constructor(private readonly options: DrainCancelsOptions) {}
+
+  start(): void {
+    this.timer ??= setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.look();
+  }
+
+  /** Looks at once, if it has been started. */
+  look(): void {
+    if (!this.timer) return;
+    if (this.looking) {
+      this.again = true;
+      return;
+    }
+    this.looking = true;
+    void this.ask().finally(() => {
+      this.looking = false;
+      if (!this.again) return;
+      this.again = false;
+      this.look();
+    });
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private async ask(): Promise<void> {
+    const { db, workerId, log, onCanceled } = this.options;
+    try {
+      const canceled = await canceledAttempts(db, workerId);
+      if (canceled.length > 0) onCanceled(canceled.map(({ jobId }) => jobId));
+    } catch (error) {
+      log.warn({ err: error }, "canceled jobs could not be looked for; the next look comes in a second");
+    }
+  }
+}
