@@ -32,33 +32,38 @@ interface Ran {
   readonly claimed: ClaimedJob;
   readonly definition: RunnableDefinition;
   readonly random: () => number;
+  readonly beganAt?: number | undefined;
 }
 
 /** The end of an attempt that succeeded and asked for no children: there is nothing to decide. Undefined otherwise. */
 export function plainEndOf(
-  { jobId, leaseNo, tenantId }: ClaimedJob,
+  { job: { jobId, leaseNo, tenantId }, beganAt }: { readonly job: ClaimedJob; readonly beganAt: number | undefined },
   { outcome, output, children }: Execution,
 ): AttemptEnd | undefined {
   if (outcome.kind !== "succeeded" || children !== undefined) return undefined;
   const { result } = outcome;
-  return { jobId, leaseNo, tenantId, output, status: "succeeded", outcome: "succeeded", spent: true, result };
+  return { jobId, leaseNo, tenantId, beganAt, output, status: "succeeded", outcome: "succeeded", spent: true, result };
 }
 
 /** Null when there is nothing to record: the lease is lost. */
 export async function endOf(
-  { db, tools, claimed, definition, random }: Ran & { readonly db: Database; readonly tools: RunTools },
+  { db, tools, claimed, definition, random, beganAt }: Ran & { readonly db: Database; readonly tools: RunTools },
   { outcome, output, children }: Execution,
 ): Promise<AttemptEnd | null> {
   if (outcome.kind === "lease_lost") return null;
   const ended = { claimed, definition, execution: outcome, output, environment: tools.retry };
-  const end = await decideAttemptEnd(db, ended, random);
+  const end = { ...(await decideAttemptEnd(db, ended, random)), beganAt };
   return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(claimed, child)) };
 }
 
 /** The end of an attempt whose children were refused: a failure that says so. */
-export function refusedEnd({ claimed, definition, random }: Ran, { output }: AttemptEnd, reason: string): AttemptEnd {
+export function refusedEnd(
+  { claimed, definition, random }: Ran,
+  { output, beganAt }: AttemptEnd,
+  reason: string,
+): AttemptEnd {
   const execution: ExecutionEnd = { kind: "failed", errorType: "validation", message: reason };
-  return decideEnd({ claimed, definition, execution, output }, random);
+  return { ...decideEnd({ claimed, definition, execution, output }, random), beganAt };
 }
 
 /** A job given back before it was started. */

@@ -50,6 +50,7 @@ async function startClaimer({ places, definitions, bands, commands }: Setup) {
     room: () => ({ free: Math.max(0, room.places - claimed.length), ahead: 0 }),
     isQuick: () => false,
     served: () => served,
+    numbers: { numbers: () => 1, lost: () => undefined },
     onClaimed: (jobs) => void claimed.push(...jobs),
     onPolled: () => {
       polls += 1;

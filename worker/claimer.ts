@@ -16,6 +16,7 @@ import { Places } from "./places";
 import type { Room } from "./runner";
 import type { Served } from "./served";
 import { StartSharing } from "./start-sharing";
+import type { Starts } from "./starts";
 
 /** A lost wake-up costs at most this. */
 const POLL_MS = 1000;
@@ -32,6 +33,8 @@ export interface ClaimerOptions {
   /** Whether jobs of this definition may be claimed ahead. */
   readonly isQuick: (definitionId: string) => boolean;
   readonly served: () => Served;
+  /** Numbers for a claim, and what becomes of them when it is not answered. */
+  readonly numbers: Pick<Starts, "numbers" | "lost">;
   /** Takes over claimed jobs, whose leases count from `since` (by `processClock`). */
   readonly onClaimed: (jobs: readonly ClaimedJob[], since: number) => void;
   /** Hears what each poll saw. */
@@ -151,15 +154,19 @@ export class Claimer {
 
   /** @returns whether another claim may find something */
   private async claim(): Promise<boolean> {
-    const { db, workerId, onClaimed } = this.options;
+    const { db, workerId, onClaimed, numbers } = this.options;
     const now = performance.now();
     const room = this.options.room();
     const most = room.free + room.ahead;
     const asked = most > 0 ? this.choose(room, now) : [];
     if (asked.length === 0) return false;
     const since = processClock();
-    const request = { workerId, lanes: asked, limit: most, startAtOnce: room.free };
-    const { jobs, heldBack } = await claimFromLanes(db, request);
+    const firstNo = numbers.numbers(most);
+    const request = { workerId, lanes: asked, limit: most, startAtOnce: room.free, firstNo };
+    const { jobs, heldBack } = await claimFromLanes(db, request).catch((error: unknown) => {
+      numbers.lost([firstNo, firstNo + most - 1]);
+      throw error;
+    });
     for (const { tenantId } of jobs) this.places.took(tenantId);
     this.share.charge(jobs.flatMap(({ laneNo }) => this.directory.lane(laneNo) ?? []));
     if (jobs.length > 0) onClaimed(jobs, since);

@@ -28,6 +28,7 @@ const log = createLogger({ process: "worker", level: "silent", format: "json" })
 const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
 const handlers = new Map<string, JobHandler>();
 const runner = new Runner({
+  workerId: "the-runner",
   db: make.worker,
   log,
   leases: { hold: () => undefined, limit: () => undefined, drop: () => undefined, spawned: () => undefined },

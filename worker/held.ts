@@ -8,14 +8,20 @@ export class Held implements Attempt {
   phase: "waiting" | "running" | "aside" | "ended" = "waiting";
   /** How long it had a place, once it has left it. */
   ranMs = 0;
+  /** When its attempt began, by the monotonic clock, if a note says so and not its own row. */
+  beganAt: number | undefined;
   #reason: StopReason | undefined;
   #controller: AbortController | undefined;
   #pids: Set<number> | undefined;
 
-  /** @param takenAt by the monotonic clock */
+  /**
+   * @param takenAt by the monotonic clock
+   * @param since from when its lease counts, by `processClock`
+   */
   constructor(
     readonly job: ClaimedJob,
     readonly takenAt: number,
+    readonly since: number,
   ) {}
 
   get stopReason(): StopReason | undefined {

@@ -64,6 +64,7 @@ beforeEach(() => {
 
 function runnerOn(db: Database, places = 10): Runner {
   return new Runner({
+    workerId: "the-runner",
     db,
     log,
     leases: {

@@ -1,9 +1,8 @@
 import { type Database, DatabaseError } from "@/lib/db";
 import type { StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
-import { attemptTimeout, type ClaimedJob, notifyChanges, type RunnableDefinition, startAttempts } from "@/lib/queue";
+import { attemptTimeout, type ClaimedJob, notifyChanges, type RunnableDefinition } from "@/lib/queue";
 import { endOf, fieldsOf, plainEndOf, refusedEnd, released } from "./attempt-ends";
-import { Batcher } from "./batcher";
 import { DefinitionVersions } from "./definition-versions";
 import { type Attempt, executeAttempt } from "./execute-attempt";
 import { Held } from "./held";
@@ -12,9 +11,9 @@ import type { LeaseEvent, Leases, WatchedLease } from "./leases";
 import { Pace } from "./pace";
 import type { RunTools } from "./run-attempt";
 import type { Settler } from "./settler";
+import { Starts } from "./starts";
 import { Waiting } from "./waiting";
 
-const MOST_STARTS = 500;
 /** Failures of a database that is away or busy; any other would come back with the next worker. */
 const PASSES: ReadonlySet<DatabaseError["kind"]> = new Set(["unavailable", "retryable", "timeout"] as const);
 /** Time after timeout and grace in which an attempt's end is still being recorded. */
@@ -27,6 +26,7 @@ const LOOK_AT_AGE_MS = 250;
 export interface RunnerOptions {
   readonly db: Database;
   readonly log: Logger;
+  readonly workerId: string;
   readonly leases: Pick<Leases, "hold" | "limit" | "drop" | "spawned">;
   readonly settler: Settler;
   readonly tools: RunTools;
@@ -57,7 +57,8 @@ export class Runner {
   private aside = 0;
   private readonly pace = new Pace();
   private readonly definitions: DefinitionVersions;
-  private readonly starts: Batcher<ClaimedJob, boolean>;
+  /** Numbers what is claimed ahead, and marks what begins. */
+  readonly starts: Starts;
   private ageTimer: NodeJS.Timeout | undefined;
   private draining = false;
   private idle: (() => void)[] = [];
@@ -67,14 +68,7 @@ export class Runner {
     this.definitions = new DefinitionVersions(options.db);
     const onLost = (attempt: Attempt) => attempt instanceof Held && this.stop(attempt, "lease-lost");
     this.around = { ...options, onLost };
-    this.starts = new Batcher(
-      async (jobs) => {
-        const held = new Set(await startAttempts(options.db, jobs));
-        this.tell(jobs);
-        return jobs.map((job) => held.has(job.jobId));
-      },
-      { most: MOST_STARTS },
-    );
+    this.starts = new Starts({ ...options, onStarted: (jobs) => this.tell(jobs) });
   }
 
   /** Jobs that this worker holds: those that run, those that wait for a place, and those whose end is being recorded. */
@@ -106,8 +100,9 @@ export class Runner {
   /** Runs jobs whose leases count from `since`, by `processClock`, as places become free. */
   take(jobs: readonly ClaimedJob[], since: number): void {
     const takenAt = performance.now();
-    const taken = jobs.map((job) => new Held(job, takenAt));
+    const taken = jobs.map((job) => new Held(job, takenAt, since));
     this.options.leases.hold(taken.map((held) => this.watched(held, since)));
+    this.starts.took(taken);
     for (const held of taken) this.held.add(held);
     for (const held of taken) {
       // What was started with its claim was claimed for a place that is free.
@@ -225,14 +220,17 @@ export class Runner {
   private async see(held: Held, work: () => Promise<void>): Promise<void> {
     const { log, leases, onFree } = this.options;
     const { job } = held;
+    let isRecorded = true;
     try {
       await work();
     } catch (error) {
+      isRecorded = false;
       log.error({ err: error, job_id: job.jobId }, "an attempt could not be run; its lease will run out");
     } finally {
       leases.drop(job);
       this.vacate(held);
       this.held.delete(held);
+      this.starts.ended(held, isRecorded);
       onFree({ job, seconds: held.ranMs / 1000 });
       if (this.held.size === 0) for (const resolve of this.idle.splice(0)) resolve();
     }
@@ -257,7 +255,8 @@ export class Runner {
     this.pace.ended(job.definitionId, performance.now() - began);
     held.executed();
     const ran = { claimed: job, definition, random };
-    let end = plainEndOf(job, execution) ?? (await endOf({ ...this.options, ...ran }, execution));
+    let end =
+      plainEndOf(held, execution) ?? (await endOf({ ...this.options, ...ran, beganAt: held.beganAt }, execution));
     if (end === null) {
       log.warn(fieldsOf(job, definition), "the lease was lost; the result is dropped");
       return;
@@ -283,7 +282,7 @@ export class Runner {
     const known = this.definitions.ifKnown(job);
     const definition = known ?? (await this.definitions.of(job));
     if (!known) leases.limit(job, this.overMs(job, definition));
-    if ((job.started || (await this.starts.add(job))) && held.stopReason !== "lease-lost") return definition;
+    if ((job.started || (await this.starts.begin(held))) && held.stopReason !== "lease-lost") return definition;
     log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
     return null;
   }

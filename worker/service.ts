@@ -54,6 +54,7 @@ export class WorkerService {
     this.runner = new Runner({
       db: worker,
       log,
+      workerId,
       random,
       leases: this.leases,
       settler: new Settler(worker, log, random),
@@ -82,6 +83,7 @@ export class WorkerService {
       room: () => this.runner.room(),
       isQuick: (definitionId) => this.runner.isQuick(definitionId),
       served: () => this.current,
+      numbers: this.runner.starts,
       // They come lane by lane, and run in the order in which they are handed over.
       onClaimed: (jobs, since) => this.runner.take(interleave(jobs, laneOf), since),
       onPolled: (polled) => this.polled(polled),

@@ -42,6 +42,7 @@ export async function webhookStage(database: TestDatabase) {
 
   const runnerWith = ({ places = 2, limits = LIMITS }: { places?: number; limits?: WebhookLimits } = {}): Runner =>
     new Runner({
+      workerId: "the-runner",
       db: make.worker,
       log,
       leases: { hold: () => undefined, limit: () => undefined, drop: () => undefined, spawned: () => undefined },

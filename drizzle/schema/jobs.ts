@@ -76,6 +76,7 @@ export const liveJobs = app.table("live_jobs", {
   hasDependents: boolean("has_dependents").notNull().default(false),
   timeouts: integer("timeouts").notNull().default(0),
   snoozes: integer("snoozes").notNull().default(0),
+  claimNo: bigint("claim_no", { mode: "number" }),
 });
 
 export const jobAttempts = app.table(

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, integer, jsonb, real, text, timestamp } from "drizzle-orm/pg-core";
-import { app } from "./app";
+import { app, int8multirange } from "./app";
 
 // Which processes there are, and who leads.
 export const jobWorkers = app.table("job_workers", {
@@ -23,6 +23,18 @@ export const jobWorkers = app.table("job_workers", {
   rssBytes: bigint("rss_bytes", { mode: "number" }),
   eventLoopLagMs: real("event_loop_lag_ms"),
   metadata: jsonb("metadata").notNull().default(sql`'{}'::jsonb`),
+});
+
+// Which of the jobs that workers claimed under numbers have begun.
+export const attemptStarts = app.table("attempt_starts", {
+  workerId: text("worker_id")
+    .notNull()
+    .primaryKey()
+    .references(() => jobWorkers.workerId, { onDelete: "cascade" }),
+  upto: bigint("upto", { mode: "number" }).notNull().default(0),
+  waiting: int8multirange("waiting").notNull().default("{}"),
+  taken: integer("taken").notNull().default(0),
+  notedAt: timestamp("noted_at", { withTimezone: true }).notNull().default(sql`app.now()`),
 });
 
 export const leader = app.table("leader", {

@@ -114,6 +114,8 @@ export interface ClaimedJob extends Lease {
   readonly claimedAt: Date;
   /** Whether the attempt is marked as started already. */
   readonly started: boolean;
+  /** Its number in its worker, when it was not started at once. */
+  readonly claimNo: number | null;
   readonly leaseExpiresAt: Date;
   readonly sortKey: number;
 }
@@ -143,6 +145,8 @@ export interface AttemptEnd extends Lease {
   readonly retryInSeconds?: number;
   /** Whether the attempt counts against max_attempts. */
   readonly spent: boolean;
+  /** When the attempt began, by `performance.now()`, for one whose own row does not say it. */
+  readonly beganAt?: number | undefined;
   readonly errorType?: string;
   readonly errorText?: string;
   readonly result?: unknown;

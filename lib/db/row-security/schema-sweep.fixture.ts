@@ -14,6 +14,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   job_definitions: "global, written by the super admin",
   job_definition_versions: "global, written by the super admin",
   job_workers: "processes of the installation",
+  attempt_starts: "how far workers have begun what they claimed: numbers alone, for workers and schedulers only",
   leader: "process of the installation",
   claim_reservations: "claims under way, of lanes by their numbers; workers only",
   schema_migrations: "ledger of the installation",

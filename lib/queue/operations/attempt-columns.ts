@@ -1,6 +1,7 @@
 import { cleanText, cutText } from "../policy/clean";
 import { checkPayload } from "../policy/payload-check";
 import type { AttemptEnd, AttemptOutput } from "../types-worker";
+import { msSinceBegun } from "./claim-jobs";
 
 const ERROR_TEXT_MAX = 16_384;
 const RESULT_MAX_BYTES = 256 * 1024;
@@ -65,6 +66,7 @@ export function toJson(batch: readonly AttemptEnd[]): string {
       outcome: end.outcome,
       retry_in_seconds: end.retryInSeconds,
       spent: end.spent,
+      began_ms_ago: msSinceBegun(end) ?? undefined,
       error_type: end.errorType,
       error_text: end.errorText === undefined ? undefined : cutText(cleanText(end.errorText), ERROR_TEXT_MAX),
       ...storableResult(end.result),

@@ -11,6 +11,8 @@ export interface ClaimRequest {
   readonly limit: number;
   /** The first so many are marked as started in the same statement, as far as their lanes have no limits. */
   readonly startAtOnce?: number;
+  /** The first of `limit` numbers for those that are not. */
+  readonly firstNo?: number;
 }
 
 /** A claimed job as statements answer it. */
@@ -28,6 +30,7 @@ export interface ClaimedRow {
   lease_expires_at: Date;
   sort_key: number;
   started: boolean;
+  claim_no: number | string | null;
   definition_id: string;
   definition_version: number;
   payload: unknown;
@@ -84,7 +87,7 @@ function placesOfLimited({ lanes, limit }: ClaimRequest): number {
 
 async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
   if (request.lanes.length === 0 || request.limit < 1) return [];
-  const values = [...claimValues(request), request.startAtOnce ?? 0];
+  const values = [...claimValues(request), request.startAtOnce ?? 0, request.firstNo ?? null];
   return (await db.run<ClaimedRow>(claimJobsSql, values)).map(toClaimedJob);
 }
 
@@ -129,11 +132,17 @@ function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {
   ];
 }
 
-/** Marks attempts as started, before their first side effect; returns the ids of the jobs that are still held. */
-export async function startAttempts(db: Runner, leases: readonly Lease[]): Promise<string[]> {
+/**
+ * Marks attempts as started, before their first side effect; returns the ids of the jobs that are still held. `beganAt`,
+ * by `performance.now()`, is of those that have begun already.
+ */
+export async function startAttempts(
+  db: Runner,
+  leases: readonly (Lease & { readonly beganAt?: number | undefined })[],
+): Promise<string[]> {
   const started = new Set<string>();
   for (let asked = leases; asked.length > 0; ) {
-    const rows = await db.run<{ job_id: string }>(startAttemptsSql, leaseArrays(asked));
+    const rows = await db.run<{ job_id: string }>(startAttemptsSql, [...leaseArrays(asked), asked.map(msSinceBegun)]);
     for (const row of rows) started.add(row.job_id);
     const missing = asked.filter(({ jobId }) => !started.has(jobId));
     // A row that somebody else changed in the moment of the statement was passed over: its lease is still held.
@@ -142,11 +151,17 @@ export async function startAttempts(db: Runner, leases: readonly Lease[]): Promi
   return [...started];
 }
 
-async function heldOf(db: Runner, leases: readonly Lease[]): Promise<Lease[]> {
+async function heldOf<L extends Lease>(db: Runner, leases: readonly L[]): Promise<L[]> {
   const rows = await db.run<{ job_id: string }>(readLeasesSql, leaseArrays(leases));
   const held = new Set(rows.map((row) => row.job_id));
   return leases.filter(({ jobId }) => held.has(jobId));
 }
+
+const LONGEST_MS = 1e12;
+
+/** How long ago an attempt began, in milliseconds; null when its own row says it. */
+export const msSinceBegun = ({ beganAt }: { readonly beganAt?: number | undefined }): number | null =>
+  beganAt === undefined ? null : Math.min(LONGEST_MS, performance.now() - beganAt);
 
 /** Leases as the two parallel arrays that the fenced statements take. */
 export function leaseArrays(leases: readonly Lease[]): [string[], number[]] {
@@ -168,6 +183,7 @@ export function toClaimedJob(row: ClaimedRow): ClaimedJob {
     leaseExpiresAt: row.lease_expires_at,
     sortKey: row.sort_key,
     started: row.started,
+    claimNo: row.claim_no === null ? null : Number(row.claim_no),
     definitionId: row.definition_id,
     definitionVersion: row.definition_version,
     payload: row.payload,

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from "@/lib/db";
 import { decideAfterLostLease, type Random } from "../policy/retry";
 import { generalPolicy } from "../policy/retry-policy";
+import { takeFromWorkersSql } from "../sql/attempt-starts";
 import { expiredLeasesSql, lockExpiredSql, postponeLeasesSql } from "../sql/rescue";
 import type { RetryClasses, RetrySettings, RetryStrategy } from "../types";
 import type { AttemptEnd } from "../types-worker";
@@ -13,7 +14,6 @@ interface ExpiredRow {
   tenant_id: string;
   lane_no: number;
   claimed_by_worker: string;
-  started: boolean;
   attempts_spent: number;
   reclaims: number;
   cancel_requested: boolean;
@@ -69,9 +69,11 @@ interface Deciding {
 
 async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], deciding: Deciding): Promise<Rescued> {
   const leases = expired.map((row) => ({ jobId: row.job_id, leaseNo: Number(row.lease_no) }));
-  const locked = new Set((await tx.run<{ job_id: string }>(lockExpiredSql, leaseArrays(leases))).map((r) => r.job_id));
-  const lost = expired.filter((row) => locked.has(row.job_id));
-  const ends = lost.map((row) => toEnd(row, deciding));
+  await tx.run(takeFromWorkersSql, [[...new Set(expired.map((row) => row.claimed_by_worker))]]);
+  const rows = await tx.run<{ job_id: string; started: boolean }>(lockExpiredSql, leaseArrays(leases));
+  const started = new Map(rows.map((row) => [row.job_id, row.started]));
+  const lost = expired.filter((row) => started.has(row.job_id));
+  const ends = lost.map((row) => toEnd(row, started.get(row.job_id) === true, deciding));
   const settled = await settleAttempts(tx, ends, true);
   const unstorable = leases.filter((lease) => settled.unstorable.includes(lease.jobId));
   if (unstorable.length > 0) await tx.run(postponeLeasesSql, [...leaseArrays(unstorable), POSTPONE_SECONDS]);
@@ -83,13 +85,15 @@ async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], decid
   return { laneNos, rescued: back.length - ended, ended, unstorable: settled.unstorable };
 }
 
-function toEnd(row: ExpiredRow, { random, retry }: Deciding): AttemptEnd {
+function toEnd(row: ExpiredRow, started: boolean, { random, retry }: Deciding): AttemptEnd {
   const lost = {
     jobId: row.job_id,
     leaseNo: Number(row.lease_no),
     tenantId: row.tenant_id,
     status: "worker_lost" as const,
-    spent: row.started,
+    spent: started,
+    // Where only a note says that it has begun, it was some time after its claim.
+    ...(started ? { beganAt: Number.NEGATIVE_INFINITY } : {}),
     errorType: "worker_lost",
     errorText: `The lease of ${row.claimed_by_worker} ran out.`,
   };
@@ -99,7 +103,7 @@ function toEnd(row: ExpiredRow, { random, retry }: Deciding): AttemptEnd {
   if (row.cancel_requested) return { ...lost, outcome: "canceled" };
   const decision = decideAfterLostLease(
     {
-      started: row.started,
+      started,
       attemptsSpent: row.attempts_spent,
       maxAttempts: row.max_attempts,
       reclaims: row.reclaims,

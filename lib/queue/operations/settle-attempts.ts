@@ -9,7 +9,7 @@ import {
 } from "../sql/settle-attempts";
 import type { AttemptEnd, Settled } from "../types-worker";
 import { isPlain, resultText, toJson } from "./attempt-columns";
-import { leaseArrays } from "./claim-jobs";
+import { leaseArrays, msSinceBegun } from "./claim-jobs";
 import { enqueueJobs } from "./enqueue-jobs";
 import { SYSTEM } from "./system-actor";
 
@@ -83,16 +83,22 @@ export async function settleAttempts(
   return progress;
 }
 
+const succeededValues = (batch: readonly AttemptEnd[]): unknown[] => [
+  ...leaseArrays(batch),
+  batch.map(resultText),
+  batch.map(msSinceBegun),
+];
+
 /** Ends what succeeded and concerns nobody else; null = all of it. */
 async function finishPlain(db: Runner, batch: readonly AttemptEnd[]): Promise<readonly string[] | null> {
   if (!batch.every(isPlain)) return [];
-  const [row] = await db.run<{ done: string[] | null }>(finishPlainSql, [...leaseArrays(batch), batch.map(resultText)]);
+  const [row] = await db.run<{ done: string[] | null }>(finishPlainSql, succeededValues(batch));
   return row ? row.done : [];
 }
 
 async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes }: Progress): Promise<string[]> {
   const rows = batch.every(isPlain)
-    ? await db.run<FinishedRow>(finishSucceededSql, [...leaseArrays(batch), batch.map(resultText)])
+    ? await db.run<FinishedRow>(finishSucceededSql, succeededValues(batch))
     : await db.run<FinishedRow>(finishAttemptsSql, [toJson(batch)]);
   releasedLanes.push(...(rows[0]?.released ?? []));
   return rows.map((row) => row.job_id);
@@ -188,9 +194,10 @@ const isStripped = (end: AttemptEnd): boolean =>
   end.output === undefined && end.result === undefined && end.errorText === undefined;
 
 /** The bare fact of the end, for a row whose details cannot be stored. */
-function strip({ jobId, leaseNo, tenantId, status, spent, outcome, retryInSeconds }: AttemptEnd): AttemptEnd {
+function strip({ jobId, leaseNo, tenantId, status, spent, outcome, retryInSeconds, beganAt }: AttemptEnd): AttemptEnd {
   return {
     jobId,
+    beganAt,
     leaseNo,
     tenantId,
     status,

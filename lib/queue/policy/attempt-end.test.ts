@@ -21,6 +21,7 @@ const claimed: ClaimedJob = {
   retryMultiplier: null,
   correlationId: null,
   chainDepth: 0,
+  claimNo: null,
   started: true,
   claimedAt: new Date(0),
   leaseExpiresAt: new Date(30_000),

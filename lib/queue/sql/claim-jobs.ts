@@ -3,7 +3,7 @@ import { heldRows } from "./held-rows";
 
 /** What a claim gives of a live row `r` and of the job's record `j`. */
 const LIVE = `r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts,
-  r.snoozes, r.claimed_at, r.lease_expires_at, r.sort_key, r.attempt_started_at is not null as started`;
+  r.snoozes, r.claimed_at, r.lease_expires_at, r.sort_key, r.attempt_started_at is not null as started, r.claim_no`;
 const RECORD = `j.definition_id, j.definition_version, j.payload, j.max_attempts, j.timeout_seconds,
   j.retry_delay_seconds, j.retry_multiplier, j.correlation_id, j.chain_depth`;
 // OFFSET 0 keeps the planner from turning the join around.
@@ -25,12 +25,13 @@ const IS_OPEN = `(not (select exists (select 1 from app.pauses where paused_unti
  * live_jobs_claim, whose order is the ORDER BY, so there is no Sort, and a lane's backlog does not matter. A lane that
  * is paused or has a limit gives nothing, whatever the claimer believes; while there is no pause and no limit, that
  * costs two looks for the whole statement. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
- * planner statistics can turn a join around. The first `$7` of them are marked as started at once.
+ * planner statistics can turn a join around. The first `$7` of them are marked as started at once; the others are numbered
+ * from `$8` on.
  */
 export const claimJobsSql = statement(
   "claim_jobs",
   `with picked as materialized (
-     select x.tid, l.lease_seconds, row_number() over () <= $7 as is_first
+     select x.tid, l.lease_seconds, row_number() over () as nth
      from unnest($1::int[], $2::int[], $5::int[], $6::float8[]) with ordinality
        l (lane_no, n, lease_seconds, low, turn)
      cross join lateral (
@@ -41,8 +42,8 @@ export const claimJobsSql = statement(
    ), claimed as (
      update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $4,
        claimed_at = app.now(), progress = null, progress_message = null,
-       attempt_started_at = case when p.is_first then app.now() end,
-       started_at = case when p.is_first then coalesce(r.started_at, app.now()) else r.started_at end,
+       attempt_started_at = case when p.nth <= $7 then app.now() end, claim_no = case when p.nth > $7 then $8::bigint + p.nth - 1 end,
+       started_at = case when p.nth <= $7 then coalesce(r.started_at, app.now()) else r.started_at end,
        lease_expires_at = app.now() + make_interval(secs => p.lease_seconds)
      from picked p where r.ctid = p.tid
      returning ${LIVE}
@@ -88,7 +89,7 @@ export const claimReservedSql = statement(
          where a.job_id = x.job_id and a.attempt_no = x.lease_no and a.finished_at > p.reserved_at))
    ), claimed as (
      update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $2,
-       claimed_at = p.reserved_at, attempt_started_at = null, progress = null, progress_message = null,
+       claimed_at = p.reserved_at, attempt_started_at = null, claim_no = null, progress = null, progress_message = null,
        lease_expires_at = p.reserved_at + make_interval(secs => p.lease_seconds)
      from picked p where r.ctid = p.tid
      returning ${LIVE}
@@ -104,16 +105,19 @@ export const claimReservedSql = statement(
 );
 
 /**
- * Marks attempts as started, under the fence, before their first side effect. A lease that is missing from the answer is
+ * Marks attempts as started, under the fence, before their first side effect, or `$3[i]` milliseconds after it for one
+ * that a note says has begun. A lease that is missing from the answer is
  * lost, or its row was changed by somebody else in this very moment.
  */
 export const startAttemptsSql = statement(
   "start_attempts",
   `with held as materialized (
-     select r.tid from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
+     select r.tid, app.now() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
+     from unnest($1::uuid[], $2::bigint[], $3::float8[]) x (job_id, lease_no, began_ms_ago)
      cross join lateral (${heldRows("ctid as tid")} for no key update) r
    )
-   update app.live_jobs r set attempt_started_at = app.now(), started_at = coalesce(r.started_at, app.now())
+   update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, h.began_at),
+     started_at = coalesce(r.started_at, greatest(r.claimed_at, h.began_at))
    from held h where r.ctid = h.tid
    returning r.job_id`,
 );

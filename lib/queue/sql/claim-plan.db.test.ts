@@ -31,7 +31,7 @@ async function explainClaim({ lanes, each, from = Number.NEGATIVE_INFINITY }: As
   await client.query("begin");
   const { rows } = await client.query<{ "QUERY PLAN": string }>(
     `explain (analyze, buffers, costs off, timing off, summary off) execute claim
-     (${list(lanes)}, ${all(each)}, ${lanes.length * each}, 'w', ${all(30)}, ${all(from)}, 5, '{${lanes.map(() => true)}}')`,
+     (${list(lanes)}, ${all(each)}, ${lanes.length * each}, 'w', ${all(30)}, ${all(from)}, 5, 1)`,
   );
   await client.query("rollback");
   const text = rows.map((row) => row["QUERY PLAN"]).join("\n");
@@ -87,10 +87,10 @@ let small: Plan;
 
 beforeAll(async () => {
   await client.connect();
-  await client.query(`prepare claim (int[], int[], int, text, int[], float8[], int, bool[]) as ${claimJobsSql.text}`);
+  await client.query(`prepare claim (int[], int[], int, text, int[], float8[], int, bigint) as ${claimJobsSql.text}`);
   // Planned while there is nothing, which is when a plan can go wrong.
   for (let run = 0; run < 6; run++) {
-    await client.query("begin; execute claim ('{0}', '{10}', 10, 'w', '{30}', '{-Infinity}', 5, '{true}'); rollback");
+    await client.query("begin; execute claim ('{0}', '{10}', 10, 'w', '{30}', '{-Infinity}', 5, 1); rollback");
   }
   await make.definition();
   [lone = 0] = await makeLanes(1);

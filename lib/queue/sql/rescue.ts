@@ -1,4 +1,5 @@
 import { statement } from "@/lib/db";
+import { HAS_BEGUN } from "./attempt-starts";
 import { RELEASED } from "./dependencies";
 import { heldRows } from "./held-rows";
 import { toldOf } from "./job-events";
@@ -14,7 +15,7 @@ const IS_OVER = "(lease_expires_at < app.now() or lease_expires_at > app.now() +
  */
 export const expiredLeasesSql = statement(
   "expired_leases",
-  `select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.claimed_by_worker, r.attempt_started_at is not null as started,
+  `select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.claimed_by_worker,
      r.attempts_spent, r.reclaims, r.cancel_requested_at is not null as cancel_requested,
      v.definition_id is not null as recorded, j.max_attempts,
      j.retry_delay_seconds as job_retry_delay_seconds, j.retry_multiplier as job_retry_multiplier, v.retry_delay_seconds,
@@ -32,12 +33,14 @@ export const expiredLeasesSql = statement(
 
 /**
  * Locks those of the given leases that are still over, so that a holder that renewed in between keeps its job: a late
- * renewal is as good as one in time as long as nobody reclaimed.
+ * renewal is as good as one in time as long as nobody reclaimed. It tells whether their attempts have begun: for that,
+ * their workers must have been taken from before.
  */
 export const lockExpiredSql = statement(
   "lock_expired",
-  `select r.job_id from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
-   cross join lateral (${heldRows("job_id")} and ${IS_OVER} for update skip locked) r`,
+  `select r.job_id, ${HAS_BEGUN} as started from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
+   cross join lateral (${heldRows("job_id, attempt_started_at, claimed_by_worker, claim_no")} and ${IS_OVER}
+     for update skip locked) r`,
 );
 
 /** Puts off leases that could not be rescued, for `$3` seconds. */

@@ -6,7 +6,7 @@ import { RELEASE_KEYS } from "./release-keys";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
-  error_type text, error_text text, result jsonb, pid int, exit_code int, signal text, stdout_tail text, stderr_tail text,
+  began_ms_ago double precision,  error_type text, error_text text, result jsonb, pid int, exit_code int, signal text, stdout_tail text, stderr_tail text,
   stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint, cpu_ms bigint, peak_rss_bytes bigint)`;
 
 /** What an attempt leaves beside its result. */
@@ -36,6 +36,10 @@ const attemptValues = (at: string, details: readonly string[]): string =>
   `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status, ${at}.claimed_by_worker, ${at}.claimed_at,
        ${at}.attempt_started_at, app.now()${listed(details, `${at}.`)}`;
 
+/** When the attempt of `r` began: by its own row, or as its worker says in `x`. */
+const BEGAN_AT = `coalesce(r.attempt_started_at, case when x.began_ms_ago is not null
+         then greatest(r.claimed_at, app.now() - x.began_ms_ago * interval '1 ms') end)`;
+
 const COUNT_ENDED = `counted as (
      insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n, wait_ms, run_ms)
      select e.tenant_id, l.definition_id, app.now(), e.outcome, e.n, e.wait_ms, e.run_ms
@@ -59,13 +63,14 @@ export const finishAttemptsSql = statement(
 
 /**
  * The same for attempts that succeeded and left nothing but a result: the leases `$1`, `$2` with the results `$3` as JSON
- * texts. Most ends are such, and arrays cost half of what JSON does.
+ * texts, `$4` milliseconds after they began where their own rows do not say when. Most ends are such, and arrays cost half of what JSON does.
  */
 export const finishSucceededSql = statement(
   "finish_succeeded",
   finishing(
-    `select x.job_id, x.lease_no, 'succeeded' as status, 'succeeded' as outcome, true as spent, x.result::jsonb as result
-     from unnest($1::uuid[], $2::bigint[], $3::text[]) x (job_id, lease_no, result)`,
+    `select x.job_id, x.lease_no, 'succeeded' as status, 'succeeded' as outcome, true as spent, x.result::jsonb as result,
+       x.began_ms_ago
+     from unnest($1::uuid[], $2::bigint[], $3::text[], $4::float8[]) x (job_id, lease_no, result, began_ms_ago)`,
     [],
   ),
 );
@@ -78,8 +83,8 @@ export const finishSucceededSql = statement(
 export const finishPlainSql = statement(
   "finish_plain",
   `with held as materialized (
-     select r.tid, x.result::jsonb as result
-     from unnest($1::uuid[], $2::bigint[], $3::text[]) x (job_id, lease_no, result)
+     select r.tid, x.result::jsonb as result, x.began_ms_ago
+     from unnest($1::uuid[], $2::bigint[], $3::text[], $4::float8[]) x (job_id, lease_no, result, began_ms_ago)
      cross join lateral (${heldRows("ctid as tid")} and not has_dedupe_key and not has_dependents
        and (not (select exists (select 1 from app.job_listeners))
             or not exists (select 1 from app.job_listeners k where k.tenant_id = live_jobs.tenant_id))
@@ -87,7 +92,7 @@ export const finishPlainSql = statement(
    ), ended as (
      delete from app.live_jobs r using held x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
-       r.scheduled_for, r.attempt_started_at, r.started_at as run_started_at, r.progress,
+       r.scheduled_for, ${BEGAN_AT} as attempt_started_at, coalesce(r.started_at, ${BEGAN_AT}) as run_started_at, r.progress,
        r.attempts_spent + 1 as attempt_count, 'succeeded' as status, 'succeeded' as outcome, x.result
    ), attempt as (
      insert into app.job_attempts (${attemptColumns([])}, outcome, run_started_at, attempt_count, progress, result)
@@ -102,12 +107,13 @@ export const finishPlainSql = statement(
  */
 function finishing(asked: string, details: readonly string[]): string {
   return `with held as materialized (
-     select r.tid, x.status, x.outcome, x.result, x.spent${listed(details, "x.")}
+     select r.tid, x.status, x.outcome, x.result, x.spent, x.began_ms_ago${listed(details, "x.")}
      from (${asked}) x cross join lateral (${heldRows("ctid as tid")} for update skip locked) r
    ), ended as (
      delete from app.live_jobs r using held x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
-       r.scheduled_for, r.attempt_started_at, r.started_at as run_started_at, r.has_dedupe_key, r.has_dependents,
+       r.scheduled_for, ${BEGAN_AT} as attempt_started_at, coalesce(r.started_at, ${BEGAN_AT}) as run_started_at,
+       r.has_dedupe_key, r.has_dependents,
        r.progress, r.attempts_spent + x.spent::int as attempt_count, x.status, x.outcome, x.result${listed(details, "x.")}
    ), attempt as (
      insert into app.job_attempts (${attemptColumns(details)}, outcome, run_started_at, attempt_count, progress, result)
@@ -125,9 +131,10 @@ function finishing(asked: string, details: readonly string[]): string {
 export const requeueAttemptsSql = statement(
   "requeue_attempts",
   `with held as materialized (
-     select r.*, x.status, x.retry_in_seconds, x.spent${listed(DETAILS, "x.")}
+     select r.tid, r.claimed_by_worker as worker, r.claimed_at as claimed, ${BEGAN_AT} as attempt_started, x.status,
+       x.retry_in_seconds, x.spent${listed(DETAILS, "x.")}
      from jsonb_to_recordset($1::jsonb) as x ${END} cross join lateral (
-       ${heldRows("ctid as tid, claimed_by_worker as worker, claimed_at as claimed, attempt_started_at as attempt_started")}
+       ${heldRows("ctid as tid, claimed_by_worker, claimed_at, attempt_started_at")}
          and cancel_requested_at is null for update skip locked) r
    ), back as (
      update app.live_jobs r set state = 'queued', ready = x.retry_in_seconds <= 0,
@@ -135,6 +142,7 @@ export const requeueAttemptsSql = statement(
                             else app.now() + make_interval(secs => x.retry_in_seconds) end,
        sort_key = case when x.retry_in_seconds <= 0 then r.sort_key
                        else app.sort_key_of(app.now() + make_interval(secs => x.retry_in_seconds), r.priority) end,
+       started_at = coalesce(r.started_at, x.attempt_started),
        attempts_spent = r.attempts_spent + x.spent::int, reclaims = r.reclaims + $2::int,
        timeouts = r.timeouts + (x.status = 'timeout')::int, snoozes = r.snoozes + (x.status = 'snoozed')::int,
        claimed_by_worker = null, claimed_at = null, attempt_started_at = null, lease_expires_at = null

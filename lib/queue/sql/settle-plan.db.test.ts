@@ -31,7 +31,12 @@ const ends = (leases: readonly Lease[], more: object) =>
 
 /** How each statement is prepared, and what it is given. */
 const CASES: readonly [name: string, text: string, types: string, values: (leases: readonly Lease[]) => string][] = [
-  ["start", startAttemptsSql.text, "uuid[], bigint[]", arrays],
+  [
+    "start",
+    startAttemptsSql.text,
+    "uuid[], bigint[], float8[]",
+    (all) => `${arrays(all)}, '{${all.map(() => "null")}}'`,
+  ],
   ["extend", extendLeasesSql.text, "uuid[], bigint[], int[]", (all) => `${arrays(all)}, '{${all.map(() => 30)}}'`],
   ["read", readLeasesSql.text, "uuid[], bigint[]", arrays],
   ["lock_expired", lockExpiredSql.text, "uuid[], bigint[]", arrays],
@@ -39,14 +44,14 @@ const CASES: readonly [name: string, text: string, types: string, values: (lease
   [
     "finish_succeeded",
     finishSucceededSql.text,
-    "uuid[], bigint[], text[]",
-    (all) => `${arrays(all)}, '{${all.map(() => "7")}}'`,
+    "uuid[], bigint[], text[], float8[]",
+    (all) => `${arrays(all)}, '{${all.map(() => "7")}}', '{${all.map(() => "null")}}'`,
   ],
   [
     "finish_plain",
     finishPlainSql.text,
-    "uuid[], bigint[], text[]",
-    (all) => `${arrays(all)}, '{${all.map(() => "7")}}'`,
+    "uuid[], bigint[], text[], float8[]",
+    (all) => `${arrays(all)}, '{${all.map(() => "7")}}', '{${all.map(() => "null")}}'`,
   ],
   [
     "requeue",

@@ -1,0 +1,33 @@
+import type { Runner } from "@/lib/db";
+import { noteStartsSql, openStartsSql } from "../sql/attempt-starts";
+
+/** Numbers from the first to the last, both included. */
+export type Numbers = readonly [first: number, last: number];
+
+/** Which of the jobs that a worker has claimed under numbers have begun. */
+export interface StartNote {
+  readonly workerId: string;
+  /** All up to this number … */
+  readonly upto: number;
+  /** … but these. */
+  readonly waiting: readonly Numbers[];
+  /** What `openStarts` answered. */
+  readonly taken: number;
+}
+
+/** How often leases were taken from a worker so far; null for one that is not registered. */
+export async function openStarts(db: Runner, workerId: string): Promise<number | null> {
+  const [row] = await db.run<{ taken: number }>(openStartsSql, [workerId]);
+  return row?.taken ?? null;
+}
+
+/**
+ * Says all at once which attempts have begun, before their first side effect. False, and nothing is noted, when leases
+ * were taken from this worker since `openStarts`: then each lease has to be looked at (`startAttempts`). It survives
+ * the end of the worker; that of the database server, it may not.
+ */
+export async function noteStarts(db: Runner, { workerId, upto, waiting, taken }: StartNote): Promise<boolean> {
+  const ranges = waiting.map(([first, last]) => `[${first},${last}]`).join(",");
+  const rows = await db.run(noteStartsSql, [workerId, upto, `{${ranges}}`, taken]);
+  return rows.length > 0;
+}

@@ -1,0 +1,32 @@
+import { statement } from "@/lib/db";
+
+/** For a live row `r`: whether its attempt has begun, as far as its worker has noted. */
+export const HAS_BEGUN = `(r.attempt_started_at is not null or exists (select 1 from app.attempt_starts s
+       where s.worker_id = r.claimed_by_worker and r.claim_no <= s.upto and not s.waiting @> r.claim_no))`;
+
+/** For a worker that is registered: makes its row, if need be, and answers how often leases were taken from it. */
+export const openStartsSql = statement(
+  "open_starts",
+  `insert into app.attempt_starts as s (worker_id) select worker_id from app.job_workers where worker_id = $1
+   on conflict (worker_id) do update set taken = s.taken returning taken`,
+);
+
+/**
+ * Notes that of the worker `$1` all jobs up to the number `$2` have begun, but those in `$3`; no row when leases were
+ * taken from it since the `$4`-th time. The commit does not wait for the disk: what is lost with the server says that
+ * attempts have not begun whose jobs begin again, and the next note says all of it once more.
+ */
+export const noteStartsSql = statement(
+  "note_starts",
+  `update app.attempt_starts set upto = $2, waiting = $3::int8multirange, noted_at = app.now()
+   where worker_id = $1 and taken = $4 and set_config('synchronous_commit', 'off', true) is not null
+   returning 1`,
+);
+
+/** Before leases are taken from these workers: from now on they note nothing that is not known here. */
+export const takeFromWorkersSql = statement(
+  "take_from_workers",
+  `update app.attempt_starts s set taken = s.taken + 1
+   from (select worker_id from app.attempt_starts where worker_id = any ($1) order by worker_id for update) w
+   where s.worker_id = w.worker_id`,
+);
