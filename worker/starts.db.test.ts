@@ -20,13 +20,14 @@ const log = createLogger({ process: "worker", level: "silent", format: "json" })
 let asked: string[];
 let starts: Starts;
 
-const watched: Database = {
+/** The worker's database, which writes down what it is asked. */
+const watched = (names: string[]): Database => ({
   ...make.worker,
   run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
-    asked.push(statement.name.replace(/_[0-9a-f]{8}$/, ""));
+    names.push(statement.name.replace(/_[0-9a-f]{8}$/, ""));
     return make.worker.run<R>(statement, values);
   },
-};
+});
 
 async function take(count: number): Promise<Held[]> {
   for (let n = 0; n < count; n += 1) await make.job(scope);
@@ -44,13 +45,13 @@ async function take(count: number): Promise<Held[]> {
 async function opened(): Promise<void> {
   await waitFor(async () => {
     const [held] = await take(1);
-    asked = [];
+    asked.length = 0;
     const begun = held !== undefined && (await starts.begin(held));
     if (held) starts.ended(held, true);
     return begun && asked[0] === "note_starts";
   });
   await database.query("delete from app.live_jobs");
-  asked = [];
+  asked.length = 0;
 }
 
 const lapse = (jobs: readonly Held[]) =>
@@ -68,7 +69,7 @@ beforeEach(async () => {
   const worker = { workerId: WORKER, hostname: "here", pid: 1, version: "", label: "", isolation: "" };
   await registerWorker(make.worker, { ...worker, queues: [], definitions: [], capacity: 1 });
   asked = [];
-  starts = new Starts({ db: watched, log, workerId: WORKER, onStarted: () => undefined });
+  starts = new Starts({ db: watched(asked), log, workerId: WORKER, onStarted: () => undefined });
 });
 
 describe("starts of jobs that were claimed ahead", () => {
@@ -115,10 +116,10 @@ describe("starts of jobs that were claimed ahead", () => {
     await starts.begin(first);
     await waitFor(async () => {
       const [later] = await take(1);
-      asked = [];
+      asked.length = 0;
       return later !== undefined && (await starts.begin(later)) && asked[0] === "note_starts";
     });
-    asked = [];
+    asked.length = 0;
     expect(await starts.begin(second)).toBe(true);
     expect(asked).toEqual(["start_attempts"]);
   });
