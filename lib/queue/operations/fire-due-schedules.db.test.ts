@@ -34,13 +34,22 @@ describe("a due schedule", () => {
       source: "schedule",
       sourceRef: id,
       priority: 7,
-      dedupeKey: `schedule:${id}:2026-03-02T09:00:00.000Z`,
+      dedupeKey: null,
       payload: { at: "2026-03-02T09:00:00.000Z", by: "nightly", n: 3 },
       metadata: { instant: "2026-03-02T09:00:00.000Z" },
       createdBy: null,
     });
     expect(await read(id)).toMatchObject({ next: "2026-03-02T09:01:00Z", runs: 1, status: "active" });
     expect(await fire()).toMatchObject({ triggers: 0, jobs: 0 });
+  });
+
+  test("makes its job whatever key another job of the tenant holds", async () => {
+    await clock("2026-03-02T09:00:00.020Z");
+    const scope = await make.tenant();
+    const id = await trigger(scope, { next_run_at: NINE });
+    await make.job(scope, { dedupeKey: `schedule:${id}:2026-03-02T09:00:00.000Z`, dedupe: { mode: "retained" } });
+    expect(await fire()).toMatchObject({ jobs: 1 });
+    expect(await firings(id)).toMatchObject([ENQUEUED]);
   });
 
   test("is told apart from one that is not due, by the database's clock alone", async () => {

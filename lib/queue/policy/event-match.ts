@@ -1,6 +1,7 @@
 import { QueueError } from "../errors";
 import type { EventSource, NewJob, Problem } from "../types";
 import { contentKey } from "./content-key";
+import { TRIGGER_KEYS } from "./new-job";
 import {
   type ConditionPart,
   compileTriggerCondition,
@@ -109,25 +110,27 @@ export function askForJob({ text, payload, key }: CompiledListener, event: Occur
   if (!key && windowSeconds === 0) return { job: base, characters };
   const named = key ? renderTriggerText(key, context) : hashedKey(text.id, rendered.payload);
   if ("problems" in named) return { reason: key ? "dedupe_key" : "payload", problems: named.problems };
-  const problem = key && named.text.length > KEY_MAX ? [tooLong(named.text)] : named.text === "" ? [EMPTY] : [];
-  if (problem.length > 0) return { reason: "dedupe_key", problems: problem };
+  const problem = key && problemOfKey(named.text);
+  if (problem) return { reason: "dedupe_key", problems: [problem] };
   const dedupe = windowSeconds === 0 ? { mode: "live" as const } : { mode: "window" as const, windowSeconds };
   return { job: { ...base, dedupeKey: named.text, dedupe }, characters };
 }
 
-const EMPTY: Problem = { pointer: "", code: "length", detail: "the dedupe key is empty" };
-const tooLong = ({ length }: string): Problem => ({
-  pointer: "",
-  code: "length",
-  detail: `the dedupe key has ${length} characters, at most ${KEY_MAX} are allowed`,
-});
+function problemOfKey(key: string): Problem | null {
+  if (key === "") return { pointer: "", code: "length", detail: "the dedupe key is empty" };
+  if (key.startsWith(TRIGGER_KEYS))
+    return { pointer: "", code: "reserved", detail: `the dedupe key begins with ${TRIGGER_KEYS}` };
+  if (key.length <= KEY_MAX) return null;
+  const detail = `the dedupe key has ${key.length} characters, at most ${KEY_MAX} are allowed`;
+  return { pointer: "", code: "length", detail };
+}
 
 function hashedKey(
   triggerId: string,
   payload: unknown,
 ): { readonly text: string } | { readonly problems: readonly Problem[] } {
   try {
-    return { text: `trigger:${triggerId}:${contentKey(payload)}` };
+    return { text: `${TRIGGER_KEYS}${triggerId}:${contentKey(payload)}` };
   } catch (error) {
     if (error instanceof QueueError) return { problems: error.problems };
     throw error;

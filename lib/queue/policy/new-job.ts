@@ -24,6 +24,8 @@ const MAX_TEXT = [
 ] as const;
 /** Keys that a person could not tell from others. */
 const LOOKS_LIKE_ANOTHER = /[\p{Cc}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
+/** Keys of triggers' jobs begin so: a key that somebody else chose must not keep a trigger from firing. */
+export const TRIGGER_KEYS = "trigger:";
 const MAX_TAGS = 20;
 const MAX_TAG_LENGTH = 100;
 const WINDOW_MAX_SECONDS = 366 * 24 * 3600;
@@ -82,11 +84,17 @@ function textProblems(job: NewJob): Problem[] {
     if (value === undefined) return [];
     if (value.length === 0 || value.length > max) return [problem(field, "length", `must have 1 to ${max} characters`)];
     const unstorable = checkPayload(value).map((found) => ({ ...found, pointer: `/${snake(field)}` }));
-    return unstorable.length === 0 && field === "dedupeKey" && LOOKS_LIKE_ANOTHER.test(value)
-      ? [problem(field, "format", "must not have control or invisible characters")]
-      : unstorable;
+    return field === "dedupeKey" && unstorable.length === 0 ? keyProblems(value, job) : unstorable;
   });
   return job.tags === undefined ? texts : [...texts, ...tagProblems(job.tags)];
+}
+
+function keyProblems(key: string, { source }: NewJob): Problem[] {
+  if (LOOKS_LIKE_ANOTHER.test(key))
+    return [problem("dedupeKey", "format", "must not have control or invisible characters")];
+  return key.startsWith(TRIGGER_KEYS) && source !== "event"
+    ? [problem("dedupeKey", "reserved", `must not begin with ${TRIGGER_KEYS}, as the keys of triggers' jobs do`)]
+    : [];
 }
 
 function tagProblems(tags: readonly string[]): Problem[] {

@@ -59,9 +59,6 @@ export interface Occasion {
   readonly render: (instant: DueInstant) => { readonly payload: unknown } | { readonly problems: readonly Problem[] };
 }
 
-/** The key of an instant among all jobs of its tenant. */
-const instantKey = (triggerId: string, at: Date): string => `schedule:${triggerId}:${at.toISOString()}`;
-
 /**
  * Decides what becomes of each due instant, oldest first. A trigger that waits for its own job, or whose tenant is
  * suspended, skips them. Instants of one turn are not in each other's way, so that who asked for all that were missed
@@ -108,7 +105,6 @@ function fire(trigger: DueTrigger, instant: DueInstant, { live, now, render }: O
     payload: rendered.payload,
     source: "schedule",
     sourceRef: trigger.id,
-    dedupeKey: instantKey(trigger.id, at),
     metadata: { instant: at.toISOString(), ...(isCatchUp ? { catch_up: true } : {}) },
     ...(trigger.queue === null ? {} : { queue: trigger.queue }),
     ...(trigger.priority === null ? {} : { priority: trigger.priority }),
