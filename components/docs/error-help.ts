@@ -195,6 +195,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "As many actions on many jobs as a tenant may have are waiting or under way.",
     remedy: "Wait until one is over, abort one, or name more jobs in one action: by a filter, or up to 1,000 ids.",
   },
+  "too-many-triggers": {
+    meaning: "The tenant has as many triggers as it may, in all or on this name of an event.",
+    remedy: "Delete one that is not needed any more, or let one trigger's condition stand for several.",
+  },
   "too-many-workers": {
     meaning: "Too many names of workers were used with this key within a day.",
     remedy: "Use one name for each start of a worker, or give groups of workers keys of their own.",

@@ -43,6 +43,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "dedupe-taken": "dedupe-taken",
   "action-over": "action-over",
   "too-many-actions": "too-many-actions",
+  "too-many-triggers": "too-many-triggers",
   "version-conflict": "precondition-failed",
 };
 

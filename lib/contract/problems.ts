@@ -32,6 +32,7 @@ export const PROBLEMS = {
   "limit-exists": [409, "This target has a limit"],
   "queue-exists": [409, "A queue with this name exists"],
   "provider-exists": [409, "A provider with this name exists"],
+  "too-many-triggers": [409, "The tenant has as many triggers as it may"],
   "idempotency-in-flight": [409, "A request with this Idempotency-Key is running"],
   "precondition-failed": [412, "It was changed since you read it"],
   "payload-too-large": [413, "The payload is too large"],

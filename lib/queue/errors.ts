@@ -18,6 +18,7 @@ export type QueueErrorCode =
   | "dedupe-taken"
   | "action-over"
   | "too-many-actions"
+  | "too-many-triggers"
   | "version-conflict";
 
 interface QueueErrorDetail {

@@ -25,6 +25,18 @@ export function checkNewEvent(event: NewEvent, at: string): void {
   if (problems.length > 0) refuse("invalid-value", problems, at);
 }
 
+/** Names of what the application alone knows of jobs and triggers. */
+const RESERVED = /^(?:job|trigger)\./;
+
+/**
+ * Refuses an event that would pass for one of the application's own, unless the application publishes it.
+ * @throws QueueError invalid-value
+ */
+export function refuseReserved({ name, source }: NewEvent, at: string): void {
+  if ((source !== "api" && source !== "job") || !RESERVED.test(name)) return;
+  refuse("invalid-value", [problem("name", "reserved", "begins as the events of jobs and triggers do")], at);
+}
+
 function textProblems(field: string, text: string | undefined): Problem[] {
   if (text === undefined) return [];
   if (text.length === 0 || text.length > TEXT_MAX)

@@ -1,7 +1,7 @@
 import { statement, tenantIs } from "@/lib/db";
 
 /**
- * Stores events, and answers for each of them by its place whether it is new; one whose producer id is taken is not.
+ * Stores events, and answers for each of them by its place whether it is new; one whose producer id this producer has used is not.
  * Producer ids are taken in their order, so that two callers cannot deadlock, and a caller waits for another that has
  * taken one and not committed yet.
  */
@@ -18,7 +18,8 @@ export const insertEventsSql = statement(
      select id, $1, name, producer_id, data, source, coalesce(correlation_id, id::text), depth, caused_by_job_id, $3, $4,
        'pending'
      from item order by producer_id collate "C", n
-     on conflict (tenant_id, producer_id) where producer_id is not null do nothing
+     on conflict (tenant_id, producer_id, actor_kind, coalesce(actor_id, '00000000-0000-0000-0000-000000000000'))
+       where producer_id is not null do nothing
      returning id, received_at, correlation_id
    )
    select i.n::int, i.id, i.producer_id, f.received_at, f.correlation_id, f.id is not null as is_new
@@ -35,9 +36,11 @@ export const announceEventSql = statement(
 const SUMMARY = `e.id, e.name, e.producer_id, e.received_at, e.status, e.considered_count, e.matched_count, e.started_count,
   e.reason`;
 
+/** The events with the producer ids $2 of this producer. */
 export const eventsOfProducerSql = statement(
   "events_of_producer",
-  `select ${SUMMARY} from app.events e where ${tenantIs("e.tenant_id")} and e.producer_id = any ($2::text[])`,
+  `select ${SUMMARY} from app.events e where ${tenantIs("e.tenant_id")} and e.producer_id = any ($2::text[]) and e.actor_kind = $3
+     and e.actor_id is not distinct from $4::uuid`,
 );
 
 const LISTENER = `t.id, t.version, t.label, t.event_name, t.condition, t.payload_template, t.dedupe_key_template,

@@ -54,6 +54,19 @@ export const triggerSurroundingsSql = statement(
   { repeatable: true },
 );
 
+/** Lets one caller of a tenant after the other count, until its transaction ends. */
+export const lockTriggersOfTenantSql = statement(
+  "lock_triggers_of_tenant",
+  "select pg_advisory_xact_lock(hashtextextended('triggers of ' || $1::text, 0))",
+);
+
+/** After the lock, in a statement of its own: it sees what those before have made. */
+export const countTriggersOfTenantSql = statement(
+  "count_triggers_of_tenant",
+  `select count(*)::int as n, (count(*) filter (where t.event_name = $2::text))::int as of_name
+   from app.job_triggers t where ${MINE}`,
+);
+
 /** `$2` the settings by their columns, `$3` the template, `$4` the type, `$5` who makes it. */
 export const insertTriggerSql = statement(
   "insert_trigger",

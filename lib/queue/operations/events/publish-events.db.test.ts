@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { withTenant } from "@/lib/db";
-import { enqueueJob, getEvent, getJob, listEvents, publishEvent, publishEvents, type TenantScope } from "@/lib/queue";
+import { getEvent, getJob, listEvents, publishEvent, publishEvents, type TenantScope } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { type ListenerFields, listener } from "./listening.fixture";
@@ -57,26 +57,6 @@ test("an event starts a job for each trigger that matches, under its correlation
   expect(trigger).toEqual({ run_count: 1, last_run_at: expect.any(Date) });
   expect(await getEvent(make.web, other, published.id)).toBeNull();
   expect(await listEvents(make.web, other, { filter: {}, limit: 10 })).toEqual({ events: [], hasMore: false });
-});
-
-test("the keys of triggers' jobs can be taken by no other job, and by no trigger's own template", async () => {
-  const scope = await make.tenant();
-  const plain = await listens(scope, { payloadTemplate: { n: 1 } });
-  const squatter = await listens(scope, { dedupeKeyTemplate: "{{event.key}}" });
-  const first = await publishEvent(make.web, scope, { name: "thing.happened", data: { key: "own" } });
-  const started = (await shown(scope, first.id)).firings.find(({ triggerId }) => triggerId === plain);
-  const key = (await getJob(make.web, scope, started?.jobId ?? ""))?.dedupeKey ?? "";
-  expect(key).toMatch(/^trigger:/);
-  const asking = enqueueJob(make.web, await make.tenant(), { definitionKey: definition.key, dedupeKey: key });
-  await expect(asking).rejects.toMatchObject({
-    code: "invalid-value",
-    problems: [{ pointer: "/dedupe_key", code: "reserved" }],
-  });
-  const second = await publishEvent(make.web, scope, { name: "thing.happened", data: { key } });
-  expect((await shown(scope, second.id)).firings.find(({ triggerId }) => triggerId === squatter)).toMatchObject({
-    outcome: "failed",
-    reason: "dedupe_key",
-  });
 });
 
 test("why nothing: nobody listens, or nobody's condition holds", async () => {

@@ -1,8 +1,8 @@
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import { EVENT_MAX_DEPTH, type OccurredEvent } from "../../policy/event-match";
-import { checkNewEvent } from "../../policy/new-event";
+import { checkNewEvent, refuseReserved } from "../../policy/new-event";
 import { eventsOfProducerSql, insertEventsSql } from "../../sql/events";
-import type { EventReason, NewEvent, PublishedEvent, TenantScope } from "../../types";
+import type { Actor, EventReason, NewEvent, PublishedEvent, TenantScope } from "../../types";
 import { type FannedOut, fanOut } from "./fan-out";
 
 export interface PublishOptions {
@@ -14,7 +14,7 @@ export interface PublishOptions {
 
 /**
  * Publishes an event: stores it, compares it with the tenant's triggers and enqueues what they ask for, in one
- * transaction, that of the caller where there is one. An event whose producer id is there already is not stored again,
+ * transaction, that of the caller where there is one. An event whose producer id this producer has used is not stored again,
  * and the answer tells of the one that is.
  * @throws QueueError invalid-value, payload-invalid, payload-too-large, tenant-suspended: nothing is stored then
  */
@@ -42,13 +42,14 @@ export async function publishEvents(
   const { maxDepth = EVENT_MAX_DEPTH, at = (index: number) => `/events/${index}` } = options;
   events.forEach((event, index) => {
     checkNewEvent(event, at(index));
+    refuseReserved(event, at(index));
   });
   if (events.length === 0) return [];
   const publish = async (tx: TenantTransaction): Promise<PublishedEvent[]> => {
     const stored = await storeEvents(tx, scope, events);
     const fresh = stored.flatMap(({ occurred }) => occurred ?? []);
     const done = await fanOut(tx, scope, { events: fresh, maxDepth });
-    return tellOf(tx, stored, done);
+    return tellOf(tx, scope, { stored, done });
   };
   return "inTransaction" in db ? publish(db) : withTenant(db, scope.tenantId, publish);
 }
@@ -126,11 +127,11 @@ interface SummaryRow {
 
 async function tellOf(
   tx: TenantTransaction,
-  stored: readonly Stored[],
-  done: readonly FannedOut[],
+  { actor }: TenantScope,
+  { stored, done }: { readonly stored: readonly Stored[]; readonly done: readonly FannedOut[] },
 ): Promise<PublishedEvent[]> {
   const results = new Map(done.map((one) => [one.eventId, one]));
-  const earlier = await earlierOnes(tx, stored);
+  const earlier = await earlierOnes(tx, actor, stored);
   return stored.map(({ event, occurred }) => {
     if (!occurred) {
       const known = earlier.get(event.producerId ?? "");
@@ -146,10 +147,14 @@ async function tellOf(
 }
 
 /** Those whose producer ids were taken, as they stand now. */
-async function earlierOnes(tx: TenantTransaction, stored: readonly Stored[]): Promise<Map<string, PublishedEvent>> {
+async function earlierOnes(
+  tx: TenantTransaction,
+  actor: Actor,
+  stored: readonly Stored[],
+): Promise<Map<string, PublishedEvent>> {
   const ids = stored.flatMap(({ event, occurred }) => (occurred ? [] : (event.producerId ?? [])));
   if (ids.length === 0) return new Map();
-  const rows = await tx.run<SummaryRow>(eventsOfProducerSql, [tx.tenantId, ids]);
+  const rows = await tx.run<SummaryRow>(eventsOfProducerSql, [tx.tenantId, ids, actor.kind, actor.id]);
   return new Map(
     rows.map((row) => [
       row.producer_id,

@@ -23,6 +23,7 @@ import {
   ruleOf,
   textProblems,
 } from "./check-trigger";
+import { requireRoom } from "./room";
 import {
   auditTrigger,
   columnsOf,
@@ -55,6 +56,8 @@ export function changeTrigger(
     const change = { row, before, after: changedSettings(before, patch, around), patch };
     const definitionId = await checkPlaces(tx, change);
     const prospects = newProspects(change, around);
+    const { eventName } = change.after;
+    if (eventName !== before.eventName) await requireRoom(tx, { eventName, isNew: false });
     await tx.run(updateTriggerSql, [
       scope.tenantId,
       row.id,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { getTrigger } from "@/lib/queue";
+import { changeTrigger, getTrigger } from "@/lib/queue";
 import type { TriggerInput } from "@/lib/queue/types";
 import { MINUTE, nextMinute, pointers, triggersFixture } from "./triggers.fixture";
 
@@ -57,5 +57,45 @@ describe("a new trigger", () => {
   test("with placeholders is not compared with the schema yet", async () => {
     const made = await make({ definitionKey: "strict", payloadTemplate: { n: "{{schedule.at}}" } });
     expect(made.payloadTemplate).toEqual({ n: "{{schedule.at}}" });
+  });
+});
+
+describe("one trigger more than a tenant may have", () => {
+  const fill = (tenantId: string, count: number, eventName: string | null) =>
+    database.query(
+      `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, schedule_type, interval_ms, anchor_at,
+         timezone, overlap_policy, deleted_at)
+       select $1, 'x', case when $3::text is null then 'schedule' else 'event' end, d.id, $3::text,
+         case when $3::text is null then 'interval' end, case when $3::text is null then 60000 end,
+         case when $3::text is null then now() end, case when $3::text is null then 'UTC' end, 'allow',
+         case when n > $2 then now() end
+       from app.job_definitions d cross join generate_series(1, $2 + 5) n where d.key = 'any'`,
+      [tenantId, count, eventName],
+    );
+  const codes = (making: readonly Promise<unknown>[]) =>
+    Promise.all(
+      making.map((one) =>
+        one.then(
+          () => "made",
+          (error: { code: string }) => error.code,
+        ),
+      ),
+    );
+
+  test("is refused, also of two that ask at once; deleted ones do not count", async () => {
+    const full = await factory.tenant();
+    await fill(full.tenantId, 999, null);
+    expect((await codes([make({}, full), make({}, full)])).sort()).toEqual(["made", "too-many-triggers"]);
+    expect(await codes([make()])).toEqual(["made"]);
+  });
+
+  test("is refused on one name of an event, when it is made and when it moves there", async () => {
+    const full = await factory.tenant();
+    await fill(full.tenantId, 199, "busy");
+    const on = (eventName: string) => make({ triggerType: "event", cronExpr: null, eventName }, full);
+    const other = await on("quiet");
+    const move = () =>
+      changeTrigger(factory.web, full, { triggerId: other.id, expected: null, patch: { eventName: "busy" } });
+    expect((await codes([on("busy"), move()])).sort()).toEqual(["made", "too-many-triggers"]);
   });
 });

@@ -15,12 +15,13 @@ import {
   ruleOf,
   textProblems,
 } from "./check-trigger";
+import { requireRoom } from "./room";
 import { auditTrigger, columnsOf, readSurroundings, triggerNotFound } from "./trigger-row";
 
 /**
  * Makes a trigger. A schedule's first instant is the first one after the database's now.
  * @throws QueueError invalid-value with pointers to the API's fields; payload-too-large, definition-unknown,
- * definition-inactive, queue-unknown, tenant-suspended
+ * definition-inactive, queue-unknown, tenant-suspended, too-many-triggers
  */
 export function createTrigger(
   db: Database | TenantTransaction,
@@ -37,6 +38,7 @@ export function createTrigger(
     refuseProblems(problems);
     const prospects = prospectsOf(settings, read.rule ?? null, { now: around.now, runCount: 0 });
     refuseProblems(neverProblems(settings, prospects));
+    await requireRoom(tx, { eventName: settings.eventName, isNew: true });
     const [made] = await tx.run<{ id: string }>(insertTriggerSql, [
       scope.tenantId,
       columnsOf(settings, prospects, definition.id),
