@@ -1,9 +1,10 @@
 import { DatabaseError, type TenantTransaction } from "@/lib/db";
 import { QueueError } from "../errors";
-import { enqueueJobsSql } from "../sql/control-jobs";
 import type { Enqueued, NewJob, TenantScope } from "../types";
-import { type EnqueuedRow, enqueueJob, toEnqueued, told } from "./enqueue-jobs";
-import { batchParameters, forgetDefinitions, type NewJobItem, toItem } from "./new-job-item";
+import { enqueueJob, toEnqueued } from "./enqueue-jobs";
+import { type EnqueuedRow, insertItems } from "./insert-items";
+import { forgetDefinitions, type NewJobItem, toItem } from "./new-job-item";
+import { tellEnqueued } from "./tell-enqueued";
 
 /** Jobs, and about as many characters of their payloads, in one statement. */
 const CHUNK_JOBS = 1000;
@@ -53,10 +54,8 @@ async function enqueueChunk(
   const items = checked.filter((one): one is NewJobItem => !(one instanceof QueueError));
   if (items.length === 0) return checked as QueueError[];
   try {
-    const rows = await tx.savepoint(() =>
-      tx.run<EnqueuedRow>(enqueueJobsSql, [scope.tenantId, ...batchParameters(items)]),
-    );
-    const accepted = told(tx, rows).values();
+    const rows = await tx.savepoint(() => insertItems(tx, scope.tenantId, items));
+    const accepted = tellEnqueued(tx, rows).values();
     return checked.map((one, index) =>
       one instanceof QueueError ? one : toEnqueued(scope, jobs[index] as NewJob, accepted.next().value as EnqueuedRow),
     );

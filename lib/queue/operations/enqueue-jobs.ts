@@ -3,34 +3,13 @@ import { QueueError } from "../errors";
 import { type AcceptedJob, acceptedView } from "../policy/accepted-job";
 import type { Linked } from "../policy/dependencies";
 import { getJob } from "../queries/get-job";
-import { enqueueJobSql, enqueueJobsSql } from "../sql/control-jobs";
 import { TIMEOUT_SECONDS } from "../sql/fallbacks";
-import type { JobStatus } from "../states";
-import type { DedupeConflict, Enqueued, JobView, NewJob, TenantScope } from "../types";
+import type { Enqueued, JobView, NewJob, TenantScope } from "../types";
+import { enqueueTogether } from "./enqueue-together";
+import { type EnqueuedRow, insertItems, isPlain } from "./insert-items";
 import { areLinked, planLinks, readLinkedStates } from "./link-jobs";
-import {
-  batchParameters,
-  currentDefinition,
-  forgetDefinitions,
-  ITEM_FIELDS,
-  type NewJobItem,
-  toItem,
-} from "./new-job-item";
-import { notifyEnqueued } from "./wake";
-
-export interface EnqueuedRow {
-  job_id: string;
-  deduplicated: boolean;
-  conflict: DedupeConflict | null;
-  state: JobStatus;
-  ready: boolean;
-  lane_no: number;
-  queued_at: Date;
-  scheduled_for: Date;
-  priority: number;
-  max_attempts: number;
-  timeout_seconds: number | null;
-}
+import { currentDefinition, forgetDefinitions, type NewJobItem, toItem } from "./new-job-item";
+import { tellEnqueued } from "./tell-enqueued";
 
 /**
  * Accepts one job. When this resolves the job is durable (or, on a transaction, durable with its COMMIT).
@@ -94,30 +73,17 @@ interface Batch {
 async function enqueue(db: Database | TenantTransaction, scope: TenantScope, batch: Batch): Promise<EnqueuedRow[]> {
   const { jobs } = batch;
   if (jobs.length === 0) return [];
-  if (!areLinked(jobs)) return told(db, await insertJobs(db, scope, batch));
+  if (!areLinked(jobs)) return insertJobs(db, scope, batch);
   if (!("inTransaction" in db)) return withTenant(db, scope.tenantId, (tx) => enqueue(tx, scope, batch));
   const inserted = await insertJobs(db, scope, { ...batch, links: await planLinks(db, batch) });
   const states = await readLinkedStates(
     db,
     inserted.map((row) => row.job_id),
   );
-  return told(
+  return tellEnqueued(
     db,
     inserted.map((row) => ({ ...row, ...states.get(row.job_id) })),
   );
-}
-
-/** Wakes whom the new jobs concern, once they are there for others. */
-export function told(db: Database | TenantTransaction, rows: EnqueuedRow[]): EnqueuedRow[] {
-  const touched = rows.filter((row) => row.conflict !== "returned");
-  const wake = (pool: Runner) =>
-    notifyEnqueued(pool, {
-      work: touched.filter((row) => row.ready).map((row) => row.lane_no),
-      changes: touched.map((row) => row.lane_no),
-    });
-  if ("inTransaction" in db) db.afterCommit(wake);
-  else wake(db);
-  return rows;
 }
 
 export const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob, row: EnqueuedRow): Enqueued => ({
@@ -131,23 +97,21 @@ export const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob,
   scheduledFor: row.scheduled_for,
 });
 
+/** Tells of the jobs as well, unless they are linked: what those wait for is looked at first. */
 async function insertJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
-  { jobs, at, links = [] }: Batch,
+  { jobs, at, links }: Batch,
 ): Promise<EnqueuedRow[]> {
   const insert = async () => {
-    const items = await Promise.all(
-      jobs.map((job, index) => toItem(db, scope, { job, link: links[index], at: at(index) })),
+    const items = await allOf(
+      jobs.map((job, index) => toItem(db, scope, { job, link: links?.[index], at: at(index) })),
     );
     const [only] = items;
-    if (only && items.length === 1 && isPlain(only)) {
-      return db.run<EnqueuedRow>(enqueueJobSql, [
-        scope.tenantId,
-        ...ITEM_FIELDS.map((field) => parameter(only, field)),
-      ]);
-    }
-    return db.run<EnqueuedRow>(enqueueJobsSql, [scope.tenantId, ...batchParameters(items)]);
+    if (only && items.length === 1 && isPlain(only) && !("inTransaction" in db))
+      return [await enqueueTogether(db, scope.tenantId, only)];
+    const rows = await insertItems(db, scope.tenantId, items);
+    return links ? rows : tellEnqueued(db, rows);
   };
   try {
     return await insert();
@@ -181,11 +145,7 @@ function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {
   });
 }
 
-/** Whether the verb for one job can take it: no key to take, nobody to wait for, no id of its own, no cause. */
-const isPlain = ({ id, depends_on, dedupe_key, chain_depth }: NewJobItem): boolean =>
-  [id, depends_on, dedupe_key, chain_depth].every((field) => field === undefined);
-
-function parameter(item: NewJobItem, field: (typeof ITEM_FIELDS)[number]): unknown {
-  const value = item[field] ?? null;
-  return field === "payload" || (field === "metadata" && value !== null) ? JSON.stringify(item[field]) : value;
+/** A promise for each of many costs more than what most of them are asked for, which is known. */
+function allOf(items: readonly (NewJobItem | Promise<NewJobItem>)[]): readonly NewJobItem[] | Promise<NewJobItem[]> {
+  return items.some((item) => item instanceof Promise) ? Promise.all(items) : (items as readonly NewJobItem[]);
 }

@@ -75,7 +75,7 @@ export function batchParameters(items: readonly NewJobItem[]): [kinds: string, i
  * Definitions by key, per pool. Never stale in effect: the statement refuses a version that is not the current one, and
  * a payload is refused by the current one only.
  */
-const cache = new WeakMap<Runner, Map<string, Promise<KnownDefinition>>>();
+const cache = new WeakMap<Runner, Map<string, KnownDefinition | Promise<KnownDefinition>>>();
 
 /** Validators by id and version of a definition, which never change. */
 const compiled = new Map<string, PayloadValidator>();
@@ -88,9 +88,15 @@ export interface Placed {
   readonly at: string;
 }
 
-/** Checks a job against its definition. @throws QueueError as `enqueueJob` does */
-export async function toItem(db: Runner, scope: TenantScope, { job, link, at }: Placed): Promise<NewJobItem> {
-  const row = await checkedAgainst(db, { job, at });
+/** Checks a job against its definition; at once where that is known. @throws QueueError as `enqueueJob` does */
+export function toItem(db: Runner, scope: TenantScope, placed: Placed): NewJobItem | Promise<NewJobItem> {
+  const known = cache.get(db)?.get(placed.job.definitionKey);
+  return known && !(known instanceof Promise) && fits(known, placed)
+    ? itemOf(scope, placed, known.row)
+    : checkedAgainst(db, placed).then((row) => itemOf(scope, placed, row));
+}
+
+function itemOf(scope: TenantScope, { job, link }: Placed, row: DefinitionRow): NewJobItem {
   const isKeyed = job.dedupeKey !== undefined;
   return {
     id: link?.id,
@@ -125,17 +131,28 @@ export async function toItem(db: Runner, scope: TenantScope, { job, link, at }: 
 
 const auditActor = ({ kind, id, requestId }: Actor) => ({ kind, id, request_id: requestId });
 
-async function checkedAgainst(db: Runner, { job, at }: Pick<Placed, "job" | "at">): Promise<DefinitionRow> {
-  const { row, validate } = await knownDefinition(db, job.definitionKey, at);
-  // A payload that takes in results is compared with the schema when they are there, by the worker.
-  const noSchemaYet = takesResults(job);
+function fits(known: KnownDefinition, placed: Placed): boolean {
   try {
-    checkNewJob(job, { at, validate: noSchemaYet ? () => [] : validate });
-    return row;
+    check(known, placed);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A payload that takes in results is compared with the schema when they are there, by the worker. */
+const check = ({ validate }: KnownDefinition, { job, at }: Pick<Placed, "job" | "at">): void =>
+  checkNewJob(job, { at, validate: takesResults(job) ? () => [] : validate });
+
+async function checkedAgainst(db: Runner, { job, at }: Pick<Placed, "job" | "at">): Promise<DefinitionRow> {
+  const known = await knownDefinition(db, job.definitionKey, at);
+  try {
+    check(known, { job, at });
+    return known.row;
   } catch (refusal) {
     // What the remembered version refuses, the current one may take.
     const current = await findDefinition(db, job.definitionKey);
-    if (noSchemaYet || current === null || current.version === row.version) throw refusal;
+    if (takesResults(job) || current === null || current.version === known.row.version) throw refusal;
     forgetDefinitions(db);
     return checkedAgainst(db, { job, at });
   }
@@ -150,15 +167,18 @@ export function forgetDefinitions(db: Runner): void {
   cache.delete(db);
 }
 
-function knownDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {
-  const known = cache.get(db) ?? new Map<string, Promise<KnownDefinition>>();
+async function knownDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {
+  const known = cache.get(db) ?? new Map<string, KnownDefinition | Promise<KnownDefinition>>();
   cache.set(db, known);
   const hit = known.get(key);
   if (hit) return hit;
-  // The promise is kept, so that a bulk reads and compiles a definition once; a refusal is not.
+  // The promise is kept until it is answered, so that a bulk reads and compiles a definition once; a refusal is not.
   const loading = loadDefinition(db, key, at);
   known.set(key, loading);
-  loading.catch(() => known.delete(key));
+  loading.then(
+    (definition) => known.set(key, definition),
+    () => known.delete(key),
+  );
   return loading;
 }
 

@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import { type Database, DatabaseError, type Statement } from "@/lib/db";
+import { stemOf } from "@/lib/db/statement";
+import { enqueueTogether } from "./enqueue-together";
+import type { EnqueuedRow } from "./insert-items";
+import type { NewJobItem } from "./new-job-item";
+
+interface Sent {
+  readonly verb: string;
+  readonly tenantId: unknown;
+  readonly payloads: unknown[];
+}
+
+const PAYLOAD_AT = 7;
+const invalid = () => new DatabaseError({ kind: "invalid", sqlState: "22P05" });
+
+/** A database that answers a job for each payload, named after it, and refuses what holds one that `refuses`. */
+function fakeDatabase(refuses: (payload: unknown, statement: number) => DatabaseError | undefined = () => undefined) {
+  const sent: Sent[] = [];
+  const run = async ({ name }: Statement, values: readonly unknown[]) => {
+    const verb = stemOf(name);
+    if (verb === "wake") return [];
+    const given = JSON.parse(String(values[PAYLOAD_AT]));
+    const payloads: unknown[] = verb === "enqueue_job" ? [given] : given;
+    sent.push({ verb, tenantId: values[0], payloads });
+    await new Promise((resolve) => setImmediate(resolve));
+    const refusal = payloads.map((payload) => refuses(payload, sent.length)).find((error) => error !== undefined);
+    if (refusal) throw refusal;
+    const common = { ready: true, lane_no: 1, queued_at: new Date(0), scheduled_for: new Date(0), priority: 100 };
+    return verb === "enqueue_job"
+      ? [{ ...common, job_id: `job-${given}`, state: "queued" }]
+      : [{ ...common, new_ids: `{${payloads.map((payload) => `job-${payload}`).join(",")}}` }];
+  };
+  return { db: { run } as unknown as Database, sent };
+}
+
+const item = (payload: unknown, more: Partial<NewJobItem> = {}) =>
+  ({ definition_id: "d", definition_version: 1, source: "manual", payload, ...more }) as NewJobItem;
+const numbers = (n: number) => Array.from({ length: n }, (_, index) => index);
+const idsOf = (rows: EnqueuedRow[]) => rows.map(({ job_id }) => job_id);
+
+describe("calls that meet", () => {
+  test("share statements, and each is answered with its own job", async () => {
+    const { db, sent } = fakeDatabase();
+    const rows = await Promise.all(numbers(250).map((n) => enqueueTogether(db, "t", item(n))));
+    expect(idsOf(rows)).toEqual(numbers(250).map((n) => `job-${n}`));
+    expect(sent.map(({ payloads }) => payloads.length)).toEqual([100, 100, 50]);
+  });
+
+  test("a call that meets no other goes alone, by the verb for one", async () => {
+    const { db, sent } = fakeDatabase();
+    await enqueueTogether(db, "t", item(1));
+    await enqueueTogether(db, "t", item(2));
+    expect(sent.map(({ verb }) => verb)).toEqual(["enqueue_job", "enqueue_job"]);
+  });
+
+  test("never share one with another tenant, nor with what is not alike", async () => {
+    const { db, sent } = fakeDatabase();
+    const at = (ms: number) => ({ scheduled_for: new Date(ms) });
+    await Promise.all([
+      enqueueTogether(db, "one", item(1)),
+      enqueueTogether(db, "two", item(2)),
+      enqueueTogether(db, "one", item(3, { definition_version: 2 })),
+      enqueueTogether(db, "one", item(4, at(1))),
+      enqueueTogether(db, "one", item(5, at(2))),
+      enqueueTogether(db, "one", item(6, at(2))),
+    ]);
+    expect(sent.map(({ tenantId, payloads }) => [tenantId, payloads])).toEqual([
+      ["one", [1]],
+      ["two", [2]],
+      ["one", [3]],
+      ["one", [4]],
+      ["one", [5, 6]],
+    ]);
+  });
+
+  test("payloads of a quarter of a million characters do not share one", async () => {
+    const { db, sent } = fakeDatabase();
+    const large = "x".repeat(200_000);
+    await Promise.all([large, large, "a", "b"].map((payload) => enqueueTogether(db, "t", item(payload))));
+    expect(sent.map(({ payloads }) => payloads.length)).toEqual([1, 3]);
+  });
+});
+
+describe("a statement that fails", () => {
+  test("what the database refuses of one keeps no other out", async () => {
+    const { db } = fakeDatabase((payload) => (payload === 2 ? invalid() : undefined));
+    const answers = await Promise.allSettled(numbers(5).map((n) => enqueueTogether(db, "t", item(n))));
+    expect(answers.map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "fulfilled",
+      "rejected",
+      "fulfilled",
+      "fulfilled",
+    ]);
+  });
+
+  test("what concerns all of them, or has an unknown outcome, is told to all and not tried again", async () => {
+    for (const error of [
+      new DatabaseError({ kind: "other", sqlState: "LH002" }),
+      new DatabaseError({ kind: "unavailable", connectionLost: true }),
+      new DatabaseError({ kind: "timeout", sqlState: "57014" }),
+    ]) {
+      const { db, sent } = fakeDatabase((_payload, statement) => (statement === 1 ? error : undefined));
+      const answers = await Promise.allSettled(numbers(3).map((n) => enqueueTogether(db, "t", item(n))));
+      expect(answers).toEqual(numbers(3).map(() => ({ status: "rejected", reason: error })));
+      expect(sent).toHaveLength(1);
+      await expect(enqueueTogether(db, "t", item(9))).resolves.toMatchObject({ job_id: "job-9" });
+    }
+  });
+});

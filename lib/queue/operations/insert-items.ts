@@ -1,0 +1,84 @@
+import type { Runner } from "@/lib/db";
+import { enqueueAlikeSql, enqueueJobSql, enqueueJobsSql } from "../sql/control-jobs";
+import type { JobStatus } from "../states";
+import type { DedupeConflict } from "../types";
+import { batchParameters, ITEM_FIELDS, type NewJobItem } from "./new-job-item";
+
+export interface EnqueuedRow {
+  job_id: string;
+  deduplicated: boolean;
+  conflict: DedupeConflict | null;
+  state: JobStatus;
+  ready: boolean;
+  lane_no: number;
+  queued_at: Date;
+  scheduled_for: Date;
+  priority: number;
+  max_attempts: number;
+  timeout_seconds: number | null;
+}
+
+/** What jobs that differ in their payload only have in common, and the text of a uuid[]. */
+type AlikeRow = Omit<EnqueuedRow, "job_id" | "deduplicated" | "conflict" | "state"> & { new_ids: string };
+
+type ItemField = (typeof ITEM_FIELDS)[number];
+const COMMON_FIELDS = ITEM_FIELDS.filter((field) => field !== "payload");
+
+/**
+ * Inserts checked jobs of one tenant in one round trip, all or nothing, by the cheapest verb that can take them. Answers a
+ * row for each, in their order.
+ */
+export async function insertItems(db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> {
+  const [first] = items;
+  if (!first || !items.every(isPlain)) return insertAny(db, tenantId, items);
+  if (items.length === 1) return db.run<EnqueuedRow>(enqueueJobSql, [tenantId, ...parameters(first, first.payload)]);
+  if (!items.every((item) => isLike(item, first))) return insertAny(db, tenantId, items);
+  const payloads = items.map(({ payload }) => payload);
+  const [common] = await db.run<AlikeRow>(enqueueAlikeSql, [tenantId, ...parameters(first, payloads)]);
+  return common ? rowsOf(common) : [];
+}
+
+const insertAny = (db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> =>
+  db.run<EnqueuedRow>(enqueueJobsSql, [tenantId, ...batchParameters(items)]);
+
+/** Whether a verb for jobs that are nothing special can take it: no key to take, nobody to wait for, no id of its own, no cause. */
+export const isPlain = ({ id, depends_on, dedupe_key, chain_depth }: NewJobItem): boolean =>
+  id === undefined && depends_on === undefined && dedupe_key === undefined && chain_depth === undefined;
+
+/** The same text for plain items that differ in their payload only, and for no others. */
+export const likenessOf = (item: NewJobItem): string =>
+  JSON.stringify(COMMON_FIELDS.map((field) => item[field] ?? null));
+
+const isLike = (item: NewJobItem, first: NewJobItem): boolean =>
+  COMMON_FIELDS.every((field) => item[field] === first[field] || isEqual(item[field] ?? null, first[field] ?? null));
+
+const isEqual = (one: unknown, other: unknown): boolean =>
+  typeof one === "object" && typeof other === "object" ? JSON.stringify(one) === JSON.stringify(other) : one === other;
+
+const parameters = (item: NewJobItem, payload: unknown): unknown[] =>
+  ITEM_FIELDS.map((field) => (field === "payload" ? JSON.stringify(payload) : parameter(field, item)));
+
+function parameter(field: ItemField, item: NewJobItem): unknown {
+  const value = item[field] ?? null;
+  return field === "metadata" && value !== null ? JSON.stringify(value) : value;
+}
+
+/** Whoever gets a Date may change it, so each row has its own. */
+function rowsOf({ new_ids, ...common }: AlikeRow): EnqueuedRow[] {
+  return new_ids
+    .slice(1, -1)
+    .split(",")
+    .map((job_id) => ({
+      job_id,
+      deduplicated: false,
+      conflict: null,
+      state: "queued",
+      ready: common.ready,
+      lane_no: common.lane_no,
+      queued_at: new Date(common.queued_at),
+      scheduled_for: new Date(common.scheduled_for),
+      priority: common.priority,
+      max_attempts: common.max_attempts,
+      timeout_seconds: common.timeout_seconds,
+    }));
+}
