@@ -5,6 +5,8 @@ import { appendLogs, type Lease, type LogChunk, notifyChanges, reportProgress } 
 const FLUSH_MS = 300;
 const CHUNK_CHARS = 32 * 1024;
 const MOST_WAITING = 2000;
+/** A statement takes about a megabyte: what is sent is in memory three times over. */
+const CHUNKS_AT_ONCE = 32;
 const LAST_FLUSH_MS = 5000;
 const LAST_FLUSH_AGAIN_MS = 200;
 
@@ -122,14 +124,18 @@ export class AttemptOutputWriter {
     const { db, lease, laneNo, onLost } = this.options;
     this.unsent.push(...this.lines.map((line) => ({ ...line, seq: this.nextSeq++ })));
     this.lines = [];
-    const { progress, unsent } = this;
-    if (this.over || (unsent.length === 0 && !progress)) return;
+    const { progress } = this;
+    if (this.over || (this.unsent.length === 0 && !progress)) return;
     try {
-      const held = await appendLogs(db, lease, unsent);
-      this.unsent = [];
+      let held = true;
+      while (held && this.unsent.length > 0) {
+        const part = this.unsent.slice(0, CHUNKS_AT_ONCE);
+        held = await appendLogs(db, lease, part);
+        this.unsent = held ? this.unsent.slice(part.length) : [];
+      }
       this.progress = this.progress === progress ? undefined : this.progress;
-      const kept = progress ? await reportProgress(db, lease, progress) : held;
-      if (held && kept) notifyChanges(db, [laneNo]);
+      const kept = held && progress ? await reportProgress(db, lease, progress) : held;
+      if (kept) notifyChanges(db, [laneNo]);
       else onLost();
     } catch {
       // The database is away: the same chunks go out with the next flush.

@@ -20,6 +20,7 @@ const SETTLED_MS = 2000;
 const FIGURES: readonly Figure[] = [
   { name: "quiet p95 alone", unit: "ms", better: "less" },
   { name: "quiet p95 beside", unit: "ms", better: "less" },
+  { name: "beside ÷ alone", unit: "times", better: "less" },
   { name: "worst Jain index", unit: "of 10 s", better: "more" },
 ];
 
@@ -57,9 +58,11 @@ async function roundOf(system: System, sizes: Sizes): Promise<Sample[]> {
   const beside = await quietWaits(system, sizes);
   const shares = await worstShare(system, sizes);
   const of = (figure: string, value: number) => ({ system: system.name, figure, value });
+  const [before, after] = [percentile(alone, 0.95), percentile(beside, 0.95)];
   return [
-    of("quiet p95 alone", percentile(alone, 0.95)),
-    of("quiet p95 beside", percentile(beside, 0.95)),
+    of("quiet p95 alone", before),
+    of("quiet p95 beside", after),
+    of("beside ÷ alone", after / before),
     of("worst Jain index", shares),
   ];
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { testDatabase } from "@/lib/testing/database";
+import { type TestDatabase, testDatabase } from "@/lib/testing/database";
 import { runModel } from "@/lib/testing/model/run-model";
-import { pick, seed } from "./profile";
+import { isLong, pick, seed } from "./profile";
 
 const RUNS = pick({ short: 300, long: 5000 });
 const STEPS = pick({ short: 40, long: 60 });
@@ -19,3 +19,68 @@ test("R-12 after every step of any sequence of verbs the database equals the mod
   expect(steps).toBe(RUNS * STEPS);
   for (const [kind, n] of kinds) expect(n, kind).toBeGreaterThan(RUNS / 10);
 });
+
+/** Another text for a function of the database. */
+async function rewrite({ query }: TestDatabase, name: string, change: (text: string) => string): Promise<void> {
+  const [made] = await query<{ text: string }>(
+    "select pg_get_functiondef(oid) as text from pg_proc where proname = $1",
+    [name],
+  );
+  const changed = change(made?.text ?? "");
+  expect(changed).not.toBe(made?.text);
+  await query(changed);
+}
+
+const onEach = (event: string, body: string): string => `
+  create function public.breakage() returns trigger language plpgsql as $$ begin ${body} return new; end $$;
+  create trigger breakage before ${event} on app.live_jobs for each row execute function public.breakage()`;
+
+const BREAKAGES: readonly (readonly [what: string, break_: (broken: TestDatabase) => Promise<unknown>])[] = [
+  [
+    "gives back no start that was taken from the bucket",
+    (broken) =>
+      rewrite(broken, "reserve_places", (text) =>
+        text.replace("set tokens = excluded.tokens", "set tokens = b.tokens"),
+      ),
+  ],
+  [
+    "counts no reservation and no lease",
+    (broken) =>
+      rewrite(broken, "reserve_places", (text) =>
+        text.replace("select sum(x.k) from running x", "select 0 from running x"),
+      ),
+  ],
+  [
+    "takes any end of a parent for what a child waits for",
+    (broken) =>
+      rewrite(broken, "edge_holds", (text) => text.replace(/p_outcome = 'succeeded'/g, "p_outcome is not null")),
+  ],
+  [
+    "spends an attempt on what is put off or given back",
+    ({ query }) =>
+      query(
+        onEach(
+          "update",
+          "if old.state = 'running' and new.state = 'queued' then new.attempts_spent := old.attempts_spent + 1; end if;",
+        ),
+      ),
+  ],
+  [
+    "counts runs by two",
+    ({ query }) => query(onEach("insert", "if new.run_no > 1 then new.run_no := new.run_no + 1; end if;")),
+  ],
+];
+
+test.runIf(isLong).each(BREAKAGES)(
+  "a database that %s is caught by the model",
+  { timeout: LIMIT_MS },
+  async (_, break_) => {
+    const broken = await testDatabase();
+    await break_(broken);
+    const difference = await runModel(broken, { runs: 300, steps: 40, seed }).then(
+      () => "none",
+      (error: Error) => (error.cause as Error).message,
+    );
+    expect(difference).toMatch(/\nexpected .+ to (deeply equal|be) /);
+  },
+);

@@ -22,7 +22,9 @@ const SHORT_MS = 300_000;
 const LONG_MS = 60 * 60_000;
 const DRAIN_MS = isLong ? 15 * 60_000 : 90_000;
 /** A broken build may lose its jobs for ever. */
-const BROKEN_DRAIN_MS = 30_000;
+export const BROKEN_DRAIN_MS = 30_000;
+
+export const isBroken = (build: Build): boolean => Object.keys(build).length > 0;
 
 /**
  * Plays faults, waits until every job is over, and lets the checker look at the tables. In the long form the same is

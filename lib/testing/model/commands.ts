@@ -2,12 +2,15 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import {
   type AttemptEnd,
+  acceptBulkAction,
   cancelJob,
   changeJob,
   claimJobs,
   decideEnd,
+  type ExecutionEnd,
   expireJobs,
   extendLeases,
+  getBulkAction,
   pauseJob,
   promoteDueJobs,
   rescueExpiredLeases,
@@ -15,16 +18,28 @@ import {
   retryJob,
   settleAttempts,
   startAttempts,
+  takeBulkAction,
+  workOffChunk,
 } from "@/lib/queue";
+import { afterFailure, BACKOFF_MS } from "./ends";
 import { enqueue, enqueueChild } from "./enqueue-steps";
-import { BACKOFF_MS, LEASE_MS, type QueueModel } from "./model";
+import { LEASE_MS, type QueueModel } from "./model";
 import type { EndModel, LeaseModel } from "./shapes";
 import { type Act, aJob, aLease, keyOf, NOBODY, type Real, refusal, SECOND, type Step, SWEEP, step } from "./step";
 
-const limit = step("limit", fc.constantFrom(null, 1, 2, 3), (maxRunning) => async (model, { setLimit }) => {
-  await setLimit(maxRunning);
-  model.limit = maxRunning;
-});
+const limit = step(
+  "limit",
+  fc.record({
+    running: fc.constantFrom(null, 1, 2, 3),
+    // With whole seconds these are exact in binary.
+    starts: fc.constantFrom(null, null, { perSecond: 0.0625, burst: 2 }, { perSecond: 0.25, burst: 3 }),
+  }),
+  (limit) =>
+    async (model, { setLimit }) => {
+      await setLimit(limit);
+      model.limits.set(limit);
+    },
+);
 
 const claim = step(
   "claim",
@@ -36,7 +51,7 @@ const claim = step(
         laneNo,
         limit,
         leaseSeconds: LEASE_MS / SECOND,
-        limited: model.limit !== null,
+        limited: model.limits.any,
       }));
       const claimed = await claimJobs(real.make.worker, { workerId, lanes: asked, limit });
       const ready = model.readyJobs();
@@ -49,9 +64,12 @@ const claim = step(
         );
         expect(claimed.map(({ jobId }) => jobId)).toEqual(expect.arrayContaining(ahead.map(({ id }) => id)));
       }
-      for (const { jobId, leaseNo } of claimed) {
+      for (const job of claimed) {
+        const { jobId, leaseNo } = job;
         model.claim(jobId, workerId);
         expect(leaseNo).toBe(model.leases.at(-1)?.leaseNo);
+        expect(job.payload).toEqual(model.jobs.get(jobId)?.payload);
+        real.claimed.set(keyOf(job), job);
       }
     },
 );
@@ -76,7 +94,7 @@ const extend = leaseStep("extend", (lease) => async (model, { make }) => {
 async function settle(
   model: QueueModel,
   { make, scope }: Real,
-  given: { lease: LeaseModel; end: EndModel; sent?: AttemptEnd },
+  given: { lease: LeaseModel; end: EndModel; sent?: AttemptEnd | undefined },
 ) {
   const { lease, end } = given;
   const sent: AttemptEnd = given.sent ?? {
@@ -85,6 +103,7 @@ async function settle(
     status: end.status,
     spent: end.spent,
     ...(end.outcome === undefined ? { retryInSeconds: (end.retryInMs ?? 0) / SECOND } : { outcome: end.outcome }),
+    ...(end.n === undefined || end.n === null ? {} : { result: { n: end.n } }),
   };
   const answer = await settleAttempts(make.worker, [sent]);
   const told = (["settled", "canceled", "lost", "locked", "refused", "unstorable"] as const).filter(
@@ -93,33 +112,44 @@ async function settle(
   expect(told).toEqual([model.settle(lease, end)]);
 }
 
-const succeed = leaseStep(
+const succeed = step(
   "succeed",
-  (lease) => (model, real) =>
-    settle(model, real, { lease, end: { status: "succeeded", spent: true, outcome: "succeeded" } }),
+  fc.record({ lease: fc.nat(11), n: fc.constantFrom(null, 0, 1, 1, 2) }),
+  ({ lease, n }) =>
+    (model, real) =>
+      settle(model, real, {
+        lease: aLease(model, lease),
+        end: { status: "succeeded", spent: true, outcome: "succeeded", n },
+      }),
 );
 const release = leaseStep(
   "release",
   (lease) => (model, real) => settle(model, real, { lease, end: { status: "released", spent: false, retryInMs: 0 } }),
 );
-const snooze = leaseStep(
-  "snooze",
-  (lease) => (model, real) =>
-    settle(model, real, { lease, end: { status: "snoozed", spent: false, retryInMs: 45 * SECOND } }),
-);
+/** What a handler's `ctx.snooze` comes to. */
+const snooze = leaseStep("snooze", (lease) => (model, real) => {
+  const end = { status: "snoozed", spent: false, retryInMs: 45 * SECOND } as const;
+  return settle(model, real, { lease, end, sent: decided(lease, real, { kind: "snoozed", seconds: 45 }) });
+});
 const acknowledgeCancel = leaseStep(
   "end as canceled",
   (lease) => (model, real) =>
     settle(model, real, { lease, end: { status: "canceled", spent: false, outcome: "canceled" } }),
 );
 
+/** The worker's own decision about a lease that was handed out. */
+function decided(lease: LeaseModel, real: Real, execution: ExecutionEnd): AttemptEnd | undefined {
+  const claimed = real.claimed.get(keyOf(lease));
+  return claimed && decideEnd({ claimed, definition: real.definition, execution }, () => 0.5);
+}
+
 /** The worker's own decision, against the model's. */
-const fail = leaseStep("fail", (lease) => async (model, real) => {
+const fail = leaseStep("fail", (lease) => (model, real) => {
   const claimed = real.claimed.get(keyOf(lease));
   if (!claimed) return settle(model, real, { lease, end: { status: "failed", spent: true, retryInMs: BACKOFF_MS } });
   const execution = { kind: "failed", errorType: "transient_network", message: "no", retryable: true } as const;
-  const sent = decideEnd({ claimed, definition: real.definition, execution }, () => 0.5);
-  await settle(model, real, { lease, end: model.failure(lease, claimed.attemptsSpent), sent });
+  const end = afterFailure(model.jobs.get(lease.jobId), claimed.attemptsSpent);
+  return settle(model, real, { lease, end, sent: decided(lease, real, execution) });
 });
 
 const cancel = step("cancel", fc.nat(11), (n) => async (model, { make, scope }) => {
@@ -163,6 +193,23 @@ const retry = step("retry", fc.nat(11), (n) => async (model, { make, scope }) =>
   expect(code).toBe(jobId === NOBODY ? "not-found" : expected[model.retry(jobId)]);
 });
 
+/** Dead letters redriven by one bulk action: the named ones, or all that there are. */
+const redrive = step(
+  "redrive",
+  fc.record({ picks: fc.oneof(fc.constant(null), fc.array(fc.nat(11), { minLength: 1, maxLength: 4 })) }),
+  ({ picks }) =>
+    async (model, { make, scope }) => {
+      const named = picks && [...new Set(picks.map((n) => aJob(model, n)))];
+      const target = named ? { jobIds: named } : { deadLetters: {} };
+      const { id } = await acceptBulkAction(make.web, scope, { action: "redrive", target });
+      for (let turn = await takeBulkAction(make.scheduler, 1); turn; turn = await takeBulkAction(make.scheduler, 1))
+        await workOffChunk(make.web, turn, async () => true);
+      const action = await getBulkAction(make.web, scope, id);
+      const done = model.redrive(named ?? [...model.jobs.keys()]);
+      expect([action?.status, action?.done]).toEqual(["done", done]);
+    },
+);
+
 const always = <T>(value: T) => fc.constant(value);
 const promote = step("promote", always(0), () => async (model, { make }) => {
   expect((await promoteDueJobs(make.scheduler, SWEEP)).count).toBe(model.promote());
@@ -194,6 +241,7 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: acknowledgeCancel },
   { weight: 2, arbitrary: cancel },
   { weight: 2, arbitrary: retry },
+  { weight: 2, arbitrary: redrive },
   { weight: 2, arbitrary: pause },
   { weight: 2, arbitrary: resume },
   { weight: 1, arbitrary: change },

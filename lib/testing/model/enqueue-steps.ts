@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { enqueueJob } from "@/lib/queue";
+import { type Dependency, enqueueJob } from "@/lib/queue";
 import type { EdgeModel } from "./shapes";
 import { aJob, SECOND, step } from "./step";
 
 const HOLD_FOR_EVER = 1e300;
+/** What most jobs have. */
+const PLAIN = { priority: 100, key: null, onParentFailure: "cancel", payload: {}, fallback: null } as const;
 
 export const enqueue = step(
   "enqueue",
@@ -35,35 +37,58 @@ export const enqueue = step(
       if (holder !== null) return;
       const held = { live: null, window: model.now + 50 * SECOND, retained: HOLD_FOR_EVER }[mode];
       const times = { scheduledFor, expiresAt, heldUntil: key === null ? null : held };
-      model.add({ id: enqueued.jobId, priority, maxAttempts, key, edges: [], onParentFailure: "cancel" }, times);
+      model.add({ ...PLAIN, id: enqueued.jobId, priority, maxAttempts, key, edges: [] }, times);
     },
 );
 
-/** A job that waits for one or two others. */
+const edge: fc.Arbitrary<Pick<EdgeModel, "type" | "condition">> = fc.oneof(
+  fc.record({ type: fc.constantFrom("success", "completion", "data"), condition: fc.constant(null) }),
+  fc.record({
+    type: fc.constant("conditional"),
+    condition: fc.constantFrom(
+      { about: "status", op: "eq", value: "dead_letter" },
+      { about: "n", op: "eq", value: 1 },
+      { about: "n", op: "gt", value: 0 },
+    ),
+  }),
+);
+
+/** A job that waits for one or two others, and may take numbers of theirs. */
 export const enqueueChild = step(
   "enqueue child",
   fc.record({
-    parents: fc.array(fc.record({ n: fc.nat(11), type: fc.constantFrom("success", "completion") }), {
-      minLength: 1,
-      maxLength: 2,
-    }),
+    parents: fc.array(fc.tuple(fc.nat(11), edge), { minLength: 1, maxLength: 2 }),
     onParentFailure: fc.constantFrom("cancel", "fail", "run"),
     delay: fc.constantFrom(0, 0, 40),
+    fallback: fc.constantFrom(null, null, 7),
   }),
-  ({ parents, onParentFailure, delay }) =>
+  ({ parents, onParentFailure, delay, fallback }) =>
     async (model, { make, scope, definition }) => {
       if (model.jobs.size === 0) return;
-      const chosen = new Map(parents.map(({ n, type }) => [aJob(model, n), type]));
-      const edges: EdgeModel[] = [...chosen].map(([parentId, type]) => ({ parentId, type, state: "pending" }));
+      const chosen = new Map(parents.map(([n, edge]) => [aJob(model, n), edge]));
+      const edges = [...chosen].map(([parentId, edge]): EdgeModel => ({ ...edge, parentId, state: "pending" }));
       const scheduledFor = model.now + delay * SECOND;
+      const results = edges.flatMap(({ type }, n) => (type === "data" ? [placeholder(n, fallback)] : []));
+      const payload = results.length > 0 ? results : {};
       const { jobId } = await enqueueJob(make.web, scope, {
         definitionKey: definition.key,
         maxAttempts: 2,
-        dependsOn: edges.map((edge) => ({ jobId: edge.parentId, type: edge.type })),
+        payload,
+        dependsOn: edges.map(toDependency),
         onParentFailure,
         ...(delay > 0 ? { scheduledFor: new Date(scheduledFor) } : {}),
       });
-      const job = { id: jobId, priority: 100, maxAttempts: 2, key: null, edges, onParentFailure };
+      const job = { ...PLAIN, id: jobId, maxAttempts: 2, edges, onParentFailure, payload, fallback };
       model.add(job, { scheduledFor, expiresAt: null, heldUntil: null });
     },
 );
+
+const placeholder = (n: number, fallback: number | null): string =>
+  `{{parents.p${n}.result.n${fallback === null ? "" : ` | default: ${fallback}`}}}`;
+
+function toDependency({ parentId, type, condition }: EdgeModel, n: number): Dependency {
+  const wanted = { jobId: parentId, as: `p${n}`, type };
+  if (condition === null) return wanted;
+  const path = condition.about === "status" ? "status" : "result.n";
+  return { ...wanted, condition: { path, op: condition.op, value: condition.value } };
+}

@@ -9,15 +9,20 @@ export function outcomeOf(jobs: Jobs, id: string): TerminalState | null {
   return standing?.outcome ?? null;
 }
 
-const holds = ({ type }: EdgeModel, outcome: TerminalState): boolean =>
-  type === "completion" || outcome === "succeeded";
+function holds(jobs: Jobs, { type, condition, parentId }: EdgeModel, outcome: TerminalState): boolean {
+  if (type === "completion") return true;
+  if (type !== "conditional" || condition === null) return outcome === "succeeded";
+  const seen = condition.about === "status" ? outcome : jobs.get(parentId)?.n;
+  if (condition.op === "eq") return seen === condition.value;
+  return typeof seen === typeof condition.value && (seen ?? 0) > condition.value;
+}
 
 /** Notes on a job's edges what became of a parent that is over. @returns whether it had waited for it */
 export function lookAt(jobs: Jobs, job: JobModel, parent: string): boolean {
   const outcome = outcomeOf(jobs, parent);
   const waited = job.edges.filter((edge) => edge.parentId === parent && edge.state === "pending");
   if (outcome === null || waited.length === 0) return false;
-  for (const edge of waited) edge.state = holds(edge, outcome) ? "met" : "failed";
+  for (const edge of waited) edge.state = holds(jobs, edge, outcome) ? "met" : "failed";
   return true;
 }
 
@@ -28,13 +33,43 @@ export function afterParents({ edges, onParentFailure }: JobModel): "free" | "wa
   return edges.some(({ state }) => state === "pending") ? "waits" : "free";
 }
 
-/**
- * Whether a retry is refused, because a parent is over and still not what the job waits for. Also one that the job had
- * not heard of: once it has ended because of another parent, nobody looks at its pending edges any more.
- */
-export function isHeldByParent(jobs: Jobs, { edges, onParentFailure }: JobModel): boolean {
-  return edges.some((edge) => {
+/** Parents that are over and still not what the job waits for, also ones of whose end it has not heard. */
+function unmetParents(jobs: Jobs, { edges, onParentFailure }: JobModel): string[] {
+  if (onParentFailure === "run") return [];
+  return edges.flatMap((edge) => {
     const outcome = outcomeOf(jobs, edge.parentId);
-    return onParentFailure !== "run" && edge.state !== "met" && outcome !== null && !holds(edge, outcome);
+    return edge.state !== "met" && outcome !== null && !holds(jobs, edge, outcome) ? [edge.parentId] : [];
   });
+}
+
+/**
+ * Which of these jobs cannot run again together, because a parent is over, was not what they wait for, and does not run
+ * again with them: it is none of them, is refused, or is held itself.
+ */
+export function heldByParents(
+  jobs: Jobs,
+  together: readonly JobModel[],
+  refused: ReadonlySet<string> = new Set(),
+): Set<string> {
+  const ids = new Set(together.map(({ id }) => id));
+  const held = new Set<string>();
+  const isHeld = (parent: string) => !ids.has(parent) || refused.has(parent) || held.has(parent);
+  for (let before = -1; before < held.size; ) {
+    before = held.size;
+    for (const job of together) if (unmetParents(jobs, job).some(isHeld)) held.add(job.id);
+  }
+  return held;
+}
+
+/**
+ * Puts the numbers that the parents have by now into the payload of a job that is about to be released. False when one is
+ * missing: what the job waited for counts as failed then.
+ */
+export function render(jobs: Jobs, job: JobModel): boolean {
+  const wanted = job.edges.filter(({ type }) => type === "data");
+  const found = wanted.map(({ parentId }) => (outcomeOf(jobs, parentId) && jobs.get(parentId)?.n) ?? job.fallback);
+  const isWhole = found.every((n) => n !== null);
+  if (!isWhole) for (const edge of wanted) edge.state = "failed";
+  else if (found.length > 0) job.payload = found;
+  return isWhole;
 }

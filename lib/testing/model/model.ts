@@ -1,16 +1,15 @@
-import { afterParents, isHeldByParent, lookAt, outcomeOf } from "./links";
-import type { EndModel, JobModel, KeyModel, LeaseModel, LiveModel } from "./shapes";
+import { afterLoss } from "./ends";
+import { LimitsModel } from "./limits";
+import { afterParents, heldByParents, lookAt, outcomeOf, render } from "./links";
+import type { EndModel, JobModel, KeyModel, LeaseModel, LiveModel, NewJobModel } from "./shapes";
 
 type ChangeAnswer = "state-conflict" | "invalid-value" | null;
 
 export const LEASE_MS = 30_000;
-export const BACKOFF_MS = 20_000;
-const MOST_RECLAIMS = 10;
 
 /** What the queue should do, written down once more and without a database. */
 export class QueueModel {
-  /** Leases of this tenant that may be held at once. */
-  limit: number | null = null;
+  readonly limits = new LimitsModel();
   /** Ended in the act that is under way; those that wait for them hear of it at its end. */
   private over: string[] = [];
   readonly jobs = new Map<string, JobModel>();
@@ -26,12 +25,12 @@ export class QueueModel {
   }
 
   add(
-    job: Pick<JobModel, "id" | "priority" | "maxAttempts" | "key" | "edges" | "onParentFailure">,
+    job: NewJobModel,
     times: { readonly scheduledFor: number; readonly expiresAt: number | null; readonly heldUntil: number | null },
   ): void {
     const { scheduledFor, expiresAt, heldUntil } = times;
     const live = this.waiting({ scheduledFor, expiresAt, runNo: 1, leaseNo: 0 });
-    this.jobs.set(job.id, { ...job, queuedAt: this.now, live, attempts: [] });
+    this.jobs.set(job.id, { ...job, queuedAt: this.now, live, attempts: [], n: null });
     if (job.key !== null) this.keys.set(job.key, { jobId: job.id, live: true, heldUntil });
     this.block(job.id);
     this.tellChildren();
@@ -40,7 +39,7 @@ export class QueueModel {
   /** How many a claim may take at most. */
   room(): number {
     const running = this.living().filter(({ live }) => live.state === "running").length;
-    return this.limit === null ? Number.POSITIVE_INFINITY : Math.max(0, this.limit - running);
+    return this.limits.room(running, this.now);
   }
 
   sortKey({ priority, live }: JobModel): number {
@@ -57,6 +56,7 @@ export class QueueModel {
     Object.assign(live, { state: "running", ready: false, worker, claimedAt: this.now, startedAt: null });
     live.leaseEndsAt = this.now + LEASE_MS;
     this.leases.push({ jobId: id, leaseNo: live.leaseNo });
+    this.limits.started(this.now);
   }
 
   /** The live row if this lease holds it. */
@@ -87,14 +87,6 @@ export class QueueModel {
     return "settled";
   }
 
-  /** What a failure means for the holder of a lease: another attempt, or the end. */
-  failure({ jobId }: LeaseModel, spentBefore: number): EndModel {
-    const exhausted = spentBefore + 1 >= (this.jobs.get(jobId)?.maxAttempts ?? 0);
-    return exhausted
-      ? { status: "failed", spent: true, outcome: "dead_letter" }
-      : { status: "failed", spent: true, retryInMs: BACKOFF_MS };
-  }
-
   cancel(id: string): "canceled" | "running" | "conflict" {
     const job = this.jobs.get(id);
     if (!job?.live) return "conflict";
@@ -109,26 +101,56 @@ export class QueueModel {
 
   retry(id: string): "retried" | "conflict" | "dedupe-taken" {
     const job = this.jobs.get(id);
-    const last = job?.attempts.find(({ outcome, superseded }) => outcome !== null && !superseded);
-    if (!job || !last || last.outcome === "succeeded" || isHeldByParent(this.jobs, job)) return "conflict";
-    if (job.key !== null) {
-      const holder = this.holderOf(job.key);
-      if (holder !== null && holder !== id) return "dedupe-taken";
-      // A window that goes on keeps its end; a key that was free is taken for as long as the job lives.
-      const heldUntil = holder === id ? (this.keys.get(job.key)?.heldUntil ?? null) : null;
-      this.keys.set(job.key, { jobId: id, live: true, heldUntil });
-    }
-    last.superseded = true;
-    job.live = this.waiting({
-      scheduledFor: this.now,
-      expiresAt: null,
-      runNo: last.runNo + 1,
-      leaseNo: last.attemptNo,
-    });
-    for (const edge of job.edges) if (edge.state === "failed") edge.state = "pending";
-    this.block(id);
-    this.tellChildren();
+    const outcome = outcomeOf(this.jobs, id);
+    if (!job || outcome === null || outcome === "succeeded") return "conflict";
+    if (heldByParents(this.jobs, [job]).size > 0) return "conflict";
+    if (!this.takeKeyAgain(job)) return "dedupe-taken";
+    this.runAgain([job]);
     return "retried";
+  }
+
+  /** Retries dead letters among these; those that are held by a parent once more at the end. @returns how many it retried */
+  redrive(ids: readonly string[]): number {
+    const dead = ids.flatMap((id) => (outcomeOf(this.jobs, id) === "dead_letter" ? (this.jobs.get(id) ?? []) : []));
+    const inOrder = dead.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const runs = dead.map(({ attempts }) => attempts.at(-1)?.runNo);
+    this.retryTogether(this.retryTogether(inOrder));
+    return dead.filter(({ live, attempts }, n) => live !== null || attempts.at(-1)?.runNo !== runs[n]).length;
+  }
+
+  /** @returns those that a parent holds back */
+  private retryTogether(jobs: readonly JobModel[]): JobModel[] {
+    const heldFirst = heldByParents(this.jobs, jobs);
+    const free = jobs.filter(({ id }) => !heldFirst.has(id));
+    const taken = new Set(free.filter((job) => !this.takeKeyAgain(job)).map(({ id }) => id));
+    const held = heldByParents(this.jobs, jobs, taken);
+    for (const job of free) if (held.has(job.id)) this.freeKey(job);
+    this.runAgain(free.filter(({ id }) => !taken.has(id) && !held.has(id)));
+    return jobs.filter(({ id }) => held.has(id) && !taken.has(id));
+  }
+
+  private takeKeyAgain({ id, key }: JobModel): boolean {
+    if (key === null) return true;
+    const holder = this.holderOf(key);
+    if (holder !== null && holder !== id) return false;
+    // A window that goes on keeps its end; a key that was free is taken for as long as the job lives.
+    const heldUntil = holder === id ? (this.keys.get(key)?.heldUntil ?? null) : null;
+    this.keys.set(key, { jobId: id, live: true, heldUntil });
+    return true;
+  }
+
+  private runAgain(jobs: readonly JobModel[]): void {
+    for (const job of jobs) {
+      const last = job.attempts.find(({ outcome, superseded }) => outcome !== null && !superseded);
+      if (!last) throw new Error("the model has no outcome of this job");
+      last.superseded = true;
+      job.n = null;
+      const { runNo, attemptNo: leaseNo } = last;
+      job.live = this.waiting({ scheduledFor: this.now, expiresAt: null, runNo: runNo + 1, leaseNo });
+      for (const edge of job.edges) if (edge.state === "failed") edge.state = "pending";
+    }
+    for (const { id } of jobs) this.block(id);
+    this.tellChildren();
   }
 
   pause(id: string): boolean {
@@ -178,23 +200,15 @@ export class QueueModel {
 
   rescue(): number {
     const over = this.living().filter(({ live }) => live.state === "running" && (live.leaseEndsAt ?? 0) < this.now);
-    for (const { job, live } of over) this.settle({ jobId: job.id, leaseNo: live.leaseNo }, this.lostLease(job, live));
+    for (const { job, live } of over) this.settle({ jobId: job.id, leaseNo: live.leaseNo }, afterLoss(job, live));
     return over.length;
-  }
-
-  private lostLease({ maxAttempts }: JobModel, live: LiveModel): EndModel {
-    const lost = { status: "worker_lost", spent: live.startedAt !== null, reclaimed: true } as const;
-    const spent = live.spent + (lost.spent ? 1 : 0);
-    if (live.cancelAt !== null) return { ...lost, outcome: "canceled" };
-    if (live.reclaims + 1 >= MOST_RECLAIMS || (lost.spent && spent >= maxAttempts))
-      return { ...lost, outcome: "dead_letter" };
-    return { ...lost, retryInMs: live.reclaims === 0 ? 0 : BACKOFF_MS };
   }
 
   private end(job: JobModel, end: EndModel): void {
     if (!job.live) return;
     this.note(job, job.live, end);
     job.live = null;
+    job.n = end.n ?? null;
     this.freeKey(job);
     this.over.push(job.id);
   }
@@ -219,13 +233,17 @@ export class QueueModel {
       for (const { job, live } of this.living()) {
         if (live.state !== "blocked" || !lookAt(this.jobs, job, parent)) continue;
         const next = afterParents(job);
-        if (next === "free") this.release(live);
+        if (next === "free") this.release(job, live);
         else if (next !== "waits") this.endWaiting(job, next);
       }
     }
   }
 
-  private release(live: LiveModel): void {
+  private release(job: JobModel, live: LiveModel): void {
+    if (!render(this.jobs, job)) {
+      this.endWaiting(job, "failed");
+      return;
+    }
     Object.assign(live, { state: "queued", ready: live.scheduledFor <= this.now });
     live.scheduledFor = Math.max(live.scheduledFor, this.now);
   }

@@ -6,8 +6,10 @@ import { createLimit, deleteLimit, loadDefinitionVersion, updateLimit } from "@/
 import type { TestDatabase } from "../database";
 import { makeFactory } from "../factories";
 import { anyStep } from "./commands";
+import { BACKOFF_MS } from "./ends";
 import { freezeClock, SET_CLOCK } from "./frozen-clock";
-import { BACKOFF_MS, QueueModel } from "./model";
+import { QueueModel } from "./model";
+import type { LimitModel } from "./shapes";
 import type { Real, Step } from "./step";
 import { compare } from "./stored";
 
@@ -48,7 +50,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
     const model = new QueueModel(now);
     const real: Real = {
       make,
-      setLimit: (maxRunning) => setLimit(maxRunning),
+      setLimit: (limit) => setLimit(limit),
       definition,
       claimed: new Map(),
       scope: { tenantId, actor: { kind: "system", id: null, userId: null } },
@@ -62,16 +64,17 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
       },
     };
     let limitId: number | undefined;
-    const setLimit = async (maxRunning: number | null) => {
+    const setLimit = async ({ running, starts }: LimitModel) => {
       const { platform } = make;
-      if (maxRunning === null) {
+      const values = { maxRunning: running, startsPerSecond: starts?.perSecond ?? null, burst: starts?.burst ?? null };
+      if (running === null && starts === null) {
         if (limitId !== undefined) await deleteLimit(platform, limitId);
         limitId = undefined;
       } else if (limitId !== undefined) {
-        await updateLimit(platform, { id: limitId, patch: { maxRunning } });
+        await updateLimit(platform, { id: limitId, patch: values });
       } else {
         const target = { scope: "tenant_definition", definitionKey: definition.key, tenant: tenantId } as const;
-        limitId = (await createLimit(platform, { ...target, maxRunning })).id;
+        limitId = (await createLimit(platform, { ...target, ...values })).id;
       }
     };
     const trace: string[] = [];
@@ -89,7 +92,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
     } catch (error) {
       throw new Error(`after ${trace.join("\n  then ")}\n${(error as Error).message}`, { cause: error });
     } finally {
-      await setLimit(null);
+      await setLimit({ running: null, starts: null });
       await admin.query("delete from app.live_jobs where tenant_id = $1", [tenantId]);
     }
   };

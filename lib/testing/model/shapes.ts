@@ -1,3 +1,4 @@
+import type { DependencyType } from "@/lib/queue";
 import type { AttemptStatus, TerminalState } from "@/lib/queue/states";
 
 /** A job that has not ended. All times of the model are milliseconds. */
@@ -34,7 +35,13 @@ export interface AttemptModel {
 /** What a job waits for. */
 export interface EdgeModel {
   readonly parentId: string;
-  readonly type: "success" | "completion";
+  readonly type: DependencyType;
+  /** Of a conditional edge: about how the parent ended, or about the number in its result. */
+  readonly condition: {
+    readonly about: "status" | "n";
+    readonly op: "eq" | "gt";
+    readonly value: string | number;
+  } | null;
   state: "pending" | "met" | "failed";
 }
 
@@ -47,8 +54,26 @@ export interface JobModel {
   readonly edges: EdgeModel[];
   /** What becomes of it when a parent does not do what it waits for. */
   readonly onParentFailure: "cancel" | "fail" | "run";
+  /** As it is stored: with its placeholders until the results are put in. */
+  payload: unknown;
+  /** What stands for a result that has no number; null = the job fails. */
+  readonly fallback: number | null;
   live: LiveModel | null;
   attempts: AttemptModel[];
+  /** The number in the result of its last run; null when there is none. */
+  n: number | null;
+}
+
+/** What a job is made of when it is accepted. */
+export type NewJobModel = Pick<
+  JobModel,
+  "id" | "priority" | "maxAttempts" | "key" | "edges" | "onParentFailure" | "payload" | "fallback"
+>;
+
+/** What may run at once, and start in time; null = as much as there is. */
+export interface LimitModel {
+  readonly running: number | null;
+  readonly starts: { readonly perSecond: number; readonly burst: number } | null;
 }
 
 export interface KeyModel {
@@ -67,6 +92,8 @@ export interface EndModel {
   readonly spent: boolean;
   readonly outcome?: TerminalState;
   readonly retryInMs?: number;
+  /** The number in its result. */
+  readonly n?: number | null;
   /** Adds to the count of reclaims. */
   readonly reclaimed?: boolean;
 }

@@ -2,7 +2,7 @@ import type fc from "fast-check";
 import { type ClaimedJob, QueueError, type RunnableDefinition, type TenantScope } from "@/lib/queue";
 import type { Factory } from "../factories";
 import type { QueueModel } from "./model";
-import type { LeaseModel } from "./shapes";
+import type { LeaseModel, LimitModel } from "./shapes";
 
 export interface Real {
   readonly make: Factory;
@@ -13,8 +13,8 @@ export interface Real {
   setClock(atMs: number): Promise<void>;
   /** Lanes of this run's tenant. */
   lanes(): Promise<number[]>;
-  /** Limits what this run's tenant may have running; null = no limit. */
-  setLimit(maxRunning: number | null): Promise<void>;
+  /** Limits what this run's tenant may have running and may start. */
+  setLimit(limit: LimitModel): Promise<void>;
 }
 
 /** One step: does it for real, does it in the model, and compares the answers. */

@@ -18,7 +18,7 @@ const STORED = `select
   (select coalesce(json_object_agg(key, json_build_object('jobId', job_id, 'live', live, 'heldUntil',
      case when held_until = 'infinity' then 1e300 else ${MS("held_until")} end)), '{}')
    from app.dedupe_keys where tenant_id = $1) as keys,
-  (select coalesce(json_agg(id order by id), '[]') from app.jobs where id = any ($2::uuid[]) and tenant_id = $1) as jobs`;
+  (select coalesce(json_object_agg(id, payload), '{}') from app.jobs where id = any ($2::uuid[]) and tenant_id = $1) as payloads`;
 
 /** What the database says, and what it should say; equal when all is well. */
 export async function compare(
@@ -39,6 +39,6 @@ function expectedOf(model: QueueModel, ids: readonly string[]): unknown {
       attempts.toSorted((a, b) => a.attemptNo - b.attemptNo).map((attempt) => ({ jobId: id, ...attempt })),
     ),
     keys: Object.fromEntries(model.keys),
-    jobs: ids,
+    payloads: Object.fromEntries(jobs.map(({ id, payload }) => [id, payload])),
   };
 }

@@ -1,0 +1,34 @@
+import type { LimitModel } from "./shapes";
+
+/** A limit of one tenant: leases that may be held at once, and a bucket of starts that fills with time. */
+export class LimitsModel {
+  private limit: LimitModel = { running: null, starts: null };
+  private bucket: { tokens: number; at: number } | null = null;
+
+  get any(): boolean {
+    return this.limit.running !== null || this.limit.starts !== null;
+  }
+
+  /** Another limit. One that is taken away takes its bucket along; one that is changed keeps it. */
+  set(limit: LimitModel): void {
+    this.limit = limit;
+    if (!this.any) this.bucket = null;
+  }
+
+  /** How many a claim may take at most while so many run. */
+  room(running: number, now: number): number {
+    const places = this.limit.running === null ? Number.POSITIVE_INFINITY : Math.max(0, this.limit.running - running);
+    return Math.min(places, Math.floor(this.tokens(now)));
+  }
+
+  started(now: number): void {
+    if (this.limit.starts !== null) this.bucket = { tokens: this.tokens(now) - 1, at: now };
+  }
+
+  private tokens(now: number): number {
+    const { starts } = this.limit;
+    if (starts === null) return Number.POSITIVE_INFINITY;
+    if (this.bucket === null) return starts.burst;
+    return Math.min(starts.burst, this.bucket.tokens + (starts.perSecond * (now - this.bucket.at)) / 1000);
+  }
+}
