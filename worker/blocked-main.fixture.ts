@@ -8,7 +8,7 @@ const [databaseUrl = "", jobId = "", leaseNo = "", blocks = ""] = process.argv.s
 const log = createLogger({ process: "worker", level: "info", format: "json" });
 const leases = new Leases(databaseUrl, { log, logFormat: "json", onDied: () => process.exit(1) });
 const lease = { jobId, leaseNo: Number(leaseNo), leaseSeconds: 5, since: processClock(), renewForMs: 3_600_000 };
-leases.hold([{ ...lease, onEvent: () => log.info("lost") }]);
+leases.hold([lease], () => log.info("lost"));
 setTimeout(() => {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   // As endless as a loop that computes, without using up a processor.

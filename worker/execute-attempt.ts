@@ -3,11 +3,11 @@ import { failpoint } from "@/lib/env/test-build";
 import type { Execution, LogLevel, OutputStream, StopReason } from "@/lib/execution";
 import type { ClaimedJob, RunnableDefinition } from "@/lib/queue";
 import { AttemptOutputWriter } from "./attempt-output";
-import type { Leases } from "./leases";
+import type { Leases, WatchedLease } from "./leases";
 import { AttemptContext, type RunTools, runAttempt } from "./run-attempt";
 
 /** One attempt that a worker holds. */
-export interface Attempt {
+export interface Attempt extends WatchedLease {
   readonly job: ClaimedJob;
   /** Why it was told to stop. */
   readonly stopReason: StopReason | undefined;
@@ -75,7 +75,7 @@ class WorkerAttempt extends AttemptContext {
 
   onSpawn(pid: number): void {
     this.#attempt.spawned(pid);
-    this.#around.leases.spawned(this.job, pid);
+    this.#around.leases.spawned(this.#attempt, pid);
     failpoint("spawned");
   }
 

@@ -1,15 +1,17 @@
 import type { StopReason } from "@/lib/execution";
 import type { ClaimedJob } from "@/lib/queue";
 import type { Attempt } from "./execute-attempt";
+import type { KeptLease, WatchedLease } from "./leases";
 
 /** A job that a worker holds. Its signal is made when somebody asks for it, which few attempts do. */
-export class Held implements Attempt {
+export class Held implements Attempt, WatchedLease {
   /** `aside` = it runs without a place; `ended` = it runs no more, and its end is being recorded. */
   phase: "waiting" | "running" | "aside" | "ended" = "waiting";
   /** How long it had a place, once it has left it. */
   ranMs = 0;
   /** When its attempt began, by the monotonic clock, if a note says so and not its own row. */
   beganAt: number | undefined;
+  kept: KeptLease | undefined;
   #reason: StopReason | undefined;
   #controller: AbortController | undefined;
   #pids: Set<number> | undefined;
@@ -17,12 +19,27 @@ export class Held implements Attempt {
   /**
    * @param takenAt by the monotonic clock
    * @param since from when its lease counts, by `processClock`
+   * @param renewForMs for how long it may be renewed
    */
   constructor(
     readonly job: ClaimedJob,
     readonly takenAt: number,
     readonly since: number,
+    readonly renewForMs: number,
   ) {}
+
+  get jobId(): string {
+    return this.job.jobId;
+  }
+
+  get leaseNo(): number {
+    return this.job.leaseNo;
+  }
+
+  get leaseSeconds(): number {
+    const { leaseExpiresAt, claimedAt } = this.job;
+    return Math.max(1, Math.round((leaseExpiresAt.getTime() - claimedAt.getTime()) / 1000));
+  }
 
   get stopReason(): StopReason | undefined {
     return this.#reason;

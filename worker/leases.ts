@@ -7,7 +7,6 @@ import {
   type HeldLease,
   type LeasePlace,
   type LeaseThreadData,
-  leaseKey,
   processClock,
   type ToThread,
 } from "./lease-protocol";
@@ -21,22 +20,25 @@ interface LeasesOptions {
   readonly onDied: () => void;
 }
 
+/** A lease, which remembers where it is kept here. */
 export interface WatchedLease extends HeldLease {
-  readonly onEvent: (event: LeaseEvent) => void;
+  kept?: KeptLease | undefined;
+}
+
+export interface KeptLease {
+  readonly batch: Batch;
+  readonly place: number;
 }
 
 interface Batch {
   readonly no: number;
-  /** Leases of it that are held yet. */
+  /** Those of it that are held yet, by their places. */
+  readonly leases: (WatchedLease | undefined)[];
+  readonly onEvent: (lease: WatchedLease, event: LeaseEvent) => void;
+  /** How many those are. */
   left: number;
   /** Leases of it that were dropped, which the thread has not heard of. */
   untold: number[];
-}
-
-interface Entry {
-  readonly batch: Batch;
-  readonly place: number;
-  readonly onEvent: WatchedLease["onEvent"];
 }
 
 const DROP_MS = 50;
@@ -47,7 +49,8 @@ export class Leases {
   private readonly exited: Promise<unknown>;
   private lastBatch = 0;
   private dropTimer: NodeJS.Timeout | undefined;
-  private readonly entries = new Map<string, Entry>();
+  /** Batches with leases that are held yet. */
+  private readonly batches = new Set<Batch>();
   /** Batches with drops that the thread has not heard of. */
   private readonly changed = new Set<Batch>();
 
@@ -62,43 +65,46 @@ export class Leases {
     });
   }
 
-  /**
-   * Keeps leases that were given together alive until they are dropped; each one's `onEvent` hears when it is lost or its
-   * job is to be canceled.
-   */
-  hold(held: readonly WatchedLease[]): void {
+  /** Keeps leases that were given together alive until they are dropped; tells when one is lost or is to be canceled. */
+  hold<L extends WatchedLease>(held: readonly L[], onEvent: (lease: L, event: LeaseEvent) => void): void {
     if (held.length === 0) return;
     this.lastBatch += 1;
-    const batch: Batch = { no: this.lastBatch, left: held.length, untold: [] };
+    const batch: Batch = {
+      no: this.lastBatch,
+      leases: [...held],
+      onEvent: onEvent as Batch["onEvent"],
+      left: held.length,
+      untold: [],
+    };
     held.forEach((lease, place) => {
-      this.entries.set(leaseKey(lease), { batch, place, onEvent: lease.onEvent });
+      lease.kept = { batch, place };
     });
+    this.batches.add(batch);
     this.send({ type: "hold", batch: packLeases(batch.no, held, processClock()) });
   }
 
   /** Ends the renewals of a lease after this time: its attempt is over by then, or hopelessly stuck. */
-  limit(lease: Lease, renewForMs: number): void {
-    const entry = this.entries.get(leaseKey(lease));
-    if (entry) this.send({ type: "limit", at: placeOf(entry), renewForMs });
+  limit({ kept }: WatchedLease, renewForMs: number): void {
+    if (kept) this.send({ type: "limit", at: placeOf(kept), renewForMs });
   }
 
   /** Drops go out together, a few milliseconds late: a lease that is renewed once more does no harm. */
-  drop(lease: Lease): void {
-    const key = leaseKey(lease);
-    const entry = this.entries.get(key);
-    if (!entry) return;
-    this.entries.delete(key);
-    const { batch, place } = entry;
+  drop(lease: WatchedLease): void {
+    const { kept } = lease;
+    if (!kept) return;
+    lease.kept = undefined;
+    const { batch, place } = kept;
+    batch.leases[place] = undefined;
     batch.left -= 1;
     batch.untold.push(place);
+    if (batch.left === 0) this.batches.delete(batch);
     this.changed.add(batch);
     this.dropTimer ??= setTimeout(() => this.sendDropped(), DROP_MS);
   }
 
   /** The group of this process is killed when the lease is lost, even if the main thread is blocked. */
-  spawned({ jobId, leaseNo }: Lease, pid: number): void {
-    const entry = this.entries.get(leaseKey({ jobId, leaseNo }));
-    const at: LeasePlace = entry ? placeOf(entry) : [0, 0];
+  spawned({ jobId, leaseNo, kept }: WatchedLease, pid: number): void {
+    const at: LeasePlace = kept ? placeOf(kept) : [0, 0];
     this.send({ type: "spawned", at, lease: { jobId, leaseNo }, pid });
   }
 
@@ -129,8 +135,16 @@ export class Leases {
 
   private hear(message: FromThread): void {
     if (message.type === "are-you-there") this.send({ type: "here" });
-    else for (const lease of message.leases) this.entries.get(leaseKey(lease))?.onEvent(message.type);
+    else for (const lease of message.leases) this.tell(lease, message.type);
+  }
+
+  // It happens so seldom that looking for it is cheaper than keeping an index of all leases.
+  private tell({ jobId, leaseNo }: Lease, event: LeaseEvent): void {
+    for (const { leases, onEvent } of this.batches) {
+      const lease = leases.find((one) => one?.jobId === jobId && one.leaseNo === leaseNo);
+      if (lease) onEvent(lease, event);
+    }
   }
 }
 
-const placeOf = ({ batch, place }: Entry): LeasePlace => [batch.no, place];
+const placeOf = ({ batch, place }: KeptLease): LeasePlace => [batch.no, place];

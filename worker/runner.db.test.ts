@@ -68,8 +68,8 @@ function runnerOn(db: Database, places = 10): Runner {
     db,
     log,
     leases: {
-      hold: (leases) => {
-        for (const { leaseNo, onEvent } of leases) tell.set(leaseNo, onEvent);
+      hold: (leases, onEvent) => {
+        for (const lease of leases) tell.set(lease.leaseNo, (event) => onEvent(lease, event));
       },
       limit: () => undefined,
       drop: () => undefined,

@@ -7,7 +7,7 @@ import { DefinitionVersions } from "./definition-versions";
 import { type Attempt, executeAttempt } from "./execute-attempt";
 import { Held } from "./held";
 import { killGroup } from "./kill-group";
-import type { LeaseEvent, Leases, WatchedLease } from "./leases";
+import type { Leases } from "./leases";
 import { Pace } from "./pace";
 import type { RunTools } from "./run-attempt";
 import type { Settler } from "./settler";
@@ -20,6 +20,7 @@ const PASSES: ReadonlySet<DatabaseError["kind"]> = new Set(["unavailable", "retr
 const SETTLE_MS = 60_000;
 /** While so many ends wait to be stored, nothing more is claimed. */
 const MOST_UNSETTLED = 1000;
+const LONGEST_LEASE_MS = 3_600_000;
 const LONGEST_WAIT_MS = 1000;
 const LOOK_AT_AGE_MS = 250;
 
@@ -100,8 +101,8 @@ export class Runner {
   /** Runs jobs whose leases count from `since`, by `processClock`, as places become free. */
   take(jobs: readonly ClaimedJob[], since: number): void {
     const takenAt = performance.now();
-    const taken = jobs.map((job) => new Held(job, takenAt, since));
-    this.options.leases.hold(taken.map((held) => this.watched(held, since)));
+    const taken = jobs.map((job) => new Held(job, takenAt, since, this.renewForMs(job)));
+    this.options.leases.hold(taken, (held, event) => this.stop(held, event === "lost" ? "lease-lost" : "cancel"));
     this.starts.took(taken);
     for (const held of taken) this.held.add(held);
     for (const held of taken) {
@@ -144,14 +145,10 @@ export class Runner {
     notifyChanges(this.options.db, [...new Set(started.map((job) => job.laneNo))]);
   }
 
-  private watched(held: Held, since: number): WatchedLease {
-    const { jobId, leaseNo, leaseExpiresAt, claimedAt } = held.job;
-    const leaseSeconds = Math.max(1, Math.round((leaseExpiresAt.getTime() - claimedAt.getTime()) / 1000));
-    const definition = this.definitions.ifKnown(held.job);
-    const longest = (this.options.tools.maxTimeoutSeconds + leaseSeconds) * 1000 + SETTLE_MS;
-    const renewForMs = definition ? LONGEST_WAIT_MS + this.overMs(held.job, definition) : longest;
-    const onEvent = (event: LeaseEvent) => this.stop(held, event === "lost" ? "lease-lost" : "cancel");
-    return { jobId, leaseNo, leaseSeconds, since, renewForMs, onEvent };
+  private renewForMs(job: ClaimedJob): number {
+    const definition = this.definitions.ifKnown(job);
+    if (definition) return LONGEST_WAIT_MS + this.overMs(job, definition);
+    return this.options.tools.maxTimeoutSeconds * 1000 + LONGEST_LEASE_MS + SETTLE_MS;
   }
 
   /** After so long an attempt is over, or hopelessly stuck. */
@@ -227,7 +224,7 @@ export class Runner {
       isRecorded = false;
       log.error({ err: error, job_id: job.jobId }, "an attempt could not be run; its lease will run out");
     } finally {
-      leases.drop(job);
+      leases.drop(held);
       this.vacate(held);
       this.held.delete(held);
       this.starts.ended(held, isRecorded);
@@ -281,7 +278,7 @@ export class Runner {
     const { job } = held;
     const known = this.definitions.ifKnown(job);
     const definition = known ?? (await this.definitions.of(job));
-    if (!known) leases.limit(job, this.overMs(job, definition));
+    if (!known) leases.limit(held, this.overMs(job, definition));
     if ((job.started || (await this.starts.begin(held))) && held.stopReason !== "lease-lost") return definition;
     log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
     return null;

@@ -36,7 +36,7 @@ async function take(count: number): Promise<Held[]> {
   const since = processClock();
   const request = { workerId: WORKER, lanes: lanesAsked, limit: 100, firstNo: starts.numbers(100) };
   const jobs = await claimJobs(make.worker, request);
-  const taken = jobs.map((job) => new Held(job, performance.now(), since));
+  const taken = jobs.map((job) => new Held(job, performance.now(), since, 60_000));
   starts.took(taken);
   return taken.toSorted((a, b) => (a.job.claimNo ?? 0) - (b.job.claimNo ?? 0));
 }

@@ -10,5 +10,6 @@ test("an instant is read once, and each reader has a Date of its own", () => {
   const second = read("2026-11-28 12:00:00.123+00");
   expect(second).toEqual(new Date("2026-11-28T12:00:00.123Z"));
   expect(read("2026-11-28 12:00:00.124+00")).toEqual(new Date("2026-11-28T12:00:00.124Z"));
+  expect(read("2026-11-28 12:00:00.123+00")).toEqual(new Date("2026-11-28T12:00:00.123Z"));
   expect(read("infinity")).toBe(Number.POSITIVE_INFINITY);
 });

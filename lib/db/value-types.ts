@@ -12,17 +12,23 @@ function parseBigint(value: string): number | string {
 }
 
 const parseTimestamp = pg.types.getTypeParser(TIMESTAMPTZ, "text") as Parser;
-let lastText = "";
-let lastValue: unknown;
+/** The last two instants that were read, the newer one first. */
+let newer: { readonly text: string; readonly value: unknown } = { text: "", value: undefined };
+let older = newer;
 
-/** As pg does it. What is written in one statement often has one instant: the same text is read once. */
+/**
+ * As pg does it. Rows of one statement often have the same instants, such as when they were claimed and until when: the
+ * same text is read once.
+ */
 function parseInstant(text: string): unknown {
-  if (text !== lastText) {
-    lastValue = parseTimestamp(text);
-    lastText = text;
+  if (text !== newer.text) {
+    const known = older.text === text ? older : { text, value: parseTimestamp(text) };
+    older = newer;
+    newer = known;
   }
+  const { value } = newer;
   // Whoever gets a Date may change it.
-  return lastValue instanceof Date ? new Date(lastValue) : lastValue;
+  return value instanceof Date ? new Date(value) : value;
 }
 
 /** timestamptz becomes Date and jsonb is parsed, as pg does; numeric stays text, because it may not fit a number. */

@@ -27,15 +27,18 @@ const isSilent = (output: AttemptOutput | undefined): boolean =>
     output.peakRssBytes
   );
 
-/** What is stored of a result, as JSON text. */
-export const resultText = ({ result }: AttemptEnd): string | null => {
+/** What is stored of results, as JSON texts in an array as PostgreSQL writes it. */
+export const resultArray = (ends: readonly AttemptEnd[]): string => `{${ends.map(quotedResult).join(",")}}`;
+
+function quotedResult({ result }: AttemptEnd): string {
   const stored = storableResult(result).result;
-  return stored === undefined ? null : JSON.stringify(stored);
-};
+  return stored === undefined ? "null" : `"${JSON.stringify(stored).replace(/["\\]/g, "\\$&")}"`;
+}
 
 /** A result that cannot be stored exactly is left out and said so; the job has still succeeded. */
 function storableResult(result: unknown): { result?: unknown } {
   if (result === undefined) return {};
+  if (result === null) return { result };
   const problems = checkPayload(result, { maxBytes: RESULT_MAX_BYTES });
   return { result: problems.length === 0 ? result : { $not_stored: problems[0]?.detail ?? "is not JSON" } };
 }

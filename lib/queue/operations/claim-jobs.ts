@@ -22,10 +22,6 @@ export interface ClaimedRow {
   tenant_id: string;
   lane_no: number;
   priority: number;
-  run_no: number;
-  attempts_spent: number;
-  timeouts: number;
-  snoozes: number;
   claimed_at: Date;
   lease_expires_at: Date;
   sort_key: number;
@@ -35,12 +31,32 @@ export interface ClaimedRow {
   definition_version: number;
   payload: unknown;
   max_attempts: number;
+  correlation_id: string | null;
+  unusual: UnusualOfJob | null;
+}
+
+/** What few jobs have. */
+interface UnusualOfJob {
+  run_no: number;
+  attempts_spent: number;
+  timeouts: number;
+  snoozes: number;
+  chain_depth: number;
   timeout_seconds: number | null;
   retry_delay_seconds: number | null;
   retry_multiplier: number | null;
-  correlation_id: string | null;
-  chain_depth: number;
 }
+
+const USUAL: UnusualOfJob = {
+  run_no: 1,
+  attempts_spent: 0,
+  timeouts: 0,
+  snoozes: 0,
+  chain_depth: 0,
+  timeout_seconds: null,
+  retry_delay_seconds: null,
+  retry_multiplier: null,
+};
 
 /** Places in a lane, or a lane that a limit held back, which has none. */
 interface PlaceRow {
@@ -142,7 +158,7 @@ export async function startAttempts(
 ): Promise<string[]> {
   const started = new Set<string>();
   for (let asked = leases; asked.length > 0; ) {
-    const rows = await db.run<{ job_id: string }>(startAttemptsSql, [...leaseArrays(asked), asked.map(msSinceBegun)]);
+    const rows = await db.run<{ job_id: string }>(startAttemptsSql, [...leaseArrays(asked), beganArray(asked)]);
     for (const row of rows) started.add(row.job_id);
     const missing = asked.filter(({ jobId }) => !started.has(jobId));
     // A row that somebody else changed in the moment of the statement was passed over: its lease is still held.
@@ -163,22 +179,31 @@ const LONGEST_MS = 1e12;
 export const msSinceBegun = ({ beganAt }: { readonly beganAt?: number | undefined }): number | null =>
   beganAt === undefined ? null : Math.min(LONGEST_MS, performance.now() - beganAt);
 
+/** An array as PostgreSQL writes it, of values that need no quotes: much cheaper than what the driver does for any. */
+const plainArray = (values: readonly (string | number | null)[]): string =>
+  `{${values.map((value) => value ?? "null").join(",")}}`;
+
 /** Leases as the two parallel arrays that the fenced statements take. */
-export function leaseArrays(leases: readonly Lease[]): [string[], number[]] {
-  return [leases.map((lease) => lease.jobId), leases.map((lease) => lease.leaseNo)];
+export function leaseArrays(leases: readonly Lease[]): [jobIds: string, leaseNos: string] {
+  return [plainArray(leases.map(({ jobId }) => jobId)), plainArray(leases.map(({ leaseNo }) => leaseNo))];
 }
 
+/** How long ago attempts began, as an array; see `msSinceBegun`. */
+export const beganArray = (began: readonly { readonly beganAt?: number | undefined }[]): string =>
+  plainArray(began.map(msSinceBegun));
+
 export function toClaimedJob(row: ClaimedRow): ClaimedJob {
+  const own = row.unusual ?? USUAL;
   return {
     jobId: row.job_id,
     leaseNo: Number(row.lease_no),
     tenantId: row.tenant_id,
     laneNo: row.lane_no,
     priority: row.priority,
-    runNo: row.run_no,
-    attemptsSpent: row.attempts_spent,
-    timeouts: row.timeouts,
-    snoozes: row.snoozes,
+    runNo: own.run_no,
+    attemptsSpent: own.attempts_spent,
+    timeouts: own.timeouts,
+    snoozes: own.snoozes,
     claimedAt: row.claimed_at,
     leaseExpiresAt: row.lease_expires_at,
     sortKey: row.sort_key,
@@ -188,10 +213,10 @@ export function toClaimedJob(row: ClaimedRow): ClaimedJob {
     definitionVersion: row.definition_version,
     payload: row.payload,
     maxAttempts: row.max_attempts,
-    timeoutSeconds: row.timeout_seconds,
-    retryDelaySeconds: row.retry_delay_seconds,
-    retryMultiplier: row.retry_multiplier,
+    timeoutSeconds: own.timeout_seconds,
+    retryDelaySeconds: own.retry_delay_seconds,
+    retryMultiplier: own.retry_multiplier,
     correlationId: row.correlation_id,
-    chainDepth: row.chain_depth,
+    chainDepth: own.chain_depth,
   };
 }

@@ -8,8 +8,8 @@ import {
   requeueAttemptsSql,
 } from "../sql/settle-attempts";
 import type { AttemptEnd, Settled } from "../types-worker";
-import { isPlain, resultText, toJson } from "./attempt-columns";
-import { leaseArrays, msSinceBegun } from "./claim-jobs";
+import { isPlain, resultArray, toJson } from "./attempt-columns";
+import { beganArray, leaseArrays } from "./claim-jobs";
 import { enqueueJobs } from "./enqueue-jobs";
 import { SYSTEM } from "./system-actor";
 
@@ -85,15 +85,21 @@ export async function settleAttempts(
 
 const succeededValues = (batch: readonly AttemptEnd[]): unknown[] => [
   ...leaseArrays(batch),
-  batch.map(resultText),
-  batch.map(msSinceBegun),
+  resultArray(batch),
+  beganArray(batch),
 ];
 
-/** Ends what succeeded and concerns nobody else; null = all of it. */
+/** Ends what succeeded and concerns nobody else; null = all of it, none when somebody holds one of them. */
 async function finishPlain(db: Runner, batch: readonly AttemptEnd[]): Promise<readonly string[] | null> {
-  if (!batch.every(isPlain)) return [];
-  const [row] = await db.run<{ done: string[] | null }>(finishPlainSql, succeededValues(batch));
-  return row ? row.done : [];
+  // In a caller's transaction its short waiting for locks would outlive it.
+  if ("inTransaction" in db || !batch.every(isPlain)) return [];
+  try {
+    const [row] = await db.run<{ done: string[] | null }>(finishPlainSql, succeededValues(batch));
+    return row ? row.done : [];
+  } catch (error) {
+    if (isTooLong(error)) return [];
+    throw error;
+  }
 }
 
 async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes }: Progress): Promise<string[]> {

@@ -1,16 +1,6 @@
 import { statement } from "@/lib/db";
+import { claimedColumns, LIVE_COLUMNS, recordOf } from "./claimed-columns";
 import { heldRows } from "./held-rows";
-
-/** What a claim gives of a live row `r` and of the job's record `j`. */
-const LIVE = `r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts,
-  r.snoozes, r.claimed_at, r.lease_expires_at, r.sort_key, r.attempt_started_at is not null as started, r.claim_no`;
-const RECORD = `j.definition_id, j.definition_version, j.payload, j.max_attempts, j.timeout_seconds,
-  j.retry_delay_seconds, j.retry_multiplier, j.correlation_id, j.chain_depth`;
-// OFFSET 0 keeps the planner from turning the join around.
-const RECORD_OF = (jobId: string): string => `cross join lateral (
-     select definition_id, definition_version, payload, max_attempts, timeout_seconds, retry_delay_seconds,
-       retry_multiplier, correlation_id, chain_depth
-     from app.jobs where id = ${jobId} offset 0) j`;
 
 // Of each line, the first part is evaluated once for the statement, the second only while there is a pause or limit.
 const IS_OPEN = `(not (select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))
@@ -46,9 +36,9 @@ export const claimJobsSql = statement(
        started_at = case when p.nth <= $7 then coalesce(r.started_at, app.now()) else r.started_at end,
        lease_expires_at = app.now() + make_interval(secs => p.lease_seconds)
      from picked p where r.ctid = p.tid
-     returning ${LIVE}
+     returning ${LIVE_COLUMNS}
    )
-   select c.*, ${RECORD} from claimed c ${RECORD_OF("c.job_id")}`,
+   select ${claimedColumns("c", "j")}, c.started, j.payload from claimed c ${recordOf("c.job_id")}`,
 );
 
 /**
@@ -92,7 +82,7 @@ export const claimReservedSql = statement(
        claimed_at = p.reserved_at, attempt_started_at = null, claim_no = null, progress = null, progress_message = null,
        lease_expires_at = p.reserved_at + make_interval(secs => p.lease_seconds)
      from picked p where r.ctid = p.tid
-     returning ${LIVE}
+     returning ${LIVE_COLUMNS}
    ), unused as (
      select p.*, p.n - (select count(*) from picked x where x.turn = p.turn) as unused from place p
    ), given_back as (
@@ -101,7 +91,7 @@ export const claimReservedSql = statement(
      where u.unused > 0 and c.starts_per_second is not null and b.limit_id = c.id and b.refilled_at = u.reserved_at
        and b.tenant_id is not distinct from (case when c.scope like 'tenant%' then u.tenant_id end)
    )
-   select c.*, ${RECORD} from claimed c ${RECORD_OF("c.job_id")}`,
+   select ${claimedColumns("c", "j")}, c.started, j.payload from claimed c ${recordOf("c.job_id")}`,
 );
 
 /**

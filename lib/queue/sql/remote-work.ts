@@ -1,4 +1,5 @@
 import { statement } from "@/lib/db";
+import { claimedColumns } from "./claimed-columns";
 
 /**
  * Lanes with ready jobs of the remote definitions `$1` (keys), in the queues `$2` (names; NULL = any), of the tenant `$3`
@@ -31,9 +32,7 @@ export const remoteLaneFactsSql = statement(
  */
 export const heldRemoteAttemptSql = statement(
   "held_remote_attempt",
-  `select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts, r.snoozes, r.attempt_started_at is not null as started,
-     r.claimed_at, r.lease_expires_at, r.sort_key, j.definition_id, j.definition_version, null as payload, j.max_attempts,
-     j.timeout_seconds, j.retry_delay_seconds, j.retry_multiplier, j.correlation_id, j.chain_depth,
+  `select ${claimedColumns("r", "j")}, r.attempt_started_at is not null as started, null as payload,
      r.claimed_by_worker as worker_id, r.cancel_requested_at is not null as cancel_requested,
      extract(epoch from app.now() - coalesce(r.attempt_started_at, r.claimed_at))::float8 as running_seconds
    from app.live_jobs r join app.jobs j on j.id = r.job_id
