@@ -163,7 +163,7 @@ describe("a limit on what runs at once", () => {
   });
 
   test("is the reason why a job waits, while it keeps jobs of its kind from starting", async () => {
-    await database.query("truncate app.job_workers");
+    await database.query("delete from app.job_workers");
     await registerWorker(make.worker, { ...WORKER, definitions: ["mail"] });
     await add(acme, "mail", 5);
     const { id } = await createLimit(make.platform, { scope: "tenant_queue", queue: "email-sending", maxRunning: 2 });
