@@ -107,6 +107,20 @@ test("two that look at once tell of a change once; who leads no more tells of no
   expect(await told()).toHaveLength(2);
 });
 
+test("TEMPLATE-08 a folder that never rests, as when its own job writes into it, is told of so often and no more; nothing is lost", async () => {
+  look = lookWith({ changes: [{ most: 3, everyMs: 600_000 }] });
+  await look();
+  for (let round = 0; round < 8; round += 1) {
+    writeFileSync(path.join(folder, `b/${round}`), "1");
+    await look();
+  }
+  expect(await told()).toHaveLength(3);
+  await lookWith({})();
+  expect(await told()).toHaveLength(4);
+  await lookWith({})();
+  expect(await told()).toHaveLength(4);
+});
+
 test("a folder that is away, closed or outside of the roots is told of once in the log, and compared when it is back", async () => {
   await look();
   renameSync(folder, `${folder} away`);

@@ -4,6 +4,7 @@ import { publishEvent, QueueError } from "@/lib/queue";
 import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/tenancy/folders/read-folders";
 import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from "@/lib/tenancy/folders/watches";
 import { checkProviderPath } from "@/lib/tenancy/provider-path";
+import { type Bucket, ChangeBudget } from "./change-budget";
 import type { Loop, Turn } from "./run-loops";
 
 const SYSTEM = { kind: "system", id: null, userId: null } as const;
@@ -17,9 +18,20 @@ export interface WatchLimits {
   readonly mostMs: number;
   /** A look that took a millisecond is followed by a pause of so many. */
   readonly restFactor: number;
+  /** How often a folder may be told of. */
+  readonly changes: readonly Bucket[];
 }
 
-const LIMITS: WatchLimits = { page: 20, mostEntries: 10_000, mostMs: 2000, restFactor: 10 };
+const LIMITS: WatchLimits = {
+  page: 20,
+  mostEntries: 10_000,
+  mostMs: 2000,
+  restFactor: 10,
+  changes: [
+    { most: 6, everyMs: 10_000 },
+    { most: 120, everyMs: 30_000 },
+  ],
+};
 /** Looks that never come back, before no other is begun: each holds one of the few threads for files. */
 const MOST_STUCK = 2;
 
@@ -27,6 +39,9 @@ const MOST_STUCK = 2;
  * Looks at registered folders, and publishes `provider.folder.updated` for each that changed, in the transaction that
  * stores how it looks now. The first look publishes nothing. Folders that cannot be looked at are told of in the log, once,
  * and are compared with their last look when they are back. Each turn takes some folders, the next turn those after them.
+ *
+ * A job that writes into the folder which started it would go on for ever, and nobody can tell its files from others'. So
+ * a folder that changes all the time is looked at less often; what changed until then is one event.
  */
 export function watchFolders(limits: Partial<WatchLimits> = {}): Loop["turn"] {
   const watch = new FolderWatch({ ...LIMITS, ...limits });
@@ -38,6 +53,7 @@ class FolderWatch {
   readonly #stuck = new Set<string>();
   readonly #problems = new Map<string, string>();
   readonly #notBefore = new Map<string, number>();
+  readonly #budgets = new Map<string, ChangeBudget>();
 
   constructor(private readonly limits: WatchLimits) {}
 
@@ -60,8 +76,12 @@ class FolderWatch {
     if (this.#stuck.has(providerId) || began < (this.#notBefore.get(providerId) ?? 0)) return;
     const look = await this.#look(turn, folder);
     const ended = performance.now();
-    this.#notBefore.set(providerId, ended + (ended - began) * this.limits.restFactor);
-    if (look) await publishChange(turn, { folder, look });
+    const rested = ended + (ended - began) * this.limits.restFactor;
+    this.#notBefore.set(providerId, rested);
+    if (!look || !(await publishChange(turn, { folder, look }))) return;
+    const budget = this.#budgets.get(providerId) ?? new ChangeBudget(this.limits.changes, ended);
+    this.#budgets.set(providerId, budget);
+    this.#notBefore.set(providerId, Math.max(rested, budget.spend(ended)));
   }
 
   async #look(turn: Turn, folder: WatchedFolder): Promise<FolderLook | null> {
@@ -97,23 +117,28 @@ class FolderWatch {
   }
 }
 
+/** Whether there was a change to tell of. */
 async function publishChange(
   { web, leader, eventMaxDepth }: Turn,
   { folder, look }: { readonly folder: WatchedFolder; readonly look: FolderLook },
-): Promise<void> {
+): Promise<boolean> {
   const { tenantId, providerId, name, fingerprint } = folder;
   const packed = packLook(look);
-  if (fingerprint && packed.fingerprint.equals(fingerprint)) return;
-  await withTenant(web, tenantId, async (tx) => {
+  if (fingerprint && packed.fingerprint.equals(fingerprint)) return false;
+  return withTenant(web, tenantId, async (tx) => {
     const change = { watched: folder, look: packed, leader };
-    if (!fingerprint) return beginWatch(tx, change);
+    if (!fingerprint) {
+      await beginWatch(tx, change);
+      return false;
+    }
     const before = await replaceLook(tx, change);
-    if (!before) return;
+    if (!before) return false;
     const { folderPath, folders } = compareLook(before, look);
     const data = { provider_id: providerId, provider_name: name, folder_path: folderPath, changed_folders: folders };
     const event = { name: "provider.folder.updated", source: "scheduler", data } as const;
     const options = eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth };
     await publishEvent(tx, { tenantId, actor: SYSTEM }, event, options);
+    return true;
   });
 }
 

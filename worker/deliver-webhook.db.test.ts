@@ -60,6 +60,33 @@ describe("a delivery", () => {
     expect(receiver.received.at(-1)?.headers).toMatchObject({ "webhook-id": `msg_${id}`, "leasehold-chain": "3" });
   });
 
+  test("WEBHOOK-08 a secret that is changed again and again: each is valid for its own day, three of them at most", async () => {
+    const secrets = Array.from({ length: 5 }, newWebhookSecret);
+    const [first = "", ...later] = secrets;
+    const id = await endpoint({ secret: first });
+    const rotations = [];
+    for (const secret of later) rotations.push(await inTenant((tx) => rotateSecret(tx, sealer, { id, secret })));
+    expect(rotations.slice(0, 3)).toEqual(Array(3).fill(expect.objectContaining({ id })));
+    expect(rotations[3]).toBe("too-often");
+    const accepted = async () => {
+      await delivered(id);
+      const { body = "", headers = {} } = receiver.received.at(-1) ?? {};
+      return secrets.map((secret) => {
+        try {
+          return Boolean(new Webhook(secret).verify(body, { ...headers } as Record<string, string>));
+        } catch {
+          return false;
+        }
+      });
+    };
+    expect(await accepted()).toEqual([true, true, true, true, false]);
+    const pass = "update app.webhook_endpoints set older_secrets_until[2] = app.now() where id = $1";
+    await database.query(pass, [id]);
+    expect(await accepted()).toEqual([false, true, true, true, false]);
+    expect(await inTenant((tx) => rotateSecret(tx, sealer, { id, secret: secrets[4] ?? "" }))).toMatchObject({ id });
+    expect(await accepted()).toEqual([false, true, true, true, true]);
+  });
+
   test("WEBHOOK-08 is tried again under the same id; a rotated secret is valid for a day more", async () => {
     const [old, fresh] = [newWebhookSecret(), newWebhookSecret()];
     const id = await endpoint({ secret: old });

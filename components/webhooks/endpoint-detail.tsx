@@ -125,7 +125,9 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
     <>
       <DialogBody className="flex flex-col gap-3 text-sm">
         <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
-        {endpoint.previous_secret_until ? <p className="text-warn">The secret before this one stops at once.</p> : null}
+        {endpoint.previous_secret_until ? (
+          <p>The one before stays valid, too, until its own 24 hours are over.</p>
+        ) : null}
         {act.error ? (
           <p role="alert" className="text-bad">
             {act.error.message}

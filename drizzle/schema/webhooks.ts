@@ -14,6 +14,8 @@ export const webhookEndpoints = app.table("webhook_endpoints", {
   secret: bytea("secret"),
   previousSecret: bytea("previous_secret"),
   previousSecretUntil: timestamp("previous_secret_until", { withTimezone: true }),
+  olderSecrets: bytea("older_secrets").array().notNull().default([]),
+  olderSecretsUntil: timestamp("older_secrets_until", { withTimezone: true }).array().notNull().default([]),
   headers: bytea("headers"),
   headerNames: text("header_names").array().notNull().default(sql`'{}'::text[]`),
   failingSince: timestamp("failing_since", { withTimezone: true }),

@@ -3,7 +3,7 @@ import { testDatabase } from "@/lib/testing/database";
 import { refusal, TRIGGERS, triggerFixture } from "./trigger-fixture";
 
 const database = await testDatabase();
-const { web, make, acme, key, foreignKey, made } = await triggerFixture(database);
+const { web, make, acme, key, foreignKey, made, define } = await triggerFixture(database);
 const EVENTS = "/api/v1/events";
 type Headers = Record<string, string>;
 const publish = (body: unknown, headers: Headers = {}, as = key) =>
@@ -126,6 +126,51 @@ describe("publishing", () => {
     const refused = await enqueue("8");
     expect([refused.status, refused.body.code]).toEqual([409, "chain-too-deep"]);
     expect((await at("x")).status).toBe(400);
+  });
+
+  test("TEMPLATE-08 WEBHOOK-10 every other route that makes a job counts it, too, and ends the chain", async () => {
+    const { id } = await listens("by.hand");
+    const [hook] = await database.query<{ id: string }>(
+      `insert into app.webhook_endpoints (tenant_id, url, secret) values ($1, 'https://x.example', 'x') returning id`,
+      [acme.id],
+    );
+    const job = (await publish({ name: "by.hand" })).body;
+    const [firing] = (await read(`${EVENTS}/${job.id}`)).body.firings;
+    await database.query("update app.jobs set payload = $2 where id = $1", [
+      firing.job_id,
+      { endpoint_id: hook?.id, type: "a", data: {} },
+    ]);
+    const [sent] = await database.query<{ id: string }>(
+      `insert into app.webhook_deliveries (tenant_id, endpoint_id, job_id, attempt_no, message_id, type, url, request, duration_ms, started_at)
+       values ($1, $2, $3, 1, 'm', 'a', 'https://x.example', '', 1, now()) returning id`,
+      [acme.id, hook?.id, firing.job_id],
+    );
+    await define({ key: "deliver-webhook", executor: "webhook" });
+    const hookPath = `/api/v1/webhooks/${hook?.id}`;
+    for (const path of [`${TRIGGERS}/${id}/run`, `${hookPath}/test`, `${hookPath}/deliveries/${sent?.id}/resend`]) {
+      const call = (chain: string) => web.call("POST", path, { key, body: {}, headers: { "leasehold-chain": chain } });
+      const made = await call("7");
+      expect(made.status, made.text).toBe(201);
+      const [row] = await database.query("select chain_depth from app.jobs where id = $1", [
+        made.body.job_id ?? made.body.job.id,
+      ]);
+      expect(row, path).toEqual({ chain_depth: 8 });
+      expect((await call("8")).body.code, path).toBe("chain-too-deep");
+      expect((await call("x")).status, path).toBe(400);
+    }
+  });
+
+  test("a trigger is run by whoever may enqueue: the right to change triggers alone starts nothing at once", async () => {
+    const { id } = await listens("by.hand");
+    const member = await make.user({ roles: { [acme.id]: "member" } });
+    const run = async (...scopes: string[]) => {
+      const { key: as } = await make.key(member, { tenantId: acme.id, scopes });
+      const { status, body } = await web.call("POST", `${TRIGGERS}/${id}/run`, { key: as, body: {} });
+      return [status, body.code];
+    };
+    expect(await run("triggers:write")).toEqual([403, "insufficient-scope"]);
+    expect(await run("jobs:write")).toEqual([403, "insufficient-scope"]);
+    expect(await run("triggers:write", "jobs:write")).toEqual([201, undefined]);
   });
 });
 

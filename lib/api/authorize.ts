@@ -80,11 +80,11 @@ export interface WorkerKeyPrincipal {
   readonly tenantId: string | null;
 }
 
-/** Finds the tenant that the request is for and checks the permission in it. */
+/** Finds the tenant that the request is for and checks the permissions in it. */
 export async function requireTenant(
   runtime: ApiRuntime,
   caller: { principal: Principal; info: RequestInfo; named: string | null },
-  permission: TenantPermission,
+  permissions: readonly TenantPermission[],
 ): Promise<TenantMembership> {
   const { principal, named } = caller;
   const place = await resolveTenant(runtime.auth, principal, named);
@@ -92,9 +92,10 @@ export async function requireTenant(
     throw new HttpProblem("tenant-required", { detail: "Name the tenant (id or slug) in the X-Tenant-Id header." });
   }
   if (!place.found) throw notFound();
-  if (!place.permissions.includes(permission)) {
-    await auditDenial(runtime, caller, { reason: permission, tenantId: place.tenant.id });
-    throw new HttpProblem(roleAllows(place.role, permission) ? "insufficient-scope" : "forbidden");
+  const missing = permissions.find((permission) => !place.permissions.includes(permission));
+  if (missing !== undefined) {
+    await auditDenial(runtime, caller, { reason: missing, tenantId: place.tenant.id });
+    throw new HttpProblem(roleAllows(place.role, missing) ? "insufficient-scope" : "forbidden");
   }
   if (place.role === "super_admin") await auditSuperAdmin(runtime, caller, place.tenant.id);
   return place;

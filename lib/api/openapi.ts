@@ -61,6 +61,7 @@ function operation({ path, method, declaration }: DocumentedRoute): Json {
     ...(declaration.body ? { requestBody: requestBody(declaration.body) } : {}),
     responses: responses(declaration, method),
     "x-permission": declaration.access,
+    ...(declaration.also ? { "x-also-permissions": declaration.also } : {}),
   };
 }
 

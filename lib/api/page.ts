@@ -82,7 +82,7 @@ async function placeOrNotFound(
   permission: TenantPermission,
 ): Promise<TenantMembership> {
   try {
-    return await requireTenant(runtime, caller, permission);
+    return await requireTenant(runtime, caller, [permission]);
   } catch (error) {
     const problem = toHttpProblem(error);
     if (problem && problem.status >= 400 && problem.status < 500) notFound();

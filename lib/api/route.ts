@@ -75,6 +75,8 @@ type Answer<R> = Promise<R | Reply<R>>;
 
 interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: TenantPermission;
+  /** What it takes besides, because the route does what another one asks this for. */
+  readonly also?: readonly TenantPermission[];
   handler(context: TenantContext<P, Q, B>): Answer<R>;
   /** Sends the wake-ups of a handler that ran in the transaction of an Idempotency-Key, and so could not send them. */
   afterCommit?(db: Database): void;
@@ -95,7 +97,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     const common = await identify(request);
     const { runtime, principal, info, actor } = common;
     const named = request.headers.get("x-tenant-id");
-    const place = await requireTenant(runtime, { principal, info, named }, spec.permission);
+    const place = await requireTenant(runtime, { principal, info, named }, [spec.permission, ...(spec.also ?? [])]);
     const input = await readInput(spec, request, { info, context });
     const scope = { tenantId: place.tenant.id, actor };
     const run = async (db: Database | TenantTransaction) =>

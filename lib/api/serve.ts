@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Permission } from "@/lib/contract";
 import { isUnavailable, toHttpProblem } from "./errors";
 import { HttpProblem } from "./problem";
 import { requestInfo } from "./request-info";
@@ -14,6 +15,8 @@ export interface NextContext {
 /** A declaration as documentation and tests read it. */
 export interface RouteDeclaration {
   readonly access: RouteAccess;
+  /** Permissions that it takes besides. */
+  readonly also?: readonly Permission[];
   readonly summary: string;
   /** Refused to API keys, whatever their scopes. */
   readonly sessionOnly?: boolean;

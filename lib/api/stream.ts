@@ -59,7 +59,7 @@ async function authorize(request: Request): Promise<{ tenantId: string; userId: 
   const { runtime, principal, info } = await identify(request);
   const query = parseQuery(streamQuery, info.search);
   const named = request.headers.get("x-tenant-id") ?? query.tenant ?? null;
-  const place = await requireTenant(runtime, { principal, info, named }, "jobs:read");
+  const place = await requireTenant(runtime, { principal, info, named }, ["jobs:read"]);
   return { tenantId: place.tenant.id, userId: principal.user.id, requestId: info.id };
 }
 

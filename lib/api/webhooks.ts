@@ -5,6 +5,7 @@ import { checkTarget, headerProblems } from "@/lib/execution/webhook";
 import { enqueueJob } from "@/lib/queue";
 import type { Actor, TenantScope } from "@/lib/queue/types";
 import { type EndpointChange, lockEndpoint, MOST_ENDPOINTS } from "@/lib/tenancy/webhooks/endpoints";
+import { chainDepthOfJob } from "./chain";
 import { expectedVersions } from "./etag";
 import { HttpProblem, notFound } from "./problem";
 import type { RequestInfo } from "./request-info";
@@ -97,15 +98,16 @@ export interface OutgoingMessage {
   readonly timestamp?: string;
 }
 
-/** Enqueues a message to an endpoint that takes some. 409 when it is switched off */
+/** Enqueues a message to an endpoint that takes some. 409 when it is switched off, or when too many jobs caused each other */
 export async function sendMessage(
-  { db, scope }: Pick<WebhookContext, "db" | "scope">,
+  { db, scope, info, runtime }: Omit<WebhookContext, "actor">,
   endpoint: WebhookEndpoint,
   { message, definitionKey = DELIVER }: { readonly message: OutgoingMessage; readonly definitionKey?: string },
 ): Promise<{ job_id: string }> {
   if (!endpoint.is_enabled) {
     throw new HttpProblem("conflict", { detail: "The endpoint is switched off. Switch it on first." });
   }
-  const { jobId } = await enqueueJob(db, scope, { definitionKey, payload: message, source: "manual" });
+  const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
+  const { jobId } = await enqueueJob(db, scope, { definitionKey, payload: message, source: "manual", chainDepth });
   return { job_id: jobId };
 }

@@ -37,6 +37,7 @@ interface RawOperation {
   readonly security?: readonly Readonly<Record<string, unknown>>[];
   readonly responses: Readonly<Record<string, Content & { readonly description: string }>>;
   readonly "x-permission": string;
+  readonly "x-also-permissions"?: readonly string[];
 }
 
 /** An OpenAPI document of ours, as far as the reference reads it. */
@@ -86,7 +87,7 @@ function operation(path: string, method: string, raw: RawOperation): Operation {
     method,
     path,
     summary: raw.summary,
-    permission: raw["x-permission"],
+    permission: [raw["x-permission"], ...(raw["x-also-permissions"] ?? [])].join(" and "),
     group: groupOf(path),
     sessionOnly: isSessionOnly(raw),
     parameters: (raw.parameters ?? []).map(parameterLine),

@@ -33,7 +33,7 @@ async function actual(): Promise<Shape> {
   const rows = await database.query<ColumnShape & { table: string; column: string }>(
     `select c.table_name as "table", c.column_name as "column", c.is_nullable = 'NO' as "notNull",
             c.column_default is not null or c.is_identity = 'YES' as "hasDefault",
-            case c.data_type when 'ARRAY' then substr(c.udt_name, 2) || '[]' else c.data_type end as type
+            case c.data_type when 'ARRAY' then format_type(to_regtype(substr(c.udt_name, 2)), null) || '[]' else c.data_type end as type
      from information_schema.columns c
      join pg_class r on r.relname = c.table_name and r.relnamespace = 'app'::regnamespace
      where c.table_schema = 'app' and not r.relispartition and r.relkind in ('r', 'p')`,

@@ -35,7 +35,7 @@ interface PlaceRow {
   event_types: string[] | null;
   is_enabled: boolean;
   secret: Buffer;
-  previous_secret: Buffer | null;
+  earlier_secrets: Buffer[];
   headers: Buffer | null;
 }
 
@@ -51,7 +51,7 @@ export async function findDeliveryPlace(
   );
   if (!row) return null;
   if (row.endpoint_id === null) return { queuedAt: row.queued_at, endpoint: null };
-  const sealed = [row.secret, ...(row.previous_secret ? [row.previous_secret] : [])];
+  const sealed = [row.secret, ...row.earlier_secrets];
   const headers = row.headers ? JSON.parse(sealer.open(row.headers, headersPlace(tenantId, endpointId))) : {};
   return {
     queuedAt: row.queued_at,

@@ -128,17 +128,20 @@ export async function updateEndpoint(
 const isElsewhere = (from: string, to: string | undefined): boolean =>
   to !== undefined && new URL(to).origin !== new URL(from).origin;
 
-/** Gives an endpoint another secret; the one before is valid for a day more. Null when there is no such endpoint. */
+/**
+ * Gives an endpoint another secret; each one before is valid for a day after it was replaced. Null when there is no such
+ * endpoint; "too-often" when three earlier ones are still valid.
+ */
 export async function rotateSecret(
   tx: TenantTransaction,
   sealer: Sealer,
   { id, secret }: { readonly id: string; readonly secret: string },
-): Promise<WebhookEndpoint | null> {
+): Promise<WebhookEndpoint | null | "too-often"> {
   const [row] = await tx.run<{ secret: Buffer }>(sealedSecretSql, [tx.tenantId, id]);
   if (!row) return null;
   const sealed = sealer.seal(secret, secretPlace(tx.tenantId, id));
-  await tx.run(rotateSecretSql, [tx.tenantId, id, sealed, row.secret]);
-  return findEndpoint(tx, id);
+  const rotated = await tx.run(rotateSecretSql, [tx.tenantId, id, sealed, row.secret]);
+  return rotated.length === 0 ? "too-often" : findEndpoint(tx, id);
 }
 
 /** Deletes an endpoint that the caller has locked. */

@@ -55,18 +55,31 @@ export const setHeadersSql = statement(
 );
 
 /** The secret before goes on signing for a day, beside the new one. */
+/**
+ * Gives an endpoint the secret $3. The one before ($4) stays for a day, and those before it as long as they had. No row:
+ * two of those are left already.
+ */
 export const rotateSecretSql = statement(
   "rotate_webhook_secret",
-  `update app.webhook_endpoints set previous_secret = $4, previous_secret_until = app.now() + interval '24 hours',
+  `with older as (
+     select u.secret, u.until from app.webhook_endpoints e
+     cross join lateral unnest(array_prepend(e.previous_secret, e.older_secrets),
+       array_prepend(e.previous_secret_until, e.older_secrets_until)) u (secret, until)
+     where ${tenantIs("e.tenant_id")} and e.id = $2 and u.until > app.now()
+   )
+   update app.webhook_endpoints set previous_secret = $4, previous_secret_until = app.now() + interval '24 hours',
+     older_secrets = array(select secret from older order by until desc),
+     older_secrets_until = array(select until from older order by until desc),
      secret = $3, version = version + 1, updated_at = app.now()
-   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
+   where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null and (select count(*) from older) <= 2
+   returning id`,
 );
 
 /** Its secrets are gone at once; its row stays for the deliveries that name it. */
 export const deleteEndpointSql = statement(
   "delete_webhook",
   `update app.webhook_endpoints set deleted_at = app.now(), updated_at = app.now(), version = version + 1, secret = null,
-     previous_secret = null, previous_secret_until = null, headers = null, header_names = '{}', is_enabled = false,
+     previous_secret = null, previous_secret_until = null, older_secrets = '{}', older_secrets_until = '{}', headers = null, header_names = '{}', is_enabled = false,
      disabled_reason = coalesce(disabled_reason, 'manual')
    where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
 );
@@ -75,7 +88,9 @@ export const deleteEndpointSql = statement(
 export const findDeliverySql = statement(
   "find_webhook_delivery",
   `select j.queued_at, e.id as endpoint_id, e.url, e.event_types, e.is_enabled, e.secret, e.headers,
-     case when e.previous_secret_until > app.now() then e.previous_secret end as previous_secret
+     array(select u.secret from unnest(array_prepend(e.previous_secret, e.older_secrets),
+       array_prepend(e.previous_secret_until, e.older_secrets_until)) u (secret, until)
+       where u.until > app.now() order by u.until desc) as earlier_secrets
    from app.jobs j left join app.webhook_endpoints e
      on ${tenantIs("e.tenant_id")} and e.id = $3 and e.deleted_at is null
    where ${tenantIs("j.tenant_id")} and j.id = $2`,

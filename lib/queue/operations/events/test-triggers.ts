@@ -239,7 +239,7 @@ async function problemsOf(
 ): Promise<readonly Problem[]> {
   if ("reason" in asked) return asked.problems;
   if (listener.definitionKey === "") return [];
-  const job: NewJob = { ...asked.job, definitionKey: listener.definitionKey };
+  const job: NewJob = { ...asked.job, definitionKey: listener.definitionKey, source: "event" };
   try {
     await toItem(tx, scope, { job, link: undefined, at: "" });
     return [];

@@ -17,6 +17,8 @@ export interface RunRequest {
   readonly payload?: unknown;
   /** The data of a made-up event, for the template of an event's trigger. */
   readonly event?: unknown;
+  /** As of a job that is asked for: how many that caused each other lie before it. */
+  readonly chainDepth?: number;
 }
 
 /**
@@ -38,6 +40,7 @@ export function runTrigger(
       payload: "payload" in request ? request.payload : render(row, contextOf(row, request.event, now)),
       source: "manual",
       sourceRef: row.id,
+      chainDepth: request.chainDepth ?? 0,
       ...(row.queue === null ? {} : { queue: row.queue }),
       ...(row.priority === null ? {} : { priority: row.priority }),
     });

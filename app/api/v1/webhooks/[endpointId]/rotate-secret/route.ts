@@ -1,5 +1,5 @@
 import { etagOf } from "@/lib/api/etag";
-import { notFound } from "@/lib/api/problem";
+import { HttpProblem, notFound } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
 import { auditedInTenant } from "@/lib/api/webhooks";
@@ -8,6 +8,9 @@ import { newWebhookSecret } from "@/lib/execution/webhook";
 import { rotateSecret } from "@/lib/tenancy/webhooks/endpoints";
 
 export const dynamic = "force-dynamic";
+
+const TOO_OFTEN =
+  "Three earlier secrets are still valid, each for 24 hours after it was replaced. Try again when one is over.";
 
 export const POST = tenantRoute({
   permission: "webhooks:write",
@@ -20,6 +23,7 @@ export const POST = tenantRoute({
     const rotated = await auditedInTenant(context, "webhook.secret_rotated", async (tx) => {
       const endpoint = await rotateSecret(tx, context.runtime.sealer, { id: context.params.endpointId, secret });
       if (!endpoint) throw notFound();
+      if (endpoint === "too-often") throw new HttpProblem("conflict", { detail: TOO_OFTEN });
       return { objectId: endpoint.id, done: endpoint };
     });
     return new Reply({ ...rotated, secret }, { headers: etagOf(rotated) });

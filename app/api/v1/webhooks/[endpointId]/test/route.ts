@@ -16,6 +16,7 @@ export const POST = tenantRoute({
   body: testWebhook,
   response: webhookJob,
   status: 201,
+  chained: true,
   handler: async (context) => {
     const { body, params } = context;
     const endpoint = await inTenant(context, (tx) => findEndpoint(tx, params.endpointId));

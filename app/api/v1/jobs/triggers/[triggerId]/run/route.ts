@@ -1,3 +1,4 @@
+import { chainDepthOfJob } from "@/lib/api/chain";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeJob } from "@/lib/api/serialize";
@@ -9,13 +10,16 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "triggers:write",
+  also: ["jobs:create"],
   summary: "Make a job of a trigger now, with its template or another payload",
   params: triggerParams,
   body: runBody,
   response: triggerRun,
   status: 201,
-  handler: async ({ db, scope, params, body }) => {
-    const { job, firing } = await runTrigger(db, scope, { ...params, ...body });
+  chained: true,
+  handler: async ({ db, scope, params, body, info, runtime }) => {
+    const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
+    const { job, firing } = await runTrigger(db, scope, { ...params, ...body, chainDepth });
     const answer = { firing: serializeFiring(firing), job: serializeJob(job) };
     return new Reply(answer, { status: 201, headers: { location: `/api/v1/jobs/${job.id}` } });
   },

@@ -15,6 +15,7 @@ export const POST = tenantRoute({
   params: deliveryParams,
   response: webhookJob,
   status: 201,
+  chained: true,
   handler: async (context) => {
     const found = await inTenant(context, async (tx) => ({
       endpoint: await findEndpoint(tx, context.params.endpointId),

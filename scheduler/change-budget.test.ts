@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { ChangeBudget } from "./change-budget";
+
+/** When changes are told of that go on all the time, in seconds. */
+function toldOf(budget: ChangeBudget, untilMs: number): number[] {
+  const told: number[] = [];
+  for (let now = 0; now < untilMs; ) {
+    told.push(now / 1000);
+    // A folder is looked at every two seconds.
+    now = Math.max(now + 2000, budget.spend(now));
+  }
+  return told;
+}
+
+test("who never stops has so many at once, then one each so often, by whichever bucket is empty", () => {
+  const buckets = [
+    { most: 6, everyMs: 10_000 },
+    { most: 20, everyMs: 30_000 },
+  ];
+  const told = toldOf(new ChangeBudget(buckets, 0), 3_600_000);
+  expect(told.filter((at) => at < 60).length).toBeLessThanOrEqual(12);
+  expect(told.filter((at) => at >= 1800)).toHaveLength(60);
+});
+
+test("who rests has all of them again", () => {
+  const budget = new ChangeBudget([{ most: 2, everyMs: 1000 }], 0);
+  expect([budget.spend(0), budget.spend(0), budget.spend(10_000), budget.spend(10_000)]).toEqual([
+    0, 1000, 10_000, 11_000,
+  ]);
+});
