@@ -7,13 +7,17 @@ import {
   type LaneRequest,
   settleAttempts,
 } from "@/lib/queue";
+import { cpuMsOf } from "../lib/cpu";
 import type { Options } from "../lib/options";
 import { type Figure, type Sample, table } from "../lib/report";
 import { type BenchServer, query } from "../lib/server";
 
 const BATCH = 100;
 const CLAIMERS = [1, 4, 8] as const;
-const FIGURES: readonly Figure[] = CLAIMERS.map((n) => ({ name: `${n} claimers`, unit: "/s", better: "more" }));
+const FIGURES: readonly Figure[] = [
+  ...CLAIMERS.map((n) => ({ name: rateOf(n), unit: "/s", better: "more" as const })),
+  ...CLAIMERS.map((n) => ({ name: cpuOf(n), unit: "µs/job", better: "less" as const })),
+];
 const SYSTEM = { kind: "system", id: null, userId: null } as const;
 /** What holds for the jobs that are claimed. Unreached limits cost what reached ones do, and leave the rate comparable. */
 const WAYS = {
@@ -24,7 +28,16 @@ const WAYS = {
 } as const;
 type Way = keyof typeof WAYS;
 
+function rateOf(claimers: number): string {
+  return `${claimers} claimers`;
+}
+
+function cpuOf(claimers: number): string {
+  return `server CPU, ${claimers} claimers`;
+}
+
 interface Bench {
+  readonly serverPid: number;
   readonly adminUrl: string;
   readonly platform: Database;
   readonly workers: readonly Database[];
@@ -38,8 +51,9 @@ export async function limits(server: BenchServer, options: Options): Promise<str
   for (let round = 0; round < options.rounds; round += 1) {
     for (const claimers of CLAIMERS) {
       for (const way of Object.keys(WAYS) as Way[]) {
-        const value = await measure(bench, { way, claimers, jobs: options.jobs });
-        samples.push({ system: way, figure: `${claimers} claimers`, value });
+        const { rate, cpuUs } = await measure(bench, { way, claimers, jobs: options.jobs });
+        samples.push({ system: way, figure: rateOf(claimers), value: rate });
+        samples.push({ system: way, figure: cpuOf(claimers), value: cpuUs });
       }
     }
   }
@@ -61,7 +75,7 @@ async function openBench(server: BenchServer): Promise<Bench> {
      select t.id, d.queue_id, d.id, 2 from t, app.job_definitions d where d.key = 'noop' returning lane_no`,
   );
   const workers = Array.from({ length: Math.max(...CLAIMERS) }, () => open("worker"));
-  return { adminUrl, platform, workers, laneNo: lane?.lane_no ?? 0 };
+  return { serverPid: server.pid, adminUrl, platform, workers, laneNo: lane?.lane_no ?? 0 };
 }
 
 interface Round {
@@ -70,18 +84,20 @@ interface Round {
   readonly jobs: number;
 }
 
-/** @returns jobs claimed and settled in a second */
-async function measure(bench: Bench, { way, claimers, jobs }: Round): Promise<number> {
+/** @returns jobs claimed and settled in a second, and the server's processor time for each */
+async function measure(bench: Bench, { way, claimers, jobs }: Round): Promise<{ rate: number; cpuUs: number }> {
   await fill(bench, jobs);
   const [kind] = WAYS[way];
   const made = kind === undefined ? undefined : await createLimit(bench.platform, limitOf(kind));
   const limited = kind === "running" || kind === "starts";
+  const cpuBefore = cpuMsOf(bench.serverPid);
   const began = performance.now();
   const lane = { laneNo: bench.laneNo, limit: BATCH, leaseSeconds: 30, limited };
   await Promise.all(bench.workers.slice(0, claimers).map((db, n) => drain(db, lane, `w${n}`)));
   const ms = performance.now() - began;
+  const cpuMs = cpuMsOf(bench.serverPid) - cpuBefore;
   if (made) await deleteLimit(bench.platform, made.id);
-  return (jobs / ms) * 1000;
+  return { rate: (jobs / ms) * 1000, cpuUs: (cpuMs / jobs) * 1000 };
 }
 
 const limitOf = (kind: "other" | "running" | "starts") => ({
