@@ -51,6 +51,18 @@ describe("ids are UUIDs of version 7", () => {
     expect(row).toEqual({ distinct_ids: 20_000, falling: 0 });
   });
 
+  test("those of a batch are of the same form, and rise in their order", async () => {
+    const [row] = await query(`
+      select count(distinct id)::int as distinct_ids,
+        count(*) filter (where id <= previous or id is null)::int as falling,
+        count(*) filter (where id::text !~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$')::int as odd,
+        bool_and(id between app.id_floor(clock_timestamp() - interval '1 minute')
+          and app.id_floor(clock_timestamp() + interval '1 minute')) as now
+      from (select id, lag(id) over (order by n) as previous
+            from unnest(app.new_ids(5000)) with ordinality u (id, n)) m`);
+    expect(row).toEqual({ distinct_ids: 5000, falling: 0, odd: 0, now: true });
+  });
+
   test("they follow the real clock, whatever a test does with the clock of decisions", async () => {
     await database.moveClock(40 * 86_400_000);
     const [row] = await query("select app.new_id() < app.id_floor(clock_timestamp() + interval '1 minute') as today");

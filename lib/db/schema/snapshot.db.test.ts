@@ -35,4 +35,4 @@ test("the dump changes with a column, a grant, a policy, an index, a trigger and
     await database.query(undo);
     expect(await dumpSchema(database.adminUrl), undo).toBe(before);
   }
-});
+}, 120_000);

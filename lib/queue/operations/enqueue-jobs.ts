@@ -6,9 +6,9 @@ import { getJob } from "../queries/get-job";
 import { TIMEOUT_SECONDS } from "../sql/fallbacks";
 import type { Enqueued, JobView, NewJob, TenantScope } from "../types";
 import { enqueueTogether } from "./enqueue-together";
-import { type EnqueuedRow, insertItems, isPlain } from "./insert-items";
+import { type EnqueuedRow, insertAlike, insertItems, isPlain } from "./insert-items";
 import { areLinked, planLinks, readLinkedStates } from "./link-jobs";
-import { currentDefinition, forgetDefinitions, type NewJobItem, toItem } from "./new-job-item";
+import { currentDefinition, forgetDefinitions, itemOfAll, type NewJobItem, toItem } from "./new-job-item";
 import { tellEnqueued } from "./tell-enqueued";
 
 /**
@@ -104,6 +104,11 @@ async function insertJobs(
   { jobs, at, links }: Batch,
 ): Promise<EnqueuedRow[]> {
   const insert = async () => {
+    const item = jobs.length > 1 && !links ? itemOfAll(db, scope, jobs) : undefined;
+    if (item && isPlain(item)) {
+      const payloads = JSON.stringify(jobs.map(({ payload }) => (payload === undefined ? {} : payload)));
+      return tellEnqueued(db, await insertAlike(db, scope.tenantId, { item, payloads }));
+    }
     const items = await allOf(
       jobs.map((job, index) => toItem(db, scope, { job, link: links?.[index], at: at(index) })),
     );

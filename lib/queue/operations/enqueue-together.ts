@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import { type Database, DatabaseError } from "@/lib/db";
-import { type EnqueuedRow, insertItems, likenessOf } from "./insert-items";
+import { type EnqueuedRow, insertAlike, insertItems, likenessOf } from "./insert-items";
 import type { NewJobItem } from "./new-job-item";
 import { tellEnqueued } from "./tell-enqueued";
 
@@ -12,7 +12,8 @@ const MOST_CHARACTERS = 256 * 1024;
 
 interface Call {
   readonly item: NewJobItem;
-  readonly characters: number;
+  /** Its payload as JSON. */
+  readonly payload: string;
   readonly resolve: (row: EnqueuedRow) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -38,7 +39,7 @@ export function enqueueTogether(db: Database, tenantId: string, item: NewJobItem
   const meeting = ofHandle.get(key) ?? { waiting: [], underWay: 0, called: false };
   ofHandle.set(key, meeting);
   return new Promise((resolve, reject) => {
-    meeting.waiting.push({ item, characters: JSON.stringify(item.payload).length, resolve, reject });
+    meeting.waiting.push({ item, payload: JSON.stringify(item.payload), resolve, reject });
     sendSoon({ db, tenantId, meeting, close: () => ofHandle.delete(key) });
   });
 }
@@ -76,7 +77,7 @@ function take(meeting: Meeting): Call[] {
   let characters = 0;
   let n = 0;
   for (const call of meeting.waiting) {
-    characters += call.characters;
+    characters += call.payload.length;
     if (n === MOST_JOBS || (n > 0 && characters > MOST_CHARACTERS)) break;
     n += 1;
   }
@@ -85,16 +86,20 @@ function take(meeting: Meeting): Call[] {
 
 /** Never rejects: each call has its own answer. */
 async function insertCalls(db: Database, tenantId: string, calls: readonly Call[]): Promise<void> {
+  const [first, ...others] = calls;
+  if (!first) return;
   try {
-    const rows = await insertItems(
-      db,
-      tenantId,
-      calls.map(({ item }) => item),
-    );
+    const rows =
+      others.length === 0
+        ? await insertItems(db, tenantId, [first.item])
+        : await insertAlike(db, tenantId, {
+            item: first.item,
+            payloads: `[${calls.map((call) => call.payload).join(",")}]`,
+          });
     tellEnqueued(db, rows);
     for (const [index, call] of calls.entries()) answer(call, rows[index]);
   } catch (error) {
-    if (calls.length > 1 && isOfOne(error)) {
+    if (others.length > 0 && isOfOne(error)) {
       await Promise.all(calls.map((call) => insertCalls(db, tenantId, [call])));
       return;
     }

@@ -31,10 +31,25 @@ const COMMON_FIELDS = ITEM_FIELDS.filter((field) => field !== "payload");
 export async function insertItems(db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> {
   const [first] = items;
   if (!first || !items.every(isPlain)) return insertAny(db, tenantId, items);
-  if (items.length === 1) return db.run<EnqueuedRow>(enqueueJobSql, [tenantId, ...parameters(first, first.payload)]);
+  if (items.length === 1)
+    return db.run<EnqueuedRow>(enqueueJobSql, [tenantId, ...parameters(first, JSON.stringify(first.payload))]);
   if (!items.every((item) => isLike(item, first))) return insertAny(db, tenantId, items);
-  const payloads = items.map(({ payload }) => payload);
-  const [common] = await db.run<AlikeRow>(enqueueAlikeSql, [tenantId, ...parameters(first, payloads)]);
+  return insertAlike(db, tenantId, {
+    item: first,
+    payloads: JSON.stringify(items.map(({ payload }) => payload)),
+  });
+}
+
+interface Alike {
+  /** A plain item, whose own payload is not looked at. */
+  readonly item: NewJobItem;
+  /** A JSON array. */
+  readonly payloads: string;
+}
+
+/** Inserts a job for each payload; see `insertItems`. */
+export async function insertAlike(db: Runner, tenantId: string, { item, payloads }: Alike): Promise<EnqueuedRow[]> {
+  const [common] = await db.run<AlikeRow>(enqueueAlikeSql, [tenantId, ...parameters(item, payloads)]);
   return common ? rowsOf(common) : [];
 }
 
@@ -46,8 +61,14 @@ export const isPlain = ({ id, depends_on, dedupe_key, chain_depth }: NewJobItem)
   id === undefined && depends_on === undefined && dedupe_key === undefined && chain_depth === undefined;
 
 /** The same text for plain items that differ in their payload only, and for no others. */
-export const likenessOf = (item: NewJobItem): string =>
-  JSON.stringify(COMMON_FIELDS.map((field) => item[field] ?? null));
+export function likenessOf(item: NewJobItem): string {
+  let text = "";
+  for (const field of COMMON_FIELDS) {
+    const value = item[field];
+    if (value !== undefined && value !== null) text += `${field}${JSON.stringify(value)}`;
+  }
+  return text;
+}
 
 const isLike = (item: NewJobItem, first: NewJobItem): boolean =>
   COMMON_FIELDS.every((field) => item[field] === first[field] || isEqual(item[field] ?? null, first[field] ?? null));
@@ -55,8 +76,8 @@ const isLike = (item: NewJobItem, first: NewJobItem): boolean =>
 const isEqual = (one: unknown, other: unknown): boolean =>
   typeof one === "object" && typeof other === "object" ? JSON.stringify(one) === JSON.stringify(other) : one === other;
 
-const parameters = (item: NewJobItem, payload: unknown): unknown[] =>
-  ITEM_FIELDS.map((field) => (field === "payload" ? JSON.stringify(payload) : parameter(field, item)));
+const parameters = (item: NewJobItem, payload: string): unknown[] =>
+  ITEM_FIELDS.map((field) => (field === "payload" ? payload : parameter(field, item)));
 
 function parameter(field: ItemField, item: NewJobItem): unknown {
   const value = item[field] ?? null;

@@ -2,7 +2,7 @@ import type { Runner } from "@/lib/db";
 import { QueueError } from "../errors";
 import { compileArgSchema, type PayloadValidator } from "../policy/arg-schema";
 import { type Linked, takesResults } from "../policy/dependencies";
-import { checkNewJob } from "../policy/new-job";
+import { checkJobPayload, checkNewJob } from "../policy/new-job";
 import type { Actor, NewJob, TenantScope } from "../types";
 import { type DefinitionRow, findDefinition } from "./definitions";
 
@@ -96,6 +96,27 @@ export function toItem(db: Runner, scope: TenantScope, placed: Placed): NewJobIt
     : checkedAgainst(db, placed).then((row) => itemOf(scope, placed, row));
 }
 
+/**
+ * For jobs that are the same but for their payload, the item of the first; the others have their own payload in its place.
+ * Only where all are sure to be right: otherwise each is to be checked for itself.
+ */
+export function itemOfAll(db: Runner, scope: TenantScope, jobs: readonly NewJob[]): NewJobItem | undefined {
+  const [first] = jobs;
+  const known = first && cache.get(db)?.get(first.definitionKey);
+  if (!known || known instanceof Promise || !jobs.every((job) => isLike(job, first))) return undefined;
+  const placed = { job: first, link: undefined, at: "" };
+  return fits(known, placed) && jobs.every((job) => suits(known, job)) ? itemOf(scope, placed, known.row) : undefined;
+}
+
+/** Whether two jobs were asked for with the same values, the very same where they are no scalars. */
+function isLike(job: NewJob, first: NewJob): boolean {
+  if (job === first) return true;
+  for (const field in job)
+    if (field !== "payload" && job[field as keyof NewJob] !== first[field as keyof NewJob]) return false;
+  for (const field in first) if (!(field in job)) return false;
+  return true;
+}
+
 function itemOf(scope: TenantScope, { job, link }: Placed, row: DefinitionRow): NewJobItem {
   const isKeyed = job.dedupeKey !== undefined;
   return {
@@ -134,6 +155,15 @@ const auditActor = ({ kind, id, requestId }: Actor) => ({ kind, id, request_id: 
 function fits(known: KnownDefinition, placed: Placed): boolean {
   try {
     check(known, placed);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function suits({ validate }: KnownDefinition, job: NewJob): boolean {
+  try {
+    checkJobPayload(job, { at: "", validate });
     return true;
   } catch {
     return false;

@@ -27,7 +27,8 @@ interface Walk {
  */
 export function checkPayload(root: unknown, limits: { readonly maxBytes?: number } = {}): Problem[] {
   const maxBytes = limits.maxBytes ?? PAYLOAD_LIMITS.maxBytes;
-  if (isPlainJson(root)) return sizeProblems(root, maxBytes);
+  const plainBytes = bytesIfPlain(root);
+  if (plainBytes !== undefined) return plainBytes <= maxBytes ? [] : sizeProblems(root, maxBytes);
   const walk: Walk = { problems: [], todo: [{ value: root, pointer: "", depth: 0 }], nodes: 0 };
   for (let visit = walk.todo.pop(); visit !== undefined; visit = walk.todo.pop()) {
     walk.nodes += 1;
@@ -51,15 +52,24 @@ function sizeProblems(root: unknown, maxBytes: number): Problem[] {
  * Whether a value is surely JSON that can be stored, whatever its size, and the same when it is read again: a fast look
  * that answers false where in doubt (a Date, a property that is undefined, anything `checkPayload` refuses).
  */
-export function isPlainJson(root: unknown): boolean {
-  return isPlain(root, 0, { left: PAYLOAD_LIMITS.maxNodes });
+export const isPlainJson = (root: unknown): boolean => bytesIfPlain(root) !== undefined;
+
+/** Bytes that a UTF-16 unit takes at most, written as an escape; and those of a number, with what is around it. */
+const BYTES_OF_UNIT = 6;
+const BYTES_OF_SCALAR = 32;
+
+/** For a value of which `isPlainJson` is true, how many bytes it takes at most; counting them exactly costs more than the rest. */
+function bytesIfPlain(root: unknown): number | undefined {
+  const budget = { left: PAYLOAD_LIMITS.maxNodes, bytes: 0 };
+  return isPlain(root, 0, budget) ? budget.bytes : undefined;
 }
 
 /** Recursion ends at the depth limit, so no nesting can exhaust the stack; `budget` is shared, so no cycle goes on. */
-function isPlain(value: unknown, depth: number, budget: { left: number }): boolean {
+function isPlain(value: unknown, depth: number, budget: { left: number; bytes: number }): boolean {
   budget.left -= 1;
+  budget.bytes += BYTES_OF_SCALAR;
   if (budget.left < 0) return false;
-  if (typeof value === "string") return isStorableText(value);
+  if (typeof value === "string") return isStorableText(value, budget);
   if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   if (typeof value !== "object") return typeof value === "boolean";
   if (value === null) return true;
@@ -73,12 +83,16 @@ function isPlain(value: unknown, depth: number, budget: { left: number }): boole
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false;
   for (const key of Object.keys(value)) {
-    if (!isStorableText(key) || !isPlain((value as Record<string, unknown>)[key], depth + 1, budget)) return false;
+    if (!isStorableText(key, budget) || !isPlain((value as Record<string, unknown>)[key], depth + 1, budget))
+      return false;
   }
   return true;
 }
 
-const isStorableText = (text: string): boolean => !text.includes(NUL) && text.isWellFormed();
+function isStorableText(text: string, budget: { bytes: number }): boolean {
+  budget.bytes += text.length * BYTES_OF_UNIT;
+  return !text.includes(NUL) && text.isWellFormed();
+}
 
 function checkValue({ value, pointer, depth }: Visit, walk: Walk): void {
   switch (typeof value) {
