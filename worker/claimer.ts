@@ -41,6 +41,8 @@ export interface ClaimerOptions {
   readonly onPolled: (poll: Awaited<ReturnType<typeof pollWork>>) => Promise<void> | void;
 }
 
+const hasRoom = ({ free, ahead }: Room): boolean => free + ahead > 0;
+
 /**
  * Keeps the free places of a worker filled: claims at once when a wake-up names a lane, polls once a second whatever
  * happens, and never has two claims under way. Ends when it is told to.
@@ -114,7 +116,7 @@ export class Claimer {
   }
 
   private turn(): void {
-    if (this.stopped) return;
+    if (this.stopped || !(this.pollDue || hasRoom(this.options.room()))) return;
     if (this.turning) {
       this.again = true;
       return;

@@ -12,9 +12,9 @@ test("nothing is claimed ahead for a definition that has not run yet, or that ta
   expect([pace.isQuick("slow"), pace.isQuick("new"), pace.ahead(50)]).toEqual([false, false, 0]);
 });
 
-test("what is claimed ahead is about 25 ms of work, and never more than 450 jobs", () => {
+test("what is claimed ahead is about 25 ms of work, and never more than 800 jobs", () => {
   expect(paceOf({ quick: [2] }).ahead(4)).toBe(50);
-  expect(paceOf({ quick: [0] }).ahead(50)).toBe(450);
+  expect(paceOf({ quick: [0] }).ahead(50)).toBe(800);
   expect(paceOf({ quick: [2], slow: [1000] }).ahead(4)).toBe(50);
 });
 
