@@ -16,6 +16,15 @@ const holdSql = statement(
   "select id from app.job_triggers where tenant_id = $1 for no key update",
 );
 
+const surroundings = {
+  db: make.scheduler,
+  web: make.web,
+  leader,
+  log,
+  random: () => 0.5,
+  inTerm: (make.scheduler as Database).transaction.bind(make.scheduler),
+};
+
 const pendingEvent = (tenantId: string) =>
   database.query(
     `insert into app.events (tenant_id, name, data, source, correlation_id, actor_kind, status)
@@ -43,15 +52,7 @@ test("a tenant whose triggers somebody keeps locked holds up no other one's even
   const until = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const turn = () =>
-    eventsTurn({
-      db: make.scheduler,
-      web: make.web,
-      leader,
-      log,
-      random: () => 0.5,
-      inTerm: (make.scheduler as Database).transaction.bind(make.scheduler),
-    });
+  const turn = () => eventsTurn()(surroundings);
   let isHeld = (): void => undefined;
   const whenHeld = new Promise<void>((resolve) => {
     isHeld = resolve;
@@ -70,4 +71,19 @@ test("a tenant whose triggers somebody keeps locked holds up no other one's even
   await holder.catch(() => undefined);
   await turn();
   expect(await statusOf(held)).toMatchObject([{ status: "done", reason: null }]);
+});
+
+test("tenants take turns: those that always have new events keep nobody waiting", async () => {
+  const tenants = [await make.tenant(), await make.tenant(), await make.tenant()]
+    .map(({ tenantId }) => tenantId)
+    .sort();
+  for (const tenantId of tenants) await pendingEvent(tenantId);
+  const turn = eventsTurn({ tenants: 2 });
+  await turn(surroundings);
+  for (const tenantId of tenants.slice(0, 2)) await pendingEvent(tenantId);
+  await turn(surroundings);
+  expect(await statusOf(String(tenants[2]))).toMatchObject([{ status: "done" }]);
+  await turn(surroundings);
+  for (const tenantId of tenants.slice(0, 2))
+    expect(await statusOf(tenantId)).toMatchObject([{ status: "done" }, { status: "done" }]);
 });

@@ -25,7 +25,7 @@ import {
   workOffReleases,
 } from "@/lib/queue";
 import { mayStillAct } from "@/lib/tenancy/standing";
-import type { Loop, Turn } from "./run-loops";
+import type { Loop } from "./run-loops";
 import { watchFolders } from "./watch-folders";
 
 const BATCH = 1000;
@@ -111,7 +111,7 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "go on with events",
     everyMs: 250,
-    turn: eventsTurn,
+    turn: eventsTurn(),
   },
   {
     name: "watch folders",
@@ -181,25 +181,32 @@ function fireTurn(): Loop["turn"] {
   };
 }
 
-/** Tenant by tenant, so that none with many events holds up the others. */
-export async function eventsTurn({ db, web, log, eventMaxDepth }: Turn): Promise<{ readonly again: boolean }> {
-  const tenants = await tenantsWithPendingEvents(db);
-  let done = 0;
-  for (const tenantId of tenants) {
-    const turn = await fanOutPending(
-      web,
-      tenantId,
-      eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth },
-    ).catch((error: unknown) => {
-      if (!(error instanceof DatabaseError) || error.kind !== "timeout" || error.connectionLost) throw error;
-      log.warn({ tenant_id: tenantId, err: error }, "a tenant's events take too long; they are gone on with later");
-      return { done: 0, failed: [] };
-    });
-    done += turn.done;
-    for (const { eventId, error } of turn.failed)
-      log.error({ event_id: eventId, tenant_id: tenantId, err: error }, "an event cannot be gone on with");
-  }
-  return { again: done > 0 };
+/**
+ * Tenant by tenant, so that none with many events holds up the others. Each turn takes some of them, the next one those
+ * after them, so that all come round whoever has new ones.
+ */
+export function eventsTurn({ tenants: most = 50 } = {}): Loop["turn"] {
+  let after: string | undefined;
+  return async ({ db, web, log, eventMaxDepth }) => {
+    const tenants = await tenantsWithPendingEvents(db, { after, limit: most });
+    after = tenants.length < most ? undefined : tenants.at(-1);
+    let done = 0;
+    for (const tenantId of tenants) {
+      const turn = await fanOutPending(
+        web,
+        tenantId,
+        eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth },
+      ).catch((error: unknown) => {
+        if (!(error instanceof DatabaseError) || error.kind !== "timeout" || error.connectionLost) throw error;
+        log.warn({ tenant_id: tenantId, err: error }, "a tenant's events take too long; they are gone on with later");
+        return { done: 0, failed: [] };
+      });
+      done += turn.done;
+      for (const { eventId, error } of turn.failed)
+        log.error({ event_id: eventId, tenant_id: tenantId, err: error }, "an event cannot be gone on with");
+    }
+    return { again: done > 0 || after !== undefined };
+  };
 }
 
 /**

@@ -114,10 +114,16 @@ export const finishEventsSql = statement(
    where ${tenantIs("e.tenant_id")} and e.id = x.id`,
 );
 
-/** Tenants with events that were not looked at yet. */
+/** Tenants with events that were not looked at yet, in the order of their ids from after $1; however many each has. */
 export const pendingTenantsSql = statement(
   "pending_tenants",
-  "select distinct tenant_id from app.events where status = 'pending' limit $1",
+  `with recursive tenant (id) as (
+     (select e.tenant_id from app.events e where e.status = 'pending' and e.tenant_id > $1 order by e.tenant_id limit 1)
+     union all
+     select (select e.tenant_id from app.events e where e.status = 'pending' and e.tenant_id > t.id order by e.tenant_id limit 1)
+     from tenant t where t.id is not null
+   )
+   select id as tenant_id from tenant where id is not null limit $2`,
   { repeatable: true },
 );
 

@@ -41,7 +41,7 @@ test("the ends of jobs are events, in the transaction of the end, for tenants th
     await settleAttempts(make.worker, [succeeded(await make.runningJob(tenant), { added: 3 })]);
     await settleAttempts(make.worker, [dead(await make.runningJob(tenant, { correlationId: "c-1" }), "rate_limit")]);
     await cancelJob(make.web, tenant, (await make.job(tenant)).id);
-    await make.job(tenant, { expiresAt: new Date(Date.now() + 50), scheduledFor: new Date(Date.now() + 10) });
+    await make.job(tenant, { expiresAt: new Date(Date.now() + 120_000), scheduledFor: new Date(Date.now() + 60_000) });
     const parent = await make.runningJob(tenant);
     await make.job(tenant, { dependsOn: [{ jobId: parent.jobId }], onParentFailure: "fail" });
     await settleAttempts(make.worker, [dead(parent)]);

@@ -5,9 +5,10 @@ import type { EventSource, TenantScope } from "../../types";
 import { SYSTEM } from "../system-actor";
 import { type FilledIn, fanOut } from "./fan-out";
 
-/** Events of one transaction, and tenants of one turn. */
+/** Events of one transaction. */
 const BATCH = 100;
-const TENANTS = 50;
+/** Before every id. */
+const START = "00000000-0000-0000-0000-000000000000";
 const MAX_TRIES = 5;
 /** Results of jobs that are larger are left out of their events. */
 const RESULT_MAX_BYTES = 16 * 1024;
@@ -25,9 +26,17 @@ interface PendingRow {
   readonly tenant_status: string;
 }
 
-/** Tenants that have events nobody has looked at yet. `db` is the scheduler's. */
-export const tenantsWithPendingEvents = async (db: Runner): Promise<string[]> =>
-  (await db.run<{ tenant_id: string }>(pendingTenantsSql, [TENANTS])).map((row) => row.tenant_id);
+/**
+ * Tenants that have events nobody has looked at yet, up to `limit` of them from behind `after` on, in the order of their ids;
+ * fewer = those are the last. `db` is the scheduler's.
+ */
+export async function tenantsWithPendingEvents(
+  db: Runner,
+  { after = START, limit = 50 }: { readonly after?: string | undefined; readonly limit?: number } = {},
+): Promise<string[]> {
+  const rows = await db.run<{ tenant_id: string }>(pendingTenantsSql, [after, limit]);
+  return rows.map((row) => row.tenant_id);
+}
 
 /**
  * Goes on with a tenant's pending events, oldest first: those of jobs' ends, and those that a batch left over. Says how many
