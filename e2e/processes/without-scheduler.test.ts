@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { waitFor } from "@/lib/testing/processes";
-import { nothingLeftOf, openStage } from "./stage";
+import { nothingLeftOf, openStage, type Stage } from "./stage";
 
 const WINDOW_MS = 30_000;
 const MOST_A_MINUTE = 70;
-const stage = await openStage();
 
-test("a lone worker makes due jobs ready and takes expired leases back", async () => {
+// Each waits for something else, in a database of its own: they wait together.
+const [lonely, leaderless, idle] = [await openStage(), await openStage(), await openStage()];
+
+test.concurrent("a lone worker makes due jobs ready and takes expired leases back", async () => {
+  const stage = lonely;
   const first = await stage.startWorker();
   const lost = await stage.act({ run_ms: 60_000, from_attempt: 2, then_ms: 10 });
   await stage.running(lost);
@@ -29,7 +32,8 @@ test("a lone worker makes due jobs ready and takes expired leases back", async (
   await worker.stop();
 });
 
-test("workers stand in when the leader has gone silent", async () => {
+test.concurrent("workers stand in when the leader has gone silent", async () => {
+  const stage = leaderless;
   const scheduler = await stage.startScheduler();
   await waitFor(() => scheduler.output().includes('"leads"'), { what: "a leader" });
   scheduler.signal("SIGKILL");
@@ -40,16 +44,19 @@ test("workers stand in when the leader has gone silent", async () => {
   await worker.stop();
 });
 
-test("an idle worker beside a live leader makes at most 70 statements a minute", async () => {
+test.concurrent("an idle worker beside a live leader makes at most 70 statements a minute", {
+  timeout: 180_000,
+}, async () => {
+  const stage = idle;
   await stage.database.query("create extension if not exists pg_stat_statements");
   await stage.startScheduler();
   await stage.startWorker();
   // It has done something before it idles, so that every part of it is awake.
   expect((await stage.settled(await stage.enqueue("quick"))).status).toBe("succeeded");
   await sleep(3000);
-  const before = await statements();
+  const before = await statements(stage);
   await sleep(WINDOW_MS);
-  const after = await statements();
+  const after = await statements(stage);
   const made = [...after]
     .map(([text, calls]) => [text, calls - (before.get(text) ?? 0)] as const)
     .filter(([, n]) => n > 0);
@@ -60,7 +67,7 @@ test("an idle worker beside a live leader makes at most 70 statements a minute",
 });
 
 /** Calls of everything that a worker process does in this database, by statement. */
-async function statements(): Promise<Map<string, number>> {
+async function statements(stage: Stage): Promise<Map<string, number>> {
   const rows = await stage.database.query<{ text: string; calls: number }>(
     `select left(query, 80) as text, sum(calls)::int as calls from pg_stat_statements
      where dbid = (select oid from pg_database where datname = current_database())

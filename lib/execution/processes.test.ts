@@ -42,13 +42,15 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
   });
 
   test("SUBPROC-03 children that outlive a command which ended well do not make it a failure", async () => {
-    const jobId = randomUUID();
     const lines = "setsid sleep 60 & sleep 60 & setsid sleep 60 >/dev/null 2>&1 & echo done";
-    for (let round = 0; round < 8; round += 1) {
-      const { outcome, output } = await runShell(folder, lines, { isolation, jobId });
+    const registry = await registryOf(folder, { task: await shellCommand(folder, "task", lines) }, isolation);
+    const one = async () => {
+      const jobId = randomUUID();
+      const { outcome, output } = await executeCommand(registry, "task", {}, testContext({ jobId }).ctx);
       expect({ outcome, exitCode: output.exitCode }).toMatchObject({ outcome: { kind: "succeeded" }, exitCode: 0 });
       expect(processesOf(jobId)).toEqual([]);
-    }
+    };
+    await Promise.all(Array.from({ length: 8 }, one));
   });
 
   test("CM-6 a command that the kernel or somebody else kills is told as killed, not as its exit code", async () => {
