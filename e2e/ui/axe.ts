@@ -8,19 +8,27 @@ const RULES: axe.RunOnly = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a
 /** What a theme can break: it changes colours, and neither elements nor their places. */
 const RULES_OF_COLOUR: axe.RunOnly = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 
+/** So many parts of one kind show what a theme or a width does to their kind. */
+const SAMPLE = 10;
+
 /**
  * What axe finds wrong with a page as it stands, and how far it is wider than its window: in light and dark, narrow and
- * wide, which are switched under the page. Each line names the view, the theme and the width.
+ * wide, which are switched under the page. Each line names the view, the theme and the width. `alike` selects parts of
+ * one kind that are there by the hundred: the first look is at all of them, the others are at a few.
  */
-export async function faults(page: Page, name: string): Promise<string[]> {
+export async function faults(page: Page, name: string, alike?: string): Promise<string[]> {
   const found: string[] = [];
+  for (const { width, height } of [WIDE, NARROW]) {
+    await page.setViewportSize({ width, height });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    if (overflow > 0) found.push(`${name}, ${width}: wider than the window by ${overflow} pixels`);
+  }
   await page.evaluate(axe.source);
   for (const size of [NARROW, WIDE]) {
     await page.setViewportSize(size);
     await wear(page, "light");
     found.push(...(await violations(page, RULES)).map((what) => `${name}, light, ${size.width}: ${what}`));
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    if (overflow > 0) found.push(`${name}, ${size.width}: wider than the window by ${overflow} pixels`);
+    if (alike) await page.locator(alike).evaluateAll((all, few) => all.slice(few).map((one) => one.remove()), SAMPLE);
     await wear(page, "dark");
     found.push(...(await violations(page, RULES_OF_COLOUR)).map((what) => `${name}, dark, ${size.width}: ${what}`));
   }

@@ -123,8 +123,7 @@ test("Z-05 an image that is put into a folder ends as a signed webhook, and is o
 
   const delivery = chain.find(({ what }) => what === "deliver-webhook");
   await stage.settled(delivery?.id ?? "");
-  const { page, context } = await stage.signIn(stage.people.admin);
-  await page.goto(`/t/acme/jobs/${delivery?.id}`);
+  const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${delivery?.id}` });
   const panel = page.getByRole("region", { name: "Chain" });
   await panel.getByText("provider.folder.updated").waitFor();
   expect(await panel.getByTestId("correlation-id").textContent()).toBe(correlation);

@@ -16,8 +16,7 @@ const ofTag = (tag: string) => ({ ...LATER, correlation_id: tag });
 describe("a job that waits", () => {
   test("is paused and resumed on its page", async () => {
     const { id } = await stage.enqueue({ lines: [] }, LATER);
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(`/t/acme/jobs/${id}`);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}` });
     await page.getByRole("button", { name: "Pause", exact: true }).click();
     await state(page).getByText("Paused", { exact: true }).first().waitFor();
     expect((await read(id)).status).toBe("paused");
@@ -29,8 +28,7 @@ describe("a job that waits", () => {
 
   test("gets another priority and time; what is wrong is said at its field", async () => {
     const { id } = await stage.enqueue({ lines: [] }, LATER);
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(`/t/acme/jobs/${id}`);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}` });
     await page.getByRole("button", { name: "Change", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Change this job" });
     await dialog.getByLabel("Priority").fill("5000");
@@ -49,8 +47,7 @@ describe("a job that waits", () => {
 test("a job that failed is edited and retried as a new, linked job", async () => {
   const { id } = await stage.enqueue({ lines: ["about to fail"], exit: 3 });
   await stage.settled(id);
-  const { page, context } = await stage.signIn(stage.people.admin);
-  await page.goto(`/t/acme/jobs/${id}`);
+  const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}` });
   await page.getByRole("button", { name: "Edit and retry" }).click();
   const dialog = page.getByRole("dialog", { name: "Edit and retry" });
   await dialog.getByLabel("Payload").fill('{"lines": 3}');
@@ -102,8 +99,7 @@ describe("many jobs", () => {
       ids.push(job.id);
     }
     const other = await stage.enqueue({ lines: [] }, LATER);
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto("/t/acme/jobs?definition=crowd");
+    const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs?definition=crowd" });
     await rowOf(page, ids.at(-1) ?? "").waitFor();
     await page.getByLabel("Select every job on this page").check();
     await page.getByRole("button", { name: "Select all 55 that match" }).click();
@@ -146,8 +142,7 @@ test("a dead letter is marked, noted and put back", async () => {
 test("all dead letters that match are put back together", async () => {
   const { id } = await stage.enqueue({ lines: ["bad again"], exit: 5 });
   await stage.settled(id);
-  const { page, context } = await stage.signIn(stage.people.admin);
-  await page.goto("/t/acme/jobs/dead-letters");
+  const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs/dead-letters" });
   await rowOf(page, id).waitFor();
   await page.getByRole("button", { name: "Put back all that match…" }).click();
   await page

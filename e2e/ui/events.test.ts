@@ -20,8 +20,7 @@ const listener = await stage.api<Trigger>("POST", "/jobs/triggers", {
 
 describe("the page of events", () => {
   test("sends one, and shows what it started", async () => {
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(EVENTS);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: EVENTS });
     await page.getByText("No events yet").waitFor();
     await page.getByRole("button", { name: "Send test event" }).click();
     const form = page.getByRole("dialog", { name: "Send an event" });
@@ -44,8 +43,7 @@ describe("the page of events", () => {
   test("says which condition kept an event from starting anything, and when nobody listens", async () => {
     await stage.api("POST", "/events", { key, body: { name: "user.created", data: { plan: "free" } } });
     await stage.api("POST", "/events", { key, body: { name: "user.gone" } });
-    const { page, context } = await stage.signIn(stage.people.viewer);
-    await page.goto(EVENTS);
+    const { page, context } = await stage.signIn(stage.people.viewer, { at: EVENTS });
     await page.getByText("No trigger listens to this name").waitFor();
     const row = page.getByRole("row").filter({ hasText: "No trigger matched" });
     await row.getByRole("button", { name: "user.created" }).click();
@@ -60,8 +58,7 @@ describe("the page of events", () => {
         ({ name }) => name === listener.event_name,
       ).length;
     const before = await count();
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(`/t/acme/jobs/triggers/${listener.id}`);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/triggers/${listener.id}` });
     const tried = page.getByRole("region", { name: "Try an event" });
     await tried.getByText("No match. Its condition does not hold.").waitFor();
     await tried.getByLabel("Event data").fill('{"plan": "pro", "name": "Grace"}');

@@ -77,8 +77,7 @@ describe("a job in the browser", () => {
 
   test("prints before the reader's eyes, and ends when it is canceled", async () => {
     const { id } = await stage.enqueue({ lines: ["begin"], then_count_to: 1000, every_ms: 100 });
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(`/t/acme/jobs/${id}?tab=output`);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}?tab=output` });
     await page.getByText("count 5", { exact: true }).waitFor();
     await page.getByText("count 15", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
@@ -116,8 +115,7 @@ describe("a job in the browser", () => {
   test("that failed for good shows why, and is brought back from the browser", async () => {
     const { id } = await stage.enqueue({ lines: ["about to fail"], exit: 3 });
     await stage.settled(id);
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(`/t/acme/jobs/${id}`);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${id}` });
     const state = page.getByRole("region", { name: "State" });
     await state.getByText("Dead letter").waitFor();
     await page.getByRole("button", { name: "Retry", exact: true }).click();

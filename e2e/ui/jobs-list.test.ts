@@ -60,8 +60,9 @@ describe("the list of jobs", () => {
   });
 
   test("a filter that nothing matches can be taken back, and one that does not exist is named and ignored", async () => {
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto("/t/acme/jobs?q=no-such-definition&colour=red");
+    const { page, context } = await stage.signIn(stage.people.admin, {
+      at: "/t/acme/jobs?q=no-such-definition&colour=red",
+    });
     await page.getByText("A filter in the address was ignored").waitFor();
     await page.getByRole("heading", { name: "No job matches" }).waitFor();
     await page.getByRole("button", { name: "Remove filter matching no-such-definition" }).click();
@@ -75,8 +76,7 @@ describe("the list of jobs", () => {
         Array.from({ length: 20 }, () => stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z" })),
       );
     }
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto("/t/acme/jobs?status=queued");
+    const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs?status=queued" });
     await expectRows(page, 50);
     await page.getByRole("button", { name: "Older" }).click();
     await page.waitForURL(/cursor=/);

@@ -79,8 +79,7 @@ describe("signing in", () => {
   });
 
   test("signing out ends the session, and Back shows nothing of it", async () => {
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto("/t/acme/jobs");
+    const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await page.getByRole("button", { name: /^Account of/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.waitForURL(/\/login/);
@@ -90,8 +89,7 @@ describe("signing in", () => {
   });
 
   test("a session that ends under an open page is renewed in place", async () => {
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto("/t/acme/jobs");
+    const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
     await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
     await page.getByRole("button", { name: "New job" }).click();
     await page.getByLabel("lines").fill('["kept"]');

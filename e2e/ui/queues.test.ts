@@ -4,8 +4,7 @@ import { openStage } from "./stage";
 const stage = await openStage();
 
 async function openQueues() {
-  const opened = await stage.signIn(stage.people.superAdmin);
-  await opened.page.goto("/platform/queues");
+  const opened = await stage.signIn(stage.people.superAdmin, { at: "/platform/queues" });
   await opened.page.getByText("billing-sync").first().waitFor();
   return opened;
 }
@@ -19,8 +18,7 @@ describe("the page of queues", () => {
     const paused = page.getByRole("region", { name: "Paused now" });
     await paused.getByText("the disk is full").waitFor();
     const { id } = await stage.enqueue({ lines: ["x"] });
-    const reader = await stage.signIn(stage.people.viewer);
-    await reader.page.goto(`/t/acme/jobs/${id}`);
+    const reader = await stage.signIn(stage.people.viewer, { at: `/t/acme/jobs/${id}` });
     await reader.page.getByText("Its queue is paused: the disk is full").first().waitFor();
     await paused.getByRole("button", { name: "Resume Queue default" }).click();
     await page.getByText("Nothing is paused.").waitFor();

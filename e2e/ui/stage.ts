@@ -9,13 +9,19 @@ import { testDatabase } from "@/lib/testing/database";
 import { startProcess, waitFor } from "@/lib/testing/processes";
 import { findBrowser } from "@/scripts/lib/browser.mjs";
 
-const STEP_MS = 15_000;
+/** What takes a second alone may take many beside the tests of other stages. */
+const STEP_MS = 30_000;
 /** Messages of the browser itself about answers that a test asks for on purpose. */
 const EXPECTED_CONSOLE = /Failed to load resource/;
 
 export interface SignedIn {
   readonly page: Page;
   readonly context: BrowserContext;
+}
+
+interface SignInOptions extends BrowserContextOptions {
+  /** Where they go first. */
+  readonly at?: string;
 }
 
 interface StageOptions {
@@ -47,6 +53,8 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
   };
   const home = mkdtempSync(path.join(tmpdir(), "leasehold-ui-"));
   afterAll(() => rmSync(home, { recursive: true, force: true }));
+  const scheduler = startProcess("scheduler", { database, env });
+  const opening = openBrowser();
   const web = await startProcess("web", { database, env });
   const api = apiOf(web.url);
   await defineSpeak(api, keys.platform);
@@ -55,9 +63,7 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
       database,
       env: { COMMANDS_FILE: path.resolve("e2e/ui/commands/commands.json"), LEASEHOLD_HOME: home, ...env },
     });
-  await startProcess("scheduler", { database, env });
-  if (worker) await startWorker();
-  const { browser, watch } = await openBrowser();
+  const [{ browser, watch }] = await Promise.all([opening, scheduler, worker && startWorker()]);
 
   const open = async (options: BrowserContextOptions = {}): Promise<SignedIn> => {
     const shape = { baseURL: web.url, viewport: { width: 1280, height: 860 }, ...options };
@@ -70,10 +76,10 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
     watch(page);
     return { page, context };
   };
-  const signIn = async (person: TestUser, options: BrowserContextOptions = {}): Promise<SignedIn> => {
+  const signIn = async (person: TestUser, { at = "/", ...options }: SignInOptions = {}): Promise<SignedIn> => {
     const opened = await open(options);
     await takeSession(opened.context, person);
-    await opened.page.goto("/");
+    await opened.page.goto(at);
     return opened;
   };
   const enqueue = (payload: unknown, body: Record<string, unknown> = {}, key = keys.acme) =>

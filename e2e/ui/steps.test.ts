@@ -15,8 +15,9 @@ await stage.database.query(
 );
 
 test("G-03 G-04 a job shows the steps that were done, and leads to its children", async () => {
-  const { page, context } = await stage.signIn(stage.people.admin);
-  await page.goto(`${stage.web.url}/t/acme/jobs/${parent.id}?tab=data`);
+  const { page, context } = await stage.signIn(stage.people.admin, {
+    at: `${stage.web.url}/t/acme/jobs/${parent.id}?tab=data`,
+  });
   const steps = page.getByRole("region", { name: "Steps" });
   await steps.getByText("charge").waitFor();
   expect(await steps.textContent()).toContain('"invoice":"A-17"');

@@ -59,8 +59,10 @@ describe("two tenants in one browser", () => {
   });
 
   test("on a phone the switcher opens on top of the drawer that holds it", async () => {
-    const { page, context } = await stage.signIn(stage.people.both, { viewport: { width: 375, height: 760 } });
-    await page.goto("/t/acme/jobs");
+    const { page, context } = await stage.signIn(stage.people.both, {
+      at: "/t/acme/jobs",
+      viewport: { width: 375, height: 760 },
+    });
     await page.getByRole("button", { name: "Open navigation" }).click();
     await page.getByRole("button", { name: /^Tenant The acme company/ }).click();
     await page.getByRole("menuitem", { name: /The globex company/ }).click();

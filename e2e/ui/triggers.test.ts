@@ -23,8 +23,7 @@ const make = (body: Record<string, unknown>) =>
 
 describe("the pages of triggers", () => {
   test("a schedule is made with its next instants before the eyes, and what is wrong at its field", async () => {
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(TRIGGERS);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     await page.getByText("No triggers yet").waitFor();
     await page.getByRole("link", { name: /^Every night/ }).click();
     const ahead = page.getByRole("region", { name: "What it will do" });
@@ -50,8 +49,7 @@ describe("the pages of triggers", () => {
 
   test("an edit over somebody else's change shows theirs, and keeps mine", async () => {
     const { id, version } = await make({ label: "Yearly" });
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(`${TRIGGERS}/${id}/edit`);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: `${TRIGGERS}/${id}/edit` });
     await page.locator('[name="label"]').fill("Mine");
     await stage.api("PATCH", `/jobs/triggers/${id}`, { key, body: { label: "Theirs", cron_expr: "0 3 1 1 *" } });
     await page.getByRole("button", { name: "Save" }).click();
@@ -67,8 +65,7 @@ describe("the pages of triggers", () => {
 
   test("is switched off, run now and deleted", async () => {
     const { id } = await make({ label: "Runs" });
-    const { page, context } = await stage.signIn(stage.people.admin);
-    await page.goto(TRIGGERS);
+    const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
     const row = page.locator(`tr[data-trigger-id="${id}"]`);
     await row.getByRole("switch", { name: "Runs is on" }).click();
     await row.getByText("switched off").last().waitFor();
@@ -93,8 +90,7 @@ describe("the pages of triggers", () => {
 
   test("a viewer sees them and changes none", async () => {
     const { id } = await make({ label: "Seen" });
-    const { page, context } = await stage.signIn(stage.people.viewer);
-    await page.goto(TRIGGERS);
+    const { page, context } = await stage.signIn(stage.people.viewer, { at: TRIGGERS });
     const row = page.locator(`tr[data-trigger-id="${id}"]`);
     await row.getByRole("switch").click({ force: true });
     await row.getByRole("button", { name: "Run Seen now" }).click({ force: true });

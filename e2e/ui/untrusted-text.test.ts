@@ -62,8 +62,11 @@ describe("UI-03 times", () => {
     "a browser in %s shows its own zone, and the page hydrates without a complaint",
     async (timezoneId, locale, label) => {
       const { id } = await stage.enqueue({ lines: ["x"] }, { scheduled_for: "2090-01-15T12:00:00Z" });
-      const { page, context } = await stage.signIn(stage.people.admin, { timezoneId, locale });
-      await page.goto(`/t/acme/jobs/${id}?tab=details`);
+      const { page, context } = await stage.signIn(stage.people.admin, {
+        at: `/t/acme/jobs/${id}?tab=details`,
+        timezoneId,
+        locale,
+      });
       const notBefore = page.getByRole("tabpanel").locator('time[datetime^="2090-01-15T12:00:00"]');
       await notBefore.filter({ hasText: label }).waitFor();
       expect(await notBefore.getAttribute("title")).toContain("15 Jan 2090, 12:00:00 UTC");

@@ -76,8 +76,7 @@ test("a viewer has no such page, and the platform shows what webhooks may reach 
   expect(await page.getByRole("link", { name: "Webhooks" }).count()).toBe(0);
   expect((await page.goto("/t/acme/webhooks"))?.status()).toBe(404);
   await context.close();
-  const platform = await stage.signIn(stage.people.superAdmin);
-  await platform.page.goto("/platform/workers");
+  const platform = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
   await platform.page.getByText("127.0.0.1:*").waitFor();
   await platform.context.close();
 });
@@ -92,8 +91,7 @@ test("webhooks fit screens of 1280 and 375 pixels, in light and dark, and break 
     },
   });
   await stage.api("POST", `/webhooks/${id}/test`, { key: stage.keys.acme, body: {} });
-  const { page, context } = await stage.signIn(stage.people.admin, { viewport: NARROW });
-  await page.goto("/t/acme/webhooks");
+  const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/webhooks", viewport: NARROW });
   await page.getByText(/^last: 500/).waitFor();
   const found = await faults(page, "list");
   await page.setViewportSize(NARROW);

@@ -13,8 +13,7 @@ const claim = async (key: string): Promise<number> => {
 };
 
 test("K-4 a super admin makes a worker's key, sees it once, and revokes it", async () => {
-  const { page, context } = await stage.signIn(stage.people.superAdmin);
-  await page.goto("/platform/workers");
+  const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
   await page.getByRole("heading", { name: "No keys" }).waitFor();
   await page.getByRole("button", { name: "New key" }).click();
   const dialog = page.getByRole("dialog");
@@ -45,8 +44,11 @@ test.each([
   { width: 375, height: 800 },
 ])("keys fit a screen of $width pixels, in light and dark", async (viewport) => {
   for (const colorScheme of ["light", "dark"] as const) {
-    const { page, context } = await stage.signIn(stage.people.superAdmin, { viewport, colorScheme });
-    await page.goto("/platform/workers");
+    const { page, context } = await stage.signIn(stage.people.superAdmin, {
+      at: "/platform/workers",
+      viewport,
+      colorScheme,
+    });
     await page.getByText("image box").waitFor();
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect(wide).toBeLessThanOrEqual(0);

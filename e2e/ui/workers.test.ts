@@ -5,8 +5,7 @@ const stage = await openStage({ worker: false });
 
 describe("the fleet", () => {
   test("without workers it says how to start one, and shows the first as soon as it is there", async () => {
-    const { page, context } = await stage.signIn(stage.people.superAdmin);
-    await page.goto("/platform");
+    const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform" });
     await page.waitForURL("**/platform/workers");
     await page.getByRole("heading", { name: "No workers" }).waitFor();
     await page.getByText("npm run worker").first().waitFor();
@@ -20,8 +19,7 @@ describe("the fleet", () => {
 
   test("a worker that fell silent turns late, then stale, then dead, while the page counts", async () => {
     const worker = await stage.startWorker();
-    const { page, context } = await stage.signIn(stage.people.superAdmin);
-    await page.goto("/platform/workers");
+    const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
     const row = page.getByRole("row").filter({ hasText: worker.workerId });
     await row.getByText("Live").waitFor();
     worker.signal("SIGKILL");

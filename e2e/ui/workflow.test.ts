@@ -32,8 +32,7 @@ test("A-04 a job's page leads to those that it waits for and that wait for it, a
     },
   });
   const [first, middle, last] = data;
-  const { page, context } = await stage.signIn(stage.people.viewer);
-  await page.goto(`/t/acme/jobs/${middle?.id}`);
+  const { page, context } = await stage.signIn(stage.people.viewer, { at: `/t/acme/jobs/${middle?.id}` });
   const parents = page.getByRole("region", { name: "Depends on" });
   const children = page.getByRole("region", { name: "Waited for by" });
   await parents.getByText("1 of 2 met").waitFor();
