@@ -28,9 +28,9 @@ export default defineConfig({
           include: [`e2e/${name}/**/*.test.ts`],
           exclude,
           globalSetup,
-          testTimeout: name === "chaos" ? 300_000 : 60_000,
+          testTimeout: { chaos: 300_000, ui: 120_000 }[name] ?? 60_000,
           hookTimeout: 120_000,
-          // A browser wants both processors. The other stages mostly wait.
+          // A browser wants one of two processors, and the stages beside it the other. Those mostly wait.
           fileParallelism: name !== "ui",
           // A browser that does not answer at all says nothing about a page; whatever a page does wrong fails at once.
           ...(name === "ui" ? { retry: { count: 1, condition: /^the browser did not answer/i } } : {}),

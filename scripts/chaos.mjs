@@ -14,7 +14,7 @@ await runMain(async () => {
   env.CHAOS_FORM = "long";
   await ensureInstalled();
   if (await check("test build", [inRoot("scripts/build.mjs"), "--test-build"]))
-    await vitest(`faults, long form, seed ${env.CHAOS_SEED}`, ["chaos"], words, LIMIT_MS);
+    await vitest(`faults, long form, seed ${env.CHAOS_SEED}`, ["chaos"], words, { limitMs: LIMIT_MS });
   await nothingLeft();
   close();
 });

@@ -14,10 +14,12 @@ await runMain(async () => {
   const filters = process.argv.slice(2);
   await ensureInstalled();
   if (filters.length === 0) await staticChecks();
-  await vitest("unit and database tests", ["unit", "db"], filters);
-  if (!reaches("e2e", filters)) return close();
-  if (await check("test build", [inRoot("scripts/build.mjs"), "--test-build"])) await endToEnd(filters);
-  await nothingLeft();
+  const units = vitest("unit and database tests", ["unit", "db"], filters);
+  const reachesBuilt = reaches("e2e", filters);
+  const built = reachesBuilt && (await check("test build", [inRoot("scripts/build.mjs"), "--test-build"]));
+  await units;
+  if (built) await endToEnd(filters);
+  if (reachesBuilt) await nothingLeft();
   close();
 });
 
@@ -41,13 +43,23 @@ async function staticChecks() {
 /** @param {string[]} filters */
 async function endToEnd(filters) {
   await vitest("API tests", ["api"], filters);
+  // A browser keeps about one processor busy. Processes that are killed, and faults, are mostly waited for.
+  await Promise.all([pages(filters), faults(filters)]);
+}
+
+/** @param {string[]} filters */
+async function faults(filters) {
   await vitest("process tests", ["processes"], filters);
-  await vitest("faults, short form", ["chaos"], filters, FAULTS_LIMIT_MS);
+  await vitest("faults, short form", ["chaos"], filters, { limitMs: FAULTS_LIMIT_MS });
+}
+
+/** @param {string[]} filters */
+async function pages(filters) {
   try {
     env.CHROMIUM_PATH = await findBrowser();
   } catch (error) {
     say(error.message);
     return tally.check("a browser for the browser tests", false);
   }
-  await vitest("browser tests", ["ui"], filters);
+  await vitest("browser tests", ["ui"], filters, { beside: true });
 }

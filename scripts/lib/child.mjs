@@ -19,14 +19,16 @@ export async function runQuietly(label, args, options = {}) {
 }
 
 /**
+ * Runs a Node script to its end, or until the signal aborts.
  * @param {string[]} args
- * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, onText?: (text: string) => void }} [options]
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, onText?: (text: string) => void, signal?: AbortSignal }} [options]
  * @returns {Promise<{ code: number, output: string }>}
  */
-export function capture(args, { env = process.env, cwd = ROOT, onText } = {}) {
+export function capture(args, { env = process.env, cwd = ROOT, onText, signal: until } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
     alive.add(child);
+    until?.addEventListener("abort", () => child.kill("SIGTERM"), { once: true });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => {

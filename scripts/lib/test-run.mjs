@@ -48,7 +48,7 @@ for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) {
  */
 export async function check(name, args) {
   const began = Date.now();
-  const { code, output } = await limited(capture(args, { env }));
+  const { code, output } = await limited(name, args);
   say(`${code === 0 ? "ok  " : "FAIL"}  ${name} (${seconds(began)})`);
   if (code !== 0) say(output.slice(-20_000));
   tally.check(name, code === 0);
@@ -56,15 +56,17 @@ export async function check(name, args) {
 }
 
 /**
+ * Runs the tests of some of vitest's projects. A run that goes on beside another one shows nothing until it is over, so
+ * that what both say can be read.
  * @param {string} name
  * @param {string[]} projects
  * @param {string[]} filters
- * @param {number} [limitMs]
+ * @param {{ limitMs?: number, beside?: boolean }} [options]
  */
-export async function vitest(name, projects, filters, limitMs = STAGE_LIMIT_MS) {
+export async function vitest(name, projects, filters, { limitMs, beside = false } = {}) {
   const began = Date.now();
   const report = path.join(scratch, `${projects.join("-")}.json`);
-  say(`\n${name}`);
+  say(beside ? `\n${name}: begun, shown when they are over` : `\n${name}`);
   const args = [
     inRoot("node_modules/vitest/vitest.mjs"),
     "run",
@@ -75,22 +77,28 @@ export async function vitest(name, projects, filters, limitMs = STAGE_LIMIT_MS) 
     ...projects.flatMap((project) => ["--project", project]),
     ...filters,
   ];
-  const { code } = await limited(capture(args, { env, onText: (text) => process.stdout.write(text) }), limitMs);
+  const { code, output } = await limited(name, args, {
+    limitMs,
+    onText: beside ? undefined : (text) => process.stdout.write(text),
+  });
+  if (beside) say(`\n${name}\n${output}`);
   tally.addReport(name, report, code);
   say(`${name}: ${seconds(began)}`);
 }
 
 /**
- * @template T
- * @param {Promise<T>} work
+ * @param {string} name
+ * @param {string[]} args
+ * @param {{ limitMs?: number | undefined, onText?: ((text: string) => void) | undefined }} [options]
  */
-async function limited(work, limitMs = STAGE_LIMIT_MS) {
+async function limited(name, args, { limitMs = STAGE_LIMIT_MS, onText } = {}) {
+  const limit = new AbortController();
   const timer = setTimeout(() => {
-    say(`still running after ${limitMs / 60_000} minutes: ended`);
-    killChildren();
+    say(`${name}: still running after ${limitMs / 60_000} minutes: ended`);
+    limit.abort();
   }, limitMs);
   try {
-    return await work;
+    return await capture(args, { env, signal: limit.signal, ...(onText && { onText }) });
   } finally {
     clearTimeout(timer);
   }
