@@ -31,6 +31,7 @@ const isSilent = (output: AttemptOutput | undefined): boolean =>
 export const resultArray = (ends: readonly AttemptEnd[]): string => `{${ends.map(quotedResult).join(",")}}`;
 
 function quotedResult({ result }: AttemptEnd): string {
+  if (result === null) return '"null"';
   const stored = storableResult(result).result;
   return stored === undefined ? "null" : `"${JSON.stringify(stored).replace(/["\\]/g, "\\$&")}"`;
 }

@@ -175,13 +175,12 @@ async function heldOf<L extends Lease>(db: Runner, leases: readonly L[]): Promis
 
 const LONGEST_MS = 1e12;
 
-/** How long ago an attempt began, in milliseconds; null when its own row says it. */
+/** How long ago an attempt began, in whole milliseconds; null when its own row says it. */
 export const msSinceBegun = ({ beganAt }: { readonly beganAt?: number | undefined }): number | null =>
-  beganAt === undefined ? null : Math.min(LONGEST_MS, performance.now() - beganAt);
+  beganAt === undefined ? null : Math.min(LONGEST_MS, Math.round(performance.now() - beganAt));
 
 /** An array as PostgreSQL writes it, of values that need no quotes: much cheaper than what the driver does for any. */
-const plainArray = (values: readonly (string | number | null)[]): string =>
-  `{${values.map((value) => value ?? "null").join(",")}}`;
+const plainArray = (values: readonly (string | number)[]): string => `{${values.join(",")}}`;
 
 /** Leases as the two parallel arrays that the fenced statements take. */
 export function leaseArrays(leases: readonly Lease[]): [jobIds: string, leaseNos: string] {
@@ -190,7 +189,7 @@ export function leaseArrays(leases: readonly Lease[]): [jobIds: string, leaseNos
 
 /** How long ago attempts began, as an array; see `msSinceBegun`. */
 export const beganArray = (began: readonly { readonly beganAt?: number | undefined }[]): string =>
-  plainArray(began.map(msSinceBegun));
+  plainArray(began.map((one) => msSinceBegun(one) ?? "null"));
 
 export function toClaimedJob(row: ClaimedRow): ClaimedJob {
   const own = row.unusual ?? USUAL;
