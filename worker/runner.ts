@@ -241,9 +241,18 @@ export class Runner {
     const { job } = held;
     const { log, settler, random } = this.options;
     if (this.draining) return this.release(held);
-    const known = job.started ? this.definitions.ifKnown(job) : undefined;
-    const definition = known ?? (await this.start(held).catch((error: unknown) => this.giveBack(held, error)));
-    if (!definition) return;
+    let definition: RunnableDefinition | null | undefined = this.definitions.ifKnown(job);
+    try {
+      definition ??= await this.definitionOf(held);
+      if (!job.started && !(await this.starts.begin(held))) definition = null;
+    } catch (error) {
+      return this.giveBack(held, error);
+    }
+    if (!definition || (held.stopReason === "lease-lost" && !job.started)) {
+      // Nothing has happened.
+      log.warn({ job_id: job.jobId, attempt_no: job.leaseNo }, "the lease was lost before the attempt began");
+      return;
+    }
     const isVerbose = log.isLevelEnabled("debug");
     if (isVerbose) log.debug(fieldsOf(job, definition), "attempt started");
     if (definition.executor === "webhook") this.stepAside(held);
@@ -272,23 +281,16 @@ export class Runner {
     else log[end.outcome === "succeeded" ? "debug" : "info"](ended, "attempt ended");
   }
 
-  /** Null when the lease was lost before the attempt began; nothing has happened then. */
-  private async start(held: Held): Promise<RunnableDefinition | null> {
-    const { log, leases } = this.options;
-    const { job } = held;
-    const known = this.definitions.ifKnown(job);
-    const definition = known ?? (await this.definitions.of(job));
-    if (!known) leases.limit(held, this.overMs(job, definition));
-    if ((job.started || (await this.starts.begin(held))) && held.stopReason !== "lease-lost") return definition;
-    log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
-    return null;
+  private async definitionOf(held: Held): Promise<RunnableDefinition> {
+    const definition = await this.definitions.of(held.job);
+    this.options.leases.limit(held, this.overMs(held.job, definition));
+    return definition;
   }
 
   /** Gives a job back that the database was not there to start, instead of letting its lease run out. */
-  private async giveBack(held: Held, error: unknown): Promise<null> {
+  private async giveBack(held: Held, error: unknown): Promise<void> {
     if (!(error instanceof DatabaseError && PASSES.has(error.kind))) throw error;
     this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");
     await this.release(held);
-    return null;
   }
 }
