@@ -1,7 +1,7 @@
 import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
 import { QueueError } from "../errors";
 import { type AcceptedJob, acceptedView } from "../policy/accepted-job";
-import type { Linked } from "../policy/dependencies";
+import { type Linked, outerParents } from "../policy/dependencies";
 import { getJob } from "../queries/get-job";
 import { TIMEOUT_SECONDS } from "../sql/fallbacks";
 import type { Enqueued, JobView, NewJob, TenantScope } from "../types";
@@ -76,6 +76,9 @@ async function enqueue(db: Database | TenantTransaction, scope: TenantScope, bat
   if (!areLinked(jobs)) return insertJobs(db, scope, batch);
   if (!("inTransaction" in db)) return withTenant(db, scope.tenantId, (tx) => enqueue(tx, scope, batch));
   const inserted = await insertJobs(db, scope, { ...batch, links: await planLinks(db, batch) });
+  // Jobs of one call are not over yet. Only a job that was there already may be.
+  const mayBeOver = outerParents(jobs).length > 0 || jobs.some(({ dedupeKey }) => dedupeKey !== undefined);
+  if (!mayBeOver) return tellEnqueued(db, inserted);
   const states = await readLinkedStates(
     db,
     inserted.map((row) => row.job_id),

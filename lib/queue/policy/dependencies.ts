@@ -9,7 +9,7 @@ import type { Binding } from "./template-parts";
 export const EDGES_MAX = 10_000;
 const NAME = /^[A-Za-z0-9_-]{1,100}$/;
 
-/** An edge as `app.link_dependencies` takes it. */
+/** An edge as `app.link_items` takes it. */
 export interface Edge {
   readonly edge_no: number;
   readonly parent_id: string;
