@@ -82,12 +82,18 @@ export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise
   const planned = open.length === 0 ? request.limit : placesOfLimited(request);
   const first = await claimLimited(db, { ...request, lanes: limited, limit: planned });
   const startAtOnce = Math.max(0, (request.startAtOnce ?? 0) - first.jobs.length);
-  const jobs = await claimOpen(db, { ...request, lanes: open, limit: request.limit - first.jobs.length, startAtOnce });
+  const rest = { ...request, ...numbersAfter(request, first.jobs.length) };
+  const jobs = await claimOpen(db, { ...rest, lanes: open, limit: request.limit - first.jobs.length, startAtOnce });
   const left = request.limit - first.jobs.length - jobs.length;
   if (left === 0 || first.jobs.length < planned) return { jobs: [...first.jobs, ...jobs], heldBack: first.heldBack };
-  const more = await claimLimited(db, { ...request, lanes: limited, limit: left });
+  const numbers = numbersAfter(request, first.jobs.length + jobs.length);
+  const more = await claimLimited(db, { ...request, ...numbers, lanes: limited, limit: left });
   return { jobs: [...first.jobs, ...jobs, ...more.jobs], heldBack: more.heldBack };
 }
+
+/** The numbers that are left when so many jobs have theirs. */
+const numbersAfter = ({ firstNo }: ClaimRequest, count: number): Pick<ClaimRequest, "firstNo"> =>
+  firstNo === undefined ? {} : { firstNo: firstNo + count };
 
 /** How many of the places fall to lanes with limits when the lanes take theirs in order. */
 function placesOfLimited({ lanes, limit }: ClaimRequest): number {
@@ -108,7 +114,7 @@ async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[
 }
 
 /** First the places, under the limits' locks, then the jobs: so that other claimers wait for the counting alone. */
-async function claimLimited(db: Runner, { lanes, limit, workerId }: ClaimRequest): Promise<Claim> {
+async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: ClaimRequest): Promise<Claim> {
   if (lanes.length === 0 || limit < 1) return { jobs: [], heldBack: [] };
   if ("inTransaction" in db) throw new Error("claims under limits have transactions of their own");
   const asked = new Map(lanes.map((lane) => [lane.laneNo, lane]));
@@ -131,6 +137,7 @@ async function claimLimited(db: Runner, { lanes, limit, workerId }: ClaimRequest
     workerId,
     places.map(({ lane }) => lane.leaseSeconds),
     places.map(({ lane }) => lowestOf(lane)),
+    firstNo ?? null,
   ]);
   return { jobs: claimed.map(toClaimedJob), heldBack };
 }

@@ -66,7 +66,7 @@ test("a claim for a reservation that was dropped meanwhile gets nothing", async 
   const [made] = await database.query<{ id: string }>("select id from app.claim_reservations");
   await age();
   expect((await claim(5)).jobs).toHaveLength(5);
-  const values = [[made?.id], "late", [30], [Number.NEGATIVE_INFINITY]];
+  const values = [[made?.id], "late", [30], [Number.NEGATIVE_INFINITY], null];
   expect(await make.worker.run(claimReservedSql, values)).toEqual([]);
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { retried, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
-import { claimJobs, getJob, listAttempts, pollWork } from "../index";
+import { claimFromLanes, claimJobs, createLimit, getJob, listAttempts, pollWork } from "../index";
 import type { ClaimedJob } from "../types-worker";
 import { startAttempts } from "./claim-jobs";
 import { type Numbers, noteStarts, openStarts } from "./note-starts";
@@ -118,6 +118,18 @@ describe("a note of which numbers have begun", () => {
     expect(await openStarts(make.worker, "nobody")).toBeNull();
     expect(await noteStarts(make.worker, { workerId: "nobody", upto: 1, waiting: [], taken: 0 })).toBe(false);
   });
+});
+
+test("no two jobs of one claim have one number, whether their lanes have limits or not", async () => {
+  await database.query("delete from app.live_jobs");
+  const { key } = await make.definition();
+  await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 100 });
+  for (let n = 0; n < 4; n += 1) await make.job(scope, n % 2 === 0 ? { definitionKey: key } : {});
+  const { lanes } = await pollWork(make.worker, { workerId: WORKER, afterLane: 0, maxLanes: 256 });
+  expect(lanes.map(({ limited }) => limited).toSorted()).toEqual([false, true]);
+  const asked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit: 2, leaseSeconds: 30 }));
+  const { jobs: all } = await claimFromLanes(make.worker, { workerId: WORKER, lanes: asked, limit: 6, firstNo: 7 });
+  expect(all.map(({ claimNo }) => claimNo).toSorted()).toEqual([10, 7, 8, 9].toSorted());
 });
 
 describe("when an attempt that was noted began", () => {

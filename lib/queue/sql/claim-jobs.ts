@@ -55,8 +55,8 @@ export const reservePlacesSql = statement(
 );
 
 /**
- * Claims for the reservations `$1` as the worker `$2`, under leases of `$3[i]` seconds, from sort_key `$4[i]` on.
- * A reservation that is gone gives nothing. In this transaction the jobs take its place, so whoever counts sees one or the
+ * Claims for the reservations `$1` as the worker `$2`, under leases of `$3[i]` seconds, from sort_key `$4[i]` on,
+ * numbered from `$5` on. A reservation that is gone gives nothing. In this transaction the jobs take its place, so whoever counts sees one or the
  * other. The claims' instant is that of the reservation, when the count was right and the starts were taken; a job that
  * became ready or whose last lease ended after it is left for the next claim. Starts that were taken for more jobs
  * than there were are given back, if nobody has taken any since.
@@ -71,7 +71,7 @@ export const claimReservedSql = statement(
      select m.*, n.queue_id, n.definition_id, n.tenant_id from mine m join app.lanes n on n.lane_no = m.lane_no
      order by m.turn
    ), picked as materialized (
-     select x.tid, p.turn, p.lease_seconds, p.reserved_at
+     select x.tid, p.turn, p.lease_seconds, p.reserved_at, row_number() over () as nth
      from place p
      cross join lateral (
        select ctid as tid, job_id, lease_no from app.live_jobs
@@ -83,7 +83,8 @@ export const claimReservedSql = statement(
          where a.job_id = x.job_id and a.attempt_no = x.lease_no and a.finished_at > p.reserved_at))
    ), claimed as (
      update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $2,
-       claimed_at = p.reserved_at, attempt_started_at = null, claim_no = null, progress = null, progress_message = null,
+       claimed_at = p.reserved_at, attempt_started_at = null, claim_no = $5::bigint + p.nth - 1,
+       progress = null, progress_message = null,
        lease_expires_at = p.reserved_at + make_interval(secs => p.lease_seconds)
      from picked p where r.ctid = p.tid
      returning ${LIVE_COLUMNS}
@@ -100,8 +101,8 @@ export const claimReservedSql = statement(
 
 /**
  * Marks attempts as started, under the fence, before their first side effect, or `$3[i]` milliseconds after it for one
- * that a note says has begun. A lease that is missing from the answer is
- * lost, or its row was changed by somebody else in this very moment.
+ * that a note says has begun. A lease that is missing from the answer is lost, or its row was changed by somebody else in
+ * this very moment.
  */
 export const startAttemptsSql = statement(
   "start_attempts",
