@@ -53,17 +53,20 @@ export function makeWork() {
 }
 
 /**
- * Calls `send` for each number of a range, `callers` at a time; answers how long it took.
+ * Calls `send` for each number of a range, `callers` at a time; answers how long it took, and this process's processor time.
  * @param {{ count: number, callers: number, send: (n: number) => Promise<unknown> }} work
  */
 export async function timed({ count, callers, send }) {
   let next = 0;
   const began = sharedClock();
+  const used = process.cpuUsage();
   const caller = async () => {
     while (next < count) await send(next++);
   };
   await Promise.all(Array.from({ length: callers }, caller));
-  return { ms: sharedClock() - began };
+  const ms = sharedClock() - began;
+  const { user, system } = process.cpuUsage(used);
+  return { ms, cpuMs: (user + system) / 1000 };
 }
 
 /**

@@ -52,7 +52,7 @@ async function topStatements(url: string, prefix: string): Promise<string[]> {
   const rows = await query<{ line: string }>(
     url,
     `select format('%s ms in %s calls, %s rows, %s ms of planning: %s', round(total_exec_time::numeric), calls, rows,
-       round(total_plan_time::numeric), left(regexp_replace(s.query, 's+', ' ', 'g'), 110)) as line
+       round(total_plan_time::numeric), left(regexp_replace(s.query, '\\s+', ' ', 'g'), 110)) as line
      from pg_stat_statements s join pg_database d on d.oid = s.dbid
      where starts_with(d.datname, $1) order by total_exec_time desc limit 15`,
     [prefix],

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { cpuMsOf } from "../lib/cpu";
 import type { Options } from "../lib/options";
 import { batches, timed } from "../lib/program.mjs";
 import { type Figure, type Sample, table } from "../lib/report";
@@ -7,36 +8,70 @@ import { openSystems, type System } from "../lib/systems";
 
 const CALLERS = 16;
 const BULK_SIZE = 500;
-const FIGURES: readonly Figure[] = [
-  { name: "single", unit: "/s, 16 callers", better: "more" },
-  { name: "bulk", unit: "/s, batches of 500", better: "more" },
+const RATES: readonly Figure[] = [
+  { name: "single", unit: `/s, ${CALLERS} callers`, better: "more" },
+  { name: "alone", unit: "/s, 1 caller", better: "more" },
+  { name: "bulk", unit: `/s, batches of ${BULK_SIZE}`, better: "more" },
 ];
+const COSTS: readonly Figure[] = RATES.map(({ name }) => ({
+  name: `${name} CPU`,
+  unit: "µs/job, server + client",
+  better: "less",
+}));
 
-interface Work {
-  readonly singles: number;
-  readonly jobs: number;
+/** What accepts jobs: a queue, or a bare table. */
+interface Target {
+  readonly name: string;
+  reset(): Promise<unknown>;
+  singles(work: { count: number; callers: number }): Promise<Timing>;
+  bulks(work: { count: number; size: number }): Promise<Timing>;
 }
 
-/** Jobs that are accepted durably, one by one from many callers at once, and in batches from one caller. */
+/**
+ * Jobs that are accepted durably, one by one from many callers at once and from one, and in batches from one caller. The
+ * first round counts for nobody: it is what the processes need to become warm.
+ */
 export async function enqueue(server: BenchServer, options: Options): Promise<string> {
   const systems = await openSystems(server, { only: options.only, without: ["graphile-batched"] });
   const bare = await openBare(server);
+  const targets = [targetOver(bare), ...systems.map(targetOf)];
   const samples: Sample[] = [];
-  const work = { singles: Math.ceil(options.jobs / 10), jobs: options.jobs };
-  for (let round = 0; round < options.rounds; round += 1) {
-    samples.push(...(await bareRound(bare, work)));
-    for (const system of systems) samples.push(...(await queueRound(system, work)));
+  for (let round = 0; round <= options.rounds; round += 1) {
+    for (const target of targets) {
+      const taken = await takeRound(target, { jobs: options.jobs, serverPid: server.pid });
+      if (round > 0) samples.push(...taken);
+    }
   }
   await Promise.all([bare.end(), ...systems.map((system) => system.close())]);
-  return table(FIGURES, samples, "leasehold");
+  return [RATES, COSTS].map((figures) => table(figures, samples, "leasehold")).join("\n\n");
 }
 
-async function queueRound(system: System, { singles, jobs }: Work): Promise<Sample[]> {
-  await system.reset();
-  const single = await system.client.call<Timing>("singles", { count: singles, callers: CALLERS });
-  const bulk = await system.client.call<Timing>("bulks", { count: jobs, size: BULK_SIZE });
-  return rates(system.name, { singles, jobs }, [single, bulk]);
+async function takeRound(target: Target, { jobs, serverPid }: { jobs: number; serverPid: number }): Promise<Sample[]> {
+  await target.reset();
+  const singles = Math.ceil(jobs / 10);
+  const alone = Math.ceil(singles / 4);
+  const takes: [figure: string, count: number, take: () => Promise<Timing>][] = [
+    ["single", singles, () => target.singles({ count: singles, callers: CALLERS })],
+    ["alone", alone, () => target.singles({ count: alone, callers: 1 })],
+    ["bulk", jobs, () => target.bulks({ count: jobs, size: BULK_SIZE })],
+  ];
+  const samples: Sample[] = [];
+  for (const [figure, count, take] of takes) {
+    const before = cpuMsOf(serverPid);
+    const { ms, cpuMs } = await take();
+    const cost = cpuMsOf(serverPid) - before + cpuMs;
+    samples.push({ system: target.name, figure, value: (count / ms) * 1000 });
+    samples.push({ system: target.name, figure: `${figure} CPU`, value: (cost / count) * 1000 });
+  }
+  return samples;
 }
+
+const targetOf = (system: System): Target => ({
+  name: system.name,
+  reset: () => system.reset(),
+  singles: (work) => system.client.call<Timing>("singles", work),
+  bulks: (work) => system.client.call<Timing>("bulks", work),
+});
 
 /** The least that any queue has to do: one row of the same payload, and a commit. */
 async function openBare(server: BenchServer): Promise<pg.Pool> {
@@ -45,27 +80,26 @@ async function openBare(server: BenchServer): Promise<pg.Pool> {
   return pool;
 }
 
-async function bareRound(pool: pg.Pool, { singles, jobs }: Work): Promise<Sample[]> {
-  await pool.query("truncate jobs");
+function targetOver(pool: pg.Pool): Target {
   const insert = (tags: readonly number[]) =>
     pool.query({
       name: "insert",
       text: "insert into jobs (payload) select * from unnest($1::jsonb[])",
       values: [tags.map((tag) => JSON.stringify({ tag }))],
     });
-  const single = await timed({ count: singles, callers: CALLERS, send: (n) => insert([n]) });
-  const all = batches({ from: 0, count: jobs, size: BULK_SIZE });
-  const bulk = await timed({ count: all.length, callers: 1, send: (n) => insert(all[n] ?? []) });
-  return rates("bare INSERT", { singles, jobs }, [single, bulk]);
+  return {
+    name: "bare INSERT",
+    reset: () => pool.query("truncate jobs"),
+    singles: (work) => timed({ ...work, send: (n) => insert([n]) }),
+    bulks({ count, size }) {
+      const all = batches({ from: 0, count, size });
+      return timed({ count: all.length, callers: 1, send: (n) => insert(all[n] ?? []) });
+    },
+  };
 }
 
 interface Timing {
   readonly ms: number;
-}
-
-function rates(system: string, { singles, jobs }: Work, [single, bulk]: readonly [Timing, Timing]): Sample[] {
-  return [
-    { system, figure: "single", value: (singles / single.ms) * 1000 },
-    { system, figure: "bulk", value: (jobs / bulk.ms) * 1000 },
-  ];
+  /** Processor time of the client. */
+  readonly cpuMs: number;
 }
