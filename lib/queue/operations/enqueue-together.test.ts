@@ -14,8 +14,10 @@ interface Sent {
 const PAYLOAD_AT = 7;
 const invalid = () => new DatabaseError({ kind: "invalid", sqlState: "22P05" });
 
+type Refusal = DatabaseError | Promise<never> | undefined;
+
 /** A database that answers a job for each payload, named after it, and refuses what holds one that `refuses`. */
-function fakeDatabase(refuses: (payload: unknown, statement: number) => DatabaseError | undefined = () => undefined) {
+function fakeDatabase(refuses: (payload: unknown, statement: number) => Refusal = () => undefined) {
   const sent: Sent[] = [];
   const run = async ({ name }: Statement, values: readonly unknown[]) => {
     const verb = stemOf(name);
@@ -25,7 +27,7 @@ function fakeDatabase(refuses: (payload: unknown, statement: number) => Database
     sent.push({ verb, tenantId: values[0], payloads });
     await new Promise((resolve) => setImmediate(resolve));
     const refusal = payloads.map((payload) => refuses(payload, sent.length)).find((error) => error !== undefined);
-    if (refusal) throw refusal;
+    if (refusal) throw await refusal;
     const common = { ready: true, lane_no: 1, queued_at: new Date(0), scheduled_for: new Date(0), priority: 100 };
     return verb === "enqueue_job"
       ? [{ ...common, job_id: `job-${given}`, state: "queued" }]
@@ -80,6 +82,16 @@ describe("calls that meet", () => {
     await Promise.all([large, large, "a", "b"].map((payload) => enqueueTogether(db, "t", item(payload))));
     expect(sent.map(({ payloads }) => payloads.length)).toEqual([1, 3]);
   });
+});
+
+test("a call does not wait for statements of others that hang", async () => {
+  const { db } = fakeDatabase((payload) => (payload === "hangs" ? new Promise<never>(() => {}) : undefined));
+  void enqueueTogether(db, "t", item("hangs"));
+  await new Promise((resolve) => setImmediate(resolve));
+  void enqueueTogether(db, "t", item("hangs"));
+  await new Promise((resolve) => setImmediate(resolve));
+  const later = await Promise.all(["a", "b"].map((payload) => enqueueTogether(db, "t", item(payload))));
+  expect(idsOf(later)).toEqual(["job-a", "job-b"]);
 });
 
 describe("a statement that fails", () => {

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers";
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { type Database, DatabaseError } from "@/lib/db";
 import { type EnqueuedRow, insertAlike, insertItems, likenessOf } from "./insert-items";
 import type { NewJobItem } from "./new-job-item";
@@ -6,6 +6,8 @@ import { tellEnqueued } from "./tell-enqueued";
 
 /** Statements under way for jobs of one kind, before calls wait for each other. */
 const STATEMENTS = 2;
+/** Nobody waits longer than this for a statement of others to end: one that hangs is no reason to hang as well. */
+const PATIENCE_MS = 250;
 const MOST_JOBS = 100;
 /** About as many characters of payloads in one statement, so that nobody waits long for the jobs of others. */
 const MOST_CHARACTERS = 256 * 1024;
@@ -22,21 +24,23 @@ interface Call {
 interface Meeting {
   waiting: Call[];
   underWay: number;
+  /** Whether the next statement is about to go. */
   called: boolean;
+  impatience: NodeJS.Timeout | undefined;
 }
 
 const meetings = new WeakMap<Database, Map<string, Meeting>>();
 
 /**
- * Inserts one plain job, and tells of it. A call that meets no other goes at once and alone; calls of one turn of the event loop, and those
- * that come while statements of their kind are under way, share the next statement and its commit. Each is answered for
+ * Inserts one plain job, and tells of it. A call that meets no other goes at once and alone; calls of one turn of the event
+ * loop, and those that come while statements of their kind are under way, share the next one and its commit. Each is answered for
  * itself: what the database refuses of many it is asked again one by one, so that no caller's job keeps another's out.
  */
 export function enqueueTogether(db: Database, tenantId: string, item: NewJobItem): Promise<EnqueuedRow> {
   const ofHandle = meetings.get(db) ?? new Map<string, Meeting>();
   meetings.set(db, ofHandle);
   const key = `${tenantId} ${likenessOf(item)}`;
-  const meeting = ofHandle.get(key) ?? { waiting: [], underWay: 0, called: false };
+  const meeting = ofHandle.get(key) ?? { waiting: [], underWay: 0, called: false, impatience: undefined };
   ofHandle.set(key, meeting);
   return new Promise((resolve, reject) => {
     meeting.waiting.push({ item, payload: JSON.stringify(item.payload), resolve, reject });
@@ -51,10 +55,17 @@ interface Place {
   readonly close: () => void;
 }
 
-/** After all that is ready to run has run, so that who was just answered can call again before the next statement goes. */
 function sendSoon(place: Place): void {
   const { meeting } = place;
-  if (meeting.called || meeting.underWay >= STATEMENTS || meeting.waiting.length === 0) return;
+  if (meeting.waiting.length === 0) return;
+  if (meeting.underWay < STATEMENTS) callNext(place);
+  else meeting.impatience ??= setTimeout(callNext, PATIENCE_MS, place);
+}
+
+/** After all that is ready to run has run, so that who was just answered can call again before the next statement goes. */
+function callNext(place: Place): void {
+  const { meeting } = place;
+  if (meeting.called) return;
   meeting.called = true;
   setImmediate(() => {
     meeting.called = false;
@@ -64,6 +75,8 @@ function sendSoon(place: Place): void {
 
 async function send(place: Place): Promise<void> {
   const { db, tenantId, meeting, close } = place;
+  clearTimeout(meeting.impatience);
+  meeting.impatience = undefined;
   const calls = take(meeting);
   meeting.underWay += 1;
   sendSoon(place);
