@@ -1,6 +1,7 @@
 import type { StopReason } from "@/lib/execution";
 import type { ClaimedJob } from "@/lib/queue";
 import type { Attempt } from "./execute-attempt";
+import { processClock } from "./lease-protocol";
 import type { KeptLease, WatchedLease } from "./leases";
 
 /** A job that a worker holds. Its signal is made when somebody asks for it, which few attempts do. */
@@ -39,6 +40,14 @@ export class Held implements Attempt, WatchedLease {
   get leaseSeconds(): number {
     const { leaseExpiresAt, claimedAt } = this.job;
     return Math.max(1, Math.round((leaseExpiresAt.getTime() - claimedAt.getTime()) / 1000));
+  }
+
+  /**
+   * Whether the time that its claim gave it is over. A process that was suspended may hear of a claim when others have begun
+   * what it claimed.
+   */
+  isOver(): boolean {
+    return processClock() - this.since >= this.leaseSeconds * 1000;
   }
 
   get stopReason(): StopReason | undefined {

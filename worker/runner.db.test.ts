@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Database, DatabaseError, type Statement } from "@/lib/db";
+import { type Database, DatabaseError } from "@/lib/db";
 import { defineJob, type JobHandler, loadCommandRegistry } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
 import {
@@ -18,6 +18,7 @@ import {
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
+import { failingOnce } from "./failing-once.fixture";
 import { processClock } from "./lease-protocol";
 import type { LeaseEvent } from "./leases";
 import { Runner } from "./runner";
@@ -91,19 +92,6 @@ function runnerOn(db: Database, places = 10): Runner {
   });
 }
 
-/** The worker's database, of which the first start of an attempt fails: before or after it was stored. */
-function failingOnce(error: DatabaseError, { stored }: { readonly stored: boolean }): Database {
-  let failures = 1;
-  return {
-    ...make.worker,
-    run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
-      if (!statement.name.startsWith("start_attempts") || failures-- <= 0) return make.worker.run<R>(statement, values);
-      if (stored) await make.worker.run<R>(statement, values);
-      throw error;
-    },
-  };
-}
-
 async function claimed(payload: unknown = {}): Promise<ClaimedJob> {
   const { id } = await make.job(scope, { definitionKey: key, payload });
   return claimAgain(id);
@@ -120,6 +108,12 @@ const statuses = async (jobId: string) =>
     .toSorted((a, b) => a.attemptNo - b.attemptNo)
     .map((a) => a.status);
 const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
+/** Of a job that was given back without having begun. */
+const unspent = ["queued", 0, "released"];
+async function spentOn(jobId: string) {
+  const job = await getJob(make.web, scope, jobId);
+  return [job?.status, job?.attemptCount, ...(await statuses(jobId))];
+}
 const noNotice = () => undefined;
 
 describe("a runner", () => {
@@ -184,11 +178,7 @@ describe("a runner", () => {
     await waitFor(() => underWay[0]?.stopped());
     underWay[0]?.end();
     await draining;
-    for (const { jobId } of [long, late]) {
-      const job = await getJob(make.web, scope, jobId);
-      expect([job?.status, job?.attemptCount]).toEqual(["queued", 0]);
-      expect(await statuses(jobId)).toEqual(["released"]);
-    }
+    for (const { jobId } of [long, late]) expect(await spentOn(jobId)).toEqual(unspent);
     expect(underWay).toHaveLength(1);
   });
 
@@ -197,11 +187,10 @@ describe("a runner", () => {
     async ({ stored }) => {
       const job = await claimed();
       const error = new DatabaseError({ kind: "unavailable", connectionLost: true });
-      runner = runnerOn(failingOnce(error, { stored }));
+      runner = runnerOn(failingOnce(make.worker, error, { stored }));
       runner.take([job], processClock());
       await waitFor(() => runner.count === 0);
-      expect([await statusOf(job.jobId), await statuses(job.jobId)]).toEqual(["queued", ["released"]]);
-      expect((await getJob(make.web, scope, job.jobId))?.attemptCount).toBe(0);
+      expect(await spentOn(job.jobId)).toEqual(unspent);
       expect(underWay).toEqual([]);
       runner.take([await claimAgain(job.jobId)], processClock());
       await waitFor(() => underWay.length === 1);
@@ -210,6 +199,14 @@ describe("a runner", () => {
       expect(await statuses(job.jobId)).toEqual(["released", "succeeded"]);
     },
   );
+
+  test("LEASE-01 begins nothing that was started with its claim when it hears of the claim after the lease", async () => {
+    const job = { ...(await claimed()), started: true };
+    runner.take([job], processClock() - 3_600_000);
+    await waitFor(() => runner.count === 0);
+    expect(underWay).toEqual([]);
+    expect(await spentOn(job.jobId)).toEqual(unspent);
+  });
 
   describe("with more jobs than places", () => {
     let jobs: ClaimedJob[];
@@ -257,8 +254,12 @@ describe("a runner", () => {
       expect(underWay).toHaveLength(1);
     });
 
-    test("forgets one whose lease is lost while it waits", async () => {
-      tell.get(jobs[1]?.leaseNo ?? 0)?.("lost");
+    test("gives back one whose lease it could not keep while it waits, unspent and not started", async () => {
+      const { jobId = "", leaseNo = 0 } = jobs[1] ?? {};
+      tell.get(leaseNo)?.("lost");
+      await waitFor(() => runner.count === 1);
+      expect(await spentOn(jobId)).toEqual(unspent);
+      expect((await getJob(make.web, scope, jobId))?.startedAt).toBeNull();
       underWay[0]?.end();
       await waitFor(() => runner.count === 0);
       expect(underWay).toHaveLength(1);
@@ -267,7 +268,7 @@ describe("a runner", () => {
 
   test("leaves a job to its lease when it fails to start for a reason that would come back", async () => {
     const job = await claimed();
-    runner = runnerOn(failingOnce(new DatabaseError({ kind: "forbidden" }), { stored: false }));
+    runner = runnerOn(failingOnce(make.worker, new DatabaseError({ kind: "forbidden" }), { stored: false }));
     runner.take([job], processClock());
     await waitFor(() => runner.count === 0);
     expect([await statusOf(job.jobId), underWay]).toEqual(["running", []]);

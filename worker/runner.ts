@@ -49,6 +49,8 @@ export interface Room {
   readonly ahead: number;
 }
 
+const isLost = ({ stopReason }: Held): boolean => stopReason === "lease-lost";
+
 /** Runs claimed jobs: starts each attempt under its lease, watches over it, and records its end. */
 export class Runner {
   /** A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
@@ -106,6 +108,7 @@ export class Runner {
     this.starts.took(taken);
     for (const held of taken) this.held.add(held);
     for (const held of taken) {
+      if (held.job.started && held.isOver()) held.stop("lease-lost");
       // What was started with its claim was claimed for a place that is free.
       if (held.job.started && this.busy < this.options.places) this.begin(held);
       else this.waiting.add(held);
@@ -240,7 +243,8 @@ export class Runner {
   private async attempt(held: Held): Promise<void> {
     const { job } = held;
     const { log, settler, random } = this.options;
-    if (this.draining) return this.release(held);
+    // Nothing has begun, so whoever is next begins with all attempts, if the lease was not taken already.
+    if (this.draining || isLost(held)) return this.release(held);
     let definition: RunnableDefinition | null | undefined = this.definitions.ifKnown(job);
     try {
       definition ??= await this.definitionOf(held);
@@ -248,10 +252,9 @@ export class Runner {
     } catch (error) {
       return this.giveBack(held, error);
     }
-    if (!definition || (held.stopReason === "lease-lost" && !job.started)) {
-      // Nothing has happened.
+    if (!definition || isLost(held)) {
       log.warn({ job_id: job.jobId, attempt_no: job.leaseNo }, "the lease was lost before the attempt began");
-      return;
+      return definition ? this.release(held) : undefined;
     }
     const isVerbose = log.isLevelEnabled("debug");
     if (isVerbose) log.debug(fieldsOf(job, definition), "attempt started");

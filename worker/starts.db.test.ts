@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { Database, Statement } from "@/lib/db";
+import { type Database, DatabaseError, type Statement } from "@/lib/db";
 import { createLogger } from "@/lib/observability/log";
 import { type ClaimedJob, claimJobs, getJob, pollWork, registerWorker, rescueExpiredLeases } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
@@ -19,12 +19,20 @@ const log = createLogger({ process: "worker", level: "silent", format: "json" })
 /** Statements of the worker, in order, by their names. */
 let asked: string[];
 let starts: Starts;
+/** So many notes are not answered, and reach the server when the test says so. */
+let missing = 0;
+const undelivered: (() => Promise<unknown>)[] = [];
 
 /** The worker's database, which writes down what it is asked. */
 const watched = (names: string[]): Database => ({
   ...make.worker,
   run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
-    names.push(statement.name.replace(/_[0-9a-f]{8}$/, ""));
+    const name = statement.name.replace(/_[0-9a-f]{8}$/, "");
+    names.push(name);
+    if (name === "note_starts" && missing-- > 0) {
+      undelivered.push(() => make.worker.run(statement, values));
+      throw new DatabaseError({ kind: "timeout", connectionLost: true });
+    }
     return make.worker.run<R>(statement, values);
   },
 });
@@ -69,6 +77,7 @@ beforeEach(async () => {
   const worker = { workerId: WORKER, hostname: "here", pid: 1, version: "", label: "", isolation: "" };
   await registerWorker(make.worker, { ...worker, queues: [], definitions: [], capacity: 1 });
   asked = [];
+  missing = 0;
   starts = new Starts({ db: watched(asked), log, workerId: WORKER, onStarted: () => undefined });
 });
 
@@ -150,6 +159,40 @@ describe("starts of jobs that were claimed ahead", () => {
     await lapse([dropped, begun]);
     await rescue();
     expect(await spent([dropped, begun])).toEqual([0, 1]);
+  });
+
+  test("say nothing of it either when a later claim was not answered before", async () => {
+    await opened();
+    const [dropped, begun] = await take(2);
+    if (!dropped || !begun) throw new Error("there are two");
+    const firstNo = starts.numbers(10);
+    starts.lost([firstNo, firstNo + 9]);
+    starts.ended(dropped, false);
+    expect(await starts.begin(begun)).toBe(true);
+    expect(asked).toEqual(["note_starts"]);
+    await lapse([dropped, begun]);
+    await rescue();
+    expect(await spent([dropped, begun])).toEqual([0, 1]);
+  });
+
+  test("are not undone by an older note that the server comes to late", async () => {
+    await opened();
+    const [first] = await take(1);
+    if (!first) throw new Error("there is one");
+    missing = 1;
+    expect(await starts.begin(first)).toBe(true);
+    starts.ended(first, true);
+    let later: Held | undefined;
+    await waitFor(async () => {
+      [later] = await take(1);
+      asked.length = 0;
+      return later !== undefined && (await starts.begin(later)) && asked[0] === "note_starts";
+    });
+    for (const send of undelivered.splice(0)) await send();
+    if (!later) throw new Error("there is one");
+    await lapse([later]);
+    await rescue();
+    expect(await spent([later])).toEqual([1]);
   });
 
   test("show in the rows of those that go on for long", async () => {

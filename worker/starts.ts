@@ -58,7 +58,8 @@ export class Starts {
   /** A claim under these numbers was not answered: it may have been done. */
   lost([first, last]: Numbers): void {
     const before = this.unheard.at(-1);
-    if (before && before[1] >= first - 1)
+    // Of an older job than those, the number comes after theirs: the two stay apart.
+    if (before && before[0] <= first && before[1] >= first - 1)
       this.unheard[this.unheard.length - 1] = [before[0], Math.max(before[1], last)];
     else this.unheard.push([first, last]);
   }
@@ -111,6 +112,8 @@ export class Starts {
       }
     } catch (error) {
       log.debug({ err: error }, "starts could not be noted; they are marked one by one");
+      // The server may come to it later. To open again fences it off, so that it cannot overwrite a newer note.
+      this.known = undefined;
       return false;
     }
     const now = performance.now();

@@ -15,7 +15,7 @@ export interface StartNote {
   readonly taken: number;
 }
 
-/** How often leases were taken from a worker so far; null for one that is not registered. */
+/** What `noteStarts` has to know of leases taken from a worker; null for one that is not registered. It ends older notes. */
 export async function openStarts(db: Runner, workerId: string): Promise<number | null> {
   const [row] = await db.run<{ taken: number }>(openStartsSql, [workerId]);
   return row?.taken ?? null;

@@ -4,11 +4,14 @@ import { statement } from "@/lib/db";
 export const HAS_BEGUN = `(r.attempt_started_at is not null or exists (select 1 from app.attempt_starts s
        where s.worker_id = r.claimed_by_worker and r.claim_no <= s.upto and not s.waiting @> r.claim_no))`;
 
-/** For a worker that is registered: makes its row, if need be, and answers how often leases were taken from it. */
+/**
+ * For a worker that is registered: makes its row, if need be, and answers how often leases were taken from it. To ask
+ * counts, too: a note that was sent before and is still under way is refused when it arrives.
+ */
 export const openStartsSql = statement(
   "open_starts",
   `insert into app.attempt_starts as s (worker_id) select worker_id from app.job_workers where worker_id = $1
-   on conflict (worker_id) do update set taken = s.taken returning taken`,
+   on conflict (worker_id) do update set taken = s.taken + 1 returning taken`,
 );
 
 /**
