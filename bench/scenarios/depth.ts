@@ -32,7 +32,7 @@ export async function depth(server: BenchServer, { quick, jobs }: Options): Prom
     const lanes = await makeLanes(adminUrl, { secret: server.secret, tenants });
     const client = new pg.Client({ connectionString: roleUrl(adminUrl, server.secret, "worker") });
     await client.connect();
-    await client.query(`prepare claim (int[], int[], int, text, int[], float8[], int, bool[]) as ${claimJobsSql.text}`);
+    await client.query(`prepare claim (int[], int[], int, text, int[], float8[], int, bigint) as ${claimJobsSql.text}`);
     for (let run = 0; run < 6; run += 1) await claimOnce(client, lanes[0] ?? 0);
     let waiting = 0;
     for (const wanted of depthsOf(quick, jobs)) {
@@ -94,7 +94,7 @@ async function measure(client: pg.Client, lanes: readonly number[]): Promise<Cel
 }
 
 const execute = (lane: number) =>
-  `execute claim ('{${lane}}', '{${CLAIM}}', ${CLAIM}, 'bench', '{30}', '{-Infinity}', ${CLAIM}, '{false}')`;
+  `execute claim ('{${lane}}', '{${CLAIM}}', ${CLAIM}, 'bench', '{30}', '{-Infinity}', ${CLAIM}, 1)`;
 
 async function claimOnce(client: pg.Client, lane: number): Promise<number> {
   await client.query("begin");
