@@ -149,6 +149,23 @@ describe("a delivery", () => {
     expect(receiver.received.length).toBe(before + 2);
     await delivered(id, "webhook.test");
     expect(receiver.received.length).toBe(before + 3);
+    // A message that was sent before goes again; to say so of another is not enough.
+    const again = async (message_id: string, type: string) => {
+      const payload = { endpoint_id: id, type, data: {}, message_id };
+      const job = await make.job(scope, { definitionKey: "deliver-webhook", payload });
+      await run(job.id);
+      return (await jobOf(job.id))?.result;
+    };
+    const sent = `msg_${await delivered(id, "invoice.paid")}`;
+    await database.query("update app.webhook_endpoints set event_types = '{order.shipped}' where id = $1", [id]);
+    expect(await again(sent, "invoice.paid")).not.toEqual({ skipped: "event_types" });
+    for (const [message, type] of [
+      [sent, "order.paid"],
+      [`msg_${jobId}`, "order.paid"],
+      ["mine", "order.paid"],
+    ] as const)
+      expect(await again(message, type), message).toEqual({ skipped: "event_types" });
+    expect(receiver.received.length).toBe(before + 5);
   });
 
   test("that is canceled lets go of its connection", async () => {

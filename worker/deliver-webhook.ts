@@ -39,8 +39,8 @@ export async function deliverWebhook(job: ClaimedJob, around: Surroundings): Pro
   const parsed = webhookPayload.safeParse(job.payload);
   if (!parsed.success) return refused("validation", "The payload is not one of a webhook: endpoint_id, type and data.");
   try {
-    const endpointId = parsed.data.endpoint_id;
-    const where = { tenantId: job.tenantId, jobId: job.jobId, endpointId };
+    const { endpoint_id: endpointId, type, message_id: messageId } = parsed.data;
+    const where = { tenantId: job.tenantId, jobId: job.jobId, endpointId, type, messageId };
     const place = await findDeliveryPlace(around.web, around.webhooks.sealer, where);
     return await toPlace(job, { payload: parsed.data, place, around });
   } catch (error) {
@@ -60,7 +60,7 @@ async function toPlace(
   if (!place?.endpoint) return refused("not_found", "There is no such webhook endpoint.");
   const { endpoint } = place;
   if (!endpoint.isEnabled) return refused("permission", "The webhook endpoint is switched off.");
-  if (!wants(endpoint.eventTypes, payload)) {
+  if (!place.wasSent && !wants(endpoint.eventTypes, payload.type)) {
     return { outcome: { kind: "succeeded", result: { skipped: "event_types" } }, output: EMPTY_OUTPUT };
   }
   const message = messageOf(payload, { id: job.jobId, queuedAt: place.queuedAt });
@@ -121,7 +121,7 @@ async function record(job: ClaimedJob, { endpointId, url, message, done, around 
 }
 
 // By name, or by the beginning of names before `.*`. A test, and what somebody sends again, was asked for by hand.
-function wants(asked: readonly string[] | null, { type, message_id }: WebhookPayload): boolean {
-  if (asked === null || type === WEBHOOK_TEST || message_id !== undefined) return true;
+function wants(asked: readonly string[] | null, type: string): boolean {
+  if (asked === null || type === WEBHOOK_TEST) return true;
   return asked.some((one) => (one.endsWith(".*") ? type.startsWith(one.slice(0, -1)) : one === type));
 }

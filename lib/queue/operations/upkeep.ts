@@ -9,6 +9,7 @@ import {
   deleteOldDeliveriesSql,
   deleteOldFiringsSql,
   deleteOldSessionsSql,
+  deleteOldTriggersSql,
   ensurePartitionsSql,
   foldStatDeltasSql,
   keepTermSql,
@@ -31,7 +32,7 @@ export const countDefaultPartitionRows = (db: Runner): Promise<number> => count(
 
 /**
  * Deletes answers and sessions that nobody can use any more and bulk actions, deliveries and events of a month ago,
- * and firings of three months ago, a bounded part at a time; returns how many.
+ * and firings and deleted triggers of three months ago, a bounded part at a time; returns how many.
  */
 export async function deleteExpired(db: Runner): Promise<number> {
   const answers = await db.run(deleteOldAnswersSql, [DELETE_ROWS]);
@@ -40,7 +41,11 @@ export async function deleteExpired(db: Runner): Promise<number> {
   const deliveries = await db.run(deleteOldDeliveriesSql, [DELETE_ROWS]);
   const events = await db.run(deleteOldEventsSql, [DELETE_ROWS]);
   const firings = await db.run(deleteOldFiringsSql, [DELETE_ROWS]);
-  return [answers, sessions, actions, deliveries, events, firings].reduce((sum, rows) => sum + rows.length, 0);
+  const triggers = await db.run(deleteOldTriggersSql, [DELETE_ROWS]);
+  return [answers, sessions, actions, deliveries, events, firings, triggers].reduce(
+    (sum, rows) => sum + rows.length,
+    0,
+  );
 }
 
 /** Forgets workers that have been silent for a day. Their jobs do not depend on it: a lease is per job. */

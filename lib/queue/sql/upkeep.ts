@@ -59,6 +59,14 @@ export const deleteOldFiringsSql = statement(
    returning 1`,
 );
 
+/** Triggers that were deleted as long ago as firings are kept. */
+export const deleteOldTriggersSql = statement(
+  "delete_old_triggers",
+  `delete from app.job_triggers where id in (
+     select id from app.job_triggers where deleted_at < app.now() - interval '90 days' order by deleted_at limit $1)
+   returning 1`,
+);
+
 export const pruneWorkersSql = statement(
   "prune_workers",
   "delete from app.job_workers where last_seen_at < app.now() - interval '1 day' returning worker_id",

@@ -26,6 +26,8 @@ export interface DeliveryPlace {
     readonly secrets: readonly string[];
     readonly headers: Readonly<Record<string, string>>;
   } | null;
+  /** Whether the endpoint was sent this message before, so that it is sent again. */
+  readonly wasSent: boolean;
 }
 
 interface PlaceRow {
@@ -36,21 +38,33 @@ interface PlaceRow {
   is_enabled: boolean;
   secret: Buffer;
   earlier_secrets: Buffer[];
+  was_sent: boolean;
   headers: Buffer | null;
 }
+
+/** The id of a message: that of the job that sent it first. */
+const SENT_BY = /^msg_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /** Where a job's message goes; null when the job is not there. @throws UnsealError */
 export async function findDeliveryPlace(
   db: Database,
   sealer: Sealer,
-  job: { readonly tenantId: string; readonly jobId: string; readonly endpointId: string },
+  job: {
+    readonly tenantId: string;
+    readonly jobId: string;
+    readonly endpointId: string;
+    readonly type: string;
+    /** Of a message that is sent again. */
+    readonly messageId: string | undefined;
+  },
 ): Promise<DeliveryPlace | null> {
   const { tenantId, jobId, endpointId } = job;
+  const sentBy = SENT_BY.exec(job.messageId ?? "")?.[1] ?? null;
   const [row] = await withTenant(db, tenantId, (tx) =>
-    tx.run<PlaceRow>(findDeliverySql, [tenantId, jobId, endpointId]),
+    tx.run<PlaceRow>(findDeliverySql, [tenantId, jobId, endpointId, sentBy, job.type]),
   );
   if (!row) return null;
-  if (row.endpoint_id === null) return { queuedAt: row.queued_at, endpoint: null };
+  if (row.endpoint_id === null) return { queuedAt: row.queued_at, endpoint: null, wasSent: false };
   const sealed = [row.secret, ...row.earlier_secrets];
   const headers = row.headers ? JSON.parse(sealer.open(row.headers, headersPlace(tenantId, endpointId))) : {};
   return {
@@ -62,6 +76,7 @@ export async function findDeliveryPlace(
       secrets: sealed.map((secret) => sealer.open(secret, secretPlace(tenantId, endpointId))),
       headers,
     },
+    wasSent: row.was_sent,
   };
 }
 

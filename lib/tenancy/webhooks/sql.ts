@@ -84,13 +84,18 @@ export const deleteEndpointSql = statement(
    where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
 );
 
-/** All that one delivery needs, of the job and of the endpoint (whose columns are null when there is none). */
+/**
+ * All that one delivery needs, of the job and of the endpoint (whose columns are null when there is none), and whether the
+ * endpoint was sent a message of the type $5 by the job $4.
+ */
 export const findDeliverySql = statement(
   "find_webhook_delivery",
   `select j.queued_at, e.id as endpoint_id, e.url, e.event_types, e.is_enabled, e.secret, e.headers,
      array(select u.secret from unnest(array_prepend(e.previous_secret, e.older_secrets),
        array_prepend(e.previous_secret_until, e.older_secrets_until)) u (secret, until)
-       where u.until > app.now() order by u.until desc) as earlier_secrets
+       where u.until > app.now() order by u.until desc) as earlier_secrets,
+     exists (select 1 from app.webhook_deliveries d where ${tenantIs("d.tenant_id")} and d.job_id = $4
+       and d.endpoint_id = $3 and d.type = $5) as was_sent
    from app.jobs j left join app.webhook_endpoints e
      on ${tenantIs("e.tenant_id")} and e.id = $3 and e.deleted_at is null
    where ${tenantIs("j.tenant_id")} and j.id = $2`,

@@ -80,6 +80,24 @@ test("firings are kept for 90 days", async () => {
   expect(left?.firings).toHaveLength(1);
 });
 
+test("deleted triggers are kept for 90 days, the others for ever", async () => {
+  const [gone, late, stays] = [await make(), await make(), await make()];
+  for (const { id: triggerId } of [gone, late]) await deleteTrigger(factory.web, scope, { triggerId, expected: null });
+  for (const [{ id }, days] of [
+    [gone, 91],
+    [late, 89],
+  ] as const)
+    await database.query(
+      "update app.job_triggers set deleted_at = app.now() - make_interval(days => $2) where id = $1",
+      [id, days],
+    );
+  expect(await deleteExpired(factory.scheduler)).toBe(1);
+  const left = await database.query("select id from app.job_triggers where id = any ($1)", [
+    [gone, late, stays].map(({ id }) => id),
+  ]);
+  expect(left.map(({ id }) => id).sort()).toEqual([late.id, stays.id].sort());
+});
+
 test("another tenant's trigger is not there for any verb", async () => {
   const { id: triggerId } = await make({}, other);
   const missing = { code: "not-found" };
