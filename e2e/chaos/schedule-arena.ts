@@ -10,6 +10,15 @@ const TRIGGERS = 100;
 /** A session that is silent for five seconds is ended. */
 const SILENT_MS = 6500;
 
+const ONCE_A_SECOND = {
+  schedule_type: "interval",
+  interval_ms: 1000,
+  anchor_at: new Date(0),
+  is_enabled: false,
+  catch_up: "all",
+  catch_up_limit: 1000,
+};
+
 export type Faults = "kill" | "end sessions" | "cut off" | "freeze" | "cut";
 /** The instants of each trigger, by its id; milliseconds since 1970. */
 type Instants = ReadonlyMap<string, readonly number[]>;
@@ -74,21 +83,18 @@ export async function openScheduleArena() {
 
   /** Triggers that fire once a second, not all in the same moment, and end after so many runs. */
   const makeTriggers = async (runs: number): Promise<Instants> => {
-    const first = Math.ceil(Date.now() / 1000) * 1000 + 1000;
-    const made = await Promise.all(
-      Array.from({ length: TRIGGERS }, async (_, n): Promise<[string, number[]]> => {
-        const at = first + Math.floor((n * 1000) / TRIGGERS);
-        const id = await schedules.trigger(stage.scope, {
-          schedule_type: "interval",
-          interval_ms: 1000,
-          anchor_at: new Date(at),
-          next_run_at: new Date(at),
-          max_runs: runs,
-          catch_up: "all",
-          catch_up_limit: 1000,
-        });
-        return [id, Array.from({ length: runs }, (_, run) => at + run * 1000)];
-      }),
+    const ids: string[] = [];
+    while (ids.length < TRIGGERS) ids.push(await schedules.trigger(stage.scope, { ...ONCE_A_SECOND, max_runs: runs }));
+    // However long that took, their first instants are still to come.
+    const first = Math.ceil(Date.now() / 1000) * 1000 + 3000;
+    const made = ids.map((id, n): [string, number[]] => {
+      const at = first + Math.floor((n * 1000) / TRIGGERS);
+      return [id, Array.from({ length: runs }, (_, run) => at + run * 1000)];
+    });
+    await query(
+      `update app.job_triggers t set anchor_at = x.at, next_run_at = x.at, is_enabled = true
+       from unnest($1::uuid[], $2::timestamptz[]) x (id, at) where t.id = x.id`,
+      [ids, made.map(([, [at = 0]]) => new Date(at))],
     );
     return new Map(made);
   };

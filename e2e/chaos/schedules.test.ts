@@ -44,10 +44,14 @@ test("SCHED-10 three schedulers that are killed, frozen and cut off: each instan
   expect((await breaches(arena, triggers)).length).toBeGreaterThanOrEqual(2);
 });
 
-/** Now and then a trigger is not moved on, as if that were a transaction of its own and had been lost. */
+const FEW_RUNS = 20;
+/** Now and then a trigger is not moved on, as if that were a transaction of its own and had been lost; its last runs are. */
 const LOSE_ADVANCES = `create function public.lose_advances() returns trigger language plpgsql as $$
   begin
-    if random() < 0.2 and new.next_run_at > old.next_run_at then new.next_run_at := old.next_run_at; end if;
+    if random() < 0.2 and new.next_run_at > old.next_run_at and new.run_count < ${FEW_RUNS - 5} then
+      new.next_run_at := old.next_run_at;
+      new.following_run_at := old.following_run_at;
+    end if;
     return new;
   end $$;
   create trigger lose_advances before update on app.job_triggers for each row execute function public.lose_advances()`;
@@ -66,7 +70,7 @@ test.runIf(isLong)(
     ] as const) {
       const arena = await openScheduleArena();
       await arena.query(broken);
-      const triggers = await arena.makeTriggers(20);
+      const triggers = await arena.makeTriggers(FEW_RUNS);
       await playAll(arena, (n) => FAULTS[n]);
       const found = await breaches(arena, triggers);
       console.info(`seed ${seed}: ${guarded ? "with" : "without"} the guard on instants ${found.length} breaches`);
