@@ -67,7 +67,11 @@ export function refusedEnd(
 }
 
 /** A job given back before it was started. */
-export const released = ({ jobId, leaseNo, tenantId }: ClaimedJob): AttemptEnd => ({
+export const released = ({
+  jobId,
+  leaseNo,
+  tenantId,
+}: Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">): AttemptEnd => ({
   jobId,
   leaseNo,
   tenantId,

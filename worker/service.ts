@@ -15,6 +15,7 @@ import { Runner } from "./runner";
 import { Served, type Wanted } from "./served";
 import { Settler } from "./settler";
 import { standInForLeader } from "./stand-in";
+import { UnheardClaims } from "./unheard-claims";
 
 /** Ready while polls get through: an outage longer than this shows. */
 const READY_WITHIN_MS = 5000;
@@ -40,6 +41,7 @@ export class WorkerService {
   private readonly runner: Runner;
   private readonly claimer: Claimer;
   private readonly drainCancels: DrainCancels;
+  private readonly unheard: UnheardClaims;
   private readonly wanted: Wanted;
   private listener: Listener | undefined;
   private servedVersion: number | undefined;
@@ -50,6 +52,8 @@ export class WorkerService {
   ) {
     const { env, log, workerId, worker, web, registry, handlers, random } = parts;
     this.wanted = wantedOf(env);
+    const settler = new Settler(worker, log, random);
+    this.unheard = new UnheardClaims({ db: worker, log, workerId, settler });
     this.leases = new Leases(env.databaseUrls.listen, { log, logFormat: env.logFormat, onDied: parts.onFatal });
     this.runner = new Runner({
       db: worker,
@@ -57,7 +61,7 @@ export class WorkerService {
       workerId,
       random,
       leases: this.leases,
-      settler: new Settler(worker, log, random),
+      settler,
       tools: {
         worker,
         web,
@@ -83,7 +87,13 @@ export class WorkerService {
       room: () => this.runner.room(),
       isQuick: (definitionId) => this.runner.isQuick(definitionId),
       served: () => this.current,
-      numbers: this.runner.starts,
+      numbers: {
+        numbers: (count) => this.runner.starts.numbers(count),
+        lost: (numbers) => {
+          this.runner.starts.lost(numbers);
+          this.unheard.failed(numbers);
+        },
+      },
       // They come lane by lane, and run in the order in which they are handed over.
       onClaimed: (jobs, since) => this.runner.take(interleave(jobs, laneOf), since),
       onPolled: (polled) => this.polled(polled),
@@ -130,6 +140,7 @@ export class WorkerService {
    */
   async stop(graceMs: number): Promise<void> {
     await Promise.race([this.claimer.stop(), delay(LAST_CLAIM_MS, undefined, { ref: false })]);
+    await Promise.race([this.unheard.giveBack(), delay(LAST_CLAIM_MS, undefined, { ref: false })]);
     this.drainCancels.start();
     await this.runner.drain(graceMs, (running, seconds) => {
       this.parts.log.info({ running, seconds }, "waiting for running jobs");
@@ -157,6 +168,7 @@ export class WorkerService {
 
   private async polled({ definitionsVersion, leaderAgeSeconds, cancelRequested }: PolledWork): Promise<void> {
     this.runner.cancel(cancelRequested);
+    void this.unheard.giveBack();
     if (definitionsVersion !== this.servedVersion) this.current = await readServed(this.parts, this.wanted);
     this.servedVersion = definitionsVersion;
     const { worker, random, log } = this.parts;

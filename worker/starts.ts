@@ -66,7 +66,7 @@ export class Starts {
 
   /** Jobs came from a claim. */
   took(taken: readonly Held[]): void {
-    const numbered = taken.filter(({ job }) => job.claimNo !== null).sort((a, b) => noOf(a) - noOf(b));
+    const numbered = taken.filter(({ job }) => job.claimNo !== null && !job.started).sort((a, b) => noOf(a) - noOf(b));
     for (const held of numbered) this.waiting.add(held);
     const last = numbered.at(-1);
     if (last) this.highest = Math.max(this.highest, noOf(last));

@@ -22,7 +22,7 @@ export { type FiredSchedules, fireDueSchedules, msToNextSchedule } from "./opera
 export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";
 export { createLimit, deleteLimit, listLimits, updateLimit } from "./operations/limits";
-export { type Numbers, noteStarts, openStarts, type StartNote } from "./operations/note-starts";
+export { leasesUnder, type Numbers, noteStarts, openStarts, type StartNote } from "./operations/note-starts";
 export { endPause, listPauses, pause } from "./operations/pauses";
 export { describeLanes, type PolledWork, pollWork } from "./operations/poll-work";
 export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";

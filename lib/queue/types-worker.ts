@@ -114,7 +114,7 @@ export interface ClaimedJob extends Lease {
   readonly claimedAt: Date;
   /** Whether the attempt is marked as started already. */
   readonly started: boolean;
-  /** Its number in its worker, when it was not started at once. */
+  /** Its number in its worker, if it was given one. */
   readonly claimNo: number | null;
   readonly leaseExpiresAt: Date;
   readonly sortKey: number;

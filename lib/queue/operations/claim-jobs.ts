@@ -11,7 +11,7 @@ export interface ClaimRequest {
   readonly limit: number;
   /** The first so many are marked as started in the same statement, as far as their lanes have no limits. */
   readonly startAtOnce?: number;
-  /** The first of `limit` numbers for those that are not. */
+  /** The first of `limit` numbers for what is claimed. */
   readonly firstNo?: number;
 }
 

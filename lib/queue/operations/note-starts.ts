@@ -1,5 +1,6 @@
 import type { Runner } from "@/lib/db";
-import { noteStartsSql, openStartsSql } from "../sql/attempt-starts";
+import { leasesUnderSql, noteStartsSql, openStartsSql } from "../sql/attempt-starts";
+import type { Lease } from "../types-worker";
 
 /** Numbers from the first to the last, both included. */
 export type Numbers = readonly [first: number, last: number];
@@ -27,7 +28,31 @@ export async function openStarts(db: Runner, workerId: string): Promise<number |
  * the end of the worker; that of the database server, it may not.
  */
 export async function noteStarts(db: Runner, { workerId, upto, waiting, taken }: StartNote): Promise<boolean> {
-  const ranges = waiting.map(([first, last]) => `[${first},${last}]`).join(",");
-  const rows = await db.run(noteStartsSql, [workerId, upto, `{${ranges}}`, taken]);
+  const rows = await db.run(noteStartsSql, [workerId, upto, multirange(waiting), taken]);
   return rows.length > 0;
+}
+
+const multirange = (numbers: readonly Numbers[]): string =>
+  `{${numbers.map(([first, last]) => `[${first},${last}]`).join(",")}}`;
+
+interface NumberedLease extends Lease {
+  readonly tenantId: string;
+  readonly laneNo: number;
+}
+
+/** Leases that a worker has claimed under these numbers and that have not ended. */
+export async function leasesUnder(
+  db: Runner,
+  { workerId, numbers }: { readonly workerId: string; readonly numbers: readonly Numbers[] },
+): Promise<NumberedLease[]> {
+  const rows = await db.run<{ job_id: string; lease_no: number; tenant_id: string; lane_no: number }>(leasesUnderSql, [
+    workerId,
+    multirange(numbers),
+  ]);
+  return rows.map(({ job_id, lease_no, tenant_id, lane_no }) => ({
+    jobId: job_id,
+    leaseNo: lease_no,
+    tenantId: tenant_id,
+    laneNo: lane_no,
+  }));
 }

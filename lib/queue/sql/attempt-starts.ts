@@ -26,6 +26,14 @@ export const noteStartsSql = statement(
    returning 1`,
 );
 
+/** Leases of the worker `$1` that were claimed under the numbers `$2`. */
+export const leasesUnderSql = statement(
+  "leases_under",
+  `select job_id, lease_no::float8 as lease_no, tenant_id, lane_no from app.live_jobs
+   where state = 'running' and claimed_by_worker = $1 and $2::int8multirange @> claim_no`,
+  { repeatable: true },
+);
+
 /** Before leases are taken from these workers: from now on they note nothing that is not known here. */
 export const takeFromWorkersSql = statement(
   "take_from_workers",

@@ -19,8 +19,8 @@ const IS_OPEN = `(not ${SOME_PAUSE}
  * live_jobs_claim, whose order is the ORDER BY, so there is no Sort, and a lane's backlog does not matter. A lane that
  * is paused or has a limit gives nothing, whatever the claimer believes; while there is no pause and no limit, that
  * costs two looks for the whole statement. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
- * planner statistics can turn a join around. The first `$7` of them are marked as started at once; the others are numbered
- * from `$8` on.
+ * planner statistics can turn a join around. The first `$7` of them are marked as started at once; all are
+ * numbered from `$8` on.
  */
 export const claimJobsSql = statement(
   "claim_jobs",
@@ -36,7 +36,7 @@ export const claimJobsSql = statement(
    ), claimed as (
      update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $4,
        claimed_at = app.now(), progress = null, progress_message = null,
-       attempt_started_at = case when p.nth <= $7 then app.now() end, claim_no = case when p.nth > $7 then $8::bigint + p.nth - 1 end,
+       attempt_started_at = case when p.nth <= $7 then app.now() end, claim_no = $8::bigint + p.nth - 1,
        started_at = case when p.nth <= $7 then coalesce(r.started_at, app.now()) else r.started_at end,
        lease_expires_at = app.now() + make_interval(secs => p.lease_seconds)
      from picked p where r.ctid = p.tid

@@ -82,7 +82,8 @@ const PLAIN_LOCK_MS = 50;
  * The same again for jobs that nobody waits for or listens to and that hold no key, as most do: it leaves out all that
  * is for the others, which is more than half of a small batch's time. `done` is null when it took all of them; what it
  * left is for the statement above. It locks no row before it deletes it, which costs a third of the whole: it waits for
- * one that somebody changes just now, up to its lock_timeout, and leaves it alone when it was changed.
+ * one that somebody changes just now, up to its lock_timeout, and leaves it alone when it was changed. (Servers before
+ * 15.15, 16.11, 17.7 and 18.1 do not compare the ctid again after that, so it asks for the rest again as well.)
  */
 export const finishPlainSql = statement(
   "finish_plain",
@@ -97,6 +98,7 @@ export const finishPlainSql = statement(
    ), ended as (
      delete from app.live_jobs r using held x
      where r.ctid = x.tid and (r.job_id, r.lease_no) is not distinct from (x.job_id, x.lease_no)
+       and r.lease_expires_at is not null and not r.has_dedupe_key and not r.has_dependents
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
        r.scheduled_for, ${BEGAN_AT} as attempt_started_at, coalesce(r.started_at, ${BEGAN_AT}) as run_started_at, r.progress,
        r.attempts_spent + 1 as attempt_count, 'succeeded' as status, 'succeeded' as outcome, x.result
