@@ -21,10 +21,8 @@ import {
 import {
   attemptTimeout,
   type ClaimedJob,
-  compileArgSchema,
   findStep,
   holdLease,
-  type PayloadValidator,
   type PublishedEvent,
   QueueError,
   LeaseLostError as QueueLeaseLost,
@@ -58,7 +56,7 @@ export interface RunTools {
 /** Runs one attempt under the version of its definition that the job was accepted with. Never rejects. */
 export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> {
   const { job, definition, tools } = ctx;
-  const problems = validatorOf(definition)(job.payload);
+  const problems = definition.validate(job.payload);
   if (problems.length > 0) {
     const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
     return refused("validation", `The payload does not fit the definition it was accepted with: ${where}`);
@@ -185,14 +183,4 @@ async function providerPath(
   const root = await findProviderPath(web, tenantId, providerId);
   if (root === null) throw new JobError("there is no such provider", { errorType: "not_found" });
   return resolveInside({ root, relative, allowedRoots: providerRoots });
-}
-
-const validators = new WeakMap<RunnableDefinition, PayloadValidator>();
-
-function validatorOf(definition: RunnableDefinition): PayloadValidator {
-  const known = validators.get(definition);
-  if (known) return known;
-  const validate = compileArgSchema(definition.argSchema);
-  validators.set(definition, validate);
-  return validate;
 }

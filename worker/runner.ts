@@ -1,14 +1,14 @@
 import { type Database, DatabaseError } from "@/lib/db";
 import type { StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
-import { attemptTimeout, type ClaimedJob, notifyChanges, type RunnableDefinition } from "@/lib/queue";
+import { type ClaimedJob, DefinitionVersions, notifyChanges, type RunnableDefinition } from "@/lib/queue";
 import { endOf, fieldsOf, plainEndOf, refusedEnd, released } from "./attempt-ends";
-import { DefinitionVersions } from "./definition-versions";
-import { type Attempt, executeAttempt } from "./execute-attempt";
+import { executeAttempt } from "./execute-attempt";
 import { Held } from "./held";
 import { killGroup } from "./kill-group";
 import type { Leases } from "./leases";
 import { Pace } from "./pace";
+import { LONGEST_WAIT_MS, overMs, renewForMs } from "./renew-for";
 import type { RunTools } from "./run-attempt";
 import type { Settler } from "./settler";
 import { Starts } from "./starts";
@@ -16,12 +16,8 @@ import { Waiting } from "./waiting";
 
 /** Failures of a database that is away or busy; any other would come back with the next worker. */
 const PASSES: ReadonlySet<DatabaseError["kind"]> = new Set(["unavailable", "retryable", "timeout"] as const);
-/** Time after timeout and grace in which an attempt's end is still being recorded. */
-const SETTLE_MS = 60_000;
 /** While so many ends wait to be stored, nothing more is claimed. */
 const MOST_UNSETTLED = 1000;
-const LONGEST_LEASE_MS = 3_600_000;
-const LONGEST_WAIT_MS = 1000;
 const LOOK_AT_AGE_MS = 250;
 
 export interface RunnerOptions {
@@ -59,7 +55,7 @@ export class Runner {
   private busy = 0;
   private aside = 0;
   private readonly pace = new Pace();
-  private readonly definitions: DefinitionVersions;
+  private readonly definitions = new DefinitionVersions();
   /** Numbers what is claimed ahead, and marks what begins. */
   readonly starts: Starts;
   private ageTimer: NodeJS.Timeout | undefined;
@@ -68,9 +64,7 @@ export class Runner {
   private readonly around: Parameters<typeof executeAttempt>[2];
 
   constructor(private readonly options: RunnerOptions) {
-    this.definitions = new DefinitionVersions(options.db);
-    const onLost = (attempt: Attempt) => attempt instanceof Held && this.stop(attempt, "lease-lost");
-    this.around = { ...options, onLost };
+    this.around = { ...options, onLost: (attempt) => attempt instanceof Held && this.stop(attempt, "lease-lost") };
     this.starts = new Starts({ ...options, onStarted: (jobs) => this.tell(jobs) });
   }
 
@@ -103,7 +97,10 @@ export class Runner {
   /** Runs jobs whose leases count from `since`, by `processClock`, as places become free. */
   take(jobs: readonly ClaimedJob[], since: number): void {
     const takenAt = performance.now();
-    const taken = jobs.map((job) => new Held(job, takenAt, since, this.renewForMs(job)));
+    const { maxTimeoutSeconds } = this.options.tools;
+    const taken = jobs.map(
+      (job) => new Held(job, takenAt, since, renewForMs(job, this.definitions.ifKnown(job), maxTimeoutSeconds)),
+    );
     this.options.leases.hold(taken, (held, event) => this.stop(held, event === "lost" ? "lease-lost" : "cancel"));
     this.starts.took(taken);
     for (const held of taken) this.held.add(held);
@@ -146,18 +143,6 @@ export class Runner {
 
   private tell(started: readonly ClaimedJob[]): void {
     notifyChanges(this.options.db, [...new Set(started.map((job) => job.laneNo))]);
-  }
-
-  private renewForMs(job: ClaimedJob): number {
-    const definition = this.definitions.ifKnown(job);
-    if (definition) return LONGEST_WAIT_MS + this.overMs(job, definition);
-    return this.options.tools.maxTimeoutSeconds * 1000 + LONGEST_LEASE_MS + SETTLE_MS;
-  }
-
-  /** After so long an attempt is over, or hopelessly stuck. */
-  private overMs(job: ClaimedJob, definition: RunnableDefinition): number {
-    const seconds = attemptTimeout(job, definition, this.options.tools.maxTimeoutSeconds) + definition.killGraceSeconds;
-    return seconds * 1000 + SETTLE_MS;
   }
 
   private fill(): void {
@@ -285,8 +270,8 @@ export class Runner {
   }
 
   private async definitionOf(held: Held): Promise<RunnableDefinition> {
-    const definition = await this.definitions.of(held.job);
-    this.options.leases.limit(held, this.overMs(held.job, definition));
+    const definition = await this.definitions.of(this.options.db, held.job);
+    this.options.leases.limit(held, overMs(held.job, definition, this.options.tools.maxTimeoutSeconds));
     return definition;
   }
 

@@ -5,11 +5,11 @@ export { cancelJob } from "./operations/cancel-job";
 export { changeJob, pauseJob, resumeJob } from "./operations/change-jobs";
 export { type ClaimRequest, claimFromLanes, claimJobs, startAttempts } from "./operations/claim-jobs";
 export { decideAttemptEnd } from "./operations/decide-attempt-end";
+export { DefinitionVersions } from "./operations/definition-versions";
 export {
   createDefinition,
   listDefinitions,
   listServable,
-  loadDefinitionVersion,
   updateDefinition,
 } from "./operations/definitions";
 export { acceptJob, enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";

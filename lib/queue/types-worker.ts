@@ -1,4 +1,5 @@
 /** Shapes that only workers and schedulers use. */
+import type { PayloadValidator } from "./policy/arg-schema";
 import type { AttemptStatus, TerminalState } from "./states";
 import type { Executor, LogLevel, LogStream, NewJob, RetryClasses, RetrySettings } from "./types";
 
@@ -9,7 +10,8 @@ export interface RunnableDefinition {
   readonly key: string;
   readonly executor: Executor;
   readonly commandKey: string | null;
-  readonly argSchema: Readonly<Record<string, unknown>>;
+  /** Checks a payload against its schema. */
+  readonly validate: PayloadValidator;
   readonly timeoutSeconds: number;
   readonly maxAttempts: number;
   readonly leaseSeconds: number;

@@ -7,10 +7,10 @@ import {
   type ExecutionEnd,
   type HeldAttempt,
   type Lease,
+  type RunnableDefinition,
 } from "@/lib/queue";
 import { HttpProblem } from "../problem";
 import { cleanAnswer, cleanError } from "./clean";
-import type { KnownVersion } from "./definitions";
 import type { WorkerContext } from "./route";
 import { endAttempt } from "./settle";
 
@@ -24,7 +24,7 @@ export async function complete(context: WorkerContext<Params, z.output<typeof co
   const execution: ExecutionEnd = { kind: "succeeded", result: cleanAnswer(context.body.result) };
   const ended = await endAttempt(context, lease, {
     isRepeat: ({ status }) => status === "succeeded",
-    decide: ({ job }, { definition }) =>
+    decide: ({ job }, definition) =>
       decideAttemptEnd(
         context.db,
         { claimed: job, definition, execution, environment: context.runtime.config.retry },
@@ -40,7 +40,7 @@ export async function fail(context: WorkerContext<Params, FailBody>): Promise<Se
   const lease = { jobId: params.jobId, leaseNo: body.lease_no };
   const ended = await endAttempt(context, lease, {
     isRepeat: ({ status }) => status === body.outcome,
-    decide: (held, version) => endOf(context, held, version),
+    decide: (held, definition) => endOf(context, held, definition),
   });
   return toSettled(lease, ended);
 }
@@ -48,7 +48,7 @@ export async function fail(context: WorkerContext<Params, FailBody>): Promise<Se
 function endOf(
   { db, body, runtime }: WorkerContext<Params, FailBody>,
   { job, cancelRequested }: HeldAttempt,
-  { definition }: KnownVersion,
+  definition: RunnableDefinition,
 ): Promise<AttemptEnd> {
   if (body.outcome === "canceled" && !cancelRequested) {
     throw new HttpProblem("state-conflict", { detail: "Nobody asked for this job to be canceled." });

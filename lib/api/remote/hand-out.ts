@@ -1,12 +1,19 @@
 import type { RemoteJob } from "@/lib/contract";
 import type { Runner } from "@/lib/db";
-import { attemptTimeout, type ClaimedJob, decideAttemptEnd, notifyChanges, startAttempts } from "@/lib/queue";
-import { type KnownVersion, versionOf } from "./definitions";
+import {
+  attemptTimeout,
+  type ClaimedJob,
+  decideAttemptEnd,
+  notifyChanges,
+  type RunnableDefinition,
+  startAttempts,
+} from "@/lib/queue";
+import { versions } from "./definitions";
 import { settle } from "./settle";
 
 interface Prepared {
   readonly job: ClaimedJob;
-  readonly version: KnownVersion;
+  readonly definition: RunnableDefinition;
 }
 
 /**
@@ -18,7 +25,7 @@ export async function handOut(
   jobs: readonly ClaimedJob[],
   maxTimeoutSeconds: number,
 ): Promise<{ readonly jobs: readonly ClaimedJob[]; readonly sent: readonly RemoteJob[] }> {
-  const prepared = await Promise.all(jobs.map(async (job) => ({ job, version: await versionOf(db, job) })));
+  const prepared = await Promise.all(jobs.map(async (job) => ({ job, definition: await versions.of(db, job) })));
   const fit: Prepared[] = [];
   for (const one of prepared) if (!(await refused(db, one))) fit.push(one);
   const started = new Set(
@@ -32,18 +39,18 @@ export async function handOut(
   return { jobs: held.map(({ job }) => job), sent: held.map((one) => toRemoteJob(one, maxTimeoutSeconds)) };
 }
 
-async function refused(db: Runner, { job, version }: Prepared): Promise<boolean> {
-  const problems = version.validate(job.payload);
+async function refused(db: Runner, { job, definition }: Prepared): Promise<boolean> {
+  const problems = definition.validate(job.payload);
   if (problems.length === 0) return false;
   const where = problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");
   const message = `The payload does not fit the definition it was accepted with: ${where}`;
   const execution = { kind: "failed", errorType: "validation", message, retryable: false } as const;
-  const ended = { claimed: job, definition: version.definition, execution };
+  const ended = { claimed: job, definition, execution };
   await settle(db, job.laneNo, await decideAttemptEnd(db, ended, Math.random));
   return true;
 }
 
-function toRemoteJob({ job, version: { definition } }: Prepared, maxTimeoutSeconds: number): RemoteJob {
+function toRemoteJob({ job, definition }: Prepared, maxTimeoutSeconds: number): RemoteJob {
   return {
     job_id: job.jobId,
     lease_no: job.leaseNo,

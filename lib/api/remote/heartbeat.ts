@@ -12,11 +12,12 @@ import {
   type Lease,
   measureLog,
   notifyChanges,
+  type RunnableDefinition,
   reportProgress,
   seeRemoteWorker,
 } from "@/lib/queue";
 import { cleanLine } from "./clean";
-import { type KnownVersion, versionOf } from "./definitions";
+import { versions } from "./definitions";
 import { leaseLost, type WorkerContext } from "./route";
 import { settle } from "./settle";
 
@@ -45,9 +46,9 @@ export async function heartbeat({
   const lease: Lease = { jobId: params.jobId, leaseNo: body.lease_no };
   const held = await findHeldAttempt(db, holder, lease);
   if (!held) throw leaseLost();
-  const version = await versionOf(db, held.job);
-  await endOverdue(db, held, { version, config: runtime.config });
-  const longest = version.definition.leaseSeconds;
+  const definition = await versions.of(db, held.job);
+  await endOverdue(db, held, { definition, config: runtime.config });
+  const longest = definition.leaseSeconds;
   const renewed = await renew(db, { ...lease, leaseSeconds: Math.min(body.lease_seconds ?? longest, longest) });
   const droppedLines = await storeLogs(db, lease, { lines: body.logs ?? [], mostBytes: runtime.config.logMaxBytes });
   if (body.progress) await showProgress(db, lease, body.progress);
@@ -66,9 +67,9 @@ async function endOverdue(
   db: Runner,
   { job, runningSeconds }: HeldAttempt,
   {
-    version: { definition },
+    definition,
     config,
-  }: { version: KnownVersion; config: WorkerContext<unknown, unknown>["runtime"]["config"] },
+  }: { definition: RunnableDefinition; config: WorkerContext<unknown, unknown>["runtime"]["config"] },
 ): Promise<void> {
   const timeout = attemptTimeout(job, definition, config.maxTimeoutSeconds);
   if (runningSeconds <= timeout + definition.killGraceSeconds + OVERTIME_SECONDS) return;

@@ -10,10 +10,11 @@ import {
   type Lease,
   notifyChanges,
   notifyWork,
+  type RunnableDefinition,
   settleAttempts,
 } from "@/lib/queue";
 import { HttpProblem } from "../problem";
-import { type KnownVersion, versionOf } from "./definitions";
+import { versions } from "./definitions";
 import { leaseLost } from "./route";
 
 const LOCKED_AGAIN_MS = 100;
@@ -35,11 +36,11 @@ export async function endAttempt(
   end: {
     /** Whether what is recorded already is what is asked for now. */
     readonly isRepeat: (ended: EndedAttempt) => boolean;
-    readonly decide: (held: HeldAttempt, version: KnownVersion) => Promise<AttemptEnd>;
+    readonly decide: (held: HeldAttempt, definition: RunnableDefinition) => Promise<AttemptEnd>;
   },
 ): Promise<EndedAttempt> {
   const held = await findHeldAttempt(db, holder, lease);
-  const stored = held && (await settle(db, held.job.laneNo, await end.decide(held, await versionOf(db, held.job))));
+  const stored = held && (await settle(db, held.job.laneNo, await end.decide(held, await versions.of(db, held.job))));
   const ended = await findEndedAttempt(db, holder, lease);
   if (!ended || !(stored || end.isRepeat(ended))) throw leaseLost();
   return ended;

@@ -23,6 +23,7 @@ import type {
   RetryStrategy,
 } from "../types";
 import type { RunnableDefinition, Servable } from "../types-worker";
+import { validatorOf } from "./payload-validators";
 
 export interface DefinitionRow {
   id: string;
@@ -117,7 +118,7 @@ export async function loadDefinitionVersion(
     key: row.key,
     executor: row.executor,
     commandKey: row.command_key,
-    argSchema: row.arg_schema,
+    validate: validatorOf({ id: definitionId, version, arg_schema: row.arg_schema }),
     timeoutSeconds: row.timeout_seconds,
     maxAttempts: row.max_attempts,
     leaseSeconds: row.lease_seconds,

@@ -1,10 +1,11 @@
 import type { Runner } from "@/lib/db";
 import { QueueError } from "../errors";
-import { compileArgSchema, type PayloadValidator } from "../policy/arg-schema";
+import type { PayloadValidator } from "../policy/arg-schema";
 import { type Linked, takesResults } from "../policy/dependencies";
 import { checkJobPayload, checkNewJob } from "../policy/new-job";
 import type { Actor, NewJob, TenantScope } from "../types";
 import { type DefinitionRow, findDefinition } from "./definitions";
+import { validatorOf } from "./payload-validators";
 
 interface KnownDefinition {
   readonly row: DefinitionRow;
@@ -76,10 +77,6 @@ export function batchParameters(items: readonly NewJobItem[]): [kinds: string, i
  * a payload is refused by the current one only.
  */
 const cache = new WeakMap<Runner, Map<string, KnownDefinition | Promise<KnownDefinition>>>();
-
-/** Validators by id and version of a definition, which never change. */
-const compiled = new Map<string, PayloadValidator>();
-const COMPILED_MAX = 1000;
 
 export interface Placed {
   readonly job: NewJob;
@@ -220,16 +217,4 @@ async function loadDefinition(db: Runner, key: string, at: string): Promise<Know
   if (!row) throw new QueueError("definition-unknown", "There is no such definition.", { problems });
   if (!row.is_active) throw new QueueError("definition-inactive", "This definition is switched off.", { problems });
   return { row, validate: validatorOf(row) };
-}
-
-/** Compiling takes longer than all of an enqueue, and a transaction begins without a cache of its own. */
-export function validatorOf({ id, version, arg_schema }: DefinitionRow): PayloadValidator {
-  const key = `${id}:${version}`;
-  const known = compiled.get(key);
-  if (known) return known;
-  const validate = compileArgSchema(arg_schema);
-  const [oldest] = compiled.keys();
-  if (compiled.size >= COMPILED_MAX && oldest !== undefined) compiled.delete(oldest);
-  compiled.set(key, validate);
-  return validate;
 }

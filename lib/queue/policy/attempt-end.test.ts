@@ -33,7 +33,7 @@ const definition: RunnableDefinition = {
   key: "k",
   executor: "command",
   commandKey: "k",
-  argSchema: {},
+  validate: () => [],
   timeoutSeconds: 60,
   maxAttempts: 3,
   leaseSeconds: 30,

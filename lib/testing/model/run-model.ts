@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import pg from "pg";
 import { expect } from "vitest";
-import { createLimit, deleteLimit, loadDefinitionVersion, updateLimit } from "@/lib/queue";
+import { createLimit, DefinitionVersions, deleteLimit, updateLimit } from "@/lib/queue";
 import type { TestDatabase } from "../database";
 import { makeFactory } from "../factories";
 import { anyStep } from "./commands";
@@ -39,7 +39,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
   await admin.connect();
   const retry = { strategy: "fixed", delaySeconds: BACKOFF_MS / 1000, jitter: 0 } as const;
   const { id, version } = await make.definition({ retry });
-  const definition = await loadDefinitionVersion(make.worker, id, version);
+  const definition = await new DefinitionVersions().of(make.worker, { definitionId: id, definitionVersion: version });
   const kinds = new Map<string, number>();
   let done = 0;
 

@@ -7,7 +7,7 @@ import { compileTriggerTemplate } from "../../policy/trigger-template";
 import type { Problem, ScheduleRule } from "../../types";
 import type { TriggerSettings, TriggerStatus } from "../../types-triggers";
 import { type DefinitionRow, findDefinition, queueIdOf } from "../definitions";
-import { validatorOf } from "../new-job-item";
+import { validatorOf } from "../payload-validators";
 
 const at = (pointer: string, problems: readonly Problem[]): Problem[] =>
   problems.map((found) => ({ ...found, pointer: pointer + found.pointer }));

@@ -6,7 +6,7 @@ import { inTenant } from "../../queries/get-job";
 import type { Problem, SchedulePreview, TenantScope } from "../../types";
 import type { TriggerInput } from "../../types-triggers";
 import { findDefinition } from "../definitions";
-import { validatorOf } from "../new-job-item";
+import { validatorOf } from "../payload-validators";
 import { invalidTrigger } from "./check-trigger";
 import { readSurroundings } from "./trigger-row";
 

@@ -1,0 +1,35 @@
+import type { Runner } from "@/lib/db";
+import type { ClaimedJob, RunnableDefinition } from "../types-worker";
+import { loadDefinitionVersion } from "./definitions";
+
+const MOST_KNOWN = 1000;
+
+type Accepted = Pick<ClaimedJob, "definitionId" | "definitionVersion">;
+
+const keyOf = ({ definitionId, definitionVersion }: Accepted): string => `${definitionId}:${definitionVersion}`;
+
+/** The versions of definitions that jobs were accepted with. A version never changes, so each is read once. */
+export class DefinitionVersions {
+  private readonly known = new Map<string, RunnableDefinition | Promise<RunnableDefinition>>();
+
+  /** The version of a claimed job. @throws QueueError definition-unknown */
+  async of(db: Runner, job: Accepted): Promise<RunnableDefinition> {
+    const key = keyOf(job);
+    const hit = this.known.get(key);
+    if (hit) return hit;
+    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    const loading = loadDefinitionVersion(db, job.definitionId, job.definitionVersion);
+    this.known.set(key, loading);
+    loading.then(
+      (definition) => this.known.set(key, definition),
+      () => this.known.delete(key),
+    );
+    return loading;
+  }
+
+  /** The version if it has been read already. */
+  ifKnown(job: Accepted): RunnableDefinition | undefined {
+    const hit = this.known.get(keyOf(job));
+    return hit instanceof Promise ? undefined : hit;
+  }
+}
