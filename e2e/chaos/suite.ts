@@ -20,7 +20,7 @@ export interface Played {
 
 const SHORT_MS = 300_000;
 const LONG_MS = 60 * 60_000;
-const DRAIN_MS = isLong ? 15 * 60_000 : 90_000;
+const DRAIN_MS = isLong ? 30 * 60_000 : 90_000;
 /** A broken build may lose its jobs for ever. */
 export const BROKEN_DRAIN_MS = 30_000;
 
