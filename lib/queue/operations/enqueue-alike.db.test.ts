@@ -150,3 +150,16 @@ describe("calls that meet in one statement", () => {
     expect((await callAll(key, 5)).every(({ status }) => status === "fulfilled")).toBe(true);
   });
 });
+
+test("PAYLOAD-11 what was checked is what is stored, though the caller uses one object for all of its calls", async () => {
+  const { key } = await make.definition({ argSchema: { type: "object", properties: { n: { type: "integer" } } } });
+  await enqueueJob(make.web, scope, { definitionKey: key, payload: { n: 0 } });
+  const payload: { n: unknown } = { n: 0 };
+  const calls = numbers(3).map((n) => {
+    payload.n = n;
+    return enqueueJob(make.web, scope, { definitionKey: key, payload });
+  });
+  payload.n = "\u0000";
+  const stored = await Promise.all((await Promise.all(calls)).map(({ jobId }) => getJob(make.web, scope, jobId)));
+  expect(stored.map((job) => job?.payload)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
+});

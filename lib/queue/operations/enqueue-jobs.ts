@@ -112,9 +112,9 @@ async function insertJobs(
       const payloads = JSON.stringify(jobs.map(({ payload }) => (payload === undefined ? {} : payload)));
       return tellEnqueued(db, await insertAlike(db, scope.tenantId, { item, payloads }));
     }
-    const items = await allOf(
-      jobs.map((job, index) => toItem(db, scope, { job, link: links?.[index], at: at(index) })),
-    );
+    const checked = allOf(jobs.map((job, index) => toItem(db, scope, { job, link: links?.[index], at: at(index) })));
+    // Without a break, so that what was checked is what is stored, whatever the caller does with the object.
+    const items = checked instanceof Promise ? await checked : checked;
     const [only] = items;
     if (only && items.length === 1 && isPlain(only) && !("inTransaction" in db))
       return [await enqueueTogether(db, scope.tenantId, only)];

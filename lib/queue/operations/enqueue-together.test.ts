@@ -121,3 +121,15 @@ describe("a statement that fails", () => {
     }
   });
 });
+
+test("PAYLOAD-11 a payload that its caller changes meanwhile is stored as it was checked, alone and with others", async () => {
+  const { db, sent } = fakeDatabase();
+  const payload = { n: 1 };
+  const alone = enqueueTogether(db, "t", item(payload));
+  payload.n = 2;
+  await alone;
+  const both = [enqueueTogether(db, "t", item(payload)), enqueueTogether(db, "t", item("other"))];
+  payload.n = 3;
+  await Promise.all(both);
+  expect(sent.map(({ payloads }) => payloads)).toEqual([[{ n: 1 }], [{ n: 2 }, "other"]]);
+});

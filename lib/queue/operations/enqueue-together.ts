@@ -1,6 +1,6 @@
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { type Database, DatabaseError } from "@/lib/db";
-import { type EnqueuedRow, insertAlike, insertItems, likenessOf } from "./insert-items";
+import { type EnqueuedRow, insertAlike, insertPlain, likenessOf } from "./insert-items";
 import type { NewJobItem } from "./new-job-item";
 import { tellEnqueued } from "./tell-enqueued";
 
@@ -14,7 +14,7 @@ const MOST_CHARACTERS = 256 * 1024;
 
 interface Call {
   readonly item: NewJobItem;
-  /** Its payload as JSON. */
+  /** Its payload as JSON: the caller may change the object meanwhile. */
   readonly payload: string;
   readonly resolve: (row: EnqueuedRow) => void;
   readonly reject: (error: unknown) => void;
@@ -104,7 +104,7 @@ async function insertCalls(db: Database, tenantId: string, calls: readonly Call[
   try {
     const rows =
       others.length === 0
-        ? await insertItems(db, tenantId, [first.item])
+        ? await insertPlain(db, tenantId, first)
         : await insertAlike(db, tenantId, {
             item: first.item,
             payloads: `[${calls.map((call) => call.payload).join(",")}]`,

@@ -31,14 +31,23 @@ const COMMON_FIELDS = ITEM_FIELDS.filter((field) => field !== "payload");
 export async function insertItems(db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> {
   const [first] = items;
   if (!first || !items.every(isPlain)) return insertAny(db, tenantId, items);
-  if (items.length === 1)
-    return db.run<EnqueuedRow>(enqueueJobSql, [tenantId, ...parameters(first, JSON.stringify(first.payload))]);
+  if (items.length === 1) return insertPlain(db, tenantId, { item: first, payload: JSON.stringify(first.payload) });
   if (!items.every((item) => isLike(item, first))) return insertAny(db, tenantId, items);
   return insertAlike(db, tenantId, {
     item: first,
     payloads: JSON.stringify(items.map(({ payload }) => payload)),
   });
 }
+
+/** Inserts one job with a payload as JSON; see `insertItems`. */
+export const insertPlain = (
+  db: Runner,
+  tenantId: string,
+  {
+    item,
+    payload,
+  }: { /** A plain item, whose own payload is not looked at. */ readonly item: NewJobItem; readonly payload: string },
+): Promise<EnqueuedRow[]> => db.run<EnqueuedRow>(enqueueJobSql, [tenantId, ...parameters(item, payload)]);
 
 interface Alike {
   /** A plain item, whose own payload is not looked at. */
