@@ -121,6 +121,27 @@ test("docs/definitions.md explains exactly the fields that a definition takes", 
   );
 });
 
+test("docs/data.md has every function", () => {
+  const actual = matches(read("drizzle/schema.snapshot.txt"), /^function (\w+)\(/gm);
+  const written = matches(read("docs/data.md"), /^\| (`app\.\w+\(.*?) \|/gm).flatMap((cell) =>
+    matches(cell, /`app\.(\w+)\(/g),
+  );
+  expect(sorted(written)).toEqual(sorted(actual));
+});
+
+test("where the architecture names a function with its migration, it is the last one that makes it", () => {
+  const migrations = files.filter((name) => name.startsWith("drizzle/migrations/")).sort();
+  const named = [...prose("ARCHITECTURE.md").matchAll(/`app\.(\w+)` \(`(drizzle\/migrations\/[^`]+)`\)/g)];
+  expect(named.length).toBeGreaterThan(2);
+  for (const [, name, file] of named) {
+    const makes = new RegExp(`create (or replace )?function app\\.${name}\\b`);
+    expect(
+      migrations.findLast((migration) => makes.test(read(migration))),
+      name,
+    ).toBe(file);
+  }
+});
+
 test("docs/data.md has every table, each with the policies that it has", () => {
   const schema = read("drizzle/schema.snapshot.txt").split("\n\n");
   const actual = new Map(
