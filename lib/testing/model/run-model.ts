@@ -17,6 +17,8 @@ export interface ModelRun {
   readonly runs: number;
   readonly steps: number;
   readonly seed: number;
+  /** Hears of each run that found no difference, with the steps so far. */
+  readonly onRun?: (steps: number) => void;
 }
 
 export interface ModelReport {
@@ -30,7 +32,7 @@ export interface ModelReport {
  * model after every one. Each run has a tenant of its own, and time is one that only `wait` moves.
  * @throws with the seed and the steps that led to the difference
  */
-export async function runModel(database: TestDatabase, { runs, steps, seed }: ModelRun): Promise<ModelReport> {
+export async function runModel(database: TestDatabase, { runs, steps, seed, onRun }: ModelRun): Promise<ModelReport> {
   let now = Math.floor(Date.now() / 1000) * 1000;
   await freezeClock(database, now);
   const make = makeFactory(database);
@@ -89,6 +91,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed }: Mo
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
         done += 1;
       }
+      onRun?.(done);
     } catch (error) {
       throw new Error(`after ${trace.join("\n  then ")}\n${(error as Error).message}`, { cause: error });
     } finally {
