@@ -65,17 +65,3 @@ export function refusedEnd(
   const execution: ExecutionEnd = { kind: "failed", errorType: "validation", message: reason };
   return { ...decideEnd({ claimed, definition, execution, output }, random), beganAt };
 }
-
-/** A job given back before it was started. */
-export const released = ({
-  jobId,
-  leaseNo,
-  tenantId,
-}: Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">): AttemptEnd => ({
-  jobId,
-  leaseNo,
-  tenantId,
-  status: "released",
-  retryInSeconds: 0,
-  spent: false,
-});

@@ -1,8 +1,8 @@
 import { type Database, DatabaseError } from "@/lib/db";
 import type { StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
-import { type ClaimedJob, DefinitionVersions, notifyChanges, type RunnableDefinition } from "@/lib/queue";
-import { endOf, fieldsOf, plainEndOf, refusedEnd, released } from "./attempt-ends";
+import { type ClaimedJob, DefinitionVersions, notifyChanges, type RunnableDefinition, releasedEnd } from "@/lib/queue";
+import { endOf, fieldsOf, plainEndOf, refusedEnd } from "./attempt-ends";
 import { executeAttempt } from "./execute-attempt";
 import { Held } from "./held";
 import { killGroup } from "./kill-group";
@@ -222,7 +222,7 @@ export class Runner {
   }
 
   private async release({ job }: Held): Promise<void> {
-    await this.options.settler.add(released(job), job.laneNo);
+    await this.options.settler.add(releasedEnd(job), job.laneNo);
   }
 
   private async attempt(held: Held): Promise<void> {

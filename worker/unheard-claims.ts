@@ -1,7 +1,6 @@
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { leasesUnder, type Numbers } from "@/lib/queue";
-import { released } from "./attempt-ends";
+import { leasesUnder, type Numbers, releasedEnd } from "@/lib/queue";
 import type { Settler } from "./settler";
 
 /** A statement that nobody waits for any more may be carried out for so long yet. */
@@ -37,7 +36,7 @@ export class UnheardClaims {
     try {
       const found = await leasesUnder(db, { workerId, numbers: this.claims.map(({ numbers }) => numbers) });
       if (found.length > 0) log.warn({ jobs: found.length }, "a claim was not answered; its jobs are given back");
-      await Promise.all(found.map((lease) => settler.add(released(lease), lease.laneNo)));
+      await Promise.all(found.map((lease) => settler.add(releasedEnd(lease), lease.laneNo)));
     } catch (error) {
       log.debug({ err: error }, "what unanswered claims took is looked for again");
     }

@@ -73,7 +73,7 @@ export { CHANNELS, notifyCancel, notifyChanges, notifyWork } from "./operations/
 export { hasOpenActions, type MayAct, takeBulkAction, workOffChunk } from "./operations/work-off-bulk-action";
 export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from "./operations/workers";
 export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";
-export { decideEnd, type ExecutionEnd } from "./policy/attempt-end";
+export { decideEnd, type ExecutionEnd, releasedEnd } from "./policy/attempt-end";
 export { canonicalJson } from "./policy/canonical-json";
 export { contentKey } from "./policy/content-key";
 export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/fairness";

@@ -11,6 +11,7 @@ import {
   notifyChanges,
   notifyWork,
   type RunnableDefinition,
+  releasedEnd,
   settleAttempts,
 } from "@/lib/queue";
 import { HttpProblem } from "../problem";
@@ -67,17 +68,7 @@ export async function settle(db: Runner, laneNo: number, end: AttemptEnd): Promi
 /** Gives jobs back that nobody got; no attempt is spent. */
 export async function giveBack(db: Runner, jobs: readonly ClaimedJob[]): Promise<void> {
   if (jobs.length === 0) return;
-  await settleAttempts(
-    db,
-    jobs.map(({ jobId, leaseNo, tenantId }) => ({
-      jobId,
-      leaseNo,
-      tenantId,
-      status: "released",
-      retryInSeconds: 0,
-      spent: false,
-    })),
-  );
+  await settleAttempts(db, jobs.map(releasedEnd));
   const lanes = [...new Set(jobs.map(({ laneNo }) => laneNo))];
   notifyWork(db, lanes);
   notifyChanges(db, lanes);

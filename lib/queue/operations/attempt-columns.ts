@@ -7,7 +7,7 @@ const ERROR_TEXT_MAX = 16_384;
 const RESULT_MAX_BYTES = 256 * 1024;
 
 /** Whether an attempt succeeded and left nothing beside its result: those take the shorter way. */
-export function isPlain({ status, outcome, spent, errorType, errorText, output }: AttemptEnd): boolean {
+export function isPlainEnd({ status, outcome, spent, errorType, errorText, output }: AttemptEnd): boolean {
   const isSuccess = status === "succeeded" && outcome === "succeeded" && spent;
   return isSuccess && errorType === undefined && errorText === undefined && isSilent(output);
 }

@@ -105,7 +105,10 @@ describe("A-04 more children than one call tells", () => {
   });
 });
 
-/** A running job and a chain below it, each of which waits for the one before; every third fails with it, the others are canceled. */
+/**
+ * A running job and a chain below it, each of which waits for the one before; every third fails with it, the others are
+ * canceled.
+ */
 async function chain(count: number) {
   const parent = await make.runningJob(scope);
   const ids = [parent.jobId];

@@ -59,9 +59,10 @@ const ROWS_MAX = 2000;
 
 /**
  * Fires schedules that are due by the database's clock: each instant has a firing, and its job, in the transaction that
- * also says when the trigger is due next. The rows are locked and read here, so an edit, a switch or a deletion that was
- * committed before holds, whatever was known of the trigger earlier. A trigger that cannot fire is marked broken with its
- * reason and told of as the event `trigger.broken`, and stops no other one. Belongs into a transaction of the leader, after `keepTerm`.
+ * also says when the trigger is due next. The rows are locked and read here, so an edit, a switch or a deletion that
+ * was committed before holds, whatever was known of the trigger earlier. A trigger that cannot fire is marked broken
+ * with its reason and told of as the event `trigger.broken`, and stops no other one. Belongs into a transaction of the
+ * leader, after `keepTerm`.
  */
 export async function fireDueSchedules(
   tx: Transaction,

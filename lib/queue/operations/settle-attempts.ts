@@ -8,7 +8,7 @@ import {
   requeueAttemptsSql,
 } from "../sql/settle-attempts";
 import type { AttemptEnd, Settled } from "../types-worker";
-import { isPlain, resultArray, toJson } from "./attempt-columns";
+import { isPlainEnd, resultArray, toJson } from "./attempt-columns";
 import { beganArray, leaseArrays } from "./claim-jobs";
 import { enqueueJobs } from "./enqueue-jobs";
 import { SYSTEM } from "./system-actor";
@@ -64,8 +64,8 @@ export async function settleAttempts(
   const final = ends.filter((end) => end.outcome !== undefined && !end.children?.length);
   const again = ends.filter((end) => end.outcome === undefined);
   const left: Open = new Map();
-  const plain = final.filter(isPlain);
-  const others = plain.length === final.length ? [] : final.filter((end) => !isPlain(end));
+  const plain = final.filter(isPlainEnd);
+  const others = plain.length === final.length ? [] : final.filter((end) => !isPlainEnd(end));
   const into = { progress, left, onOneConnection: "inTransaction" in db, onUnstorable: noteUnstorable(progress) };
   // A statement that fails would take the rest of the caller's transaction with it.
   const apart = <T>(work: () => Promise<T>): Promise<T> => ("inTransaction" in db ? db.savepoint(work) : work());
@@ -92,7 +92,7 @@ const succeededValues = (batch: readonly AttemptEnd[]): unknown[] => [
 /** Ends what succeeded and concerns nobody else; null = all of it, none when somebody holds one of them. */
 async function finishPlain(db: Runner, batch: readonly AttemptEnd[]): Promise<readonly string[] | null> {
   // In a caller's transaction its short waiting for locks would outlive it.
-  if ("inTransaction" in db || !batch.every(isPlain)) return [];
+  if ("inTransaction" in db || !batch.every(isPlainEnd)) return [];
   try {
     const [row] = await db.run<{ done: string[] | null }>(finishPlainSql, succeededValues(batch));
     return row ? row.done : [];
@@ -103,7 +103,7 @@ async function finishPlain(db: Runner, batch: readonly AttemptEnd[]): Promise<re
 }
 
 async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes }: Progress): Promise<string[]> {
-  const rows = batch.every(isPlain)
+  const rows = batch.every(isPlainEnd)
     ? await db.run<FinishedRow>(finishSucceededSql, succeededValues(batch))
     : await db.run<FinishedRow>(finishAttemptsSql, [toJson(batch)]);
   releasedLanes.push(...(rows[0]?.released ?? []));

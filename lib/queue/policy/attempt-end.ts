@@ -34,6 +34,20 @@ export interface Ended {
   readonly environment?: RetrySettings | undefined;
 }
 
+/** The end of an attempt that is given back: its job is queued at once, and no attempt is spent. */
+export const releasedEnd = ({
+  jobId,
+  leaseNo,
+  tenantId,
+}: Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">): AttemptEnd => ({
+  jobId,
+  leaseNo,
+  tenantId,
+  status: "released",
+  retryInSeconds: 0,
+  spent: false,
+});
+
 /** Decides what an ended execution means for its job: the run ends, or the job waits for another attempt. */
 export function decideEnd(ended: Ended, random: Random): AttemptEnd {
   const { claimed, execution, output } = ended;
@@ -45,7 +59,7 @@ export function decideEnd(ended: Ended, random: Random): AttemptEnd {
     case "canceled":
       return { ...base, status: "canceled", outcome: "canceled", spent: false };
     case "released":
-      return { ...base, status: "released", retryInSeconds: 0, spent: false };
+      return { ...base, ...releasedEnd(claimed) };
     case "snoozed":
       return { ...base, ...afterSnooze(ended, execution) };
     case "timeout":

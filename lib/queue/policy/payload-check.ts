@@ -58,7 +58,10 @@ export const isPlainJson = (root: unknown): boolean => bytesIfPlain(root) !== un
 const BYTES_OF_UNIT = 6;
 const BYTES_OF_SCALAR = 32;
 
-/** For a value of which `isPlainJson` is true, how many bytes it takes at most; counting them exactly costs more than the rest. */
+/**
+ * For a value of which `isPlainJson` is true, how many bytes it takes at most; counting them exactly costs more than
+ * the rest.
+ */
 function bytesIfPlain(root: unknown): number | undefined {
   const budget = { left: PAYLOAD_LIMITS.maxNodes, bytes: 0 };
   return isPlain(root, 0, budget) ? budget.bytes : undefined;

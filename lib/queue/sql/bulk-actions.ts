@@ -74,7 +74,8 @@ export const anyOpenActionSql = statement(
 
 /**
  * Chooses whose turn it is: of the tenants the one whose last turn is longest ago, of its actions the one that waited
- * longest. Writes the leader's term ($1) on it: from now on no earlier leader can work on it. An action whose turns keep failing ($2 of them) is given up.
+ * longest. Writes the leader's term ($1) on it: from now on no earlier leader can work on it. An action whose turns
+ * keep failing ($2 of them) is given up.
  */
 export const takeBulkActionSql = statement(
   "take_bulk_action",

@@ -56,10 +56,10 @@ export const reservePlacesSql = statement(
 
 /**
  * Claims for the reservations `$1` as the worker `$2`, under leases of `$3[i]` seconds, from sort_key `$4[i]` on,
- * numbered from `$5` on. A reservation that is gone gives nothing. In this transaction the jobs take its place, so whoever counts sees one or the
- * other. The claims' instant is that of the reservation, when the count was right and the starts were taken; a job that
- * became ready or whose last lease ended after it is left for the next claim. Starts that were taken for more jobs
- * than there were are given back, if nobody has taken any since.
+ * numbered from `$5` on. A reservation that is gone gives nothing. In this transaction the jobs take its place, so
+ * whoever counts sees one or the other. The claims' instant is that of the reservation, when the count was right and
+ * the starts were taken; a job that became ready or whose last lease ended after it is left for the next claim. Starts
+ * that were taken for more jobs than there were are given back, if nobody has taken any since.
  */
 export const claimReservedSql = statement(
   "claim_reserved",

@@ -1,9 +1,9 @@
 import { statement, tenantIs } from "@/lib/db";
 
 /**
- * Stores events, and answers for each of them by its place whether it is new; one whose producer id this producer has used is not.
- * Producer ids are taken in their order, so that two callers cannot deadlock, and a caller waits for another that has
- * taken one and not committed yet.
+ * Stores events, and answers for each of them by its place whether it is new; one whose producer id this producer has
+ * used is not. Producer ids are taken in their order, so that two callers cannot deadlock, and a caller waits for
+ * another that has taken one and not committed yet.
  */
 export const insertEventsSql = statement(
   "insert_events",
@@ -190,7 +190,10 @@ const BY: Readonly<Record<EventDriver, string>> = {
   cause: "and e.caused_by_job_id = $6",
 };
 
-/** $2 name, or the first of a range of names that ends before $3 · $4 since · $5 correlation · $6 cause · $7 ids before · $8 limit. */
+/**
+ * $2 name, or the first of a range of names that ends before $3 · $4 since · $5 correlation · $6 cause · $7 ids before
+ * · $8 limit.
+ */
 const listBy = (driver: EventDriver) =>
   statement(
     `list_events_${driver}`,

@@ -6,8 +6,9 @@ import { RELEASE_KEYS } from "./release-keys";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
-  began_ms_ago double precision,  error_type text, error_text text, result jsonb, pid int, exit_code int, signal text, stdout_tail text, stderr_tail text,
-  stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint, cpu_ms bigint, peak_rss_bytes bigint)`;
+  began_ms_ago double precision, error_type text, error_text text, result jsonb, pid int, exit_code int, signal text,
+  stdout_tail text, stderr_tail text, stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint, cpu_ms bigint,
+  peak_rss_bytes bigint)`;
 
 /** What an attempt leaves beside its result. */
 const DETAILS = [
@@ -62,8 +63,9 @@ export const finishAttemptsSql = statement(
 );
 
 /**
- * The same for attempts that succeeded and left nothing but a result: the leases `$1`, `$2` with the results `$3` as JSON
- * texts, `$4` milliseconds after they began where their own rows do not say when. Most ends are such, and arrays cost half of what JSON does.
+ * The same for attempts that succeeded and left nothing but a result: the leases `$1`, `$2` with the results `$3` as
+ * JSON texts, `$4` milliseconds after they began where their own rows do not say when. Most ends are such, and arrays
+ * cost half of what JSON does.
  */
 export const finishSucceededSql = statement(
   "finish_succeeded",
@@ -169,7 +171,10 @@ export const requeueAttemptsSql = statement(
    select job_id, lane_no, ready from back`,
 );
 
-/** Of leases that a statement above skipped: which are still held (locked by another transaction just now), and which of those are to be canceled. */
+/**
+ * Of leases that a statement above skipped: which are still held (locked by another transaction just now), and which of
+ * those are to be canceled.
+ */
 export const readLeasesSql = statement(
   "read_leases",
   `select r.job_id, r.cancel_requested_at is not null as cancel_requested

@@ -51,8 +51,9 @@ const NOT_PAUSED = `(not (select exists (select 1 from app.pauses where paused_u
 
 /**
  * Everything an idle worker needs to know, in one statement a second: the next lanes with ready jobs after lane `$2`
- * (at most `$3`, found by skipping through the claim index; paused ones are left out), how old the leader's sign of life is, which of its running
- * jobs are to be canceled, and a number that rises whenever a definition or queue is added or changed.
+ * (at most `$3`, found by skipping through the claim index; paused ones are left out), how old the leader's sign of
+ * life is, which of its running jobs are to be canceled, and a number that rises whenever a definition or queue is
+ * added or changed.
  */
 export const pollWorkSql = statement(
   "poll_work",
