@@ -1,4 +1,5 @@
 import { statement, tenantIs } from "@/lib/db";
+import { counted } from "./counted";
 import { RELEASED } from "./dependencies";
 import { toldOf } from "./job-events";
 import { RELEASE_KEYS } from "./release-keys";
@@ -35,11 +36,7 @@ export const cancelWaitingSql = statement(
      insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at, attempt_count)
      select job_id, lease_no + 1, tenant_id, run_no, 'canceled', app.now(), 'canceled', started_at, attempts_spent from ended
      returning job_id
-   ), ${RELEASE_KEYS}, counted as (
-     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
-     select e.tenant_id, l.definition_id, app.now(), 'canceled', count(*)
-     from ended e join app.lanes l on l.lane_no = e.lane_no group by e.tenant_id, l.definition_id
-   ), ${toldOf("'canceled'")}
+   ), ${RELEASE_KEYS}, ${counted("canceled", "ended")}, ${toldOf("'canceled'")}
    select job_id, lane_no, 'canceled' as status, ${RELEASED} as released from ended`,
 );
 
@@ -108,11 +105,7 @@ export const startRunsSql = statement(
        over.run_no + 1, over.attempt_no, j.dedupe_key is not null
      from over join app.jobs j on j.id = over.job_id and ${tenantIs("j.tenant_id")}
      returning job_id, tenant_id, lane_no
-   ), counted as (
-     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
-     select live.tenant_id, l.definition_id, app.now(), 'retried', count(*)
-     from live join app.lanes l on l.lane_no = live.lane_no group by live.tenant_id, l.definition_id
-   )
+   ), ${counted("retried", "live")}
    select job_id, lane_no from live`,
 );
 

@@ -1,5 +1,6 @@
 import { statement } from "@/lib/db";
 import { HAS_BEGUN } from "./attempt-starts";
+import { counted } from "./counted";
 import { RELEASED } from "./dependencies";
 import { heldRows } from "./held-rows";
 import { toldOf } from "./job-events";
@@ -103,10 +104,6 @@ function expiring(due: string): string {
      select job_id, lease_no + 1, tenant_id, run_no, 'expired', app.now(), 'expired', started_at, attempts_spent,
        'expired', 'It had not started when its expires_at passed.' from ended
      returning job_id
-   ), ${RELEASE_KEYS}, counted as (
-     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
-     select e.tenant_id, l.definition_id, app.now(), 'expired', count(*)
-     from ended e join app.lanes l on l.lane_no = e.lane_no group by 1, 2
-   ), ${toldOf("'expired'")}
+   ), ${RELEASE_KEYS}, ${counted("expired", "ended")}, ${toldOf("'expired'")}
    select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no`;
 }

@@ -1,4 +1,5 @@
 import { statement } from "@/lib/db";
+import { counted } from "./counted";
 import { RELEASED } from "./dependencies";
 import { heldRows } from "./held-rows";
 import { toldOf } from "./job-events";
@@ -163,11 +164,7 @@ export const requeueAttemptsSql = statement(
    ), attempt as (
      insert into app.job_attempts (${attemptColumns(DETAILS)}, retry_at)
      select ${attemptValues("b", DETAILS)}, b.scheduled_for from back b
-   ), counted as (
-     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
-     select b.tenant_id, l.definition_id, app.now(), 'attempt_failed', count(*)
-     from back b join app.lanes l on l.lane_no = b.lane_no where b.spent group by 1, 2
-   )
+   ), ${counted("attempt_failed", "back", "x.spent")}
    select job_id, lane_no, ready from back`,
 );
 

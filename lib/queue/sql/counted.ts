@@ -1,0 +1,10 @@
+/**
+ * For statements on jobs: the CTE that counts their rows for the figures, by tenant and definition.
+ * @param rows the CTE with the jobs, which has tenant_id and lane_no
+ * @param condition on a row `x` of it that is to count
+ */
+export const counted = (kind: string, rows: string, condition = "true"): string => `counted as (
+     insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
+     select x.tenant_id, l.definition_id, app.now(), '${kind}', count(*)
+     from ${rows} x join app.lanes l on l.lane_no = x.lane_no where ${condition} group by 1, 2
+   )`;
