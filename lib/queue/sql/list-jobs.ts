@@ -41,6 +41,8 @@ const SCANNING = `and ($9::text[] is null or j.source = any ($9))
     and ($11::text is null or $11 = any (j.tags))`;
 
 interface Source {
+  /** Whether it is a window of jobs, to be looked at one by one. */
+  readonly isWindow: boolean;
   /** The jobs that are looked at. */
   readonly jobs: string;
   /** Conditions on them, without the tenant and the bounds; empty when every job of the tenant will do. */
@@ -52,18 +54,27 @@ const TAKE = "limit $4::int + $5::int";
 
 function sourceOf({ driver, scans }: ListShape): Source {
   const indexed = driver === "none" ? "" : `${DRIVERS[driver]} ${OTHERS}`;
-  if (!scans) return { jobs: "app.jobs j", conditions: indexed };
+  if (!scans) return { isWindow: false, jobs: "app.jobs j", conditions: indexed };
   // The newest rows of the tenant, bounded, for filters that no index serves.
   const newest = `(select * from app.jobs where ${tenantIs("tenant_id")} and id < $2::uuid and id >= $3::uuid
       order by id desc limit $14::int) j`;
-  return { jobs: newest, conditions: `${indexed} ${SCANNING}` };
+  return { isWindow: true, jobs: newest, conditions: `${indexed} ${SCANNING}` };
 }
 
 const allJobs = ({ jobs, conditions }: Source): string =>
   `(select j.id from ${jobs} where ${tenantIs("j.tenant_id")} and ${BOUNDS} ${conditions} order by j.id desc ${TAKE})`;
 
-/** A branch that is driven by another table joins the jobs only where a filter asks something of them. */
-function drivenBranch(table: string, condition: string, { jobs, conditions }: Source): string {
+/**
+ * A branch that is driven by another table joins the jobs only where a filter asks something of them. A window of jobs is
+ * walked instead, and OFFSET 0 keeps it so: while the statistics are those of empty tables, the planner would walk the
+ * window once for each row of the other table.
+ */
+function drivenBranch(table: string, condition: string, { isWindow, jobs, conditions }: Source): string {
+  if (isWindow) {
+    return `(select j.id from ${jobs} cross join lateral (select 1 from ${table} x
+      where x.job_id = j.id and ${tenantIs("x.tenant_id")} and ${condition} offset 0) held
+      where ${tenantIs("j.tenant_id")} ${conditions} order by j.id desc ${TAKE})`;
+  }
   const join = conditions === "" ? "" : `join ${jobs} on j.id = x.job_id and ${tenantIs("j.tenant_id")} ${conditions}`;
   return `(select x.job_id as id from ${table} x ${join} where ${tenantIs("x.tenant_id")} and ${condition}
     and x.job_id < $2::uuid and x.job_id >= $3::uuid order by x.job_id desc ${TAKE})`;
