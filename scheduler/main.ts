@@ -4,7 +4,14 @@ import { listen, openDatabase, statement } from "@/lib/db";
 import { orExit } from "@/lib/env/read";
 import { loadSchedulerEnv } from "@/lib/env/scheduler";
 import { createLogger } from "@/lib/observability/log";
-import { announceReady, installShutdown, startHealthServer, VERSION, waitForSchema } from "@/lib/process";
+import {
+  announceReady,
+  installShutdown,
+  type Shutdown,
+  startHealthServer,
+  VERSION,
+  waitForSchema,
+} from "@/lib/process";
 import { CHANNELS, seekLeadership } from "@/lib/queue";
 import { LOOPS } from "./loops";
 import { Hints, runLoops } from "./run-loops";
@@ -16,8 +23,7 @@ const POOL = 4;
 const WEB_POOL = 1;
 const pingSql = statement("ping", "select 1 as answered", { repeatable: true });
 
-async function main(): Promise<void> {
-  const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
+async function main(shutdown: Shutdown): Promise<void> {
   const leaderId = `${hostname()}:${process.pid}:${randomUUID()}`;
   const onError = (error: unknown) => log.warn({ err: error }, "the database connection broke");
   const db = openDatabase({
@@ -99,7 +105,10 @@ function beginTerm(turn: Parameters<typeof runLoops>[1]): () => Promise<void> {
   };
 }
 
-main().catch((error: unknown) => {
+const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
+main(shutdown).catch((error: unknown) => {
+  // A start that was interrupted meets what is closed already; the drain goes on and ends the process.
+  if (shutdown.signal.aborted) return;
   log.fatal({ err: error }, "the scheduler cannot start");
   process.exit(1);
 });

@@ -7,7 +7,14 @@ import { orExit } from "@/lib/env/read";
 import { loadWorkerEnv } from "@/lib/env/worker";
 import { loadCommandRegistry } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
-import { announceReady, installShutdown, startHealthServer, VERSION, waitForSchema } from "@/lib/process";
+import {
+  announceReady,
+  installShutdown,
+  type Shutdown,
+  startHealthServer,
+  VERSION,
+  waitForSchema,
+} from "@/lib/process";
 import type { WorkerRegistration } from "@/lib/queue";
 import { watchMemory } from "./memory-watch";
 import { Presence } from "./presence";
@@ -21,8 +28,7 @@ const WEB_POOL_MAX = 20;
 /** EX_TEMPFAIL: whoever watches over workers starts another one. */
 const OVER_MEMORY_LIMIT = 75;
 
-async function main(): Promise<void> {
-  const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
+async function main(shutdown: Shutdown): Promise<void> {
   const worker = open("worker", env.databaseUrls.worker, POOL);
   const web = open("web", env.databaseUrls.web, Math.min(WEB_POOL_MAX, env.concurrency + 1));
   shutdown.onDrain(async () => void (await Promise.all([worker.close(), web.close()])));
@@ -98,7 +104,10 @@ function graceForRunning(): number {
   return Math.max(0, graceMs - Math.min(10_000, graceMs / 2));
 }
 
-main().catch((error: unknown) => {
+const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
+main(shutdown).catch((error: unknown) => {
+  // A start that was interrupted meets what is closed already; the drain goes on and ends the process.
+  if (shutdown.signal.aborted) return;
   log.fatal({ err: error }, error instanceof Error ? error.message : "the worker cannot start");
   process.exit(1);
 });
