@@ -56,11 +56,18 @@ async function main(shutdown: Shutdown): Promise<void> {
     isolation: registry.isolation,
   });
   const presence = new Presence(worker, log, { describe, runningCount: () => service.runningCount });
-  await presence.start();
+  if (shutdown.signal.aborted) return;
+  // Told to stop while it registers, it still says that it is gone, before its connections close.
+  const registered = presence.start();
+  shutdown.onDrain(async () => {
+    await registered.catch(() => undefined);
+    await presence.stop();
+  });
+  await registered;
+  if (shutdown.signal.aborted) return;
   shutdown.onForce(() => service.killAll());
   shutdown.onDrain(async () => {
     await Promise.all([presence.drain(), service.stop(graceForRunning())]);
-    await presence.stop();
     await health.close();
   });
   service.start();
