@@ -1,120 +1,22 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { z } from "zod";
-import { type Database, DatabaseError } from "@/lib/db";
-import { defineJob, type JobHandler, loadCommandRegistry } from "@/lib/execution";
-import { createLogger } from "@/lib/observability/log";
-import {
-  type ClaimedJob,
-  cancelJob,
-  getJob,
-  listAttempts,
-  rescueExpiredLeases,
-  settleAttempts,
-  updateDefinition,
-} from "@/lib/queue";
+import { DatabaseError } from "@/lib/db";
+import { cancelJob, getJob, rescueExpiredLeases, settleAttempts, updateDefinition } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
 import { failingOnce } from "./failing-once.fixture";
 import { processClock } from "./lease-protocol";
-import type { LeaseEvent } from "./leases";
-import { Runner } from "./runner";
-import { Settler } from "./settler";
+import type { Runner } from "./runner";
+import { noNotice, runnerStage, UNSPENT } from "./runner.fixture";
 
 const database = await testDatabase();
-const make = makeFactory(database);
-const scope = await make.tenant();
-const sharedFolder = mkdtempSync(path.join(tmpdir(), "leasehold-runner-"));
-chmodSync(sharedFolder, 0o755); // commands may run as another user
-afterAll(async () => {
-  await make.close();
-  rmSync(sharedFolder, { recursive: true, force: true });
-});
-
-const log = createLogger({ process: "worker", level: "silent", format: "json" });
-const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
-const { key, id: definitionId } = await make.definition({
-  executor: "handler",
-  killGraceSeconds: 60,
-  argSchema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: false },
-});
-
-/** Attempts under way, to be ended one by one; they do not listen to their signal. */
-let underWay: { attempt: number; stopped: () => boolean; end: () => void }[];
-/** What the lease thread would tell each lease. */
-let tell: Map<number, (event: LeaseEvent) => void>;
+const stage = await runnerStage(database);
+const { make, scope, definition, underWay, tell, runnerOn, claimed, claimAgain, statuses, statusOf, spentOn } = stage;
+afterAll(stage.close);
 let runner: Runner;
-
-const handler: JobHandler = defineJob({
-  key,
-  schema: z.looseObject({}),
-  run: ({ attempt, signal }) =>
-    new Promise((resolve) => {
-      underWay.push({ attempt, stopped: () => signal.aborted, end: () => resolve({ attempt }) });
-    }),
-});
-
 beforeEach(() => {
-  underWay = [];
-  tell = new Map();
-  runner = runnerOn(make.worker);
+  stage.reset();
+  runner = runnerOn();
 });
-
-function runnerOn(db: Database, places = 10): Runner {
-  return new Runner({
-    workerId: "the-runner",
-    db,
-    log,
-    leases: {
-      hold: (leases, onEvent) => {
-        for (const lease of leases) tell.set(lease.leaseNo, (event) => onEvent(lease, event));
-      },
-      limit: () => undefined,
-      drop: () => undefined,
-      spawned: () => undefined,
-    },
-    settler: new Settler(make.worker, log, () => 0.5),
-    tools: {
-      worker: make.worker,
-      web: make.web,
-      registry,
-      handlers: new Map([[key, handler]]),
-      providerRoots: [],
-      maxTimeoutSeconds: 3600,
-    },
-    logMaxBytes: 1000,
-    random: () => 0.5,
-    places,
-    onFree: () => undefined,
-  });
-}
-
-async function claimed(payload: unknown = {}): Promise<ClaimedJob> {
-  const { id } = await make.job(scope, { definitionKey: key, payload });
-  return claimAgain(id);
-}
-
-async function claimAgain(jobId: string): Promise<ClaimedJob> {
-  const job = (await make.claim("the-runner")).find((one) => one.jobId === jobId);
-  if (!job) throw new Error("the job was not claimed");
-  return job;
-}
-
-const statuses = async (jobId: string) =>
-  ((await listAttempts(make.web, scope, jobId)) ?? [])
-    .toSorted((a, b) => a.attemptNo - b.attemptNo)
-    .map((a) => a.status);
-const statusOf = async (jobId: string) => (await getJob(make.web, scope, jobId))?.status;
-/** Of a job that was given back without having begun. */
-const unspent = ["queued", 0, "released"];
-async function spentOn(jobId: string) {
-  const job = await getJob(make.web, scope, jobId);
-  return [job?.status, job?.attemptCount, ...(await statuses(jobId))];
-}
-const noNotice = () => undefined;
 
 describe("a runner", () => {
   test("LEASE-01 keeps count of a job that it claims again before it notices that the first lease is lost", async () => {
@@ -178,7 +80,7 @@ describe("a runner", () => {
     await waitFor(() => underWay[0]?.stopped());
     underWay[0]?.end();
     await draining;
-    for (const { jobId } of [long, late]) expect(await spentOn(jobId)).toEqual(unspent);
+    for (const { jobId } of [long, late]) expect(await spentOn(jobId)).toEqual(UNSPENT);
     expect(underWay).toHaveLength(1);
   });
 
@@ -190,7 +92,7 @@ describe("a runner", () => {
       runner = runnerOn(failingOnce(make.worker, error, { stored }));
       runner.take([job], processClock());
       await waitFor(() => runner.count === 0);
-      expect(await spentOn(job.jobId)).toEqual(unspent);
+      expect(await spentOn(job.jobId)).toEqual(UNSPENT);
       expect(underWay).toEqual([]);
       runner.take([await claimAgain(job.jobId)], processClock());
       await waitFor(() => underWay.length === 1);
@@ -205,65 +107,7 @@ describe("a runner", () => {
     runner.take([job], processClock() - 3_600_000);
     await waitFor(() => runner.count === 0);
     expect(underWay).toEqual([]);
-    expect(await spentOn(job.jobId)).toEqual(unspent);
-  });
-
-  describe("with more jobs than places", () => {
-    let jobs: ClaimedJob[];
-    beforeEach(async () => {
-      runner = runnerOn(make.worker, 1);
-      jobs = [await claimed(), await claimed()];
-      runner.take(jobs, processClock());
-      await waitFor(() => underWay.length === 1);
-    });
-
-    test("runs the next when a place is free, and has no room before", async () => {
-      expect([runner.count, runner.running, runner.room()]).toEqual([2, 1, { free: 0, ahead: 0 }]);
-      underWay[0]?.end();
-      await waitFor(() => underWay.length === 2);
-      underWay[1]?.end();
-      await waitFor(() => runner.count === 0);
-      for (const { jobId } of jobs) expect(await statusOf(jobId)).toBe("succeeded");
-    });
-
-    test("ends one that is canceled while it waits, without running it", async () => {
-      const [, waiting] = jobs;
-      await cancelJob(make.web, scope, waiting?.jobId ?? "");
-      runner.cancel([waiting?.jobId ?? ""]);
-      await waitFor(() => runner.count === 1);
-      expect([await statusOf(waiting?.jobId ?? ""), underWay.length]).toEqual(["canceled", 1]);
-      underWay[0]?.end();
-      await waitFor(() => runner.count === 0);
-    });
-
-    test("LEASE-10 gives back what waits as soon as it drains", async () => {
-      const draining = runner.drain(60_000, noNotice);
-      await waitFor(async () => (await statusOf(jobs[1]?.jobId ?? "")) === "queued");
-      expect(await statuses(jobs[1]?.jobId ?? "")).toEqual(["released"]);
-      underWay[0]?.end();
-      await draining;
-      expect(underWay).toHaveLength(1);
-    });
-
-    test("gives back what has waited too long, unspent and not started", async () => {
-      await waitFor(() => runner.count === 1);
-      const job = await getJob(make.web, scope, jobs[1]?.jobId ?? "");
-      expect([job?.status, job?.attemptCount, job?.startedAt]).toEqual(["queued", 0, null]);
-      underWay[0]?.end();
-      await waitFor(() => runner.count === 0);
-      expect(underWay).toHaveLength(1);
-    });
-
-    test("gives back one whose lease it could not keep while it waits, unspent and not started", async () => {
-      const { jobId = "", leaseNo = 0 } = jobs[1] ?? {};
-      tell.get(leaseNo)?.("lost");
-      await waitFor(() => runner.count === 1);
-      expect(await spentOn(jobId)).toEqual(unspent);
-      expect((await getJob(make.web, scope, jobId))?.startedAt).toBeNull();
-      underWay[0]?.end();
-      await waitFor(() => runner.count === 0);
-      expect(underWay).toHaveLength(1);
-    });
+    expect(await spentOn(job.jobId)).toEqual(UNSPENT);
   });
 
   test("leaves a job to its lease when it fails to start for a reason that would come back", async () => {
@@ -276,11 +120,11 @@ describe("a runner", () => {
   });
 
   test("PAYLOAD-15 runs a job under the version it was accepted with, and fails a payload that does not fit for good", async () => {
-    const waiting = await make.job(scope, { definitionKey: key, payload: { n: 1 } });
-    const spoilt = await make.job(scope, { definitionKey: key, payload: { n: 2 } });
+    const waiting = await make.job(scope, { definitionKey: definition.key, payload: { n: 1 } });
+    const spoilt = await make.job(scope, { definitionKey: definition.key, payload: { n: 2 } });
     await database.query('update app.jobs set payload = \'{"n": "two"}\' where id = $1', [spoilt.id]);
     await updateDefinition(make.platform, scope.actor, {
-      id: definitionId,
+      id: definition.id,
       patch: { argSchema: { type: "object", required: ["more"], properties: { more: { type: "string" } } } },
     });
     runner.take(await make.claim("the-runner"), processClock());

@@ -6,6 +6,7 @@ import { endOf, fieldsOf, plainEndOf, refusedEnd } from "./attempt-ends";
 import { executeAttempt } from "./execute-attempt";
 import { Held } from "./held";
 import { killGroup } from "./kill-group";
+import { processClock } from "./lease-protocol";
 import type { Leases } from "./leases";
 import { Pace } from "./pace";
 import { LONGEST_WAIT_MS, overMs, renewForMs } from "./renew-for";
@@ -51,6 +52,8 @@ const isLost = ({ stopReason }: Held): boolean => stopReason === "lease-lost";
 export class Runner {
   /** A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
   private readonly held = new Set<Held>();
+  /** What was claimed before this, by `processClock`, is not begun unless it began with its claim. */
+  private aheadSince = Number.NEGATIVE_INFINITY;
   private readonly waiting = new Waiting<Held>();
   private busy = 0;
   private aside = 0;
@@ -110,6 +113,7 @@ export class Runner {
       if (held.job.started && this.busy < this.options.places) this.begin(held);
       else this.waiting.add(held);
     }
+    if (since < this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
     this.tell(jobs.filter((job) => job.started));
     this.fill();
   }
@@ -154,15 +158,25 @@ export class Runner {
     if (this.waiting.size > 0) this.ageTimer ??= setTimeout(() => this.giveBackOld(), LOOK_AT_AGE_MS);
   }
 
+  /** Gives back what was claimed ahead and waits, and what comes from a claim that was sent before. */
+  giveBackAhead(): void {
+    this.aheadSince = processClock();
+    this.giveBack(this.waiting.all());
+  }
+
   // What was claimed ahead and still waits may have been paused since, or others would have run it by now.
   private giveBackOld(): void {
     this.ageTimer = undefined;
     const takenBefore = performance.now() - LONGEST_WAIT_MS;
-    for (const held of this.waiting.all().filter(({ takenAt }) => takenAt < takenBefore)) {
+    this.giveBack(this.waiting.all().filter(({ takenAt }) => takenAt < takenBefore));
+    this.fill();
+  }
+
+  private giveBack(waiting: readonly Held[]): void {
+    for (const held of waiting) {
       this.waiting.remove(held);
       void this.see(held, () => this.release(held));
     }
-    this.fill();
   }
 
   private begin(held: Held): void {
@@ -235,7 +249,7 @@ export class Runner {
       definition ??= await this.definitionOf(held);
       if (!job.started && !(await this.starts.begin(held))) definition = null;
     } catch (error) {
-      return this.giveBack(held, error);
+      return this.releaseAfter(held, error);
     }
     if (!definition || isLost(held)) {
       log.warn({ job_id: job.jobId, attempt_no: job.leaseNo }, "the lease was lost before the attempt began");
@@ -276,7 +290,7 @@ export class Runner {
   }
 
   /** Gives a job back that the database was not there to start, instead of letting its lease run out. */
-  private async giveBack(held: Held, error: unknown): Promise<void> {
+  private async releaseAfter(held: Held, error: unknown): Promise<void> {
     if (!(error instanceof DatabaseError && PASSES.has(error.kind))) throw error;
     this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");
     await this.release(held);

@@ -125,7 +125,7 @@ export class WorkerService {
   start(): void {
     this.listener = listen({
       url: this.parts.env.databaseUrls.listen,
-      channels: [CHANNELS.work, CHANNELS.cancel],
+      channels: [CHANNELS.work, CHANNELS.cancel, CHANNELS.pauses],
       applicationName: "leasehold worker listener",
       onNotify: (channel, payload) => this.woken(channel, payload),
       onReady: () => this.lookSoon(),
@@ -156,7 +156,8 @@ export class WorkerService {
   }
 
   private woken(channel: string, payload: string): void {
-    if (channel !== CHANNELS.work || payload === "*") this.lookSoon();
+    if (channel === CHANNELS.pauses) this.runner.giveBackAhead();
+    else if (channel !== CHANNELS.work || payload === "*") this.lookSoon();
     else this.claimer.wake(payload.split(",").map(Number));
   }
 

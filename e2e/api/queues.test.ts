@@ -1,4 +1,6 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { listen } from "@/lib/db";
+import { CHANNELS } from "@/lib/queue";
 import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
 import { expectProblem, startWeb } from "./web";
@@ -54,6 +56,23 @@ describe("queues", () => {
 describe("a pause", () => {
   afterEach(async () => {
     for (const { id } of (await admin("GET", "pause")).body.data) await admin("DELETE", `pause/${id}`);
+  });
+
+  test("tells the workers to give back what they claimed ahead", async () => {
+    const heard: string[] = [];
+    await new Promise<void>((onReady, onError) => {
+      const listener = listen({
+        url: database.urlFor("worker"),
+        channels: [CHANNELS.pauses],
+        applicationName: "a worker's listener",
+        onNotify: (channel) => heard.push(channel),
+        onReady,
+        onError,
+      });
+      onTestFinished(() => listener.close());
+    });
+    await admin("POST", "pause", { scope: "all", reason: "x" });
+    await expect.poll(() => heard, { timeout: 10_000 }).toEqual([CHANNELS.pauses]);
   });
 
   test("tells everybody who waits for it why, and is ended by hand", async () => {

@@ -60,7 +60,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     for (let left = count; left > 0; left -= BULK)
       await enqueueSome(Array.from({ length: Math.min(BULK, left) }, make), scope);
   };
-  /** Jobs of this definition are claimed under a limit (a wide one), and are started by a statement of their own. */
+  /** Jobs of this definition are claimed under a limit (a wide one), and are not started by their claim. */
   const limitWidely = (definitionKey: string) =>
     createLimit(stage.factory.platform, { scope: "definition", definitionKey, maxRunning: 1000 });
   const waiting = async () => Number((await stage.database.query("select count(*) as n from app.live_jobs"))[0]?.n);

@@ -10,6 +10,7 @@ const WORKER_WRITES = [
   "reserve_places",
   "claim_reserved",
   "start_attempts",
+  "note_starts",
   "append_logs",
   "extend_leases",
   "finish_attempts",
@@ -63,6 +64,8 @@ async function dieAt(arena: Arena, point: string, { name, build }: { name: "work
     { definitionKey: "doze", payload: { seconds: "2" } },
     { definitionKey: "doze", payload: { seconds: "0.05" } },
     { definitionKey: "speak", scheduledFor: new Date(Date.now() + 700) },
+    // A worker marks its first start that its claim did not; later ones are noted.
+    { definitionKey: "doze", payload: { seconds: "0.05" }, scheduledFor: new Date(Date.now() + 1500) },
     {
       definitionKey: "speak",
       scheduledFor: new Date(Date.now() + 3_600_000),

@@ -62,7 +62,14 @@ const FAULTS: readonly Fault[] = [
     },
   },
   resetAt("claim_jobs_", "after"),
-  resetAt("start_attempts_", "after"),
+  {
+    // Without an answer to a note, the worker marks those starts one by one.
+    name: "reset after a note of starts, and after the starts that follow",
+    play: async (proxy) => {
+      await within(proxy.resetAt("note_starts_", "after"), "a reset after note_starts");
+      await within(proxy.resetAt("start_attempts_", "after"), "a reset after start_attempts");
+    },
+  },
   resetAt("finish_attempts_", "before"),
   resetAt("finish_attempts_", "after"),
   resetAt("requeue_attempts_", "after"),
@@ -70,7 +77,7 @@ const FAULTS: readonly Fault[] = [
 
 suite("R-5 connections that break, stall, and are reset as a write is answered: work goes on, and each job ends once", async (build) => {
   const arena = await openArena();
-  // Under a limit an attempt is started by a statement of its own.
+  // Under a limit an attempt is not started by its claim.
   await arena.limitWidely("fail");
   await arena.startScheduler();
   const proxy = await openProxy(arena.database.adminUrl);

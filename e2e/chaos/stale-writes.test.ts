@@ -11,6 +11,7 @@ const WRITES: readonly {
   readonly maxAttempts?: number;
 }[] = [
   { statement: "start_attempts", payload: {} },
+  { statement: "note_starts", payload: {} },
   { statement: "finish_attempts", payload: {} },
   { statement: "requeue_attempts", payload: { exit: 1 } },
   { statement: "append_logs", payload: {} },
@@ -30,9 +31,11 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
     WRITES.map(async ({ statement, payload }) => {
       const key = `${statement.replaceAll("_", "-")}`;
       await arena.define(key, { commandKey: "say", leaseSeconds: LEASE_SECONDS, maxAttempts: 5 });
-      if (statement === "start_attempts") await arena.limitWidely(key);
+      if (statement === "start_attempts" || statement === "note_starts") await arena.limitWidely(key);
       const freeze = { LEASEHOLD_TEST_FAILPOINT: `before:${statement}=stop`, WORKER_DEFINITIONS: key };
       const worker = await arena.startWorker({ ...freeze, ...build });
+      // A worker marks its first start that its claim did not; later ones are noted.
+      if (statement === "note_starts") await runOne(arena, key);
       const until = arena.diaryFile(`${key} may end`);
       const [jobId] = await arena.enqueueSome([
         { definitionKey: key, payload: { ...payload, from_attempt: 2, then_ms: 60_000, until } },
@@ -47,6 +50,14 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
   );
   const other = await arena.startWorker({ WORKER_CONCURRENCY: "20", ...build });
   return { frozen, other };
+}
+
+async function runOne(arena: Arena, key: string): Promise<void> {
+  const [jobId] = await arena.enqueueSome([{ definitionKey: key }]);
+  await waitFor(
+    async () => (await arena.database.query("select 1 from app.live_jobs where job_id = $1", [jobId])).length === 0,
+    { withinMs: 60_000, what: `the end of a first job of ${key}` },
+  );
 }
 
 /** Waits until each job runs under its second lease, wakes the frozen workers, and lets the jobs end once they have written. */

@@ -69,7 +69,7 @@ export {
   keepTerm,
   pruneWorkers,
 } from "./operations/upkeep";
-export { CHANNELS, notifyCancel, notifyChanges, notifyWork } from "./operations/wake";
+export { CHANNELS, notifyCancel, notifyChanges, notifyPaused, notifyWork } from "./operations/wake";
 export { hasOpenActions, type MayAct, takeBulkAction, workOffChunk } from "./operations/work-off-bulk-action";
 export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from "./operations/workers";
 export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";

@@ -4,6 +4,7 @@ import { type Runner, statement } from "@/lib/db";
 export const CHANNELS = {
   work: "leasehold_work",
   cancel: "leasehold_cancel",
+  pauses: "leasehold_pauses",
   changes: "leasehold_changes",
   schedules: "leasehold_schedules",
 } as const;
@@ -95,6 +96,9 @@ export const notifyEnqueued = (
 
 /** Some running job is to be canceled; every worker looks after its own. */
 export const notifyCancel = (db: Runner): void => wake(db, { [CHANNELS.cancel]: "*" });
+
+/** A pause was set: workers give back what they claimed ahead, of which the paused is not claimed again. */
+export const notifyPaused = (db: Runner): void => wake(db, { [CHANNELS.pauses]: "*" });
 
 /** A trigger was made, changed or deleted; the leading scheduler reads anew when the next instant is due. */
 export const notifySchedules = (db: Runner): void => wake(db, { [CHANNELS.schedules]: "*" });

@@ -4,7 +4,7 @@ import { Reply } from "@/lib/api/respond";
 import { platformRoute } from "@/lib/api/route";
 import { pauseChange, serializePause } from "@/lib/api/serialize-queues";
 import { createPause, pauseList, pauseView } from "@/lib/contract";
-import { listPauses, pause } from "@/lib/queue";
+import { listPauses, notifyPaused, pause } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
 
@@ -28,6 +28,7 @@ export const POST = platformRoute({
       (db) => pause(db, actor, pauseInput(body)),
       (made) => pauseChange("pause.set", made),
     );
+    notifyPaused(context.db);
     return new Reply(serializePause(paused), {
       status: 201,
       headers: { location: `/api/v1/admin/pause/${paused.id}` },
