@@ -72,6 +72,32 @@ describe("a runner with more jobs than places", () => {
     await waitFor(() => runner.count === 0);
   });
 
+  test("gives back once what is canceled, or lost, while it goes back", async () => {
+    const canceled = await claimed();
+    const lost = await claimed();
+    runner.take([canceled, lost], processClock());
+    await cancelJob(make.web, scope, canceled.jobId);
+    runner.giveBackAhead();
+    runner.cancel([canceled.jobId]);
+    tell.get(lost.leaseNo)?.("lost");
+    await waitFor(() => runner.count === 1);
+    expect([await statusOf(canceled.jobId), await spentOn(lost.jobId)]).toEqual(["canceled", UNSPENT]);
+    expect(runner.running).toBe(1);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+    expect([runner.running, underWay.length]).toEqual([0, 1]);
+  });
+
+  test("gives back at a pause what began with its claim and found no place", async () => {
+    const job = { ...(await claimed()), started: true };
+    runner.take([job], processClock());
+    runner.giveBackAhead();
+    await waitFor(() => runner.count === 1);
+    expect(await spentOn(job.jobId)).toEqual(UNSPENT);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+  });
+
   test("gives back one whose lease it could not keep while it waits, unspent and not started", async () => {
     const { jobId = "", leaseNo = 0 } = jobs[1] ?? {};
     tell.get(leaseNo)?.("lost");

@@ -1,4 +1,4 @@
-import { type Database, DatabaseError } from "@/lib/db";
+import { type Database, isUnavailable } from "@/lib/db";
 import type { StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import { type ClaimedJob, DefinitionVersions, notifyChanges, type RunnableDefinition, releasedEnd } from "@/lib/queue";
@@ -15,8 +15,6 @@ import type { Settler } from "./settler";
 import { Starts } from "./starts";
 import { Waiting } from "./waiting";
 
-/** Failures of a database that is away or busy; any other would come back with the next worker. */
-const PASSES: ReadonlySet<DatabaseError["kind"]> = new Set(["unavailable", "retryable", "timeout"] as const);
 /** While so many ends wait to be stored, nothing more is claimed. */
 const MOST_UNSETTLED = 1000;
 const LOOK_AT_AGE_MS = 250;
@@ -52,13 +50,14 @@ const isLost = ({ stopReason }: Held): boolean => stopReason === "lease-lost";
 export class Runner {
   /** A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
   private readonly held = new Set<Held>();
-  /** What was claimed before this, by `processClock`, is not begun unless it began with its claim. */
+  /** Of what was claimed before this, by `processClock`, nothing begins that has not begun with its claim. */
   private aheadSince = Number.NEGATIVE_INFINITY;
   private readonly waiting = new Waiting<Held>();
   private busy = 0;
   private aside = 0;
   private readonly pace = new Pace();
-  private readonly definitions = new DefinitionVersions();
+  /** What jobs were accepted with. */
+  readonly definitions = new DefinitionVersions();
   /** Numbers what is claimed ahead, and marks what begins. */
   readonly starts: Starts;
   private ageTimer: NodeJS.Timeout | undefined;
@@ -113,7 +112,7 @@ export class Runner {
       if (held.job.started && this.busy < this.options.places) this.begin(held);
       else this.waiting.add(held);
     }
-    if (since < this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
+    if (since <= this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
     this.tell(jobs.filter((job) => job.started));
     this.fill();
   }
@@ -124,6 +123,12 @@ export class Runner {
     for (const held of [...this.held]) if (asked.has(held.job.jobId)) this.stop(held, "cancel");
   }
 
+  /** Gives back what was claimed ahead and waits, and what comes from a claim that was sent before. */
+  giveBackAhead(): void {
+    this.aheadSince = processClock();
+    this.giveBack(this.waiting.all());
+  }
+
   /** Resolves when nothing is held any more. After `graceMs`, what still runs is told to stop and is given back. */
   async drain(graceMs: number, onWaiting: (left: number, seconds: number) => void): Promise<void> {
     this.draining = true;
@@ -132,12 +137,12 @@ export class Runner {
     const tick = setInterval(() => {
       onWaiting(this.held.size, Math.max(0, Math.ceil((deadline - performance.now()) / 1000)));
     }, 5000);
-    const giveBack = setTimeout(() => {
+    const atLast = setTimeout(() => {
       for (const held of [...this.held]) this.stop(held, "shutdown");
     }, graceMs);
     if (this.held.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
     clearInterval(tick);
-    clearTimeout(giveBack);
+    clearTimeout(atLast);
   }
 
   /** Kills what runs, at once: the process is about to leave. */
@@ -158,12 +163,6 @@ export class Runner {
     if (this.waiting.size > 0) this.ageTimer ??= setTimeout(() => this.giveBackOld(), LOOK_AT_AGE_MS);
   }
 
-  /** Gives back what was claimed ahead and waits, and what comes from a claim that was sent before. */
-  giveBackAhead(): void {
-    this.aheadSince = processClock();
-    this.giveBack(this.waiting.all());
-  }
-
   // What was claimed ahead and still waits may have been paused since, or others would have run it by now.
   private giveBackOld(): void {
     this.ageTimer = undefined;
@@ -175,12 +174,12 @@ export class Runner {
   private giveBack(waiting: readonly Held[]): void {
     for (const held of waiting) {
       this.waiting.remove(held);
+      held.phase = "ended";
       void this.see(held, () => this.release(held));
     }
   }
 
   private begin(held: Held): void {
-    this.waiting.remove(held);
     held.phase = "running";
     held.ranMs = -performance.now();
     this.busy += 1;
@@ -190,7 +189,9 @@ export class Runner {
   private stop(held: Held, reason: StopReason): void {
     held.stop(reason);
     // It ends without having run.
-    if (held.phase === "waiting") this.begin(held);
+    if (held.phase !== "waiting") return;
+    this.waiting.remove(held);
+    this.begin(held);
   }
 
   /** Frees the place of an attempt that has run. */
@@ -291,7 +292,7 @@ export class Runner {
 
   /** Gives a job back that the database was not there to start, instead of letting its lease run out. */
   private async releaseAfter(held: Held, error: unknown): Promise<void> {
-    if (!(error instanceof DatabaseError && PASSES.has(error.kind))) throw error;
+    if (!isUnavailable(error)) throw error;
     this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");
     await this.release(held);
   }

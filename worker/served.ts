@@ -21,6 +21,8 @@ export interface Known {
 export class Served {
   /** Definition keys, sorted. */
   readonly definitions: readonly string[];
+  /** The versions of them that jobs are accepted with now. */
+  readonly versions: readonly { readonly definitionId: string; readonly definitionVersion: number }[];
   /** Queue names; empty = all. */
   readonly queues: readonly string[];
   private readonly leaseSeconds: ReadonlyMap<string, number>;
@@ -36,6 +38,7 @@ export class Served {
       (definition) => (definitions === undefined || definitions.includes(definition.key)) && canRun(definition, known),
     );
     this.definitions = mine.map(({ key }) => key).toSorted();
+    this.versions = mine.map(({ id, version }) => ({ definitionId: id, definitionVersion: version }));
     this.queues = queues ?? [];
     this.leaseSeconds = new Map(mine.map(({ id, leaseSeconds }) => [id, leaseSeconds]));
     this.queueIds = new Set(

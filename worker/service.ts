@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { handlers as installedHandlers } from "@/jobs";
 import { type Database, type Listener, listen } from "@/lib/db";
+import { hasFailpoints } from "@/lib/env/test-build";
 import type { WorkerEnv } from "@/lib/env/worker";
 import type { CommandRegistry } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
-import { CHANNELS, type ClaimedJob, interleave, type PolledWork } from "@/lib/queue";
+import { CHANNELS, type ClaimedJob, interleave, type PolledWork, warmUp } from "@/lib/queue";
 import { makeSealer } from "@/lib/tenancy/webhooks/seal";
 import { parseBands } from "./bands";
 import { Claimer } from "./claimer";
@@ -21,6 +22,11 @@ import { UnheardClaims } from "./unheard-claims";
 const READY_WITHIN_MS = 5000;
 /** A claim that a silent database answers later than this is given back by the runner, or by the end of its lease. */
 const LAST_CLAIM_MS = 1000;
+
+/** A claim, a settle, starts and a message may be under way at a time. */
+export const WARM_CONNECTIONS = 4;
+/** Definitions that are read before the first job. */
+const MOST_READ_BEFORE = 50;
 
 export interface WorkerParts {
   readonly env: WorkerEnv;
@@ -120,6 +126,24 @@ export class WorkerService {
 
   isReady(): boolean {
     return performance.now() - this.claimer.polledAt < READY_WITHIN_MS;
+  }
+
+  /**
+   * Does what the first jobs would wait for, as far as the database lets it: opens connections, plans statements, reads
+   * definitions. The worker has to be registered.
+   */
+  async prepare(): Promise<void> {
+    // Whoever is to stop at a statement means the one of a job.
+    if (hasFailpoints) return;
+    const { worker, log } = this.parts;
+    try {
+      await warmUp(worker, WARM_CONNECTIONS);
+      await this.runner.starts.open();
+      for (const version of this.current.versions.slice(0, MOST_READ_BEFORE))
+        await this.runner.definitions.of(worker, version);
+    } catch (error) {
+      log.info({ err: error }, "the first jobs may have to wait for connections and definitions");
+    }
   }
 
   start(): void {

@@ -150,8 +150,8 @@ export class Starts {
     return [...this.unheard.filter(([first]) => first <= this.highest), ...ranges];
   }
 
-  // What was claimed before the answer came may have been taken from us before it.
-  private async open(): Promise<void> {
+  /** Asks what notes have to know. What was claimed before the answer came may have been taken from us before it. */
+  async open(): Promise<void> {
     const now = performance.now();
     if (now < this.openAgainAt) return;
     this.openAgainAt = now + OPEN_AGAIN_MS;

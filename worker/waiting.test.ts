@@ -12,6 +12,20 @@ test("tenants take turns, each in the order of its own jobs", () => {
   expect([waiting.size, waiting.all()]).toEqual([0, []]);
 });
 
+test("thousands wait in the order in which they came, whatever is taken out meanwhile", () => {
+  const waiting = new Waiting<ReturnType<typeof item>>();
+  const all = Array.from({ length: 5000 }, (_, n) => item("a", n));
+  for (const one of all) waiting.add(one);
+  for (const one of all) if (one.n % 7 === 3) waiting.remove(one);
+  const expected = all.flatMap(({ n }) => (n % 7 === 3 ? [] : [n]));
+  expect([waiting.size, waiting.all().map(({ n }) => n)]).toEqual([expected.length, expected]);
+  const taken = expected.slice(0, 3000).map(() => waiting.next()?.n);
+  waiting.add(item("a", 5000));
+  while (waiting.size > 0) taken.push(waiting.next()?.n);
+  expect(taken).toEqual([...expected, 5000]);
+  expect(waiting.next()).toBeUndefined();
+});
+
 test("what was taken out does not come any more", () => {
   const waiting = new Waiting<ReturnType<typeof item>>();
   const [one, two] = [item("a", 1), item("a", 2)];

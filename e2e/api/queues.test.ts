@@ -58,7 +58,7 @@ describe("a pause", () => {
     for (const { id } of (await admin("GET", "pause")).body.data) await admin("DELETE", `pause/${id}`);
   });
 
-  test("tells the workers to give back what they claimed ahead", async () => {
+  test("sends the message at which workers give back what they claimed ahead", async () => {
     const heard: string[] = [];
     await new Promise<void>((onReady, onError) => {
       const listener = listen({

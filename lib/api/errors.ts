@@ -16,11 +16,6 @@ export function toHttpProblem(error: unknown): HttpProblem | null {
   return null;
 }
 
-/** Whether the database could not answer, as opposed to having refused. */
-export function isUnavailable(error: unknown): boolean {
-  return isNamed<DatabaseError>(error, "DatabaseError") && ["unavailable", "timeout", "retryable"].includes(error.kind);
-}
-
 // By name and not by class: front and pages are bundled apart and reload apart, so one class may exist twice.
 function isNamed<T extends Error>(error: unknown, name: string): error is T {
   return error instanceof Error && error.name === name;

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Permission } from "@/lib/contract";
-import { isUnavailable, toHttpProblem } from "./errors";
+import { isUnavailable } from "@/lib/db";
+import { toHttpProblem } from "./errors";
 import { HttpProblem } from "./problem";
 import { requestInfo } from "./request-info";
 import { internalError, problemResponse } from "./respond";

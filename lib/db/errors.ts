@@ -47,6 +47,15 @@ export class DatabaseError extends Error {
   }
 }
 
+/**
+ * Whether the database could not answer just now, as opposed to having refused, which it would do again. Told by name
+ * and not by class: parts of an application are bundled apart and reload apart, so one class may exist twice.
+ */
+export const isUnavailable = (error: unknown): error is DatabaseError =>
+  error instanceof Error &&
+  error.name === "DatabaseError" &&
+  ["unavailable", "timeout", "retryable"].includes((error as DatabaseError).kind);
+
 function describe({ kind, sqlState, constraint }: DatabaseErrorInit): string {
   const parts = [sqlState && `SQLSTATE ${sqlState}`, constraint && `constraint ${constraint}`].filter(Boolean);
   return `database error: ${kind}${parts.length > 0 ? ` (${parts.join(", ")})` : ""}`;

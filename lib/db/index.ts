@@ -1,5 +1,5 @@
 export { openDatabase } from "./database";
-export { DatabaseError, type DatabaseErrorKind } from "./errors";
+export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";
 export { type Listener, type ListenOptions, listen } from "./listen";
 export { type MigrateOptions, MigrationError, migrate } from "./migrate";
 export { roleUrl } from "./migrate/credentials";

@@ -28,6 +28,7 @@ export class ConnectionPool {
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.max,
+      min: options.keep ?? 0,
       application_name: options.applicationName,
       connectionTimeoutMillis: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,

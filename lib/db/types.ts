@@ -66,6 +66,8 @@ export interface OpenOptions {
   readonly role: DatabaseRole;
   /** Connections at most. */
   readonly max: number;
+  /** So many connections are kept once they are open, however long nobody uses them. Default none. */
+  readonly keep?: number;
   readonly applicationName: string;
   /** Hears of idle connections that broke; they are replaced by themselves. */
   readonly onError?: (error: Error) => void;

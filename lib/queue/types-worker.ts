@@ -30,6 +30,8 @@ export interface Servable {
     readonly executor: Executor;
     readonly commandKey: string | null;
     readonly leaseSeconds: number;
+    /** The one that jobs are accepted with now. */
+    readonly version: number;
   }[];
 }
 

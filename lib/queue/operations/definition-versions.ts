@@ -11,8 +11,10 @@ const keyOf = ({ definitionId, definitionVersion }: Accepted): string => `${defi
 /** The versions of definitions that jobs were accepted with. A version never changes, so each is read once. */
 export class DefinitionVersions {
   private readonly known = new Map<string, RunnableDefinition | Promise<RunnableDefinition>>();
+  /** Jobs come in rows of one definition: for all but the first, no key is made. */
+  private last: RunnableDefinition | undefined;
 
-  /** The version of a claimed job. @throws QueueError definition-unknown */
+  /** The version that a job was accepted with. @throws QueueError definition-unknown */
   async of(db: Runner, job: Accepted): Promise<RunnableDefinition> {
     const key = keyOf(job);
     const hit = this.known.get(key);
@@ -29,7 +31,11 @@ export class DefinitionVersions {
 
   /** The version if it has been read already. */
   ifKnown(job: Accepted): RunnableDefinition | undefined {
+    const { last } = this;
+    if (last?.definitionId === job.definitionId && last.version === job.definitionVersion) return last;
     const hit = this.known.get(keyOf(job));
-    return hit instanceof Promise ? undefined : hit;
+    if (hit === undefined || hit instanceof Promise) return undefined;
+    this.last = hit;
+    return hit;
   }
 }

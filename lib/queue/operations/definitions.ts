@@ -145,6 +145,7 @@ export async function listServable(db: Runner): Promise<Servable> {
         executor: row.executor,
         commandKey: row.command_key,
         leaseSeconds: row.lease_seconds,
+        version: row.version,
       })),
   };
 }

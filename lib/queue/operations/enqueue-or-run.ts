@@ -1,10 +1,8 @@
-import { type Database, DatabaseError } from "@/lib/db";
+import { type Database, isUnavailable } from "@/lib/db";
 import type { Enqueued, NewJob, TenantScope } from "../types";
 import { enqueueJob } from "./enqueue-jobs";
 
 const WAIT_MS = 1000;
-/** What says that the database cannot be reached just now; anything else would be refused later too. */
-const AWAY: ReadonlySet<DatabaseError["kind"]> = new Set(["unavailable", "timeout", "retryable"] as const);
 
 export interface JobOrWork<T> {
   readonly job: NewJob;
@@ -35,7 +33,7 @@ export async function enqueueOrRun<T>(
 /** Null when the database is away or says nothing in time. */
 async function withinOrNull<T>(asked: Promise<T>, waitMs: number): Promise<T | null> {
   const answered = asked.catch((error: unknown) => {
-    if (error instanceof DatabaseError && AWAY.has(error.kind)) return null;
+    if (isUnavailable(error)) return null;
     throw error;
   });
   let timer: NodeJS.Timeout | undefined;

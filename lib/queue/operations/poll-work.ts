@@ -8,7 +8,6 @@ export interface PolledWork {
   readonly nextAfterLane: number;
   /** Null when there never was a leader. */
   readonly leaderAgeSeconds: number | null;
-  readonly held: number;
   /** Changes whenever the definitions or queues do. */
   readonly definitionsVersion: number;
   readonly cancelRequested: readonly string[];
@@ -18,7 +17,6 @@ interface PolledRow {
   lanes: KnownLane[];
   next_after_lane: number;
   leader_age_seconds: number | null;
-  held: number;
   definitions_version: number;
   cancel_requested: string[];
 }
@@ -37,7 +35,6 @@ export async function pollWork(
     lanes: row?.lanes ?? [],
     nextAfterLane: row?.next_after_lane ?? 0,
     leaderAgeSeconds: row?.leader_age_seconds ?? null,
-    held: row?.held ?? 0,
     definitionsVersion: row?.definitions_version ?? 0,
     cancelRequested: row?.cancel_requested ?? [],
   };

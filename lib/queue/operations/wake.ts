@@ -97,7 +97,7 @@ export const notifyEnqueued = (
 /** Some running job is to be canceled; every worker looks after its own. */
 export const notifyCancel = (db: Runner): void => wake(db, { [CHANNELS.cancel]: "*" });
 
-/** A pause was set: workers give back what they claimed ahead, of which the paused is not claimed again. */
+/** A pause was set: workers give back what they claimed ahead, and do not claim what is paused again. */
 export const notifyPaused = (db: Runner): void => wake(db, { [CHANNELS.pauses]: "*" });
 
 /** A trigger was made, changed or deleted; the leading scheduler reads anew when the next instant is due. */

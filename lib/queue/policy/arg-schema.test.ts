@@ -19,6 +19,9 @@ describe("an argument schema is refused when it would not mean what it says", ()
     ["an unknown type", { type: "int" }, "/type"],
     ["a look-ahead", { type: "string", pattern: "(?=a)" }, ""],
     ["a remote reference", { $ref: "https://example.com/schema" }, ""],
+    ["another dialect", { $schema: "http://json-schema.org/draft-07/schema#", type: "object" }, ""],
+    ["a schema that answers later", { $async: true, type: "object" }, "/$async"],
+    ["a schema that answers later further down", { properties: { a: { $async: true } } }, "/properties/a/$async"],
     ["a list", [], ""],
     ["a schema over 64 KiB", { description: "x".repeat(65 * 1024) }, ""],
   ])("PAYLOAD-16 %s", (_, schema, pointer) => {

@@ -214,6 +214,17 @@ test("four workers that tell each other what they served are fair together: Jain
   }
 });
 
+test("what is told to others holds the time of jobs that have ended since the last claim", () => {
+  const share = new FairShare();
+  const [only] = claimOnce(share, [lane(1, "a")], 1);
+  if (!only) throw new Error("nothing was claimed");
+  share.takeServed();
+  share.chargeSeconds(only, 2);
+  share.chargeSeconds(only, 3);
+  expect(share.takeServed()).toEqual([{ tenantId: "a", queueId: 1, cost: 5 }]);
+  expect(share.takeServed()).toEqual([]);
+});
+
 test("workers that serve different tenants are fair only if they tell each other", () => {
   // Half of the workers may serve tenant a only; b's share has to come from the other half.
   const starts = (shared: boolean) => {

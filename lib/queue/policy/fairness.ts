@@ -48,6 +48,8 @@ type Node = Contender<KnownLane>;
 export class FairShare {
   private readonly tenants: Node = new Contender();
   private readonly untold = new Map<string, Served>();
+  /** Seconds that have yet to be charged: thousands of jobs end between two claims. */
+  private readonly spent = new Map<KnownLane, number>();
   private round = 0;
 
   /**
@@ -55,6 +57,7 @@ export class FairShare {
    * each, for the case that those before have fewer jobs than it seemed.
    */
   pick(lanes: readonly KnownLane[], places: Places, random: () => number): LanePick[] {
+    this.chargeSpent();
     this.enter(lanes, random);
     const picks = new Map<number, number>();
     const left = new Map<Node, number>();
@@ -82,16 +85,19 @@ export class FairShare {
 
   /** Charges what was really claimed: one for each job. */
   charge(claimed: readonly KnownLane[]): void {
-    for (const lane of claimed) this.serve(lane, 1);
+    const jobs = new Map<KnownLane, number>();
+    for (const lane of claimed) jobs.set(lane, (jobs.get(lane) ?? 0) + 1);
+    for (const [lane, count] of jobs) this.serve(lane, count);
   }
 
   /** Charges a job's time when it has ended, so that long jobs count for more than short ones. */
   chargeSeconds(lane: KnownLane, seconds: number): void {
-    this.serveTenant(lane, seconds);
+    this.spent.set(lane, (this.spent.get(lane) ?? 0) + seconds);
   }
 
   /** What this worker has served since the last call, to be told to the others. */
   takeServed(): Served[] {
+    this.chargeSpent();
     const served = [...this.untold.values()];
     this.untold.clear();
     return served;
@@ -133,6 +139,11 @@ export class FairShare {
       })
       .sort((a, b) => a.turn - b.turn || a.planned - b.planned)
       .map(({ lane }) => lane);
+  }
+
+  private chargeSpent(): void {
+    for (const [lane, seconds] of this.spent) this.serveTenant(lane, seconds);
+    this.spent.clear();
   }
 
   private serve(lane: KnownLane, cost: number): void {

@@ -69,7 +69,6 @@ export const pollWorkSql = statement(
       from ready_lanes r join app.lanes n on n.lane_no = r.lane_no ${LANE_JOINS} where ${NOT_PAUSED}) as lanes,
      (select case when count(*) < $3 then 0 else max(lane_no) end from ready_lanes) as next_after_lane,
      (select extract(epoch from app.now() - last_seen_at)::float8 from app.leader) as leader_age_seconds,
-     (select count(*)::int from app.live_jobs where state = 'running' and claimed_by_worker = $1) as held,
      (select coalesce(sum(version), 0)::float8 from app.job_definitions)
        + (select coalesce(sum(version), 0) from app.job_queues) as definitions_version,
      (select coalesce(jsonb_agg(job_id), '[]') from app.live_jobs
