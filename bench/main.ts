@@ -14,6 +14,7 @@ import { limits } from "./scenarios/limits";
 import { noisyTenant } from "./scenarios/noisy-tenant";
 import { rescue } from "./scenarios/rescue";
 import { schedules } from "./scenarios/schedules";
+import { settleClaim } from "./scenarios/settle-claim";
 import { throughput } from "./scenarios/throughput";
 
 const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => Promise<string>>> = {
@@ -29,6 +30,7 @@ const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => 
   cancel,
   rescue,
   bands,
+  "settle-claim": settleClaim,
 };
 
 async function main(): Promise<void> {

@@ -99,7 +99,7 @@ export class Child {
 }
 
 /** For profiles: BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profiles". */
-const nodeFlags = (): string[] => process.env.BENCH_NODE_FLAGS?.split(" ") ?? [];
+const nodeFlags = (): string[] => process.env.BENCH_NODE_FLAGS?.split(" ").filter(Boolean) ?? [];
 
 /** What the machine needs, and nothing that configures a system under test. */
 function ownEnvironment(): Record<string, string | undefined> {

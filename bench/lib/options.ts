@@ -11,6 +11,7 @@ export const SCENARIOS = [
   "cancel",
   "rescue",
   "bands",
+  "settle-claim",
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
@@ -19,12 +20,16 @@ export interface Options {
   readonly rounds: number;
   /** Jobs of a round, where a scenario counts in jobs. */
   readonly jobs: number;
+  /** How many jobs wait, of those scenarios that look at backlogs of several sizes. */
+  readonly backlogs: readonly number[];
   readonly quick: boolean;
   /** Systems to run; empty = all. */
   readonly only: readonly string[];
   /** Whether to list what the database spent its time on. */
   readonly statements: boolean;
 }
+
+const BACKLOGS = [10_000, 50_000, 100_000];
 
 export const USAGE = `usage: npm run bench -- ${SCENARIOS.join(" | ")} [--quick] [--rounds N] [--jobs N] [--only SYSTEM,…] [--statements]`;
 
@@ -44,12 +49,14 @@ export function parseOptions(args: readonly string[]): Options {
     if (!Number.isInteger(value) || value < 1) throw new Error(`${name} wants a whole number.\n${USAGE}`);
     return value;
   };
+  const jobs = numberOf("--jobs", quick ? 5000 : 30_000);
   const options = {
     scenarios,
     quick,
     statements: args.includes("--statements"),
     rounds: numberOf("--rounds", quick ? 3 : 5),
-    jobs: numberOf("--jobs", quick ? 5000 : 30_000),
+    jobs,
+    backlogs: quick || known.has("--jobs") ? [jobs] : BACKLOGS,
     only: argumentOf("--only")?.split(",") ?? [],
   };
   const strange = args.find((arg) => !known.has(arg));

@@ -16,15 +16,19 @@ const FIGURES: readonly Figure[] = [
 /** No-op jobs that wait already: from the first start until no job is unfinished, one worker process. */
 export async function throughput(server: BenchServer, options: Options): Promise<string> {
   const systems = await openSystems(server, options);
-  const samples: Sample[] = [];
-  for (let round = 0; round < options.rounds; round += 1) {
-    for (const system of systems) {
-      const values = await drain(system, { jobs: options.jobs, serverPid: server.pid });
-      samples.push(...Object.entries(values).map(([figure, value]) => ({ system: system.name, figure, value })));
+  const parts: string[] = [];
+  for (const jobs of options.backlogs) {
+    const samples: Sample[] = [];
+    for (let round = 0; round < options.rounds; round += 1) {
+      for (const system of systems) {
+        const values = await drain(system, { jobs, serverPid: server.pid });
+        samples.push(...Object.entries(values).map(([figure, value]) => ({ system: system.name, figure, value })));
+      }
     }
+    parts.push(`A backlog of ${jobs.toLocaleString("en")}:\n\n${table(FIGURES, samples, "leasehold")}`);
   }
   await Promise.all(systems.map((system) => system.close()));
-  return table(FIGURES, samples, "leasehold");
+  return parts.join("\n\n");
 }
 
 async function drain(
