@@ -1,13 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError, withTenant } from "@/lib/db";
-import { publishEvent, QueueError } from "@/lib/queue";
+import { publishEvent, QueueError, SYSTEM } from "@/lib/queue";
 import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/tenancy/folders/read-folders";
 import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from "@/lib/tenancy/folders/watches";
 import { checkProviderPath } from "@/lib/tenancy/provider-path";
 import { type Bucket, ChangeBudget } from "./change-budget";
 import type { Loop, Turn } from "./run-loops";
-
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 
 export interface WatchLimits {
   /** Folders of one turn. */

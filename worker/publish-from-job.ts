@@ -1,6 +1,6 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { JobError, type JobEvent } from "@/lib/execution";
-import { type ClaimedJob, type PublishedEvent, publishEvent, QueueError } from "@/lib/queue";
+import { type ClaimedJob, type PublishedEvent, publishEvent, QueueError, SYSTEM } from "@/lib/queue";
 
 /**
  * Publishes what a job tells of, once in a run whatever attempt does it: the event goes on under the job's correlation id,
@@ -12,7 +12,7 @@ export async function publishFromJob(
   { event, maxDepth }: { readonly event: JobEvent; readonly maxDepth: number | undefined },
 ): Promise<PublishedEvent> {
   const { name, data, key = name } = event;
-  const scope = { tenantId: job.tenantId, actor: { kind: "system", id: null, userId: null } } as const;
+  const scope = { tenantId: job.tenantId, actor: SYSTEM } as const;
   const asked = {
     name,
     data,

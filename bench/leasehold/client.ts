@@ -1,13 +1,12 @@
 import { handlers } from "@/jobs";
 import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
-import { cancelJob, createDefinition, enqueueJob, enqueueJobs, type TenantScope } from "@/lib/queue";
+import { cancelJob, createDefinition, enqueueJob, enqueueJobs, SYSTEM, type TenantScope } from "@/lib/queue";
 import { batches, serve, sharedClock, timed } from "../lib/program.mjs";
 import { query } from "../lib/server";
 
 const FILL_SIZE = 500;
 const HISTORY =
   "app.live_jobs, app.jobs, app.job_attempts, app.job_logs, app.job_stat_deltas, app.job_stats, app.live_totals";
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 const DEFINITION = "noop";
 /** Those of which a lease has to run out in a scenario do not make it wait for long. */
 const SETTINGS: Readonly<Record<string, { readonly leaseSeconds: number }>> = { "hold-briefly": { leaseSeconds: 5 } };

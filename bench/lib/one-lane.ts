@@ -1,8 +1,6 @@
 import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition } from "@/lib/queue";
+import { createDefinition, SYSTEM } from "@/lib/queue";
 import { type BenchServer, query } from "./server";
-
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 
 /** A database of its own with one lane (of the definition `noop`, beside which there is `other`), for claims by hand. */
 export interface OneLane {

@@ -4,6 +4,7 @@ import {
   claimJobs,
   createDefinition,
   enqueueJobs,
+  SYSTEM,
   settleAttempts,
   type TenantScope,
   workOffReleases,
@@ -11,7 +12,6 @@ import {
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 const SHAPES = ["fan-out, succeeds", "fan-out, fails", "chain, fails"] as const;
 type Shape = (typeof SHAPES)[number];
 const BATCH = 1000;

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition } from "@/lib/queue";
+import { createDefinition, SYSTEM } from "@/lib/queue";
 import { claimJobsSql } from "@/lib/queue/sql/claim-jobs";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
@@ -10,7 +10,6 @@ const CLAIM = 10;
 const CLAIMS = 200;
 const DEPTHS = [1000, 10_000, 100_000, 1_000_000];
 const TENANTS = [1, 1000];
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 
 interface Cell {
   readonly p50: number;

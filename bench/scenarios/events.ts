@@ -1,10 +1,9 @@
 import { migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition, createTrigger, publishEvent } from "@/lib/queue";
+import { createDefinition, createTrigger, publishEvent, SYSTEM } from "@/lib/queue";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { percentile } from "../lib/stats";
 
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 const TRIGGERS = 100;
 const EVENTS = { full: 500, quick: 50 };
 /** How many of the tenant's triggers an event starts. */

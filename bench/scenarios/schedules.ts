@@ -1,14 +1,13 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition } from "@/lib/queue";
+import { createDefinition, SYSTEM } from "@/lib/queue";
 import { Child } from "../lib/child";
 import { cpuMsOf } from "../lib/cpu";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { median, percentile } from "../lib/stats";
 
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 const TRIGGERS = { full: 10_000, quick: 1000 };
 const SPREAD_MS = { full: 60_000, quick: 6000 };
 /** From the rows' insert to the first instant. */

@@ -1,8 +1,6 @@
 import { builtinDefinitions } from "@/jobs";
 import type { Database } from "@/lib/db";
-import { type Actor, createDefinition, listDefinitions } from "@/lib/queue";
-
-const SYSTEM: Actor = { kind: "system", id: null, userId: null };
+import { createDefinition, listDefinitions, SYSTEM } from "@/lib/queue";
 
 /** Registers the definitions that this code brings, once; later changes of the super admin stay. */
 export async function ensureDefinitions(db: Database, log: (line: string) => void): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Database } from "@/lib/db";
-import { createTrigger, listTriggers, type TenantScope, type TriggerInput } from "@/lib/queue";
+import { createTrigger, listTriggers, SYSTEM, type TenantScope, type TriggerInput } from "@/lib/queue";
 
 interface DemoTenant {
   readonly tenantId: string;
@@ -57,7 +57,7 @@ const triggersOf = (providerId: string): TriggerInput[] => [
 
 /** Gives a tenant of the demo its triggers, once: what somebody has made of them since stays. `web` is the web role's. */
 export async function seedTriggers(web: Database, { tenantId, providerId }: DemoTenant): Promise<void> {
-  const scope: TenantScope = { tenantId, actor: { kind: "system", id: null, userId: null } };
+  const scope: TenantScope = { tenantId, actor: SYSTEM };
   const { total } = await listTriggers(web, scope, {}, { limit: 1 });
   if (total > 0) return;
   for (const trigger of triggersOf(providerId)) await createTrigger(web, scope, trigger);

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { TenantRole } from "@/lib/contract";
 import type { Database } from "@/lib/db";
 import { dataDir } from "@/lib/db/embedded/index.mjs";
-import { createDefinition, listDefinitions } from "@/lib/queue";
+import { createDefinition, listDefinitions, SYSTEM } from "@/lib/queue";
 import { insertProvider, listProviders } from "@/lib/tenancy/providers";
 import { seedTriggers } from "./demo-triggers";
 import { newPassword, putApiKey, putMembership, putTenant, putUser } from "./people";
@@ -80,7 +80,7 @@ function describesThese(file: string, tenants: Ids): boolean {
 
 async function seedRemoteDefinition(db: Database): Promise<void> {
   if ((await listDefinitions(db)).some(({ key }) => key === REMOTE_DEFINITION.key)) return;
-  await createDefinition(db, { kind: "system", id: null, userId: null }, REMOTE_DEFINITION);
+  await createDefinition(db, SYSTEM, REMOTE_DEFINITION);
 }
 
 async function seedTenants(db: Database): Promise<Ids> {

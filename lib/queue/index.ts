@@ -19,7 +19,14 @@ export { fanOutPending, tenantsWithPendingEvents } from "./operations/events/fan
 export { publishEvent, publishEvents } from "./operations/events/publish-events";
 export { testTriggers } from "./operations/events/test-triggers";
 export { type FiredSchedules, fireDueSchedules, msToNextSchedule } from "./operations/fire-due-schedules";
-export { appendLogs, type ExtendedLeases, extendLeases, holdLease, reportProgress } from "./operations/hold-leases";
+export {
+  appendLogs,
+  canceledAttempts,
+  type ExtendedLeases,
+  extendLeases,
+  holdLease,
+  reportProgress,
+} from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";
 export { createLimit, deleteLimit, listLimits, updateLimit } from "./operations/limits";
 export { leasesUnder, type Numbers, noteStarts, openStarts, type StartNote } from "./operations/note-starts";
@@ -28,7 +35,6 @@ export { describeLanes, type PolledWork, pollWork } from "./operations/poll-work
 export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";
 export { createQueue, listQueues, listTenantQueues, updateQueue } from "./operations/queues";
 export {
-  canceledAttempts,
   claimRemoteJobs,
   describeRemoteLanes,
   type EndedAttempt,
@@ -55,6 +61,7 @@ export {
   type WorkedOff,
   workOffReleases,
 } from "./operations/sweep-dependents";
+export { SYSTEM } from "./operations/system-actor";
 export { redriveEdited, triageDeadLetter } from "./operations/triage-dead-letter";
 export { changeTrigger, deleteTrigger } from "./operations/triggers/change-trigger";
 export { createTrigger } from "./operations/triggers/create-trigger";

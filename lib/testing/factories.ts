@@ -11,6 +11,7 @@ import {
   type JobView,
   type NewJob,
   pollWork,
+  SYSTEM,
   startAttempts,
   type TenantScope,
 } from "@/lib/queue";
@@ -31,8 +32,6 @@ export interface Factory {
   runningJob(scope: TenantScope, job?: Partial<NewJob>): Promise<ClaimedJob>;
   close(): Promise<void>;
 }
-
-const SYSTEM = { kind: "system", id: null, userId: null } as const;
 
 /** Opens the pools of all roles on a test database. */
 export function makeFactory(database: TestDatabase): Factory {

@@ -1,7 +1,13 @@
 import type { Runner, TenantTransaction } from "@/lib/db";
 import { LeaseLostError } from "../errors";
 import { cleanText, cutText } from "../policy/clean";
-import { appendLogsSql, extendLeasesSql, holdLeaseSql, reportProgressSql } from "../sql/hold-leases";
+import {
+  appendLogsSql,
+  canceledAttemptsSql,
+  extendLeasesSql,
+  holdLeaseSql,
+  reportProgressSql,
+} from "../sql/hold-leases";
 import type { Lease, LogChunk } from "../types-worker";
 
 export interface ExtendedLeases {
@@ -69,4 +75,10 @@ export async function appendLogs(db: Runner, lease: Lease, chunks: readonly LogC
   if (chunks.length === 0) return true;
   const clean = chunks.map((chunk) => ({ ...chunk, body: cleanText(chunk.body) }));
   return (await db.run(appendLogsSql, [lease.jobId, lease.leaseNo, JSON.stringify(clean)])).length > 0;
+}
+
+/** The leases of a worker whose jobs somebody wants to be stopped. */
+export async function canceledAttempts(db: Runner, workerId: string): Promise<Lease[]> {
+  const rows = await db.run<{ job_id: string; lease_no: number }>(canceledAttemptsSql, [workerId]);
+  return rows.map((row) => ({ jobId: row.job_id, leaseNo: row.lease_no }));
 }

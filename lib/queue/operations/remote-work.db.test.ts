@@ -4,8 +4,8 @@ import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { startAttempts } from "./claim-jobs";
+import { canceledAttempts } from "./hold-leases";
 import {
-  canceledAttempts,
   claimRemoteJobs,
   describeRemoteLanes,
   findEndedAttempt,

@@ -3,7 +3,6 @@ import type { FairShare } from "../policy/fairness";
 import type { Random } from "../policy/retry";
 import {
   attemptLogBytesSql,
-  canceledAttemptsSql,
   endedRemoteAttemptSql,
   heldCountSql,
   heldRemoteAttemptSql,
@@ -142,12 +141,6 @@ export async function findEndedAttempt(db: Runner, holder: string, lease: Lease)
 export async function measureLog(db: Runner, lease: Lease): Promise<{ bytes: number; lines: number }> {
   const [row] = await db.run<{ bytes: number; lines: number }>(attemptLogBytesSql, [lease.jobId, lease.leaseNo]);
   return row ?? { bytes: 0, lines: 0 };
-}
-
-/** The leases of a worker whose jobs somebody wants to be stopped. */
-export async function canceledAttempts(db: Runner, workerId: string): Promise<Lease[]> {
-  const rows = await db.run<{ job_id: string; lease_no: number }>(canceledAttemptsSql, [workerId]);
-  return rows.map((row) => ({ jobId: row.job_id, leaseNo: row.lease_no }));
 }
 
 export interface RemoteWorker extends Omit<WorkerRegistration, "isolation" | "healthPort"> {

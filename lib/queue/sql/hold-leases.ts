@@ -53,3 +53,11 @@ export const appendLogsSql = statement(
    )
    select 1 as held from holder`,
 );
+
+/** Attempts of the worker `$1` that somebody wants to be stopped. */
+export const canceledAttemptsSql = statement(
+  "canceled_attempts",
+  `select job_id, lease_no::float8 as lease_no from app.live_jobs
+   where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null`,
+  { repeatable: true },
+);

@@ -56,14 +56,6 @@ export const attemptLogBytesSql = statement(
   { repeatable: true },
 );
 
-/** Attempts of the worker `$1` that somebody wants to be stopped. */
-export const canceledAttemptsSql = statement(
-  "canceled_attempts",
-  `select job_id, lease_no::float8 as lease_no from app.live_jobs
-   where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null`,
-  { repeatable: true },
-);
-
 /**
  * Makes a remote worker known, and is its sign of life. No row = workers whose id begins with `$10` have `$11` rows
  * already, and this is none of them. `$12` is the tenant that it is confined to (NULL = none).

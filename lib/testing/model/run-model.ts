@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import pg from "pg";
 import { expect } from "vitest";
-import { createLimit, DefinitionVersions, deleteLimit, updateLimit } from "@/lib/queue";
+import { createLimit, DefinitionVersions, deleteLimit, SYSTEM, updateLimit } from "@/lib/queue";
 import type { TestDatabase } from "../database";
 import { makeFactory } from "../factories";
 import { anyStep } from "./commands";
@@ -55,7 +55,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed, onRu
       setLimit: (limit) => setLimit(limit),
       definition,
       claimed: new Map(),
-      scope: { tenantId, actor: { kind: "system", id: null, userId: null } },
+      scope: { tenantId, actor: SYSTEM },
       setClock: async (atMs) => {
         now = atMs;
         await admin.query(SET_CLOCK, [atMs]);
