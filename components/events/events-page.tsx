@@ -47,7 +47,7 @@ export function EventsPage() {
         </span>
         <Button variant="primary" reason={noSend} onClick={() => setDraft(BLANK)}>
           <Send aria-hidden className="size-4" />
-          Send test event
+          Send event
         </Button>
       </header>
       <NameFilter

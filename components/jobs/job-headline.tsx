@@ -23,7 +23,7 @@ export function JobHeadline({ job }: { readonly job: Job }) {
             {job.run_no > 1 ? <span className="text-muted"> · run {job.run_no}</span> : null}
           </span>
         </Fact>
-        <Fact name="Duration">
+        <Fact name={job.status === "running" || job.finished_at !== null ? "Duration" : "Waiting"}>
           <Duration job={job} />
         </Fact>
         <Fact name="Waited">

@@ -74,7 +74,17 @@ function NewJobForm({
     setState((now) => ({ ...now, values: {}, faults: new Map(), general: null }));
   };
   const setOption = (name: OptionName, value: string) =>
-    setState((now) => ({ ...now, options: { ...now.options, [name]: value } }));
+    setState((now) => ({
+      ...now,
+      options: { ...now.options, [name]: value },
+      faults: without(now.faults, name),
+    }));
+  const setValue = (name: string, value: string) =>
+    setState((now) => ({
+      ...now,
+      values: { ...now.values, [name]: value },
+      faults: without(now.faults, `payload.${name}`),
+    }));
   return (
     <form ref={formRef} onSubmit={onSubmit} noValidate className="contents">
       <DialogBody className="flex flex-col gap-4">
@@ -115,7 +125,7 @@ function NewJobForm({
             fields={form.fields}
             values={state.values}
             faults={payloadFaults(state.faults)}
-            onChange={(name, value) => setState((now) => ({ ...now, values: { ...now.values, [name]: value } }))}
+            onChange={setValue}
           />
         )}
         <NewJobOptions options={state.options} faults={state.faults} onChange={setOption} />
@@ -134,6 +144,11 @@ function NewJobForm({
       </DialogActions>
     </form>
   );
+}
+
+/** What was said of a value does not hold for another one. */
+function without(faults: ReadonlyMap<string, string>, name: string): ReadonlyMap<string, string> {
+  return new Map([...faults].filter(([about]) => about !== name));
 }
 
 function payloadFaults(faults: ReadonlyMap<string, string>): Map<string, string> {

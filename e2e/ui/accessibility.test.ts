@@ -108,7 +108,7 @@ const VIEWS: readonly View[] = [
     name: "send an event",
     path: "/t/globex/jobs/events",
     ready: "text=No events yet",
-    open: (page) => page.getByRole("button", { name: "Send test event" }).click(),
+    open: (page) => page.getByRole("button", { name: "Send event" }).click(),
   },
   { name: "keyboard help", path: "/t/acme/jobs", ready: "tr[data-job-id]", open: (page) => page.keyboard.press("?") },
   { name: "attempts", path: job(failed, "attempts"), ready: "ol > li" },

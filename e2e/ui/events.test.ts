@@ -22,7 +22,7 @@ describe("the page of events", () => {
   test("sends one, and shows what it started", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: EVENTS });
     await page.getByText("No events yet").waitFor();
-    await page.getByRole("button", { name: "Send test event" }).click();
+    await page.getByRole("button", { name: "Send event" }).click();
     const form = page.getByRole("dialog", { name: "Send an event" });
     await form.getByLabel("Name").fill("user.created");
     await form.getByLabel("Data").fill("[]");

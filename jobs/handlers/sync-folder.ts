@@ -40,6 +40,7 @@ export const syncFolder = defineJob({
     const { files, bytes, skipped } = parseFound(await walk.result);
     const removed = await inventory.removeUnseen();
     const { added, changed, unchanged } = counts;
+    ctx.log(`${files} files: ${added} added, ${changed} changed, ${unchanged} unchanged; ${removed} removed`);
     if (images.added + images.changed > 0) {
       const where = { provider_id: ctx.payload.provider_id, folder_path: prefix };
       const data = { ...where, images_added: images.added, images_changed: images.changed, added, changed, removed };

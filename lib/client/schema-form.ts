@@ -30,7 +30,11 @@ export function schemaForm(schema: Readonly<Record<string, unknown>>): SchemaFor
   const fields = Object.entries(properties).map(([name, property]) =>
     fieldOf(name, isRecord(property) ? property : {}, required.has(name)),
   );
-  return { fields, freeform: false };
+  // The order of a schema's properties is not kept; what has to be filled in comes first.
+  return {
+    fields: [...fields.filter((one) => one.required), ...fields.filter((one) => !one.required)],
+    freeform: false,
+  };
 }
 
 function fieldOf(name: string, property: Record<string, unknown>, required: boolean): SchemaField {

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { stoppedOutcome } from "./command/outcome";
 import { AttemptStoppedError, JobError, LeaseLostError, SnoozedError } from "./errors";
 import { cleanMessage } from "./output/clean-result";
@@ -28,8 +29,14 @@ export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
     ...known,
     message: cleanMessage(known.message, secrets),
     // The stack repeats the message, so it is redacted too.
-    ...(stack ? { stack: cleanMessage(stack, secrets) } : {}),
+    ...(stack ? { stack: cleanMessage(withoutRoot(stack), secrets) } : {}),
   };
+}
+
+/** A tenant may know which line of a handler failed, and not where on the server the installation lies. */
+function withoutRoot(stack: string): string {
+  const root = `${process.cwd()}${path.sep}`;
+  return stack.replaceAll(`file://${root}`, "").replaceAll(root, "");
 }
 
 function snoozed({ seconds, reason }: SnoozedError, secrets: SecretForms): Outcome {
