@@ -19,15 +19,40 @@ describe("an argument schema is refused when it would not mean what it says", ()
     ["an unknown type", { type: "int" }, "/type"],
     ["a look-ahead", { type: "string", pattern: "(?=a)" }, ""],
     ["a remote reference", { $ref: "https://example.com/schema" }, ""],
-    ["another dialect", { $schema: "http://json-schema.org/draft-07/schema#", type: "object" }, ""],
+    ["another dialect", { $schema: "http://json-schema.org/draft-07/schema#" }, "/$schema"],
+    [
+      "a part of the dialect",
+      { $schema: "https://json-schema.org/draft/2020-12/meta/core", required: [5] },
+      "/$schema",
+    ],
+    ["a dialect by a name that every object has", { $schema: "constructor" }, "/$schema"],
+    ["a dialect that is no text", { $schema: 5 }, "/$schema"],
     ["a schema that answers later", { $async: true, type: "object" }, "/$async"],
-    ["a schema that answers later further down", { properties: { a: { $async: true } } }, "/properties/a/$async"],
+    ["a part that answers later", { allOf: [{ $async: true, type: "object" }] }, "/allOf/0/$async"],
+    [
+      "a reference to what answers later",
+      { $ref: "#/$defs/a", $defs: { a: { $async: true, type: "null" } } },
+      "/$defs/a/$async",
+    ],
     ["a list", [], ""],
     ["a schema over 64 KiB", { description: "x".repeat(65 * 1024) }, ""],
   ])("PAYLOAD-16 %s", (_, schema, pointer) => {
     expect(refusedAt(schema)).toContain(pointer);
   });
 });
+
+test("a schema may name the dialect that it is read as", () => {
+  const $schema = "https://json-schema.org/draft/2020-12/schema";
+  for (const name of [$schema, `${$schema}#`])
+    expect(compileArgSchema({ $schema: name, type: "string" })("a")).toEqual([]);
+});
+
+test.each([{ $ref: "#" }, { $dynamicRef: "#meta" }])(
+  "a payload is refused when its schema never ends: %j",
+  (schema) => {
+    expect(compileArgSchema(schema)({})).toMatchObject([{ pointer: "", code: "schema" }]);
+  },
+);
 
 describe("a payload", () => {
   const check = compileArgSchema({

@@ -18,8 +18,30 @@ export type PayloadValidator = (payload: unknown) => Problem[];
  */
 export function compileArgSchema(schema: unknown): PayloadValidator {
   refuseUnstorable(schema);
+  refuseOtherDialects(schema as object);
   const validate = compile(schema as object);
-  return (payload) => (validate(payload) ? [] : (validate.errors ?? []).map(toProblem));
+  return (payload) => {
+    try {
+      return validate(payload) ? [] : (validate.errors ?? []).map(toProblem);
+    } catch (error) {
+      // A payload is never so deep: the schema refers to itself without end.
+      if (error instanceof RangeError) return [ENDLESS];
+      throw error;
+    }
+  };
+}
+
+const ENDLESS: Problem = {
+  pointer: "",
+  code: "schema",
+  detail: "cannot be checked: the schema refers to itself without end",
+};
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** Ajv would look any other `$schema` up among what it happens to know, and fail or check against a part of the dialect. */
+function refuseOtherDialects({ $schema = DIALECT }: { readonly $schema?: unknown }): void {
+  if ($schema !== DIALECT && $schema !== `${DIALECT}#`)
+    throw schemaInvalid([{ pointer: "/$schema", code: "schema", detail: `must be ${DIALECT}, or be left out` }]);
 }
 
 function refuseUnstorable(schema: unknown): void {
