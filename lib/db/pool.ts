@@ -34,6 +34,8 @@ export class ConnectionPool {
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
       query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
       keepAlive: true,
+      // One that is kept may be silent for hours. A firewall forgets it sooner, and the system would ask after two of them.
+      keepAliveInitialDelayMillis: IDLE_TIMEOUT_MS,
       types: valueTypes,
     });
     this.#pool.on("error", (error) => options.onError?.(toDatabaseError(error)));
