@@ -24,3 +24,11 @@ test("one slow run ends it at once, and many quick ones bring it back", () => {
   for (let run = 0; run < 60; run++) pace.ended("mixed", 1);
   expect(pace.isQuick("mixed")).toBe(true);
 });
+
+test("nothing is claimed ahead while places are stuck, until one of their jobs ends", () => {
+  const pace = paceOf({ quick: [2] });
+  pace.stuck();
+  expect([pace.ahead(4), pace.isQuick("quick")]).toEqual([0, true]);
+  pace.ended("slow", 1000);
+  expect(pace.ahead(4)).toBe(50);
+});

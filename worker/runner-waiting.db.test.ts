@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type ClaimedJob, cancelJob, getJob } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
@@ -9,6 +10,25 @@ import { noNotice, runnerStage, UNSPENT } from "./runner.fixture";
 const stage = await runnerStage(await testDatabase());
 const { make, scope, underWay, tell, runnerOn, claimed, statuses, statusOf, spentOn } = stage;
 afterAll(stage.close);
+
+test("a runner whose places are stuck claims ahead once, and not each second what it gives back", async () => {
+  stage.reset();
+  const runner = runnerOn(make.worker, 1);
+  while (!runner.isQuick(stage.definition.id)) {
+    const before = underWay.length;
+    runner.take([await claimed()], processClock());
+    while (underWay.length === before) await setImmediate();
+    underWay.at(-1)?.end();
+    await waitFor(() => runner.count === 0);
+  }
+  runner.take([await claimed(), await claimed()], processClock());
+  expect(runner.room().ahead).toBeGreaterThan(0);
+  await waitFor(() => runner.count === 1);
+  expect(runner.room()).toEqual({ free: 0, ahead: 0 });
+  underWay.at(-1)?.end();
+  await waitFor(() => runner.count === 0);
+  expect(runner.room().free).toBe(1);
+});
 
 describe("a runner with more jobs than places", () => {
   let jobs: ClaimedJob[];

@@ -166,8 +166,9 @@ export class Runner {
   // What was claimed ahead and still waits may have been paused since, or others would have run it by now.
   private giveBackOld(): void {
     this.ageTimer = undefined;
-    const takenBefore = performance.now() - LONGEST_WAIT_MS;
-    this.giveBack(this.waiting.all().filter(({ takenAt }) => takenAt < takenBefore));
+    const old = this.waiting.all().filter(({ takenAt }) => takenAt < performance.now() - LONGEST_WAIT_MS);
+    if (old.length > 0) this.pace.stuck();
+    this.giveBack(old);
     this.fill();
   }
 
@@ -278,8 +279,7 @@ export class Runner {
       answer = await settler.add(end, job.laneNo);
     }
     if (answer === "settled" && end.outcome === "succeeded" && !isVerbose) return;
-    const { status, outcome, errorType } = end;
-    const ended = { ...fieldsOf(job, definition), status, outcome, error_type: errorType };
+    const ended = { ...fieldsOf(job, definition), status: end.status, outcome: end.outcome, error_type: end.errorType };
     if (answer === "lost") log.warn(ended, "the lease was lost; the result was refused");
     else log[end.outcome === "succeeded" ? "debug" : "info"](ended, "attempt ended");
   }
