@@ -4,7 +4,7 @@ import type { LucideIcon } from "lucide-react";
 import Link from "next/link";
 import { cn } from "@/components/ui/cn";
 import { Skeleton } from "@/components/ui/states";
-import { formatAge, formatCount } from "@/lib/client/format";
+import { formatAge, formatCount, plural } from "@/lib/client/format";
 import { type JobFilters, jobsHref } from "@/lib/client/job-filters";
 import type { JobStatus, JobSummary } from "@/lib/contract";
 import { STATUS_LOOKS } from "./status";
@@ -58,7 +58,7 @@ const CARDS: readonly Card[] = [
     icon: STATUS_LOOKS.dead_letter.icon,
     tone: "text-bad",
     lastDay: true,
-    note: ({ counts }) => `last 24 h · ${formatCount(counts.dead_letter)} dead letter`,
+    note: ({ counts }) => `last 24 h · ${plural(counts.dead_letter, "dead letter")}`,
   },
   {
     title: "Canceled",

@@ -86,7 +86,10 @@ const LIMITED: Readonly<Record<LimitScope, string>> = {
 
 function describeLimit({ scope, by, maxRunning, startsPerSecond }: NonNullable<PlaceInLane["limit"]>): WaitReason {
   return by === "running"
-    ? { code: "at_limit", detail: `At a limit: ${maxRunning} jobs at once of ${LIMITED[scope]}.` }
+    ? {
+        code: "at_limit",
+        detail: `At a limit: ${maxRunning} ${maxRunning === 1 ? "job" : "jobs"} at once of ${LIMITED[scope]}.`,
+      }
     : { code: "rate_limited", detail: `At a limit: ${startsPerSecond} starts a second of ${LIMITED[scope]}.` };
 }
 
