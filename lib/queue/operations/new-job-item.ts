@@ -178,7 +178,7 @@ async function checkedAgainst(db: Runner, { job, at }: Pick<Placed, "job" | "at"
     return known.row;
   } catch (refusal) {
     // What the remembered version refuses, the current one may take.
-    const current = await findDefinition(db, job.definitionKey);
+    const current = await readDefinition(db, job.definitionKey);
     if (takesResults(job) || current === null || current.version === known.row.version) throw refusal;
     forgetDefinitions(db);
     return checkedAgainst(db, { job, at });
@@ -209,8 +209,21 @@ async function knownDefinition(db: Runner, key: string, at: string): Promise<Kno
   return loading;
 }
 
+const lastRead = new WeakMap<Runner, Promise<unknown>>();
+
+/** The jobs of a bulk are looked at all at once, but the connection of a transaction takes one statement at a time. */
+function readDefinition(db: Runner, key: string): Promise<DefinitionRow | null> {
+  if (!("inTransaction" in db)) return findDefinition(db, key);
+  const reading = (lastRead.get(db) ?? Promise.resolve()).then(() => findDefinition(db, key));
+  lastRead.set(
+    db,
+    reading.catch(() => undefined),
+  );
+  return reading;
+}
+
 async function loadDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {
-  const row = await findDefinition(db, key);
+  const row = await readDefinition(db, key);
   const problems = [
     { pointer: `${at}/definition_key`, code: "unknown", detail: "is not the key of an active definition" },
   ];
