@@ -65,17 +65,22 @@ async function stage(build: Record<string, string>, hasWritten: (worker: TestPro
   const arena = await openArena();
   await arena.startScheduler();
   const { frozen, other } = await freezeAndWake(arena, build);
+  const leases = new Map<string, unknown>();
   for (const { jobId } of frozen) {
-    await waitFor(async () => (await leaseOf(arena, jobId)).leaseNo >= 2, {
-      withinMs: 120_000,
-      what: `lease 2 of ${jobId}`,
-    });
+    const lease = await waitFor(
+      async () => {
+        const now = await leaseOf(arena, jobId);
+        return now.leaseNo >= 2 && now.worker === other.workerId ? now : null;
+      },
+      { withinMs: 120_000, what: `another worker's lease of ${jobId}` },
+    );
+    leases.set(jobId, lease);
   }
   for (const { worker } of frozen) worker.signal("SIGCONT");
   for (const { worker, statement } of frozen) {
     await waitFor(() => hasWritten(worker), { withinMs: 30_000, what: `the late ${statement}` });
   }
-  return { arena, frozen, other };
+  return { arena, frozen, leases };
 }
 
 async function leaseOf({ database }: Arena, jobId: string) {
@@ -89,9 +94,9 @@ async function leaseOf({ database }: Arena, jobId: string) {
 
 describe("R-2 a worker that freezes before a write and wakes when another one holds the job", () => {
   test("LEASE-01 cannot start, complete, fail, log, report or renew: each late write is refused", async () => {
-    const { arena, frozen, other } = await stage({}, (worker) => /lease was lost/.test(worker.output()));
+    const { arena, frozen, leases } = await stage({}, (worker) => /lease was lost/.test(worker.output()));
     for (const { jobId, statement } of frozen) {
-      expect(await leaseOf(arena, jobId), statement).toEqual({ leaseNo: 2, worker: other.workerId });
+      expect(await leaseOf(arena, jobId), statement).toEqual(leases.get(jobId));
     }
     for (const { until } of frozen) writeFileSync(until, "");
     await arena.drained(60_000);
