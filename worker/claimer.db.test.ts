@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Database, Statement } from "@/lib/db";
 import { createLogger } from "@/lib/observability/log";
 import {
   type ClaimedJob,
@@ -32,10 +33,11 @@ interface Setup {
   readonly bands?: ReadonlySet<number>;
   /** Keys of the commands on this worker's disk; all of them unless given. */
   readonly commands?: readonly string[];
+  readonly db?: Database;
 }
 
 /** A claimer of so many places, which what it claims never leaves. */
-async function startClaimer({ places, definitions, bands, commands }: Setup) {
+async function startClaimer({ places, definitions, bands, commands, db = make.worker }: Setup) {
   const wanted = { queues: undefined, definitions, bands };
   const served = await Served.read(make.worker, wanted, {
     hasHandler: () => false,
@@ -43,7 +45,7 @@ async function startClaimer({ places, definitions, bands, commands }: Setup) {
   });
   const room = { places };
   claimer = new Claimer({
-    db: make.worker,
+    db,
     log,
     workerId: "the-claimer",
     random: () => 0.5,
@@ -196,6 +198,35 @@ describe("a claimer", () => {
     await end(claimer, claimed[0]);
     await waitFor(() => claimed.length === 2);
     expect(performance.now() - began).toBeLessThan(POLL_MS / 2);
+  });
+
+  test("claims the next job under a limit also when one ends while a claim that does not know of it is under way", async () => {
+    const scope = await make.tenant();
+    const { key } = await make.definition();
+    await createLimit(make.platform, { scope: "definition", definitionKey: key, maxRunning: 1 });
+    await enqueue(scope, 2, { definitionKey: key });
+    let answer: (() => void) | undefined;
+    let isAsked = false;
+    const db: Database = {
+      ...make.worker,
+      run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
+        const rows = await make.worker.run<R>(statement, values);
+        if (statement.name.startsWith("reserve_places") && claimed.length === 1 && !isAsked) {
+          isAsked = true;
+          await new Promise<void>((resolve) => {
+            answer = resolve;
+          });
+        }
+        return rows;
+      },
+    };
+    const started = await startClaimer({ places: 5, db });
+    await waitFor(() => answer);
+    await end(started.claimer, claimed[0]);
+    const before = polls;
+    answer?.();
+    await waitFor(() => claimed.length === 1);
+    expect(polls).toBe(before);
   });
 
   test("starts under a rate when the next start is due, without a poll", async () => {

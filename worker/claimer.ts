@@ -55,6 +55,8 @@ export class Claimer {
   private timer: NodeJS.Timeout | undefined;
   private unparkTimer: NodeJS.Timeout | undefined;
   private afterLane = 0;
+  /** How often a job ended here that may have made room under a limit. */
+  private roomMade = 0;
   /** When the database last answered a poll, by the monotonic clock. */
   polledAt = Number.NEGATIVE_INFINITY;
   private turning: Promise<void> | undefined;
@@ -106,7 +108,9 @@ export class Claimer {
     if (!lane) return;
     this.share.chargeSeconds(lane, seconds);
     // It may have made room under a limit.
-    if (lane.limited) this.directory.unpark();
+    if (!lane.limited) return;
+    this.roomMade += 1;
+    this.directory.unpark();
   }
 
   private schedulePoll(inMs: number): void {
@@ -163,6 +167,7 @@ export class Claimer {
     const asked = most > 0 ? this.choose(room, now) : [];
     if (asked.length === 0) return false;
     const since = processClock();
+    const { roomMade } = this;
     const firstNo = numbers.numbers(most);
     const request = { workerId, lanes: asked, limit: most, startAtOnce: room.free, firstNo };
     const { jobs, heldBack } = await claimFromLanes(db, request).catch((error: unknown) => {
@@ -174,8 +179,11 @@ export class Claimer {
     if (jobs.length > 0) onClaimed(jobs, since);
     const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= most, now });
     this.park(heldBack);
+    // A job that ended meanwhile may have made room that the claim did not see.
+    const hasRoomSince = roomMade !== this.roomMade;
+    if (hasRoomSince) this.directory.unpark();
     this.sharing.tick();
-    return jobs.length > 0 || lookAgain;
+    return jobs.length > 0 || lookAgain || hasRoomSince;
   }
 
   /** The lanes to ask, in order, each with its share; jobs that are over in milliseconds also ahead of free places. */

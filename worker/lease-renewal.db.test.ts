@@ -22,6 +22,8 @@ afterAll(() => make.close());
 let now: number;
 let told: FromThread[];
 let killed: number[];
+/** How much had been told when a process was killed. */
+let toldBefore: number[];
 let job: ClaimedJob;
 const lease = () => ({ jobId: job.jobId, leaseNo: job.leaseNo });
 
@@ -30,7 +32,10 @@ function renewalOn(db: ConstructorParameters<typeof LeaseRenewal>[0] = make.work
     db,
     () => now,
     (message) => told.push(message),
-    (pid) => killed.push(pid),
+    (pid) => {
+      killed.push(pid);
+      toldBefore.push(told.length);
+    },
   );
   renewal.hold({ ...lease(), leaseSeconds: LEASE_SECONDS, since, renewForMs: HOUR_MS });
   renewal.spawned(lease(), PID);
@@ -68,6 +73,7 @@ beforeEach(async () => {
   now = 0;
   told = [];
   killed = [];
+  toldBefore = [];
   job = await make.runningJob(scope);
 });
 
@@ -83,12 +89,12 @@ describe("renewal of leases", () => {
     expect([told, killed]).toEqual([[], []]);
   });
 
-  test("LEASE-01 a lease that is somebody else's is told as lost, and its processes are killed", async () => {
+  test("LEASE-01 a lease that is somebody else's is told as lost, and then its processes are killed", async () => {
     const { renewal, turnAt } = renewalOn();
     await settleAttempts(make.worker, [retried(job, 0)]);
     await turnAt(RENEW_AT);
     expect(told).toEqual([{ type: "lost", leases: [lease()] }]);
-    expect(killed).toEqual([PID]);
+    expect([killed, toldBefore]).toEqual([[PID], [1]]);
     renewal.spawned(lease(), PID + 1);
     expect(killed).toEqual([PID, PID + 1]);
     await turnAt(RENEW_AT * 2);

@@ -96,8 +96,9 @@ export class LeaseRenewal {
 
   private lose(lost: readonly Tracked[]): void {
     const still = lost.filter((one) => this.leases.delete(leaseKey(one)));
-    for (const { pids } of still) for (const pid of pids) this.killGroup(pid);
+    // Told first: otherwise the end of what is killed here could pass for a failure of its own.
     if (still.length > 0) this.tell({ type: "lost", leases: still.map(plain) });
+    for (const { pids } of still) for (const pid of pids) this.killGroup(pid);
   }
 }
 

@@ -119,7 +119,7 @@ test("a dead letter is marked, noted and put back", async () => {
   const { id } = await stage.enqueue({ lines: ["bad"], exit: 4 });
   await stage.settled(id);
   const { page, context } = await stage.signIn(stage.people.admin);
-  await page.getByRole("link", { name: "Dead letters" }).click();
+  await page.getByRole("link", { name: "Dead letters", exact: true }).click();
   const row = rowOf(page, id);
   await row.getByRole("combobox").selectOption("investigating");
   await page.getByText("Marked as investigating").waitFor();
