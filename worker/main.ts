@@ -76,8 +76,8 @@ async function main(shutdown: Shutdown): Promise<void> {
   if (shutdown.signal.aborted) return;
   shutdown.onForce(() => service.killAll());
   shutdown.onDrain(async () => {
-    await Promise.all([presence.drain(), service.stop(graceForRunning())]);
-    await health.close();
+    presence.drain();
+    await service.stop(graceForRunning()).then(() => health.close());
   });
   service.start();
   const unwatch = watchMemory({

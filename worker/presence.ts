@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import { beatWorker, drainWorker, registerWorker, stopWorker, type WorkerRegistration } from "@/lib/queue";
@@ -6,6 +7,8 @@ import { beatWorker, drainWorker, registerWorker, stopWorker, type WorkerRegistr
 const BEAT_MS = 10_000;
 /** While it drains: who waits for it wants to see the number of running jobs go down. */
 const DRAIN_BEAT_MS = 1000;
+/** A database that is away keeps nobody from leaving: the age of the last sign of life tells the same a little later. */
+const LAST_WORD_MS = 1000;
 const NANO = 1e6;
 
 /** Keeps this worker's row alive: who it is, what it serves, how it fares. */
@@ -14,6 +17,7 @@ export class Presence {
   private timer: NodeJS.Timeout | undefined;
   private cpu = process.cpuUsage();
   private sampledAt = performance.now();
+  private drainTold: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly db: Database,
@@ -27,17 +31,22 @@ export class Presence {
     this.timer = setInterval(() => void this.beat(), BEAT_MS);
   }
 
-  async drain(): Promise<void> {
-    await drainWorker(this.db, this.about.describe().workerId).catch(() => undefined);
+  /** Says that this worker takes nothing new, and tells more often from now on how much still runs. */
+  drain(): void {
     clearInterval(this.timer);
     this.timer = setInterval(() => void this.beat(), DRAIN_BEAT_MS);
-    await this.beat();
+    this.drainTold = drainWorker(this.db, this.about.describe().workerId).then(
+      () => this.beat(),
+      () => undefined,
+    );
   }
 
+  /** Says that this worker is gone; gives up on a database that does not take it within a second. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.lag.disable();
-    await stopWorker(this.db, this.about.describe().workerId).catch(() => undefined);
+    const told = this.drainTold.then(() => stopWorker(this.db, this.about.describe().workerId)).catch(() => undefined);
+    await Promise.race([told, delay(LAST_WORD_MS, undefined, { ref: false })]);
   }
 
   private async beat(): Promise<void> {

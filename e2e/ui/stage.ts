@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright";
-import { afterAll, expect } from "vitest";
+import { afterAll, expect, onTestFailed } from "vitest";
 import type { Job } from "@/lib/contract";
 import { accountsIn, type TestUser } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
@@ -11,6 +11,8 @@ import { findBrowser } from "@/scripts/lib/browser.mjs";
 
 /** What takes a second alone may take many beside the tests of other stages. */
 const STEP_MS = 30_000;
+/** Characters of a page that a failed test tells. */
+const MOST_TOLD = 6000;
 /** Messages of the browser itself about answers that a test asks for on purpose. */
 const EXPECTED_CONSOLE = /Failed to load resource/;
 
@@ -74,6 +76,8 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
     context.close = (reason) => answered(close(reason), "the end of a context").catch(() => undefined);
     const page = await answered(context.newPage(), "a new page");
     watch(page);
+    waitsForItsButtons(page);
+    onTestFailed(() => tellPage(page));
     return { page, context };
   };
   const signIn = async (person: TestUser, { at = "/", ...options }: SignInOptions = {}): Promise<SignedIn> => {
@@ -168,6 +172,27 @@ async function answered<T>(step: Promise<T>, what: string): Promise<T> {
     timer = setTimeout(() => reject(new Error(`The browser did not answer: ${what}`)), STEP_MS);
   });
   return Promise.race([step, late]).finally(() => clearTimeout(timer));
+}
+
+/** A script is faster than any reader: what it clicks before the page's own program is there is lost. */
+function waitsForItsButtons(page: Page): void {
+  const goto = page.goto.bind(page);
+  page.goto = async (...where) => {
+    const answer = await goto(...where);
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll("button")].every((button) =>
+        Object.keys(button).some((key) => key.startsWith("__reactProps")),
+      ),
+    );
+    return answer;
+  };
+}
+
+/** What a reader would see at the moment of a failure, which cannot be repeated on another machine. */
+async function tellPage(page: Page): Promise<void> {
+  if (page.isClosed()) return;
+  const seen = await answered(page.locator("body").ariaSnapshot(), "what it shows").catch(String);
+  console.info(`${page.url()} showed:\n${seen.slice(0, MOST_TOLD)}`);
 }
 
 // Most tests are not about the login: theirs is one request, as the form would send it.
