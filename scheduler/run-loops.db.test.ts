@@ -66,7 +66,7 @@ describe("the loops of a leader", () => {
     const began = performance.now();
     await end(running);
     expect(inside).toBe(false);
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(performance.now() - began).toBeLessThan(5000);
   });
 
   test("SCHED-18 pause as long as a turn says, and never longer than their rhythm, however far away its next work is", async () => {

@@ -133,8 +133,8 @@ export class AttemptOutputWriter {
         held = await appendLogs(db, lease, part);
         this.unsent = held ? this.unsent.slice(part.length) : [];
       }
-      this.progress = this.progress === progress ? undefined : this.progress;
       const kept = held && progress ? await reportProgress(db, lease, progress) : held;
+      if (this.progress === progress) this.progress = undefined;
       if (kept) notifyChanges(db, [laneNo]);
       else onLost();
     } catch {

@@ -114,10 +114,10 @@ describe("a claimer", () => {
     await nextPolls(1);
     expect(claimed).toHaveLength(3);
     room.places += 1;
-    const began = performance.now();
+    const before = polls;
     claimer.freed();
     await waitFor(() => claimed.length === 4);
-    expect(performance.now() - began).toBeLessThan(POLL_MS / 2);
+    expect(polls).toBe(before);
   });
 
   test("claims at once when a wake-up names a lane, also one it has never seen", async () => {
@@ -127,10 +127,10 @@ describe("a claimer", () => {
       await nextPolls(1);
       const [id] = await enqueue(scope, 1);
       const [row] = await database.query("select lane_no from app.live_jobs where job_id = $1", [id]);
-      const began = performance.now();
+      const before = polls;
       claimer.wake([row?.lane_no]);
       await waitFor(() => claimed.length === n);
-      expect(performance.now() - began).toBeLessThan(POLL_MS / 2);
+      expect(polls).toBe(before);
     }
   });
 
@@ -194,10 +194,10 @@ describe("a claimer", () => {
     await waitFor(() => claimed.length === 2);
     await nextPolls(1);
     expect(claimed).toHaveLength(2);
-    const began = performance.now();
+    const before = polls;
     await end(claimer, claimed[0]);
     await waitFor(() => claimed.length === 2);
-    expect(performance.now() - began).toBeLessThan(POLL_MS / 2);
+    expect(polls).toBe(before);
   });
 
   test("claims the next job under a limit also when one ends while a claim that does not know of it is under way", async () => {

@@ -18,7 +18,7 @@ describe("the long poll", () => {
     const { id } = await enqueue({ definition_key: definition });
     const [job] = await waiting;
     expect(job.job_id).toBe(id);
-    expect(performance.now() - begun).toBeLessThan(4500);
+    expect(performance.now() - begun).toBeLessThan(15_000);
   });
 
   test("answers an empty list when its time is up", async () => {
@@ -101,7 +101,7 @@ test("on shutdown waiting claims are answered at once, with no jobs", async () =
   const begun = performance.now();
   const ended = web.stop();
   expect(await waiting).toEqual([]);
-  expect(performance.now() - begun).toBeLessThan(3000);
+  expect(performance.now() - begun).toBeLessThan(10_000);
   expect(await ended).toBe(0);
   const rows = await database.query(
     "select 1 from app.live_jobs l join app.lanes n using (lane_no) join app.job_definitions d on d.id = n.definition_id where d.key = $1",
