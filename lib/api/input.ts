@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { LIMITS, type ProblemError } from "@/lib/contract";
 import { HttpProblem } from "./problem";
 import { escapeToken, MalformedJson, scanJson } from "./scan-json";
+import { wordsOf } from "./words";
 
 const MAX_ERRORS = 20;
 const MAX_KEY_IN_TEXT = 100;
@@ -26,7 +27,7 @@ export function toProblemErrors(error: z.ZodError): ProblemError[] {
 
 /** Checks path parameters; what is malformed answers 400, before any lookup. */
 export function parseParams<T>(schema: z.ZodType<T>, raw: unknown): T {
-  const result = schema.safeParse(raw);
+  const result = schema.safeParse(raw, { error: wordsOf });
   if (result.success) return result.data;
   throw new HttpProblem("invalid-path", { errors: toProblemErrors(result.error) });
 }
@@ -38,7 +39,7 @@ export function parseQuery<T>(schema: z.ZodType<T>, search: string): T {
     const known = raw[name];
     raw[name] = known === undefined ? value : [known, value].flat();
   }
-  const result = schema.safeParse({ ...raw });
+  const result = schema.safeParse({ ...raw }, { error: wordsOf });
   if (result.success) return result.data;
   throw new HttpProblem("invalid-query", { errors: toProblemErrors(result.error) });
 }
@@ -145,7 +146,7 @@ export function parseJson(text: string, maxNodes?: number): unknown {
 
 /** Checks a parsed body; faults answer 422 with pointers. */
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: wordsOf });
   if (result.success) return result.data;
   throw new HttpProblem("validation-failed", { errors: toProblemErrors(result.error) });
 }

@@ -19,6 +19,8 @@ describe("an argument schema is refused when it would not mean what it says", ()
     ["an unknown type", { type: "int" }, "/type"],
     ["a look-ahead", { type: "string", pattern: "(?=a)" }, ""],
     ["a remote reference", { $ref: "https://example.com/schema" }, ""],
+    ["a reference by a name that every object has", { items: { $ref: "constructor" } }, "/items/$ref"],
+    ["a reference to what objects come from", { items: { $dynamicRef: "__proto__" } }, "/items/$dynamicRef"],
     ["another dialect", { $schema: "http://json-schema.org/draft-07/schema#" }, "/$schema"],
     [
       "a part of the dialect",

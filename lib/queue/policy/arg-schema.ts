@@ -19,6 +19,7 @@ export type PayloadValidator = (payload: unknown) => Problem[];
 export function compileArgSchema(schema: unknown): PayloadValidator {
   refuseUnstorable(schema);
   refuseOtherDialects(schema as object);
+  refuseNamesOfObjects(schema as object);
   const validate = compile(schema as object);
   return (payload) => {
     try {
@@ -42,6 +43,14 @@ const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 function refuseOtherDialects({ $schema = DIALECT }: { readonly $schema?: unknown }): void {
   if ($schema !== DIALECT && $schema !== `${DIALECT}#`)
     throw schemaInvalid([{ pointer: "/$schema", code: "schema", detail: `must be ${DIALECT}, or be left out` }]);
+}
+
+/** Ajv keeps schemas by name in an object, and takes what every object has for one of them, which checks nothing. */
+function refuseNamesOfObjects(schema: object): void {
+  for (const { key, value, pointer } of placesIn(schema)) {
+    if ((key === "$ref" || key === "$dynamicRef") && typeof value === "string" && value in Object.prototype)
+      throw schemaInvalid([{ pointer, code: "schema", detail: "refers to nothing in this schema" }]);
+  }
 }
 
 function refuseUnstorable(schema: unknown): void {
@@ -107,14 +116,21 @@ const schemaInvalid = (problems: readonly Problem[]): QueueError =>
 function keywordPointer(schema: object, message: string): string {
   const name = /unknown (?:keyword|format):? "([^"]+)"/.exec(message)?.[1];
   if (name === undefined) return "";
+  for (const { key, value, pointer } of placesIn(schema)) {
+    if (key === name || (key === "format" && value === name)) return pointer;
+  }
+  return "";
+}
+
+/** Everything inside, with its key and where it stands. */
+function* placesIn(schema: object): Generator<{ key: string; value: unknown; pointer: string }> {
   const todo: { value: unknown; pointer: string }[] = [{ value: schema, pointer: "" }];
   for (let at = todo.pop(); at !== undefined; at = todo.pop()) {
     if (typeof at.value !== "object" || at.value === null) continue;
     for (const [key, value] of Object.entries(at.value)) {
       const pointer = `${at.pointer}/${escapePointer(key)}`;
-      if (key === name || (key === "format" && value === name)) return pointer;
+      yield { key, value, pointer };
       todo.push({ value, pointer });
     }
   }
-  return "";
 }
