@@ -127,6 +127,7 @@ const PARTICIPLES: Readonly<Record<string, string>> = {
   resume: "resumed",
   change: "changed",
   retry: "retried",
+  retry_edited: "retried with another payload",
   redrive: "redriven",
 };
 
@@ -134,6 +135,6 @@ function conflictText(action: string, { code, status }: { code: ActResult["code"
   if (code === "held-by-parent")
     return "What this job waited for has not happened: retry its parent first, or retry it with a payload.";
   if (action === "cancel") return `The job is ${status} already.`;
-  if (action === "retry" && !isTerminal(status)) return `The job is ${status} and has not ended.`;
+  if (action.startsWith("retry") && !isTerminal(status)) return `The job is ${status} and has not ended.`;
   return `A job that is ${status} cannot be ${PARTICIPLES[action] ?? action}.`;
 }

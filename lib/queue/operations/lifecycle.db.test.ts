@@ -166,7 +166,20 @@ describe("the life of a job", () => {
     expect(created).toBe(true);
     expect(job).toMatchObject({ retriedFromId: claimed.jobId, payload: { n: 2 }, status: "queued" });
     expect(await statusOf(claimed.jobId)).toBe("failed");
+    const again = retryJob(make.web, scope, { jobId: job.id, payload: { n: 3 } });
+    await expect(again).rejects.toThrow("The job is queued and has not ended.");
     await cancelJob(make.web, scope, job.id);
+  });
+
+  test("a conflict is told in words, whatever was to be done", async () => {
+    const claimed = await make.runningJob(scope);
+    await settleAttempts(make.worker, [succeeded(claimed)]);
+    const { jobId } = claimed;
+    await expect(retryJob(make.web, scope, { jobId, payload: {} })).rejects.toThrow(
+      "A job that is succeeded cannot be retried with another payload.",
+    );
+    await expect(retryJob(make.web, scope, { jobId })).rejects.toThrow("A job that is succeeded cannot be retried.");
+    await expect(cancelJob(make.web, scope, jobId)).rejects.toThrow("The job is succeeded already.");
   });
 });
 
