@@ -20,6 +20,7 @@ import type { WorkerRegistration } from "@/lib/queue";
 import { watchMemory } from "./memory-watch";
 import { Presence } from "./presence";
 import { WARM_CONNECTIONS, WorkerService } from "./service";
+import { within } from "./within";
 
 // The way of a job is many small functions. Compiled into each other as far as V8 likes, they cost more time to compile,
 // on other threads of the same processors, than it saves: `npm run bench -- throughput` gained 7 % with a backlog of
@@ -32,6 +33,8 @@ const log = createLogger({ process: "worker", level: env.logLevel, format: env.l
 const workerId = `${hostname()}:${process.pid}:${randomUUID()}`;
 const POOL = 8;
 const WEB_POOL_MAX = 20;
+/** Told to stop while it registers, it waits so long for the answer. */
+const REGISTERED_WITHIN_MS = 3000;
 /** EX_TEMPFAIL: whoever watches over workers starts another one. */
 const OVER_MEMORY_LIMIT = 75;
 
@@ -64,10 +67,10 @@ async function main(shutdown: Shutdown): Promise<void> {
   });
   const presence = new Presence(worker, log, { describe, runningCount: () => service.runningCount });
   if (shutdown.signal.aborted) return;
-  // Told to stop while it registers, it still says that it is gone, before its connections close.
+  // It still says that it is gone, before its connections close.
   const registered = presence.start();
   shutdown.onDrain(async () => {
-    await registered.catch(() => undefined);
+    await within(REGISTERED_WITHIN_MS, registered);
     await presence.stop();
   });
   await registered;

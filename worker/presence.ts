@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import { beatWorker, drainWorker, registerWorker, stopWorker, type WorkerRegistration } from "@/lib/queue";
+import { within } from "./within";
 
 const BEAT_MS = 10_000;
 /** While it drains: who waits for it wants to see the number of running jobs go down. */
@@ -45,8 +45,8 @@ export class Presence {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.lag.disable();
-    const told = this.drainTold.then(() => stopWorker(this.db, this.about.describe().workerId)).catch(() => undefined);
-    await Promise.race([told, delay(LAST_WORD_MS, undefined, { ref: false })]);
+    const told = this.drainTold.then(() => stopWorker(this.db, this.about.describe().workerId));
+    await within(LAST_WORD_MS, told);
   }
 
   private async beat(): Promise<void> {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { handlers as installedHandlers } from "@/jobs";
 import { type Database, type Listener, listen } from "@/lib/db";
 import { hasFailpoints } from "@/lib/env/test-build";
@@ -17,6 +16,7 @@ import { Served, type Wanted } from "./served";
 import { Settler } from "./settler";
 import { standInForLeader } from "./stand-in";
 import { UnheardClaims } from "./unheard-claims";
+import { within } from "./within";
 
 /** Ready while polls get through: an outage longer than this shows. */
 const READY_WITHIN_MS = 5000;
@@ -163,8 +163,8 @@ export class WorkerService {
    * when nothing is held.
    */
   async stop(graceMs: number): Promise<void> {
-    await Promise.race([this.claimer.stop(), delay(LAST_CLAIM_MS, undefined, { ref: false })]);
-    await Promise.race([this.unheard.giveBack(), delay(LAST_CLAIM_MS, undefined, { ref: false })]);
+    await within(LAST_CLAIM_MS, this.claimer.stop());
+    await within(LAST_CLAIM_MS, this.unheard.giveBack());
     this.drainCancels.start();
     await this.runner.drain(graceMs, (running, seconds) => {
       this.parts.log.info({ running, seconds }, "waiting for running jobs");
