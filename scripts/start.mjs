@@ -18,7 +18,7 @@ const dev = process.argv.includes("--dev");
 const testBuild = process.env.LEASEHOLD_TEST_BUILD === "1";
 const began = Date.now();
 const graceMs = Number(process.env.SHUTDOWN_GRACE_SECONDS?.trim() || DEFAULT_GRACE_SECONDS) * 1000;
-const supervisor = new Supervisor({ graceMs, onFatal: (reason) => void stopAll(1, `${reason} Stopping everything.`) });
+const supervisor = new Supervisor({ graceMs, onFatal: (reason) => void stopAll(1, reason) });
 /** @type {import("../lib/db/embedded/index.mjs").EmbeddedServer | null} */
 let server = null;
 let stopBegan = 0;
@@ -32,7 +32,7 @@ await runMain(async () => {
   } catch (error) {
     if (stopBegan) return; // what failed was interrupted
     process.stderr.write(`${error instanceof Unusable ? error.message : error.stack}\n`);
-    await stopAll(1, "The start failed; stopping what was started.");
+    await stopAll(1, "The start failed.");
   }
 });
 
@@ -48,7 +48,7 @@ async function start() {
   const { prepareDatabase } = await import("./lib/database.mjs");
   const ground = await prepareDatabase();
   server = ground.server;
-  server?.exited.then(() => stopBegan || stopAll(1, "PostgreSQL ended unexpectedly. Stopping everything."));
+  server?.exited.then(() => stopBegan || stopAll(1, "PostgreSQL ended unexpectedly."));
   await buildProcesses({ testBuild });
   const env = {
     ...process.env,
@@ -188,10 +188,11 @@ function onSignal(name) {
 async function stopAll(exitCode, words) {
   if (stopBegan) return;
   stopBegan = Date.now();
-  say(words);
+  say(exitCode === 0 ? words : `${words} Stopping everything.`);
   killChildren();
   await supervisor.stop();
   await server?.stop();
-  say("Stopped.");
+  // What the processes had to say in between is long.
+  say(exitCode === 0 ? "Stopped." : `Stopped. ${words}`);
   process.exit(process.exitCode || exitCode);
 }

@@ -89,10 +89,11 @@ export function DeadLettersPage() {
 
 function redriveOf({ status, definition }: DeadLetterFilters): BulkRequest {
   const filter = {
-    ...(status && status.length > 0 ? { status: [...status] } : {}),
+    // Left out, it would mean the open ones.
+    status: status && status.length > 0 ? [...status] : [...TRIAGE_STATUSES],
     ...(definition ? { definition_key: definition } : {}),
   };
-  return { kind: "dead-letters", body: Object.keys(filter).length > 0 ? filter : { all: true } };
+  return { kind: "dead-letters", body: filter };
 }
 
 function Nothing({ slug }: { readonly slug: string }) {

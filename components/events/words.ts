@@ -2,7 +2,7 @@ import type { EventRow } from "@/lib/contract";
 
 /** Why an event started nothing. */
 const NOTHING: Readonly<Record<NonNullable<EventRow["reason"]>, string>> = {
-  no_trigger: "No trigger listens to this name",
+  no_trigger: "No trigger that is switched on listens to this name",
   no_match: "No trigger matched",
   loop: "Not started: the chain of events and jobs is too deep",
   suspended: "Not started: the tenant is suspended",

@@ -4,7 +4,7 @@ import type { LucideIcon } from "lucide-react";
 import Link from "next/link";
 import { cn } from "@/components/ui/cn";
 import { Skeleton } from "@/components/ui/states";
-import { formatAge, formatCount, plural } from "@/lib/client/format";
+import { formatAge, formatCount } from "@/lib/client/format";
 import { type JobFilters, jobsHref } from "@/lib/client/job-filters";
 import type { JobStatus, JobSummary } from "@/lib/contract";
 import { STATUS_LOOKS } from "./status";
@@ -21,10 +21,13 @@ interface Card {
 
 const DAY_MS = 86_400_000;
 
-function oldest({ oldest_queued_age_seconds: age, counts }: JobSummary): string {
-  if (counts.queued === 0) return "nothing waits";
-  if (age === null) return "all due later";
-  return `oldest waits ${formatAge(age)}`;
+/** How long the queued ones wait, and what does not even wait for a worker. */
+function waiting({ oldest_queued_age_seconds: age, counts }: JobSummary): string {
+  const held = (["blocked", "paused"] as const).flatMap((status) =>
+    counts[status] > 0 ? `${formatCount(counts[status])} ${status}` : [],
+  );
+  if (counts.queued === 0) return held.join(" · ") || "nothing waits";
+  return [age === null ? "all due later" : `oldest waits ${formatAge(age)}`, ...held].join(" · ");
 }
 
 const CARDS: readonly Card[] = [
@@ -34,7 +37,7 @@ const CARDS: readonly Card[] = [
     icon: STATUS_LOOKS.queued.icon,
     tone: "text-hold",
     lastDay: false,
-    note: oldest,
+    note: waiting,
   },
   {
     title: "Running",
@@ -58,7 +61,8 @@ const CARDS: readonly Card[] = [
     icon: STATUS_LOOKS.dead_letter.icon,
     tone: "text-bad",
     lastDay: true,
-    note: ({ counts }) => `last 24 h · ${plural(counts.dead_letter, "dead letter")}`,
+    // A job that was put back and failed again counts twice here, and is one dead letter.
+    note: ({ counts }) => `runs in 24 h · ${formatCount(counts.dead_letter)} for good`,
   },
   {
     title: "Canceled",

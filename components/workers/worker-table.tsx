@@ -70,6 +70,9 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
   const status = statusAt(worker, age, thresholds);
   const { label, icon: Icon, className } = LOOKS[status];
   const stopped = status === "stopped";
+  // What it said last is no news any more: its jobs are elsewhere.
+  const gone = stopped || status === "dead";
+  const running = gone ? 0 : worker.running_count;
   return (
     <tr className={cn("h-14 border-line md:h-18 border-t hover:bg-hover", stopped && "text-muted")}>
       <td className="px-3 sm:pl-4">
@@ -102,11 +105,11 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
         <span className="block text-muted text-xs">{stopped ? "clean stop" : nextMark(age, thresholds)}</span>
       </td>
       <td className="tabular hidden px-3 text-right text-sm sm:table-cell">
-        {worker.running_count}
+        {running}
         <span className="text-muted"> of {worker.capacity}</span>
         <progress
           aria-label={`Places of ${worker.label || worker.worker_id} in use`}
-          value={worker.running_count}
+          value={running}
           max={Math.max(worker.capacity, 1)}
           className="meter mt-1"
         />
@@ -123,8 +126,8 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
       <td className="tabular hidden whitespace-nowrap px-3 text-right text-sm md:table-cell">
         {worker.rss_bytes === null ? "–" : formatBytes(worker.rss_bytes)}
         <span className="block text-muted text-xs">
-          {worker.cpu_percent === null ? "" : `${worker.cpu_percent.toFixed(0)} % CPU`}
-          {worker.event_loop_lag_ms === null ? "" : ` · ${worker.event_loop_lag_ms.toFixed(0)} ms lag`}
+          {gone || worker.cpu_percent === null ? "" : `${worker.cpu_percent.toFixed(0)} % CPU`}
+          {gone || worker.event_loop_lag_ms === null ? "" : ` · ${worker.event_loop_lag_ms.toFixed(0)} ms lag`}
         </span>
       </td>
       <td className="hidden px-3 text-right text-muted text-sm lg:table-cell">

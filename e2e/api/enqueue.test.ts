@@ -209,6 +209,17 @@ test.each([
   ]);
 });
 
+test("a time long past means now: such a job overtakes nothing, and moves nothing to the front", async () => {
+  const before = Date.now() - 60_000;
+  const past = { scheduled_for: "1970-01-01T00:00:00Z" };
+  const job = (await post({ definition_key: "any", ...past, dedupe_key: "past" })).body;
+  expect(Date.parse(job.scheduled_for)).toBeGreaterThan(before);
+  const again = { definition_key: "any", ...past, dedupe_key: "past", dedupe: { on_conflict: "reschedule" } };
+  const moved = (await post(again)).body;
+  expect([moved.id, moved.conflict]).toEqual([job.id, "rescheduled"]);
+  expect(Date.parse(moved.scheduled_for)).toBeGreaterThan(before);
+});
+
 test("API-06 a time with a zone comes back as the same instant in UTC", async () => {
   expect((await enqueue({ scheduled_for: "2126-03-29T02:30:00+01:00" })).scheduled_for).toBe(
     "2126-03-29T01:30:00.000Z",

@@ -44,7 +44,7 @@ describe("the page of events", () => {
     await stage.api("POST", "/events", { key, body: { name: "user.created", data: { plan: "free" } } });
     await stage.api("POST", "/events", { key, body: { name: "user.gone" } });
     const { page, context } = await stage.signIn(stage.people.viewer, { at: EVENTS });
-    await page.getByText("No trigger listens to this name").waitFor();
+    await page.getByText("No trigger that is switched on listens to this name").waitFor();
     const row = page.getByRole("row").filter({ hasText: "No trigger matched" });
     await row.getByRole("button", { name: "user.created" }).click();
     const missed = page.getByRole("list", { name: "Triggers that did not match" });

@@ -42,7 +42,7 @@ export function newJob(body: z.output<typeof createJob> & { readonly ref?: strin
     ...defined({
       queue: body.queue,
       priority: body.priority,
-      scheduledFor: dateOf(body.scheduled_for),
+      scheduledFor: dueOf(body.scheduled_for),
       expiresAt: dateOf(body.expires_at),
       tags: body.tags,
       metadata: body.metadata,
@@ -65,6 +65,15 @@ export function newJob(body: z.output<typeof createJob> & { readonly ref?: strin
       onParentFailure: body.on_parent_failure,
     }),
   };
+}
+
+/**
+ * A time that is long past means now: no job is older than its request, or it would come before everything in its lane.
+ * The minute is for clocks that differ.
+ */
+function dueOf(asked: string | undefined): Date | undefined {
+  const due = dateOf(asked);
+  return due && due.getTime() < Date.now() - 60_000 ? undefined : due;
 }
 
 function newDependency(edge: NewDependency): Dependency {

@@ -88,4 +88,4 @@ class Api:
 
 def backoff(tries, asked=None):
     """Seconds to wait before try number `tries`: growing to half a minute, with chance in it, never below what was asked."""
-    return max(asked or 0, min(30, 0.5 * 2 ** min(tries, 10)) * random.uniform(0.5, 1.5))
+    return max(asked or 0, min(30, 0.5 * 2 ** min(tries, 10) * random.uniform(0.5, 1.5)))

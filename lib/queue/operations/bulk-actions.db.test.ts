@@ -104,6 +104,13 @@ describe("a bulk action by filter", () => {
 });
 
 describe("a bulk action by ids", () => {
+  test("tells of each id, the greatest included", async () => {
+    const { scope } = await member();
+    const jobIds = ["ffffffff-ffff-ffff-ffff-ffffffffffff", "00000000-0000-0000-0000-000000000000"];
+    const action = await run(scope, { action: "cancel", target: { jobIds } });
+    expect(action).toMatchObject({ status: "done", total: 2, done: 0, skipped: 2, failed: 0 });
+  });
+
   test("tells for each job what became of it; another tenant's job is like one that is not there", async () => {
     const { scope } = await member();
     const other = await member();

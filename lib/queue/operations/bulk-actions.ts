@@ -3,6 +3,7 @@ import { bulkActionNotFound, QueueError } from "../errors";
 import { checkBulkAct, eligibleStatuses } from "../policy/bulk-action";
 import { getBulkAction } from "../queries/bulk-actions";
 import { getJobRows, inTenant } from "../queries/get-job";
+import { HIGHEST_ID } from "../queries/list-jobs";
 import { countTarget, nextJobs } from "../queries/walk-jobs";
 import {
   acceptBulkActionSql,
@@ -18,7 +19,6 @@ import type { BulkAct, BulkActionView, BulkPreview, BulkTarget } from "../types-
 const SAMPLES = 20;
 /** Actions of one tenant that wait or are under way. */
 const MOST_OPEN = 20;
-const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** An act and the jobs that it is meant for. */
 export interface BulkRequest extends BulkAct {
@@ -48,7 +48,7 @@ async function newest(
   { target, statuses }: { readonly target: BulkTarget; readonly statuses: readonly string[] },
 ): Promise<string[]> {
   if (!("jobIds" in target)) {
-    return [...(await nextJobs(tx, scope, target, { beforeId: HIGHEST, limit: SAMPLES })).ids];
+    return [...(await nextJobs(tx, scope, target, { beforeId: HIGHEST_ID, limit: SAMPLES })).ids];
   }
   const rows = await tx.run<{ id: string }>(jobsInStatusSql, [scope.tenantId, target.jobIds, statuses]);
   return rows.slice(0, SAMPLES).map((row) => row.id);
@@ -79,7 +79,7 @@ export function acceptBulkAction(
       request.priority ?? null,
       request.scheduledFor ?? null,
       JSON.stringify(target),
-      "jobIds" in target ? HIGHEST : bound?.id,
+      "jobIds" in target ? HIGHEST_ID : bound?.id,
       total.count,
       total.isExact,
       scope.actor.kind,

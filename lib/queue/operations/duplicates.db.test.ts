@@ -12,7 +12,7 @@ import {
   settleAttempts,
   type TenantScope,
 } from "@/lib/queue";
-import { succeeded } from "@/lib/testing/attempt-ends";
+import { leaseOf, retried, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
@@ -110,6 +110,31 @@ describe("replace_payload", () => {
     await settleAttempts(make.worker, [succeeded(running)]);
   });
 
+  test("leaves a job that has begun as it is: its steps and the key of its run are those of the old payload", async () => {
+    const key = freshKey();
+    const begun = await make.runningJob(scope, { definitionKey, dedupeKey: key, payload: { n: 1 } });
+    await settleAttempts(make.worker, [retried(begun, hour)]);
+    expect(await ask(key, replace, { n: 2 })).toMatchObject({
+      jobId: begun.jobId,
+      conflict: "returned",
+      status: "queued",
+    });
+    expect(await payloadOf(begun.jobId)).toEqual({ n: 1 });
+    expect(await ask(key, { mode: "live", onConflict: "reschedule" })).toMatchObject({ conflict: "rescheduled" });
+    await cancelJob(make.web, scope, begun.jobId);
+  });
+
+  test("reaches a job that was claimed and given back before it began", async () => {
+    const key = freshKey();
+    const { jobId } = await ask(key, replace, { n: 1 });
+    const [claimed] = await make.claim("w");
+    if (!claimed) throw new Error("nothing was claimed");
+    await settleAttempts(make.worker, [{ ...leaseOf(claimed), status: "released", spent: false, retryInSeconds: 0 }]);
+    expect(await ask(key, replace, { n: 2 })).toMatchObject({ jobId, conflict: "replaced" });
+    expect(await payloadOf(jobId)).toEqual({ n: 2 });
+    await cancelJob(make.web, scope, jobId);
+  });
+
   test("what was replaced runs with the new payload, also when it is claimed in the same moment", async () => {
     for (let round = 0; round < 15; round += 1) {
       const key = freshKey();
@@ -127,6 +152,7 @@ describe("replace_payload", () => {
 
 describe("reschedule", () => {
   const inAnHour = new Date(Date.now() + hour * 1000);
+
   const move = (dedupeKey: string, scheduledFor?: Date, expiresAt?: Date) =>
     enqueueJob(crowd, scope, {
       definitionKey,

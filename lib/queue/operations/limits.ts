@@ -1,4 +1,4 @@
-import type { Database, Runner } from "@/lib/db";
+import type { Database, Runner, Statement } from "@/lib/db";
 import { QueueError } from "../errors";
 import {
   deleteBucketsSql,
@@ -6,6 +6,7 @@ import {
   insertLimitSql,
   limitByIdSql,
   listLimitsSql,
+  lockLimitSql,
   updateLimitSql,
 } from "../sql/limits";
 import type { LimitInput, LimitScope, LimitValues, LimitView } from "../types";
@@ -50,8 +51,10 @@ export async function updateLimit(
   { id, patch }: { readonly id: number; readonly patch: Partial<LimitValues> },
 ): Promise<LimitView> {
   return db.transaction(async (tx) => {
-    const current = await limitById(tx, id);
-    await tx.run(updateLimitSql, [id, ...values({ ...current, ...patch })]);
+    const { burst, ...current } = await limitById(tx, id, lockLimitSql);
+    // A burst that nobody named follows the rate.
+    const named = burst === defaultBurst(current.startsPerSecond) ? null : burst;
+    await tx.run(updateLimitSql, [id, ...values({ ...current, burst: named, ...patch })]);
     return limitById(tx, id);
   });
 }
@@ -66,8 +69,8 @@ export async function deleteLimit(db: Database, id: number): Promise<LimitView> 
   });
 }
 
-async function limitById(db: Runner, id: number): Promise<LimitView> {
-  const [row] = await db.run<LimitRow>(limitByIdSql, [id]);
+async function limitById(db: Runner, id: number, by: Statement = limitByIdSql): Promise<LimitView> {
+  const [row] = await db.run<LimitRow>(by, [id]);
   if (!row) throw new QueueError("not-found", "There is no such limit.");
   return toLimitView(row);
 }
@@ -80,9 +83,11 @@ function values({ maxRunning, startsPerSecond, burst }: Partial<LimitValues>): (
       problems: [{ pointer: "/max_running", code: "required", detail: "is required, or starts_per_second" }],
     });
   }
-  // Without a burst, what a second gives may come at once.
-  return [maxRunning ?? null, rate, rate === null ? null : (burst ?? Math.max(1, Math.ceil(rate)))];
+  return [maxRunning ?? null, rate, rate === null ? null : (burst ?? defaultBurst(rate))];
 }
+
+/** Without a burst, what a second gives may come at once. */
+const defaultBurst = (rate: number | null): number | null => (rate === null ? null : Math.max(1, Math.ceil(rate)));
 
 function toLimitView(row: LimitRow): LimitView {
   return {

@@ -48,6 +48,13 @@ describe("what cannot is refused with a pointer to it", () => {
     ["PAYLOAD-06 Map", { m: new Map([[1, 2]]) }, ["/m not-json"]],
     ["PAYLOAD-06 function", { f() {} }, ["/f not-json"]],
     ["PAYLOAD-06 undefined in a list", [undefined], ["/0 not-json"]],
+    // biome-ignore lint/suspicious/noSparseArray: it is what is tested
+    ["PAYLOAD-06 a hole in a list", { l: [1, , 3] }, ["/l/1 not-json"]],
+    [
+      "PAYLOAD-06 a list that turns into something else",
+      { l: Object.assign([1], { toJSON: () => 2 }) },
+      ["/l not-json"],
+    ],
     ["PAYLOAD-06 bad date", { d: new Date(Number.NaN) }, ["/d not-json"]],
     ["PAYLOAD-08", nested(PAYLOAD_LIMITS.maxDepth + 1), [`${"/0".repeat(PAYLOAD_LIMITS.maxDepth)} too-deep`]],
     ["pointer escapes", { "a/b": { "c~d": Number.NaN } }, ["/a~1b/c~0d number"]],

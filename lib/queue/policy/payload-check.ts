@@ -126,9 +126,10 @@ function checkContainer(visit: Visit & { readonly value: object }, walk: Walk): 
     return;
   }
   if (Array.isArray(value)) {
-    value.forEach((item, index) => {
-      walk.todo.push({ value: item, pointer: `${pointer}/${index}`, depth: depth + 1 });
-    });
+    // By index: a hole would become null without a word.
+    for (let index = 0; index < value.length; index += 1)
+      walk.todo.push({ value: value[index], pointer: `${pointer}/${index}`, depth: depth + 1 });
+    if ("toJSON" in value) walk.problems.push(problem(pointer, "not-json", "is a list with a toJSON of its own"));
     return;
   }
   const prototype = Object.getPrototypeOf(value);

@@ -11,7 +11,8 @@ export const SCAN_BUDGET = 20_000;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const LOWEST = "00000000-0000-0000-0000-000000000000";
-const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+/** Nothing is above it. */
+export const HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const WAITING: readonly JobStatus[] = ["queued", "blocked", "paused"];
 
 /**
@@ -73,10 +74,10 @@ export async function resolveFilter(tx: TenantTransaction, filter: JobFilter): P
     : [];
   return {
     // No definition matches: an id that nothing has keeps the filter from meaning "any".
-    definitionIds: definitions?.length === 0 ? [HIGHEST] : (definitions?.map((row) => row.id) ?? null),
+    definitionIds: definitions?.length === 0 ? [HIGHEST_ID] : (definitions?.map((row) => row.id) ?? null),
     jobId,
     fromId: range?.from_id ?? LOWEST,
-    beforeId: range?.to_id ?? HIGHEST,
+    beforeId: range?.to_id ?? HIGHEST_ID,
   };
 }
 

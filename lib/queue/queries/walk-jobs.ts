@@ -4,7 +4,7 @@ import { listJobsSql } from "../sql/list-jobs";
 import type { JobFilter, TenantScope } from "../types";
 import type { BulkTarget } from "../types-control";
 import { countDeadLetters, deadLetterIds } from "./dead-letters";
-import { resolveFilter, SCAN_BUDGET, shapeOf, valuesOf } from "./list-jobs";
+import { HIGHEST_ID, resolveFilter, SCAN_BUDGET, shapeOf, valuesOf } from "./list-jobs";
 
 /** Counts of what an action would be for are exact up to here. */
 export const COUNTED_TARGETS = 100_000;
@@ -33,7 +33,7 @@ export async function nextJobs(
     const ids = await deadLetterIds(tx, scope, target.deadLetters, bound);
     return { ids, nextBefore: ids.length === bound.limit ? (ids.at(-1) ?? null) : null };
   }
-  const left = target.jobIds.filter((id) => id < bound.beforeId);
+  const left = target.jobIds.filter((id) => id < bound.beforeId || bound.beforeId === HIGHEST_ID);
   const ids = left.slice(0, bound.limit);
   return { ids, nextBefore: left.length > ids.length ? (ids.at(-1) ?? null) : null };
 }

@@ -12,6 +12,9 @@ const IS_OPEN = `(not ${SOME_PAUSE}
              and (c.queue_id = n.queue_id or c.definition_id = n.definition_id))
            from app.lanes n where n.lane_no = l.lane_no))`;
 
+/** What has expired does not begin, also in the second before the sweep ends it. */
+const IS_IN_TIME = "(expires_at is null or expires_at > app.now())";
+
 /**
  * Claims up to `$3` ready jobs from the lanes `$1` (at most `$2[i]` from lane `$1[i]`, first in sort_key order, from
  * sort_key `$6[i]` on) for the worker `$4`, under leases of `$5[i]` seconds. Two claimers never get the same job, and
@@ -29,7 +32,7 @@ export const claimJobsSql = statement(
      from unnest($1::int[], $2::int[], $5::int[], $6::float8[]) with ordinality
        l (lane_no, n, lease_seconds, low, turn)
      cross join lateral (
-       select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready and sort_key >= l.low
+       select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready and sort_key >= l.low and ${IS_IN_TIME}
        order by sort_key limit l.n for update skip locked) x
      where ${IS_OPEN}
      limit $3
@@ -75,7 +78,7 @@ export const claimReservedSql = statement(
      from place p
      cross join lateral (
        select ctid as tid, job_id, lease_no from app.live_jobs
-       where lane_no = p.lane_no and ready and sort_key >= p.low
+       where lane_no = p.lane_no and ready and sort_key >= p.low and ${IS_IN_TIME}
          and not (scheduled_for > p.reserved_at and scheduled_for <= app.now() + (clock_timestamp() - now()))
        order by sort_key limit p.n for update skip locked) x
      where (not ${SOME_PAUSE} or not app.is_paused(p.queue_id, p.definition_id, p.tenant_id))

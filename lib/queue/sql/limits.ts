@@ -11,6 +11,9 @@ export const listLimitsSql = statement("list_limits", `${SELECT} order by c.id l
 
 export const limitByIdSql = statement("limit_by_id", `${SELECT} where c.id = $1`);
 
+/** As `limitByIdSql`, for who will change it: two changes of one limit come one after the other, and neither is lost. */
+export const lockLimitSql = statement("lock_limit", `${SELECT} where c.id = $1 for update of c`);
+
 /** No row = this target has a limit already. */
 export const insertLimitSql = statement(
   "insert_limit",

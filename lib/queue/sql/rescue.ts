@@ -102,7 +102,8 @@ function expiring(due: string): string {
      insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at,
        attempt_count, error_type, error_text)
      select job_id, lease_no + 1, tenant_id, run_no, 'expired', app.now(), 'expired', started_at, attempts_spent,
-       'expired', 'It had not started when its expires_at passed.' from ended
+       'expired', case when started_at is null then 'It had not started when its expires_at passed.'
+         else 'Its expires_at passed while it waited for its next attempt.' end from ended
      returning job_id
    ), ${RELEASE_KEYS}, ${counted("expired", "ended")}, ${toldOf("'expired'")}
    select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no`;

@@ -47,7 +47,8 @@ export class QueueModel {
   }
 
   readyJobs(): JobModel[] {
-    return [...this.jobs.values()].filter(({ live }) => live?.ready).sort((a, b) => this.sortKey(a) - this.sortKey(b));
+    const claimable = ({ live }: JobModel) => live?.ready && (live.expiresAt ?? Number.POSITIVE_INFINITY) > this.now;
+    return [...this.jobs.values()].filter(claimable).sort((a, b) => this.sortKey(a) - this.sortKey(b));
   }
 
   claim(id: string, worker: string): void {
