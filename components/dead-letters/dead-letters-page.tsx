@@ -12,15 +12,12 @@ import { formatCount } from "@/lib/client/format";
 import type { BulkRequest } from "@/lib/client/job-actions";
 import { useLiveListener } from "@/lib/client/use-live";
 import type { Pagination } from "@/lib/contract";
-import { TRIAGE_STATUSES, type TriageStatus } from "@/lib/queue/states";
+import { OPEN_TRIAGE, TRIAGE_STATUSES, type TriageStatus } from "@/lib/queue/states";
 import { ActionProgress } from "../actions/action-progress";
 import { BulkDialog } from "../actions/bulk-dialog";
 import { useReason, useTenant } from "../shell/viewer";
 import { type DeadLetterFilters, Filters } from "./dead-letter-filters";
 import { DeadLetterTable } from "./dead-letter-table";
-
-/** Without a word in the address: what still wants somebody. */
-const OPEN: readonly TriageStatus[] = ["pending", "investigating"];
 
 const parsers = {
   status: parseAsArrayOf(parseAsStringLiteral([...TRIAGE_STATUSES, "any"] as const)),
@@ -33,7 +30,7 @@ export function DeadLettersPage() {
   const { slug } = useTenant();
   const client = useQueryClient();
   const [url, setUrl] = useQueryStates(parsers, { history: "push" });
-  const status = (url.status ?? OPEN).filter((one): one is TriageStatus => one !== "any");
+  const status = (url.status ?? OPEN_TRIAGE).filter((one): one is TriageStatus => one !== "any");
   const query = useQuery({
     ...deadLettersOptions(slug, { status, definition: url.definition, cursor: url.cursor }),
     placeholderData: keepPreviousData,

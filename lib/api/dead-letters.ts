@@ -1,6 +1,7 @@
 import type * as z from "zod";
-import type { DeadLetter, DeadLetterListQuery, JobEvent, redrive, TriageStatus } from "@/lib/contract";
+import type { DeadLetter, DeadLetterListQuery, JobEvent, redrive } from "@/lib/contract";
 import type { BulkRequest, DeadLetterFilter, DeadLetterView, JobEvent as JobEventView } from "@/lib/queue";
+import { OPEN_TRIAGE } from "@/lib/queue/states";
 import { defined } from "./filters";
 import { serializeJobRow } from "./serialize";
 
@@ -11,12 +12,9 @@ export function deadLetterFilter(words: FilterWords): DeadLetterFilter {
   return defined({ status: words.status, definitionKey: words.definition_key, errorType: words.error_type });
 }
 
-/** Those that somebody has still to see to. */
-const OPEN: readonly TriageStatus[] = ["pending", "investigating"];
-
 /** The body of a redrive as an act on many jobs: what is resolved or ignored is put back only when that is asked for. */
 export function redriveRequest(body: z.output<typeof redrive>): BulkRequest {
-  const { status = [...OPEN] } = body;
+  const { status = [...OPEN_TRIAGE] } = body;
   const target = body.ids === undefined ? { deadLetters: deadLetterFilter({ ...body, status }) } : { jobIds: body.ids };
   return { action: "redrive", target };
 }

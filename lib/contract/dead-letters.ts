@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { TRIAGE_STATUSES } from "@/lib/queue/states";
+import { OPEN_TRIAGE, TRIAGE_STATUSES } from "@/lib/queue/states";
 import { definitionKey, id, instant, json, listOf, pageQuery } from "./common";
 import { jobAction, jobActionPreview } from "./job-actions";
 import { job, jobRow } from "./jobs";
@@ -66,7 +66,12 @@ export const redrive = z
     ids: z.array(id).min(1).max(LIMITS.actionIdsMax).optional(),
     definition_key: definitionKey.optional(),
     error_type: errorType.optional(),
-    status: z.array(triageStatus).min(1).max(TRIAGE_STATUSES.length).optional(),
+    status: z
+      .array(triageStatus)
+      .min(1)
+      .max(TRIAGE_STATUSES.length)
+      .optional()
+      .meta({ description: `Left out, a filter or all means ${OPEN_TRIAGE.join(" and ")}` }),
     all: z.literal(true).optional(),
     payload: json.optional(),
     dry_run: z.boolean().default(false),

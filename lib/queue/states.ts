@@ -42,6 +42,8 @@ export type BulkStatus = (typeof BULK_STATUSES)[number];
 /** What people make of a dead letter. */
 export const TRIAGE_STATUSES = ["pending", "investigating", "resolved", "ignored"] as const;
 export type TriageStatus = (typeof TRIAGE_STATUSES)[number];
+/** Those of dead letters that somebody has still to see to. */
+export const OPEN_TRIAGE: readonly TriageStatus[] = ["pending", "investigating"];
 
 type Mover = "worker" | "scheduler" | "person";
 

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createLimit, listLimits, updateLimit } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -20,7 +20,8 @@ test("of two changes of one limit that meet, neither is lost", async () => {
   await holder.connect();
   await holder.query("begin; select 1 from app.concurrency_limits for update");
   const both = [{ maxRunning: 1 }, { startsPerSecond: 0.5 }].map((patch) => updateLimit(make.platform, { id, patch }));
-  await delay(300);
+  const held = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await waitFor(async () => (await database.query(held)).length === 2, { what: "both changes before the limit" });
   await holder.query("rollback");
   await holder.end();
   await Promise.all(both);
