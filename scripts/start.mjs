@@ -1,6 +1,7 @@
 // Everything in one command: packages, database, build, processes. `--dev` rebuilds on change.
 import { constants } from "node:os";
 import path from "node:path";
+import { localOrigin } from "../lib/env/local-origin.mjs";
 import { killChildren, runQuietly } from "./lib/child.mjs";
 import { runMain, Unusable } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
@@ -106,7 +107,7 @@ async function startMembers(dist, env) {
   const [port] = await step("starting web, worker and scheduler", () =>
     Promise.all([startWeb(dist, env), ...members(dist, env).map((member) => supervisor.start(member))]),
   );
-  return process.env.AUTH_URL?.trim() || `http://127.0.0.1:${port}`;
+  return process.env.AUTH_URL?.trim() || localOrigin(host(), port);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { TenantRole } from "@/lib/contract";
 import type { Database } from "@/lib/db";
 import { dataDir } from "@/lib/db/embedded/index.mjs";
 import { createDefinition, listDefinitions, SYSTEM } from "@/lib/queue";
-import { insertProvider, listProviders } from "@/lib/tenancy/providers";
+import { insertProvider, listProviders, moveProvider } from "@/lib/tenancy/providers";
 import { seedTriggers } from "./demo-triggers";
 import { newPassword, putApiKey, putMembership, putTenant, putUser } from "./people";
 import { writeSamples } from "./samples/folder";
@@ -46,6 +46,9 @@ const REMOTE_DEFINITION = {
 
 type Ids = Record<TenantSlug, string>;
 
+/** Name of the registered sample folder of each tenant. */
+const SAMPLES = "samples";
+
 /** Tenants, people, keys, sample folders and triggers of the demo, and `demo.json` with what is needed to use them. */
 export async function seedDemo(
   { db, web }: { db: Database; web: Database },
@@ -54,12 +57,11 @@ export async function seedDemo(
   const file = path.join(home, "demo.json");
   const tenants = await seedTenants(db);
   await seedRemoteDefinition(db);
-  if (existsSync(file) && describesThese(file, tenants)) return;
+  if (existsSync(file) && describesThese(file, tenants)) return followFolders(db, { home, file, tenants });
   const users = await seedPeople(db, tenants);
   const providers = await seedProviders(db, home);
   await seedTriggers(web, { tenantId: tenants.acme, providerId: providers.acme.id });
   const content = {
-    base_url: "",
     tenants: Object.fromEntries(SLUGS.map((slug) => [slug, { id: tenants[slug], slug }])),
     users: users.logins,
     api_keys: await seedKeys(db, tenants, users.ids),
@@ -140,12 +142,28 @@ async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, st
   };
 }
 
+/**
+ * The sample folders lie in the data folder, which can be renamed with the installation. Registers them where they are
+ * now, in the database and in `demo.json`.
+ */
+async function followFolders(db: Database, { home, file, tenants }: { home: string; file: string; tenants: Ids }) {
+  const demo = JSON.parse(readFileSync(file, "utf8"));
+  const root = path.join(dataDir(home), "providers");
+  for (const slug of SLUGS) {
+    const folder = path.join(root, slug);
+    if (demo.providers?.[slug]?.path === folder || !existsSync(folder)) continue;
+    const moved = await moveProvider(db, { tenantId: tenants[slug], name: SAMPLES, path: folder });
+    if (moved) demo.providers = { ...demo.providers, [slug]: moved };
+  }
+  writePrivate(file, `${JSON.stringify(demo, null, 2)}\n`);
+}
+
 async function seedProviders(db: Database, home: string) {
   const root = path.join(dataDir(home), "providers");
   const seeded = SLUGS.map(async (slug) => {
     const folder = path.join(root, slug);
     writeSamples(folder, slug === "acme" ? "large" : "small");
-    const wanted = { tenant: slug, name: "samples", kind: "folder", path: folder, createdBy: null } as const;
+    const wanted = { tenant: slug, name: SAMPLES, kind: "folder", path: folder, createdBy: null } as const;
     const made = await insertProvider(db, wanted);
     const provider = typeof made === "string" ? await registered(db, slug) : made;
     return [slug, { id: provider.id, path: provider.path }];
@@ -154,7 +172,7 @@ async function seedProviders(db: Database, home: string) {
 }
 
 async function registered(db: Database, slug: string) {
-  const found = (await listProviders(db, slug)).find(({ name }) => name === "samples");
+  const found = (await listProviders(db, slug)).find(({ name }) => name === SAMPLES);
   if (!found) throw new Error(`the sample folder of ${slug} could not be registered`);
   return found;
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -112,6 +112,24 @@ describe("the demo seed", () => {
     const before = [await counts(), demo()];
     await seed(env, { demo: true, log });
     expect([await counts(), demo()]).toEqual(before);
+  });
+
+  test("K13: the demo's folders follow an installation folder that was renamed", async () => {
+    const renamed = `${home} renamed`;
+    renameSync(home, renamed);
+    try {
+      await seed({ ...env, home: renamed }, { demo: true, log });
+      const found = JSON.parse(readFileSync(path.join(renamed, "demo.json"), "utf8")).providers;
+      const rows = await database.query("select id, path from app.providers order by path");
+      expect(rows.map((row) => row.path)).toEqual(
+        ["acme", "globex"].map((slug) => path.join(renamed, "providers", slug)),
+      );
+      expect(rows).toEqual(Object.values(found));
+      for (const { path: folder } of rows) expect(existsSync(folder)).toBe(true);
+    } finally {
+      renameSync(renamed, home);
+      await seed(env, { demo: true, log });
+    }
   });
 
   test("a lost demo.json is written anew, with passwords that work", async () => {

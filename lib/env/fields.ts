@@ -48,7 +48,8 @@ export const databaseUrl = z.string({ error: "is required" }).refine(isPostgresU
 export const httpOrigin = z
   .string()
   .refine((text) => /^https?:$/.test(parseUrl(text)?.protocol ?? "") && parseUrl(text)?.pathname === "/", {
-    message: "must be an origin such as https://leasehold.example.com",
+    message:
+      "must be an origin such as https://leasehold.example.com, without a path: Leasehold is served at the root of its host",
   })
   .transform((text) => new URL(text).origin);
 

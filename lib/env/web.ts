@@ -10,6 +10,7 @@ import {
   secretText,
   wholeNumber,
 } from "./fields";
+import { localOrigin } from "./local-origin.mjs";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
 import { webhookFields, webhookPolicy } from "./webhooks";
@@ -47,7 +48,7 @@ export function loadWebEnv(source?: Source) {
     },
     authSecret: derivedSecret("AUTH_SECRET", env.AUTH_SECRET, env.LEASEHOLD_SECRET),
     dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
-    origin: env.AUTH_URL ?? `http://127.0.0.1:${env.PORT}`,
+    origin: env.AUTH_URL ?? localOrigin(env.HOST, env.PORT),
     port: env.PORT,
     host: env.HOST,
     providerRoots: env.PROVIDER_ROOTS,

@@ -71,6 +71,19 @@ export async function insertProvider(
   return row.id === null ? "name-taken" : toProvider(row);
 }
 
+/** Stores the new place of a registered folder, whose files are the same. Returns null if the tenant has no such folder. */
+export async function moveProvider(
+  db: Runner,
+  { tenantId, name, path }: { tenantId: string; name: string; path: string },
+) {
+  const [moved] = await db.orm
+    .update(providers)
+    .set({ path })
+    .where(and(ofTenant(providers.tenantId, tenantId), eq(providers.name, name)))
+    .returning({ id: providers.id, path: providers.path });
+  return moved ?? null;
+}
+
 function toProvider({ id, tenant_id, tenant_slug, name, kind, path, created_at }: ProviderRow): Provider {
   return { id, tenant_id, tenant_slug, name, kind, path, created_at: created_at.toISOString() };
 }

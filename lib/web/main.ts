@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const port = await listen(front);
   shutdown.onDrain(() => stop(front));
   // Only now is the true port known, and with it the default of our public origin.
-  origin = publishOrigin(port);
+  origin = publishOrigin(env.host, port);
   const app = next({ dev, dir: projectFolder(), hostname: env.host, port });
   await app.prepare();
   const upgrade = app.getUpgradeHandler();

@@ -1,3 +1,5 @@
+import { ROOT } from "./paths.mjs";
+
 /** A problem its reader can act on: shown as its message alone, without a stack. */
 export class Unusable extends Error {}
 
@@ -12,6 +14,12 @@ export async function runMain(main) {
     process.stderr.write(`${error instanceof Unusable ? error.message : (error?.stack ?? error)}\n`);
     process.exit(1);
   }
+}
+
+// Turbopack reads the part of a path after `#` as a fragment and cannot find the style sheets.
+if (ROOT.includes("#")) {
+  process.stderr.write(`The pages cannot be built in a folder with "#" in its path: ${ROOT}. Rename the folder.\n`);
+  process.exit(1);
 }
 
 const [major, minor] = process.versions.node.split(".").map(Number);

@@ -1,0 +1,25 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+
+test.each(["start", "test", "build", "run"])(
+  "K9: %s in a folder whose path has a # says at once that it must be renamed",
+  (script) => {
+    const base = mkdtempSync(path.join(tmpdir(), "leasehold a#b "));
+    try {
+      cpSync("scripts", path.join(base, "scripts"), { recursive: true });
+      cpSync("lib/env/local-origin.mjs", path.join(base, "lib/env/local-origin.mjs"), { recursive: true });
+      cpSync("package.json", path.join(base, "package.json"));
+      cpSync("lib/db/embedded", path.join(base, "lib/db/embedded"), { recursive: true });
+      const { status, stderr } = spawnSync(process.execPath, [path.join(base, `scripts/${script}.mjs`)], {
+        encoding: "utf8",
+      });
+      expect(status).toBe(1);
+      expect(stderr.trim().split("\n")).toEqual([expect.stringMatching(/"#".*Rename the folder\.$/)]);
+    } finally {
+      rmSync(base, { recursive: true, force: true });
+    }
+  },
+);
