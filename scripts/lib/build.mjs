@@ -17,6 +17,9 @@ const WEB_SOURCES = [
   "postcss.config.mjs",
 ];
 
+/** Everything that a build reads, as paths from the root. */
+export const BUILD_SOURCES = [...new Set([...PROCESS_SOURCES, ...WEB_SOURCES, "scripts/build.mjs", "scripts/run.mjs"])];
+
 // Native add-ons and Next cannot be bundled; the others find their files relative to their own folder.
 const EXTERNAL = ["pg-native", "@node-rs/argon2", "next"];
 const BANNER = `import { createRequire as __createRequire } from "node:module";
