@@ -1,8 +1,9 @@
 import Ajv2020, { type ErrorObject, type ValidateFunction } from "ajv/dist/2020";
+import type { RegExpEngine, RegExpLike } from "ajv/dist/types";
 import addFormats from "ajv-formats";
-import { RE2JS } from "re2js";
 import { QueueError } from "../errors";
 import type { Problem } from "../types";
+import { BoundedPatterns, meterKeywords, OverBudget, StepBudget } from "./arg-schema-budget";
 import { checkPayload, escapePointer } from "./payload-check";
 
 export const ARG_SCHEMA_MAX_BYTES = 64 * 1024;
@@ -13,18 +14,22 @@ export type PayloadValidator = (payload: unknown) => Problem[];
 /**
  * Compiles an argument schema (JSON Schema 2020-12) strictly: a misspelled keyword or format, a wrong type or a remote
  * reference is an error with a pointer to it, never ignored. Patterns run on a linear-time engine, so that no pattern can
- * block the process; look-arounds, which that engine does not have, are refused.
+ * block the process; look-arounds, which that engine does not have, are refused. The work of a check is counted: a payload
+ * that would take more than a fraction of a second is refused at the place where the count ran out.
  * @throws QueueError schema-invalid
  */
 export function compileArgSchema(schema: unknown): PayloadValidator {
   refuseUnstorable(schema);
   refuseOtherDialects(schema as object);
   refuseNamesOfObjects(schema as object);
-  const validate = compile(schema as object);
+  const budget = new StepBudget();
+  const validate = compile(schema as object, budget);
   return (payload) => {
+    budget.reset();
     try {
-      return validate(payload) ? [] : (validate.errors ?? []).map(toProblem);
+      return validate(payload) ? [] : (validate.errors ?? []).slice(0, MOST_PROBLEMS).map(toProblem);
     } catch (error) {
+      if (error instanceof OverBudget) return [{ pointer: error.pointer, code: "too-complex", detail: TOO_COMPLEX }];
       // A payload is never so deep: the schema refers to itself without end.
       if (error instanceof RangeError) return [ENDLESS];
       throw error;
@@ -32,6 +37,8 @@ export function compileArgSchema(schema: unknown): PayloadValidator {
   };
 }
 
+const MOST_PROBLEMS = 50;
+const TOO_COMPLEX = "takes too long to check against the argument schema: too many alternatives, or too much text";
 const ENDLESS: Problem = {
   pointer: "",
   code: "schema",
@@ -61,7 +68,7 @@ function refuseUnstorable(schema: unknown): void {
   }
 }
 
-function makeAjv(): Ajv2020 {
+function makeAjv(meter: { readonly budget: StepBudget; readonly patterns: BoundedPatterns }): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
     strictTypes: false,
@@ -71,23 +78,28 @@ function makeAjv(): Ajv2020 {
     allErrors: false,
     ownProperties: true,
     logger: false,
-    code: { regExp: linearRegExp },
+    // Copying what is referred to into each place would let a small schema compile to a huge program.
+    inlineRefs: false,
+    code: { regExp: linearRegExp(meter.patterns) },
     // It is checked before, by `schemas`.
     validateSchema: false,
   });
   // Such a schema would answer with a promise, which looks like a yes.
   ajv.removeKeyword("$async");
   addFormats(ajv);
+  meterKeywords(ajv, meter);
   return ajv;
 }
 
 /** Shared, since compiling what checks schemas takes ten times as long as most of them do. It keeps none of them. */
-const schemas = makeAjv();
+const schemaBudget = new StepBudget();
+const schemas = makeAjv({ budget: schemaBudget, patterns: new BoundedPatterns() });
 
-function compile(schema: object): ValidateFunction {
+function compile(schema: object, budget: StepBudget): ValidateFunction {
   try {
+    schemaBudget.reset();
     if (!schemas.validateSchema(schema)) throw schemaInvalid((schemas.errors ?? []).slice(0, 10).map(toProblem));
-    return makeAjv().compile(schema);
+    return makeAjv({ budget, patterns: new BoundedPatterns() }).compile(schema);
   } catch (error) {
     if (error instanceof QueueError) throw error;
     const detail = error instanceof Error ? error.message : "cannot be compiled";
@@ -96,11 +108,13 @@ function compile(schema: object): ValidateFunction {
 }
 
 /** Ajv merges regular expressions whose toString() is equal, so each must answer with its own source. */
-function linearRegExp(pattern: string, _flags: string): { test(text: string): boolean; toString(): string } {
-  const compiled = RE2JS.compile(pattern);
-  return { test: (text: string) => compiled.matcher(text).find(), toString: () => `re2:${pattern}` };
+function linearRegExp(patterns: BoundedPatterns): RegExpEngine {
+  const engine = (pattern: string): RegExpLike & { toString(): string } => {
+    const compiled = patterns.compile(pattern);
+    return { test: (text: string) => compiled.matcher(text).find(), toString: () => `re2:${pattern}` };
+  };
+  return Object.assign(engine, { code: "linearRegExp" });
 }
-linearRegExp.code = "linearRegExp";
 
 function toProblem(error: ErrorObject): Problem {
   const named = error.params as { missingProperty?: string; additionalProperty?: string; unevaluatedProperty?: string };

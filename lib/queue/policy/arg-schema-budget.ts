@@ -1,0 +1,191 @@
+import type Ajv2020 from "ajv/dist/2020";
+import { _, type Code, strConcat } from "ajv/dist/compile/codegen";
+import names from "ajv/dist/compile/names";
+import type { CodeKeywordDefinition, KeywordCxt } from "ajv/dist/core";
+import { RE2JS } from "re2js";
+import { canonicalJson } from "./canonical-json";
+
+/**
+ * Steps that checking one payload may take. A step is about 50 ns, so a check ends within a fraction of a second; the
+ * largest payload against an everyday schema takes a twentieth of it.
+ */
+const MOST_STEPS = 5_000_000;
+/** Instructions of all patterns of one schema together. Compiling that many takes about a tenth of a second. */
+const MOST_INSTRUCTIONS = 10_000;
+const MOST_PATTERN_LENGTH = 4096;
+/** Errors kept of the failing branches of one keyword; nobody reads more, and without a cap they fill the heap. */
+const MOST_BRANCH_ERRORS = 8;
+
+/** A branch that fails makes an error, which costs more than what it looks at. */
+const STEPS_OF_BRANCH = 4;
+
+/** Thrown when a payload takes more steps than a check may have. */
+export class OverBudget extends Error {
+  constructor(readonly pointer: string) {
+    super("takes too long to check");
+  }
+}
+
+/** What is left of the steps of one check. */
+export class StepBudget {
+  left = MOST_STEPS;
+
+  reset(): void {
+    this.left = MOST_STEPS;
+  }
+
+  /** @throws OverBudget */
+  spend(steps: number, pointer: string): void {
+    this.left -= steps;
+    if (this.left < 0) throw new OverBudget(pointer);
+  }
+}
+
+/** Patterns on a linear-time engine. Their size is bounded, because matching costs their size times the text. */
+export class BoundedPatterns {
+  readonly #known = new Map<string, RE2JS>();
+  #instructions = 0;
+
+  /** @throws Error for a pattern that the engine does not have, or that is too large */
+  compile(pattern: string): RE2JS {
+    const known = this.#known.get(pattern);
+    if (known) return known;
+    if (pattern.length > MOST_PATTERN_LENGTH)
+      throw new Error(`a pattern may have at most ${MOST_PATTERN_LENGTH} characters`);
+    const compiled = RE2JS.compile(pattern);
+    this.#instructions += compiled.programSize();
+    if (this.#instructions > MOST_INSTRUCTIONS)
+      throw new Error(`the patterns are too large: together more than ${MOST_INSTRUCTIONS} instructions`);
+    this.#known.set(pattern, compiled);
+    return compiled;
+  }
+
+  /** Steps for each letter that one of these patterns looks at. */
+  stepsPerLetter(patterns: readonly string[]): number {
+    return patterns.reduce((steps, pattern) => steps + this.compile(pattern).programSize(), 0) / 4;
+  }
+}
+
+interface Meter {
+  readonly budget: StepBudget;
+  readonly patterns: BoundedPatterns;
+}
+
+/**
+ * Makes every keyword of `ajv` count its work before it does it, caps the errors of failing branches, and checks
+ * uniqueItems in linear time.
+ */
+export function meterKeywords(ajv: Ajv2020, meter: Meter): void {
+  for (const [keyword, rule] of Object.entries(ajv.RULES.all)) {
+    if (typeof rule !== "object" || !("code" in rule.definition)) continue;
+    const code = keyword === "uniqueItems" ? checkUniqueItems : rule.definition.code;
+    rule.definition = { ...rule.definition, code: meteredCode(code, meter) };
+  }
+}
+
+type KeywordCode = CodeKeywordDefinition["code"];
+
+function meteredCode(code: KeywordCode, meter: Meter): KeywordCode {
+  return (cxt, ruleType) => {
+    const budget = cxt.gen.scopeValue("obj", { ref: meter.budget });
+    cxt.gen.code(_`${budget}.left -= ${stepsOf(cxt)}`);
+    const ofData = stepsOfData(cxt, meter);
+    if (ofData) {
+      const count = cxt.gen.scopeValue("func", { ref: ofData });
+      cxt.gen.code(_`${budget}.left -= ${count}(${cxt.data})`);
+    }
+    cxt.gen.if(_`${budget}.left < 0`, () => cxt.gen.code(_`${budget}.spend(0, ${pointerOf(cxt)})`));
+    capBranchErrors(cxt);
+    code(cxt, ruleType);
+  };
+}
+
+const pointerOf = ({ it }: KeywordCxt): Code => _`${strConcat(names.instancePath, it.errorPath)}`;
+
+/** After each branch, so that neither many branches nor deep ones add up. */
+function capBranchErrors(cxt: KeywordCxt): void {
+  const { errsCount } = cxt;
+  if (errsCount === undefined) return;
+  const subschema = cxt.subschema.bind(cxt);
+  cxt.subschema = (application, valid) => {
+    const branch = subschema(application, valid);
+    const most = _`${errsCount} + ${MOST_BRANCH_ERRORS}`;
+    cxt.gen.if(_`${names.errors} > ${most}`, () => {
+      cxt.gen.assign(names.errors, most);
+      cxt.gen.assign(_`${names.vErrors}.length`, names.errors);
+    });
+    return branch;
+  };
+}
+
+/** What a keyword costs whatever the payload: the values of a list or choice, the branches, the named properties. */
+function stepsOf({ keyword, schema }: KeywordCxt): number {
+  if (keyword === "enum" || keyword === "const" || keyword === "dependentRequired") return 1 + nodesOf(schema) / 4;
+  if (typeof schema !== "object" || schema === null) return 1;
+  const each = keyword === "anyOf" || keyword === "oneOf" ? STEPS_OF_BRANCH : 1;
+  return 1 + each * Object.keys(schema).length;
+}
+
+function nodesOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, item) => sum + nodesOf(item), 1);
+}
+
+const OF_KEYS: ReadonlySet<string> = new Set([
+  "additionalProperties",
+  "maxProperties",
+  "minProperties",
+  "patternProperties",
+  "propertyNames",
+  "unevaluatedProperties",
+]);
+const OF_ITEMS: ReadonlySet<string> = new Set(["contains", "items", "unevaluatedItems"]);
+const OF_LETTERS: ReadonlySet<string> = new Set(["maxLength", "minLength"]);
+
+/** What a keyword costs beyond that, by the size of the value it looks at. */
+function stepsOfData(cxt: KeywordCxt, { patterns }: Meter): ((data: unknown) => number) | undefined {
+  const { keyword, schema, parentSchema } = cxt;
+  if (keyword === "pattern") return ofText(patterns.stepsPerLetter([schema]));
+  if (keyword === "format") return schema === "url" ? ofUrl : ofText(1 / 4);
+  if (OF_LETTERS.has(keyword)) return ofText(1 / 16);
+  if (keyword === "uniqueItems") return (data) => nodesOf(data) * 4;
+  if (OF_ITEMS.has(keyword)) return (data) => (Array.isArray(data) ? data.length : 0);
+  if (!OF_KEYS.has(keyword)) return undefined;
+  const byPattern = Object.keys(parentSchema.patternProperties ?? {});
+  const perLetter = patterns.stepsPerLetter(byPattern);
+  return (data) => {
+    if (typeof data !== "object" || data === null) return 0;
+    const keys = Object.keys(data);
+    if (byPattern.length === 0) return keys.length;
+    return keys.reduce((steps, key) => steps + byPattern.length + key.length * perLetter, 0);
+  };
+}
+
+const ofText =
+  (perLetter: number) =>
+  (data: unknown): number =>
+    typeof data === "string" ? data.length * perLetter : 0;
+
+/** The expression of this format backtracks: its work grows with the square of the text. */
+const ofUrl = (data: unknown): number => (typeof data === "string" ? data.length ** 2 / 4 : 0);
+
+/** Ajv compares each item with each. */
+function checkUniqueItems(cxt: KeywordCxt): void {
+  if (cxt.schema !== true) return;
+  const search = cxt.gen.scopeValue("func", { ref: findEqual });
+  const equal = cxt.gen.const("equal", _`${search}(${cxt.data})`);
+  cxt.setParams({ i: _`${equal}[1]`, j: _`${equal}[0]` });
+  cxt.fail(_`${equal} !== null`);
+}
+
+/** The places of the first two equal items, compared by their canonical text. */
+function findEqual(items: readonly unknown[]): readonly [number, number] | null {
+  const seen = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    const text = canonicalJson(item);
+    const before = seen.get(text);
+    if (before !== undefined) return [before, index];
+    seen.set(text, index);
+  }
+  return null;
+}
