@@ -2,7 +2,13 @@ import type { Runner, Transaction } from "@/lib/db";
 import { advance, type DueTrigger, draftFirings, giveUp, type LiveJob, skipReason } from "../policy/plan-firing";
 import { decideDue, instantChance, readSchedule } from "../policy/schedule";
 import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } from "../policy/trigger-template";
-import { boundWaitsSql, liveJobsOfTriggersSql, lockDueTriggersSql, nextDueSql } from "../sql/fire-due-schedules";
+import {
+  boundWaitsSql,
+  dueTriggerSql,
+  liveJobsOfTriggersSql,
+  lockDueTriggersSql,
+  nextDueSql,
+} from "../sql/fire-due-schedules";
 import type { CatchUpPolicy, DueDecision, DueInstant } from "../types";
 import { announceEvent } from "./events/announce-event";
 import { type BrokenTrigger, type FiringTurn, storeFirings } from "./store-firings";
@@ -70,6 +76,28 @@ export async function fireDueSchedules(
 ): Promise<FiredSchedules> {
   await tx.run(boundWaitsSql);
   const rows = await tx.run<DueRow>(lockDueTriggersSql, [limit]);
+  return fireRows(tx, rows);
+}
+
+/**
+ * Fires the instants of one schedule that are due, as `fireDueSchedules` does. An edit calls it before it changes
+ * anything, because the stored instants do not outlive the edit. The caller holds the trigger's row. True = nothing is
+ * due any more; false = something was changed meanwhile, and the instants are still due.
+ */
+export async function fireDueTrigger(
+  tx: Transaction,
+  { tenantId, triggerId }: { readonly tenantId: string; readonly triggerId: string },
+): Promise<boolean> {
+  const due = () => tx.run<DueRow>(dueTriggerSql, [tenantId, triggerId]);
+  for (let tries = 0; tries < 3; tries += 1) {
+    const rows = await due();
+    if (rows.length === 0) return true;
+    await fireRows(tx, rows);
+  }
+  return (await due()).length === 0;
+}
+
+async function fireRows(tx: Transaction, rows: readonly DueRow[]): Promise<FiredSchedules> {
   if (rows.length === 0) return { triggers: 0, jobs: 0, skipped: 0, broken: [] };
   const live = await readLiveJobs(tx, rows);
   const turns: FiringTurn[] = [];

@@ -124,6 +124,51 @@ describe("a schedule that people change", () => {
   });
 });
 
+describe("E-18: an instant that is due when its schedule is edited fires, or has a firing that says why not", () => {
+  const edits: [string, TriggerPatch, string | null][] = [
+    ["another schedule that names it too", { cronExpr: "*/10 * * * *" }, "2026-03-02T09:10:00Z"],
+    ["another schedule that does not name it", { cronExpr: "7 * * * *" }, "2026-03-02T09:07:00Z"],
+    ["another type", { scheduleType: "interval", intervalMs: 3_600_000 }, null],
+    ["another zone", { timezone: "Asia/Kathmandu" }, "2026-03-02T09:01:00Z"],
+    ["an end", { expiresAt: new Date("2026-03-03T00:00:00Z") }, "2026-03-02T09:01:00Z"],
+    ["a number of runs", { maxRuns: 5 }, "2026-03-02T09:01:00Z"],
+    ["the switch", { isEnabled: false }, null],
+  ];
+  test.each(edits)("%s", async (_, patch, next) => {
+    await clock("2026-03-02T08:59:30Z");
+    const { id } = await create({ cronExpr: "* * * * *", catchUp: "all", catchUpLimit: 5, payloadTemplate: { v: 1 } });
+    await clock("2026-03-02T09:00:20Z");
+    await change(id, { ...patch, payloadTemplate: { v: 2 } });
+    if (patch.isEnabled === false) await change(id, { isEnabled: true });
+    await fire();
+    expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
+    expect((await jobs(id)).map(({ payload }) => payload)).toEqual([{ v: 1 }]);
+    if (next !== null) expect(await read(id)).toMatchObject({ next });
+  });
+
+  test("missed instants follow the trigger's policy, and each has its firing", async () => {
+    await clock("2026-03-02T08:59:30Z");
+    const { id } = await create({ cronExpr: "* * * * *", catchUp: "skip" });
+    await clock("2026-03-02T09:03:20Z");
+    await change(id, { maxRuns: 100 });
+    expect((await firings(id)).map(({ at, outcome }) => [at.slice(11, 16), outcome]).sort()).toEqual([
+      ["09:00", "skipped"],
+      ["09:01", "skipped"],
+      ["09:02", "skipped"],
+      ["09:03", "enqueued"],
+    ]);
+  });
+
+  test("a run that is due counts before max_runs is compared, and the last one ends the trigger", async () => {
+    await clock("2026-03-02T08:59:30Z");
+    const { id } = await create({ cronExpr: "* * * * *" });
+    await clock("2026-03-02T09:00:20Z");
+    await expect(change(id, { maxRuns: 1 })).rejects.toMatchObject({ problems: [{ pointer: "/max_runs" }] });
+    await fire();
+    expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
+  });
+});
+
 describe("through a day", () => {
   test("SCHED-06 fifty noons, each with one scheduler gone just before and another there just after: each fires once", async () => {
     const id = await trigger(scope, { cron_expr: "0 12 * * *", next_run_at: "2026-03-02T12:00:00Z" });

@@ -26,6 +26,7 @@ export interface ScannedTemplate {
 }
 
 const MAX_BINDINGS = 1000;
+const IN_KEY = "has {{ in a key: placeholders stand in values only";
 const MAX_ENDS = 200;
 const PLACEHOLDER = /^([^|\s]+)\s*(?:\|\s*default:([\s\S]+))?$/;
 
@@ -35,8 +36,8 @@ interface Visit {
 }
 
 /**
- * Finds the placeholders of a JSON value, `{{<path> | default: <JSON>}}`, and where their values go. Only values are
- * looked at, never keys. Answers the bindings, or what is wrong with them by pointer. `{{"text"}}` stands for the text
+ * Finds the placeholders of a JSON value, `{{<path> | default: <JSON>}}`, and where their values go. A placeholder
+ * in a key is a problem: keys are never filled. Answers the bindings, or what is wrong with them by pointer. `{{"text"}}` stands for the text
  * itself.
  */
 export function scanTemplate(template: unknown, readPath: ReadPath): ScannedTemplate {
@@ -47,7 +48,11 @@ export function scanTemplate(template: unknown, readPath: ReadPath): ScannedTemp
     if (typeof value === "string") addBinding(value, at, { readPath, found });
     else if (value !== null && typeof value === "object")
       // The entries of a list are named by their indexes.
-      for (const [key, item] of Object.entries(value)) todo.push({ value: item, at: [...at, key] });
+      for (const [key, item] of Object.entries(value)) {
+        const inside = [...at, key];
+        if (key.includes("{{")) found.problems.push({ pointer: pointerTo(inside), code: "template", detail: IN_KEY });
+        todo.push({ value: item, at: inside });
+      }
   }
   if (found.bindings.length > MAX_BINDINGS)
     found.problems.push({ pointer: "", code: "template", detail: `has more than ${MAX_BINDINGS} placeholders` });

@@ -50,8 +50,10 @@ const ONLY_SCHEDULE: readonly (readonly [Field, string])[] = [
   ["dstGap", "dst_policy/gap"],
   ["dstOverlap", "dst_policy/overlap"],
 ];
-/** What instants follow from; a change of one of them makes the next instant be told anew. */
-const TIMING: readonly Field[] = [...ONLY_SCHEDULE.map(([field]) => field), "maxRuns", "expiresAt"];
+/** What instants follow from; a change of one of them makes the next instant be computed again. */
+const TIMING: readonly Field[] = ONLY_SCHEDULE.map(([field]) => field);
+/** What ends a schedule. It changes which instants are left, never when they are. */
+const ENDS: readonly Field[] = ["maxRuns", "expiresAt"];
 
 /** What is known of the trigger's surroundings. */
 export interface TriggerSurroundings {
@@ -130,6 +132,10 @@ const problem = (pointer: string, code: string, detail: string): Problem => ({ p
 /** Whether a change is one of what instants follow from. */
 export const changesTiming = (before: TriggerSettings, after: TriggerSettings): boolean =>
   TIMING.some((field) => !isSame(before[field], after[field]));
+
+/** Whether a change is one of when a schedule ends. */
+export const changesEnd = (before: TriggerSettings, after: TriggerSettings): boolean =>
+  ENDS.some((field) => !isSame(before[field], after[field]));
 
 /** Whether a change may have mended what broke a trigger. */
 export const mayMend = (patch: TriggerPatch): boolean =>

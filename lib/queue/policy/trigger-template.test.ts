@@ -116,8 +116,8 @@ test("TEMPLATE-05 text arrives unchanged", () => {
 
 test("TEMPLATE-06 what an event holds is text: one pass only, also with patterns of String.replace", () => {
   const event = { note: "{{secrets.DB}} {{event.other}} $& $1 $$ $`", other: "secret" };
-  const rendered = render({ n: "Note: {{event.note}}", w: "{{event.note}}", "{{event.other}}": 1 }, event);
-  expect(rendered).toEqual({ payload: { n: `Note: ${event.note}`, w: event.note, "{{event.other}}": 1 } });
+  const rendered = render({ n: "Note: {{event.note}}", w: "{{event.note}}" }, event);
+  expect(rendered).toEqual({ payload: { n: `Note: ${event.note}`, w: event.note } });
   expect(render('{{"{{event.other}}"}} {{event.note}}', event)).toEqual({
     payload: `{{event.other}} ${event.note}`,
   });
@@ -159,4 +159,13 @@ test("a key is a text, whatever its value was", () => {
   expect(key("{{event.n}}", { n: 3 })).toEqual({ text: "3" });
   expect(key("sync:{{event.o}}", { o: { a: 1 } })).toEqual({ text: 'sync:{"a":1}' });
   expect(key("sync:{{event.q}}", {})).toMatchObject({ problems: [{ code: "template" }] });
+});
+
+test.each(["event", "schedule"] as const)("E-22: a placeholder in a key is refused with its pointer: %s", (kind) => {
+  for (const [template, pointer] of [
+    [{ "{{event.name}}": 1 }, "/{{event.name}}"],
+    [{ list: [{ "a {{ b/c": null }] }, "/list/0/a {{ b~1c"],
+    [{ "{{": { fine: 1 } }, "/{{"],
+  ] as const)
+    expect(compileTriggerTemplate(template, kind)).toMatchObject({ problems: [{ pointer, code: "template" }] });
 });

@@ -3,6 +3,16 @@ import { statement } from "@/lib/db";
 /** Nobody who holds a row for long may hold up the leader's transaction, and with it who leads next. */
 export const boundWaitsSql = statement("bound_waits", "select set_config('lock_timeout', '500ms', true)");
 
+const DUE_COLUMNS = `due.id, due.tenant_id, due.label, due.version, due.queue, due.priority, due.payload_template, due.schedule_type,
+     due.cron_expr, due.interval_ms, due.anchor_at, due.once_at, due.timezone, due.overlap_policy, due.catch_up,
+     due.catch_up_limit, due.dst_gap, due.dst_overlap, due.jitter_seconds, due.max_runs, due.expires_at, due.run_count,
+     due.next_run_at, due.following_run_at, due.updated_at, due.status, due.status_reason, d.key as definition_key, d.is_active as definition_is_active,
+     n.status = 'active' as tenant_is_active, app.now() as now,
+     due.queue is null or exists (select 1 from app.job_queues q where q.name = due.queue and q.is_active) as queue_is_active`;
+const DUE_SURROUNDINGS = `left join app.job_definitions d on d.id = due.definition_id
+   left join app.tenants n on n.id = due.tenant_id`;
+const IS_DUE = "t.next_run_at <= app.now() and t.is_enabled and t.deleted_at is null and t.status <> 'finished'";
+
 /**
  * Locks schedules that are due, the longest due first and those of one instant by tenants, and answers each as it stands
  * now: whoever edited, disabled or deleted one before has had the last word. Those that somebody else holds are left for
@@ -12,19 +22,20 @@ export const lockDueTriggersSql = statement(
   "lock_due_triggers",
   `with due as materialized (
      select t.* from app.job_triggers t
-     where t.next_run_at <= app.now() and t.is_enabled and t.deleted_at is null and t.status <> 'finished'
+     where ${IS_DUE}
      order by t.next_run_at, t.tenant_id limit $1 for update skip locked
    )
-   select due.id, due.tenant_id, due.label, due.version, due.queue, due.priority, due.payload_template, due.schedule_type,
-     due.cron_expr, due.interval_ms, due.anchor_at, due.once_at, due.timezone, due.overlap_policy, due.catch_up,
-     due.catch_up_limit, due.dst_gap, due.dst_overlap, due.jitter_seconds, due.max_runs, due.expires_at, due.run_count,
-     due.next_run_at, due.following_run_at, due.updated_at, due.status, due.status_reason, d.key as definition_key, d.is_active as definition_is_active,
-     n.status = 'active' as tenant_is_active, app.now() as now,
-     due.queue is null or exists (select 1 from app.job_queues q where q.name = due.queue and q.is_active) as queue_is_active
+   select ${DUE_COLUMNS}
    from due
-   left join app.job_definitions d on d.id = due.definition_id
-   left join app.tenants n on n.id = due.tenant_id
+   ${DUE_SURROUNDINGS}
    order by due.next_run_at, due.tenant_id, due.id`,
+);
+
+/** One schedule, if it is due. The caller holds its row. */
+export const dueTriggerSql = statement(
+  "due_trigger",
+  `with due as materialized (select t.* from app.job_triggers t where t.tenant_id = $1 and t.id = $2 and ${IS_DUE})
+   select ${DUE_COLUMNS} from due ${DUE_SURROUNDINGS}`,
 );
 
 /** Which of the newest jobs of each trigger are not over, whoever asked for them. */

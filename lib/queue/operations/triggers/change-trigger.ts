@@ -1,6 +1,8 @@
 import type { Database, TenantTransaction } from "@/lib/db";
+import { QueueError } from "../../errors";
 import {
   changedSettings,
+  changesEnd,
   changesTiming,
   mayMend,
   settingsProblems,
@@ -11,6 +13,7 @@ import { getTrigger } from "../../queries/triggers";
 import { deleteTriggerSql, updateTriggerSql } from "../../sql/triggers";
 import type { TenantScope } from "../../types";
 import type { TriggerPatch, TriggerSettings, TriggerTarget, TriggerView } from "../../types-triggers";
+import { fireDueTrigger } from "../fire-due-schedules";
 import { notifySchedules } from "../wake";
 import {
   invalidTrigger,
@@ -41,8 +44,8 @@ interface Change {
 }
 
 /**
- * Changes a trigger. When its schedule changes or it is switched on, its next instant is told anew from the database's
- * now: what was due until then is never made up for. Jobs that it made stay as they are.
+ * Changes a trigger. When its schedule or its end changes, or it is switched on or off, instants that are due fire first,
+ * under the settings that they became due under; then its next instant is computed from the database's now. Jobs that it made stay as they are.
  * @throws QueueError not-found, version-conflict; else as `createTrigger`
  */
 export function changeTrigger(
@@ -52,9 +55,11 @@ export function changeTrigger(
 ): Promise<TriggerView> {
   return inTenant(db, scope, async (tx) => {
     const around = await readSurroundings(tx);
-    const { row, settings: before } = await lockTrigger(tx, scope, target);
-    const change = { row, before, after: changedSettings(before, patch, around), patch };
-    const definitionId = await checkPlaces(tx, change);
+    const { row: found, settings: before } = await lockTrigger(tx, scope, target);
+    const after = changedSettings(before, patch, around);
+    const definitionId = await checkPlaces(tx, { row: found, before, after, patch });
+    const row = await fireWhatIsDue(tx, scope, { row: found, before, after, patch });
+    const change = { row, before, after, patch };
     const prospects = newProspects(change, around);
     const { eventName } = change.after;
     if (eventName !== before.eventName) await requireRoom(tx, { eventName, isNew: false });
@@ -70,6 +75,15 @@ export function changeTrigger(
     if (!view) throw triggerNotFound();
     return view;
   });
+}
+
+/** Fires instants that are due if the change would lose them; answers the trigger as it is then. */
+async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, before, after }: Change) {
+  const isMoved = changesTiming(before, after) || changesEnd(before, after) || before.isEnabled !== after.isEnabled;
+  if (!isMoved || row.next_run_at === null) return row;
+  if (!(await fireDueTrigger(tx, { tenantId: scope.tenantId, triggerId: row.id })))
+    throw new QueueError("version-conflict", "This trigger is firing right now. Send the change again.");
+  return (await lockTrigger(tx, scope, { triggerId: row.id, expected: null })).row;
 }
 
 /** Looks at definition, queue and texts as far as the change touches them; answers the definition's id. */
@@ -96,7 +110,8 @@ function newProspects({ row, before, after, patch }: Change, { now }: TriggerSur
     followingRunAt: row.following_run_at,
   };
   const retimed = changesTiming(before, after);
-  const moves = retimed || (after.isEnabled && !before.isEnabled);
+  const ends = changesEnd(before, after);
+  const moves = retimed || ends || (after.isEnabled && !before.isEnabled);
   const mends = row.status === "broken" && mayMend(patch);
   if (!after.isEnabled && !moves && !mends) return { ...stored, nextRunAt: null, followingRunAt: null };
   if (!moves && !mends) return stored;
@@ -106,7 +121,7 @@ function newProspects({ row, before, after, patch }: Change, { now }: TriggerSur
   const since = row.last_run_at && row.last_run_at > now ? row.last_run_at : now;
   const prospects = prospectsOf(after, read.rule, { now: since, runCount: row.run_count });
   // A trigger that is over may be switched on and stays over; a new schedule must have something to come.
-  if (retimed) refuseProblems(neverProblems(after, prospects));
+  if (retimed || ends) refuseProblems(neverProblems(after, prospects));
   return prospects;
 }
 
