@@ -1,5 +1,6 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { problem } from "@/lib/contract";
+import { jsonSchema, OpenApiComponents } from "./openapi-components";
 import type { RouteAccess } from "./routes";
 import type { RouteDeclaration } from "./serve";
 
@@ -15,14 +16,16 @@ type Json = Record<string, unknown>;
 
 /** The OpenAPI 3.1 document of the routes, made from the schemas that check requests and answers. */
 export function openApiDocument(routes: readonly DocumentedRoute[], version: string): Json {
+  const components = new OpenApiComponents();
   const paths: Record<string, Json> = {};
+  const problemSchema = components.answer(problem);
   for (const route of routes) {
     const path = route.path.replace(/\[(?:\.\.\.)?(\w+)\]/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, { components, problemSchema }) };
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Leasehold API", version, description: DESCRIPTION },
+    info: { title: "Leasehold API", version, description: DESCRIPTION, license: { name: "MIT", identifier: "MIT" } },
     servers: [{ url: "/" }],
     security: [{ apiKey: [] }, { session: [] }],
     paths,
@@ -31,7 +34,7 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
         apiKey: { type: "http", scheme: "bearer", description: "An API key: lhk_live_…" },
         session: { type: "apiKey", in: "cookie", name: "leasehold.session" },
       },
-      schemas: { Problem: jsonSchema(problem, "output") },
+      schemas: components.schemas,
       headers: { "X-Request-Id": { schema: { type: "string" }, description: "Quote it when you report a fault." } },
     },
   };
@@ -41,7 +44,12 @@ const DESCRIPTION =
   "Times are RFC 3339 in UTC, ids are UUIDs. Clients must ignore fields they do not know. The tenant is the API key's " +
   "own, or the one that X-Tenant-Id names (id or slug).";
 
-function operation({ path, method, declaration }: DocumentedRoute): Json {
+interface Context {
+  readonly components: OpenApiComponents;
+  readonly problemSchema: Json;
+}
+
+function operation({ path, method, declaration }: DocumentedRoute, context: Context): Json {
   const hasTenant = /^(?:jobs|triggers|events|webhooks|definitions|assets):/.test(declaration.access);
   const parameters = [
     ...parametersOf(declaration.params, "path"),
@@ -58,8 +66,8 @@ function operation({ path, method, declaration }: DocumentedRoute): Json {
     ...(declaration.access === "worker" ? { security: [{ apiKey: [] }] } : {}),
     ...(declaration.sessionOnly ? { security: [{ session: [] }] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(declaration.body ? { requestBody: requestBody(declaration.body) } : {}),
-    responses: responses(declaration, method),
+    ...(declaration.body ? { requestBody: requestBody(declaration.body, context) } : {}),
+    responses: responses(declaration, method, context),
     "x-permission": declaration.access,
     ...(declaration.also ? { "x-also-permissions": declaration.also } : {}),
   };
@@ -105,13 +113,13 @@ function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): J
   }));
 }
 
-function requestBody(schema: z.ZodType): Json {
-  return { required: true, content: { "application/json": { schema: jsonSchema(schema, "input") } } };
+function requestBody(schema: z.ZodType, { components }: Context): Json {
+  return { required: true, content: { "application/json": { schema: components.body(schema) } } };
 }
 
-function responses(declaration: RouteDeclaration, method: string): Json {
+function responses(declaration: RouteDeclaration, method: string, context: Context): Json {
   const { response, status = 200, mediaType = "application/json", access } = declaration;
-  const schema = response ? jsonSchema(response, "output") : {};
+  const schema = response ? context.components.answer(response) : {};
   const headers = declaration.etag && method !== "DELETE" ? { ...REQUEST_ID, ...ETAG } : REQUEST_ID;
   const success = { description: "Done", headers, content: { [mediaType]: { schema } } };
   const answers: Json = { [status]: success };
@@ -123,7 +131,7 @@ function responses(declaration: RouteDeclaration, method: string): Json {
     answers[code] = {
       description,
       headers: REQUEST_ID,
-      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+      content: { "application/problem+json": { schema: context.problemSchema } },
     };
   }
   return answers;
@@ -149,9 +157,4 @@ function operationId(method: string, path: string): string {
   return [method.toLowerCase(), ...words]
     .map((word, i) => (i === 0 ? word : word[0]?.toUpperCase() + word.slice(1)))
     .join("");
-}
-
-function jsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any", target: "draft-2020-12" });
-  return rest;
 }

@@ -43,6 +43,7 @@ interface RawOperation {
 /** An OpenAPI document of ours, as far as the reference reads it. */
 export interface ApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
+  readonly components?: { readonly schemas?: Readonly<Record<string, unknown>> };
 }
 
 /** One line of a table of parameters or fields. */
@@ -73,9 +74,19 @@ export interface Operation {
 
 /** The operations of an OpenAPI document in the order of its paths. */
 export function operationsOf(document: ApiDocument): Operation[] {
+  const schemas = document.components?.schemas ?? {};
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, raw]) => operation(path, method.toUpperCase(), raw)),
+    Object.entries(methods).map(([method, raw]) => operation(path, method.toUpperCase(), inlined(raw, schemas))),
   );
+}
+
+/** The same value with every reference to a component replaced by that component; ours do not refer to themselves. */
+function inlined<T>(value: T, schemas: Readonly<Record<string, unknown>>): T {
+  if (Array.isArray(value)) return value.map((item) => inlined(item, schemas)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  const name = "$ref" in value && /^#\/components\/schemas\/(\w+)$/.exec(String(value.$ref))?.[1];
+  if (name) return inlined(schemas[name] as T, schemas);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inlined(item, schemas)])) as T;
 }
 
 function operation(path: string, method: string, raw: RawOperation): Operation {
