@@ -10,6 +10,8 @@ export interface JobRow {
   readonly job_id: string;
   readonly status: JobStatus;
   readonly lane_no: number;
+  /** True if the job stood where the action wanted it already; nothing is audited then. */
+  readonly unchanged?: boolean;
 }
 
 /** One kind of act, for one job or many. */
@@ -36,7 +38,8 @@ export const idsOf = (jobs: readonly { job_id: string }[]): string[] => jobs.map
 
 /**
  * Does one act to each of many jobs of a tenant, or says why not; one result for each id, in their order. The jobs are
- * locked first, so nothing moves between the decision and the write, and what was done is in the audit.
+ * locked first, so nothing moves between the decision and the write, and each change is in the audit. An action that
+ * changes nothing is answered as done and writes no audit row.
  */
 export async function actOnJobs<R extends JobRow>(
   tx: TenantTransaction,
@@ -80,18 +83,19 @@ interface Audited {
 
 /** Writes down who did what to jobs, in the transaction of the act. */
 export async function audit(tx: TenantTransaction, { tenantId, actor }: TenantScope, done: Audited): Promise<void> {
-  if (done.moved.length === 0) return;
+  const moved = done.moved.filter((job) => !job.unchanged);
+  if (moved.length === 0) return;
   const from = new Map(done.locked.map((job) => [job.job_id, job.status]));
   await tx.run(auditJobsSql, [
     tenantId,
-    idsOf(done.moved),
+    idsOf(moved),
     actor.kind,
     actor.id,
     done.action,
     actor.requestId ?? null,
     done.reason ?? null,
-    done.moved.map((job) => from.get(job.job_id)),
-    done.moved.map((job) => job.status),
+    moved.map((job) => from.get(job.job_id)),
+    moved.map((job) => job.status),
   ]);
 }
 

@@ -14,7 +14,8 @@ import { retryJob } from "./retry-job";
 const NOTE_MAX = 2000;
 
 /**
- * Notes what people make of a dead letter: its status, a note, or both. Who did it is in the job's audit.
+ * Notes what people make of a dead letter: its status, a note, or both. Who did it is in the job's audit; a change that changes
+ * nothing is not.
  * @throws QueueError not-found; state-conflict unless the job is a dead letter; invalid-value
  */
 export function triageDeadLetter(
@@ -25,7 +26,8 @@ export function triageDeadLetter(
   checkNote(change.note);
   return inTenant(db, scope, async (tx) => {
     const before = await lockDeadLetter(tx, scope, jobId);
-    await write(tx, scope, { jobId, change, before });
+    const { status = before.status, note = before.note } = change;
+    if (status !== before.status || note !== before.note) await write(tx, scope, { jobId, change, before });
     const after = await getDeadLetter(tx, scope, jobId);
     if (!after) throw jobNotFound();
     return after;
@@ -61,12 +63,13 @@ function checkNote(note: string | undefined): void {
 interface Before {
   readonly runNo: number;
   readonly status: TriageStatus;
+  readonly note: string;
 }
 
 async function lockDeadLetter(tx: TenantTransaction, scope: TenantScope, jobId: string): Promise<Before> {
   const [locked] = await tx.run<{ run_no: number }>(lockDeadLetterSql, [scope.tenantId, jobId]);
   const letter = locked && (await getDeadLetter(tx, scope, jobId));
-  if (locked && letter) return { runNo: locked.run_no, status: letter.status };
+  if (locked && letter) return { runNo: locked.run_no, status: letter.status, note: letter.note };
   const [job] = await readStatuses(tx, scope, [jobId]);
   if (!job) throw jobNotFound();
   throw new QueueError("state-conflict", `The job is ${job.status} and no dead letter.`, { current: job.status });

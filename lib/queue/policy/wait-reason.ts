@@ -12,11 +12,14 @@ export interface WaitFacts {
   readonly hasWorker: boolean;
   /** The pause that holds it. */
   readonly pause: { readonly scope: PauseScope; readonly reason: string; readonly until: Date | null } | null;
-  /** The first of the jobs that it is blocked by, and how many there are; left out where nobody looked. */
+  /** The first of the jobs that it is blocked by, and how many there are; left out in feeds. */
   readonly blockedBy?: { readonly first: readonly Blocker[]; readonly count: number };
-  /** What one look more at this job found; left out in lists. */
+  /** Its place in its lane; left out in feeds. */
   readonly place?: PlaceInLane;
 }
+
+/** What the job's own row does not say about why it waits. */
+export type MoreFacts = Partial<Pick<WaitFacts, "place" | "blockedBy">>;
 
 /** Where a ready job stands among those of its queue, tenant, priority class and definition. */
 export interface PlaceInLane {

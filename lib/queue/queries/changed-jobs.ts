@@ -1,7 +1,7 @@
 import type { Database } from "@/lib/db";
 import { statement, tenantIs } from "@/lib/db";
 import type { JobView, TenantScope } from "../types";
-import { getJobRows, inTenant } from "./get-job";
+import { getFeedRows, inTenant } from "./get-job";
 
 const NEWEST = 200;
 
@@ -33,7 +33,7 @@ export function changedJobs(
   return inTenant(db, scope, async (tx) => {
     const ran = [...(since ?? [])].filter(([, state]) => state.startsWith("running")).map(([id]) => id);
     const ids = await tx.run<{ id: string }>(watchedIdsSql, [scope.tenantId, ran]);
-    const jobs = await getJobRows(
+    const jobs = await getFeedRows(
       tx,
       scope,
       ids.map((row) => row.id),

@@ -1,9 +1,8 @@
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
-import type { PlaceInLane } from "../policy/wait-reason";
-import { pendingParentsSql } from "../sql/dependencies";
-import { getJobSql, jobsByIdSql, placeInLaneSql } from "../sql/read-jobs";
+import { getJobSql, jobsByIdSql } from "../sql/read-jobs";
 import type { JobView, TenantScope } from "../types";
 import { type JobRow, toJobView } from "./view";
+import { readWaitFacts } from "./wait-facts";
 
 /** Gives a read its tenant's transaction, unless the caller has one already. */
 export function inTenant<T>(
@@ -21,32 +20,46 @@ export function getJob(
   jobId: string,
 ): Promise<JobView | null> {
   return inTenant(db, scope, async (tx) => {
-    const [row] = await tx.run<JobRow>(getJobSql, [scope.tenantId, jobId]);
-    if (!row) return null;
-    const counts = row.status === "queued" && row.is_future === false && row.lane_no !== null;
-    const [place] = counts
-      ? await tx.run<{ place: PlaceInLane }>(placeInLaneSql, [scope.tenantId, row.lane_no, row.sort_key])
-      : [];
-    return toJobView(row, { place: place?.place, blockedBy: await blockedBy(tx, scope, row) });
+    const rows = await tx.run<JobRow>(getJobSql, [scope.tenantId, jobId]);
+    return (await withReasons(tx, scope, rows))[0] ?? null;
   });
 }
 
-async function blockedBy(tx: TenantTransaction, { tenantId }: Pick<TenantScope, "tenantId">, row: JobRow) {
-  if (row.status !== "blocked") return undefined;
-  const rows = await tx.run<{ job_id: string; definition_key: string; n: number }>(pendingParentsSql, [
-    tenantId,
-    row.id,
-  ]);
-  const first = rows.map(({ job_id, definition_key }) => ({ jobId: job_id, definitionKey: definition_key }));
-  return { first, count: rows[0]?.n ?? 0 };
-}
-
-/** The given jobs as lists show them, newest first; those that are not this tenant's are left out. */
+/**
+ * The given jobs as lists show them, newest first, each with the wait reason that its own page gives. Jobs that are not
+ * this tenant's are left out.
+ */
 export async function getJobRows(
   tx: TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
   ids: readonly string[],
 ): Promise<JobView[]> {
-  if (ids.length === 0) return [];
-  return (await tx.run<JobRow>(jobsByIdSql, [scope.tenantId, ids])).map((row) => toJobView(row));
+  return withReasons(tx, scope, await readRows(tx, scope, ids));
+}
+
+/**
+ * The same for a feed, which looks at hundreds of jobs each second: the wait reason is told by the job's row alone, so it
+ * names neither a limit, nor the place in line, nor the parents.
+ */
+export async function getFeedRows(
+  tx: TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  ids: readonly string[],
+): Promise<JobView[]> {
+  return (await readRows(tx, scope, ids)).map((row) => toJobView(row));
+}
+
+const readRows = async (
+  tx: TenantTransaction,
+  { tenantId }: Pick<TenantScope, "tenantId">,
+  ids: readonly string[],
+): Promise<JobRow[]> => (ids.length === 0 ? [] : tx.run<JobRow>(jobsByIdSql, [tenantId, ids]));
+
+async function withReasons(
+  tx: TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  rows: readonly JobRow[],
+): Promise<JobView[]> {
+  const facts = await readWaitFacts(tx, scope, rows);
+  return rows.map((row) => toJobView(row, facts.get(row.id)));
 }

@@ -1,4 +1,4 @@
-import { describeWait, type WaitFacts } from "../policy/wait-reason";
+import { describeWait, type MoreFacts } from "../policy/wait-reason";
 import type { JobStatus } from "../states";
 import type { JobSource, JobView, PauseScope } from "../types";
 
@@ -47,10 +47,7 @@ export interface JobRow {
 }
 
 /** Turns a row of the job queries into what the queue gives out, with what else is known of why it waits. */
-export function toJobView(
-  row: JobRow,
-  { place, blockedBy }: { [K in "place" | "blockedBy"]?: WaitFacts[K] | undefined } = {},
-): JobView {
+export function toJobView(row: JobRow, more: MoreFacts = {}): JobView {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -92,8 +89,7 @@ export function toJobView(
       until: row.scheduled_for,
       hasWorker: row.has_worker,
       pause: row.pause && { ...row.pause, until: row.pause.until === null ? null : new Date(row.pause.until) },
-      ...(place === undefined ? {} : { place }),
-      ...(blockedBy === undefined ? {} : { blockedBy }),
+      ...more,
     }),
   };
 }

@@ -38,7 +38,8 @@ export const ensureLanesSql = statement(
 /**
  * Gives waiting jobs another priority ($3) or time ($4), null = as it is; the live row and the record change together.
  * A time before a job was enqueued counts as that moment, so that nobody buys a place by claiming to have waited. The
- * lanes must exist (`ensureLanesSql`). `old_lane_no` is where a job stood before.
+ * lanes must exist (`ensureLanesSql`). `old_lane_no` is where a job stood before. `unchanged` is true for a job that had
+ * this priority and time already, to the millisecond that callers see.
  */
 export const changeJobsSql = statement(
   "change_jobs",
@@ -47,17 +48,19 @@ export const changeJobsSql = statement(
        scheduled_for = ${DUE},
        sort_key = app.sort_key_of(${DUE}, coalesce($3::int, l.priority)),
        ready = l.state = 'queued' and ${DUE} <= app.now()
-     from app.jobs j, app.lanes o, app.lanes t
-     where ${CHOSEN} and l.state in ('queued', 'paused') and j.id = l.job_id and j.tenant_id = l.tenant_id
+     from app.live_jobs b, app.jobs j, app.lanes o, app.lanes t
+     where ${CHOSEN} and b.job_id = l.job_id and l.state in ('queued', 'paused') and j.id = l.job_id and j.tenant_id = l.tenant_id
        and o.lane_no = l.lane_no and t.tenant_id = o.tenant_id and t.queue_id = o.queue_id
        and t.definition_id = o.definition_id and t.band = app.band_of(coalesce($3::int, l.priority))
-     returning l.job_id, l.tenant_id, l.lane_no, l.ready, l.state, l.priority, l.scheduled_for, o.lane_no as old_lane_no
+     returning l.job_id, l.tenant_id, l.lane_no, l.ready, l.state, l.priority, l.scheduled_for, o.lane_no as old_lane_no,
+       b.priority = l.priority
+         and date_trunc('milliseconds', b.scheduled_for) = date_trunc('milliseconds', l.scheduled_for) as unchanged
    ), record as (
      update app.jobs j set priority = c.priority, lane_no = c.lane_no,
        scheduled_for = case when $4::timestamptz is null then j.scheduled_for else c.scheduled_for end
      from changed c where j.id = c.job_id and j.tenant_id = c.tenant_id
    )
-   select job_id, lane_no, ready, state as status, old_lane_no from changed`,
+   select job_id, lane_no, ready, state as status, old_lane_no, unchanged from changed`,
 );
 
 /** Where jobs stand: their live row's state, or the outcome of their last run. A job that is missing is not there. */

@@ -18,11 +18,20 @@ export const enqueueAlikeSql = statement(
    from app.enqueue_alike($1, ${AFTER_TENANT})`,
 );
 
+/** Asks the workers of running jobs to stop them. `unchanged` is true for a job that was asked before. */
 export const requestCancelSql = statement(
   "request_cancel",
-  `update app.live_jobs l set cancel_requested_at = coalesce(l.cancel_requested_at, app.now())
+  `with asked as (
+     update app.live_jobs l set cancel_requested_at = app.now()
+     where ${tenantIs("l.tenant_id")} and l.job_id = any ($2::uuid[]) and l.state = 'running'
+       and l.cancel_requested_at is null
+     returning l.job_id, l.lane_no
+   )
+   select job_id, lane_no, 'running' as status, false as unchanged from asked
+   union all
+   select l.job_id, l.lane_no, l.state, true from app.live_jobs l
    where ${tenantIs("l.tenant_id")} and l.job_id = any ($2::uuid[]) and l.state = 'running'
-   returning l.job_id, l.lane_no, l.state as status`,
+     and l.cancel_requested_at is not null`,
 );
 
 /** Ends jobs that no worker holds. Each outcome stands in an attempt row without a worker. `released` is the same in each row. */

@@ -61,15 +61,18 @@ const edges = (end: "parent" | "child", other: "parent" | "child"): string =>
 export const listParentsSql = statement("list_parents", edges("child", "parent"), { repeatable: true });
 export const listChildrenSql = statement("list_children", edges("parent", "child"), { repeatable: true });
 
-/** The first few jobs that a blocked one waits for, and how many there are. */
+/** The first three jobs that each of the blocked jobs $2 waits for, and how many there are. */
 export const pendingParentsSql = statement(
   "pending_parents",
-  `select f.key as definition_key, d.parent_id as job_id, count(*) over ()::int as n
-   from (select distinct parent_id from app.job_dependencies
-         where ${tenantIs("tenant_id")} and child_id = $2 and state = 'pending') d
+  `select u.child_id, d.n, d.parent_id as job_id, f.key as definition_key
+   from unnest($2::uuid[]) u (child_id) cross join lateral (
+     select p.parent_id, count(*) over ()::int as n from (
+       select distinct parent_id from app.job_dependencies
+       where ${tenantIs("tenant_id")} and child_id = u.child_id and state = 'pending') p
+     order by p.parent_id limit 3) d
    join app.jobs j on j.id = d.parent_id and ${tenantIs("j.tenant_id")}
    join app.job_definitions f on f.id = j.definition_id
-   order by d.parent_id limit 3`,
+   order by u.child_id, d.parent_id`,
   { repeatable: true },
 );
 

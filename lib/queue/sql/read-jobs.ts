@@ -49,21 +49,27 @@ export const jobsByIdSql = statement(
 );
 
 /**
- * Where a ready job stands in its lane, counted up to 1,000, and the limit that held its lane back in the last seconds.
- * What a limit for each tenant held back may have been another tenant: it counts if this one is at it just now.
+ * Where each of the ready jobs $2 stands in its lane, counted up to 1,000, and the limit that held its lane back in the
+ * last five seconds. $3 are their lanes, $4 their sort keys. Each lane is read once, whatever the number of its jobs.
+ * A limit for each tenant may have held back another tenant: it counts only if this tenant is at it now.
  */
-export const placeInLaneSql = statement(
-  "place_in_lane",
-  `select jsonb_build_object(
-     'ahead', (select count(*) from (select 1 from app.live_jobs
-       where ${tenantIs("tenant_id")} and lane_no = $2 and ready and sort_key < $3 limit 1000) x),
-     'total', (select count(*) from (select 1 from app.live_jobs
-       where ${tenantIs("tenant_id")} and lane_no = $2 and ready limit 1000) x),
-     'limit', (
+export const placesInLanesSql = statement(
+  "places_in_lanes",
+  `with asked as materialized (
+     select x.job_id, x.lane_no, x.sort_key from unnest($2::uuid[], $3::int[], $4::float8[]) x (job_id, lane_no, sort_key)
+   ), keys as materialized (
+     -- Negated and ascending, because width_bucket counts the elements at or below its operand.
+     select u.lane_no, coalesce(k.negated, '{}') as negated, cardinality(coalesce(k.negated, '{}')) as total
+     from (select distinct lane_no from asked) u cross join lateral (
+       select array_agg(-x.sort_key order by x.sort_key desc) as negated from (
+         select sort_key from app.live_jobs
+         where ${tenantIs("tenant_id")} and lane_no = u.lane_no and ready order by sort_key limit 1000) x) k
+   ), held as materialized (
+     select u.lane_no, (
        select jsonb_build_object('scope', c.scope, 'by', c.held_back_by, 'maxRunning', c.max_running,
          'startsPerSecond', c.starts_per_second)
        from app.lanes n cross join lateral app.limits_on(n.queue_id, n.definition_id, n.tenant_id) c
-       where ${tenantIs("n.tenant_id")} and n.lane_no = $2 and c.held_back_at > app.now() - interval '5 s'
+       where ${tenantIs("n.tenant_id")} and n.lane_no = u.lane_no and c.held_back_at > app.now() - interval '5 s'
          and (c.tenant_id is not null or c.scope not like 'tenant%' or case c.held_back_by
            when 'running' then c.max_running <= (
              select count(*) from app.live_jobs r join app.lanes o on o.lane_no = r.lane_no
@@ -71,7 +77,12 @@ export const placeInLaneSql = statement(
            else exists (
              select 1 from app.start_buckets b where b.tenant_id = n.tenant_id and b.limit_id = c.id
                and b.tokens + c.starts_per_second * extract(epoch from app.now() - b.refilled_at) < 1) end)
-       order by c.held_back_at desc limit 1)) as place`,
+       order by c.held_back_at desc limit 1) as "limit"
+     from keys u
+   )
+   select a.job_id, jsonb_build_object('ahead', k.total - width_bucket(-a.sort_key, k.negated), 'total', k.total,
+     'limit', h."limit") as place
+   from asked a join keys k on k.lane_no = a.lane_no join held h on h.lane_no = a.lane_no`,
   { repeatable: true },
 );
 
@@ -99,6 +110,22 @@ export const readLogsSql = statement(
   { repeatable: true },
 );
 
+/**
+ * The earliest instant since which a ready job waits: among the heads of the tenant's lanes and its 1,000 lowest ids. Jobs
+ * of one priority stand in their lane by that instant, and ids rise with the time of enqueue, so a longer wait can only be
+ * missed behind 1,000 older jobs that are not ready, in a lane of several priorities.
+ */
+const OLDEST = `, front as (
+     select min(h.scheduled_for) as first from app.lanes n cross join lateral (
+       select l.scheduled_for from app.live_jobs l
+       where ${tenantIs("l.tenant_id")} and l.lane_no = n.lane_no and l.ready order by l.sort_key limit 1) h
+     where ${tenantIs("n.tenant_id")}
+   ), oldest as (
+     select min(x.scheduled_for) filter (where x.ready) as first from (
+       select l.scheduled_for, l.ready from app.live_jobs l
+       where ${tenantIs("l.tenant_id")} and l.state <> 'running' order by l.job_id limit 1000) x
+   )`;
+
 /** Live figures from running totals and the small partial indexes; ended ones of the last 24 hours by minute. */
 export const summarySql = statement(
   "summarize_jobs",
@@ -117,12 +144,12 @@ export const summarySql = statement(
    ), held as (
      select count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'paused') as paused
      from app.live_jobs where ${tenantIs("tenant_id")} and state in ('blocked', 'paused')
-   )
+   )${OLDEST}
    select coalesce((select jsonb_object_agg(kind, n) from ended), '{}') as ended,
      greatest(live.n - running.n - held.blocked - held.paused, 0)::float8 as queued, running.n::float8 as running,
      held.blocked::float8 as blocked, held.paused::float8 as paused, app.now() as as_of,
-     (select greatest(extract(epoch from app.now() - scheduled_for), 0)::float8 from app.live_jobs
-      where ${tenantIs("tenant_id")} and state <> 'running' and ready order by job_id limit 1) as oldest_queued_age_seconds
+     (select greatest(extract(epoch from app.now() - least(front.first, oldest.first)), 0)::float8
+      from front, oldest where coalesce(front.first, oldest.first) is not null) as oldest_queued_age_seconds
    from live, running, held`,
   { repeatable: true },
 );
