@@ -49,7 +49,7 @@ async function start() {
   const { prepareDatabase } = await import("./lib/database.mjs");
   const ground = await prepareDatabase();
   server = ground.server;
-  server?.exited.then(() => stopBegan || stopAll(1, "PostgreSQL ended unexpectedly."));
+  server?.exited.then(() => onDatabaseExit());
   await buildProcesses({ testBuild });
   const env = {
     ...process.env,
@@ -105,7 +105,7 @@ function members(dist, env) {
  */
 async function startMembers(dist, env) {
   const [port] = await step("starting web, worker and scheduler", () =>
-    Promise.all([startWeb(dist, env), ...members(dist, env).map((member) => supervisor.start(member))]),
+    Promise.all([startWeb(dist, env), ...members(dist, env).map((member) => supervisor.startWithRetries(member))]),
   );
   return process.env.AUTH_URL?.trim() || localOrigin(host(), port);
 }
@@ -179,6 +179,12 @@ function onSignal(name) {
   if (Date.now() - stopBegan < SAME_WISH_MS) return;
   supervisor.force();
   process.exitCode = 128 + constants.signals[name];
+}
+
+/** The processes end in seconds: what they still hold cannot be handed back. */
+function onDatabaseExit() {
+  supervisor.databaseGone();
+  if (!stopBegan) void stopAll(1, "PostgreSQL ended unexpectedly.");
 }
 
 /**

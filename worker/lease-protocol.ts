@@ -34,6 +34,8 @@ export type ToThread =
   | { readonly type: "drop"; readonly batches: readonly number[]; readonly places: readonly LeasePlace[] }
   | { readonly type: "spawned"; readonly at: LeasePlace; readonly lease: Lease; readonly pid: number }
   | { readonly type: "here" }
+  /** Once a second: the main thread's loop turns. */
+  | { readonly type: "heartbeat" }
   | { readonly type: "stop" };
 
 export type FromThread =

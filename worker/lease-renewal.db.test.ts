@@ -45,6 +45,10 @@ function renewalOn(db: ConstructorParameters<typeof LeaseRenewal>[0] = make.work
       now = ms;
       return renewal.turn();
     },
+    silentTurnAt: (ms: number) => {
+      now = ms;
+      return renewal.turn(false);
+    },
   };
 }
 
@@ -99,6 +103,15 @@ describe("renewal of leases", () => {
     expect(killed).toEqual([PID, PID + 1]);
     await turnAt(RENEW_AT * 2);
     expect(told).toHaveLength(1);
+  });
+
+  test("E-42: leases of a main thread without a heartbeat are not renewed, and their work is stopped", async () => {
+    const { silentTurnAt } = renewalOn();
+    await age(RENEW_AT / 1000);
+    await silentTurnAt(RENEW_AT);
+    expect(await leftSeconds()).toBeLessThan(20);
+    await silentTurnAt(GIVE_UP_AT);
+    expect([told.map(({ type }) => type), killed]).toEqual([["lost"], [PID]]);
   });
 
   test("a late renewal is as good as one in time while nobody has reclaimed", async () => {

@@ -61,11 +61,11 @@ export class LeaseRenewal {
 
   /**
    * One look at all leases; call it about once a second, also while the last turn still waits for the database: one that
-   * is silent instead of gone must not keep the work of lost leases alive.
+   * is silent instead of gone must not keep the work of lost leases alive. Without `renews`, leases are left to run out.
    */
-  async turn(): Promise<void> {
+  async turn(renews = true): Promise<void> {
     this.giveUpOverdue();
-    if (this.asking) return;
+    if (this.asking || !renews) return;
     this.asking = true;
     try {
       await this.renewDue();

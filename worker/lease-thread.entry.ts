@@ -6,7 +6,7 @@ import { killGroup } from "./kill-group";
 import { LeaseBatches } from "./lease-batches";
 import { type FromThread, type LeaseThreadData, processClock, type ToThread } from "./lease-protocol";
 import { LeaseRenewal } from "./lease-renewal";
-import { MainWatch } from "./main-watch";
+import { MainPulse, MainWatch } from "./main-watch";
 
 // A thread of its own with a connection of its own: neither a busy pool nor a handler that blocks the main thread's
 // event loop can keep leases from being renewed, or the work of a lost one from being stopped.
@@ -40,10 +40,11 @@ const tell = (message: FromThread) => {
 const renewal = new LeaseRenewal(db, processClock, tell, killGroup);
 
 const batches = new LeaseBatches(renewal, processClock);
+const pulse = new MainPulse();
 
 const timer = setInterval(() => {
   batches.turn();
-  void renewal.turn();
+  void renewal.turn(pulse.turn());
   main.turn();
 }, TURN_MS);
 
@@ -61,7 +62,10 @@ port.on("message", (message: ToThread) => {
       batches.watch(message.at);
       return renewal.spawned(message.lease, message.pid);
     case "here":
+      pulse.beat();
       return main.answered();
+    case "heartbeat":
+      return pulse.beat();
     case "stop":
       clearInterval(timer);
       return void db.close().finally(() => port.close());

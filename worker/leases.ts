@@ -42,6 +42,7 @@ interface Batch {
 }
 
 const DROP_MS = 50;
+const HEARTBEAT_MS = 1000;
 
 /** The main thread's side of the lease thread. */
 export class Leases {
@@ -49,6 +50,7 @@ export class Leases {
   private readonly exited: Promise<unknown>;
   private lastBatch = 0;
   private dropTimer: NodeJS.Timeout | undefined;
+  private readonly heartbeat: NodeJS.Timeout;
   /** Batches with leases that are held yet. */
   private readonly batches = new Set<Batch>();
   /** Batches with drops that the thread has not heard of. */
@@ -63,6 +65,7 @@ export class Leases {
       log.fatal({ err: error }, "the lease thread failed");
       onDied();
     });
+    this.heartbeat = setInterval(() => this.send({ type: "heartbeat" }), HEARTBEAT_MS);
   }
 
   /** Keeps leases that were given together alive until they are dropped; tells when one is lost or is to be canceled. */
@@ -109,6 +112,7 @@ export class Leases {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.heartbeat);
     this.sendDropped();
     this.send({ type: "stop" });
     await this.exited;

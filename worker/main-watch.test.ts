@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MainWatch } from "./main-watch";
+import { MainPulse, MainWatch } from "./main-watch";
 
 function watch() {
   const told: string[] = [];
@@ -36,4 +36,13 @@ test("while no lease is lost, nobody asks how long it takes", () => {
   const { told, turns } = watch();
   turns(1000);
   expect(told).toEqual([]);
+});
+
+test("E-42: a main thread whose heartbeat stops for five minutes keeps no leases, until it beats again", () => {
+  const pulse = new MainPulse();
+  const turns = (count: number) => Array.from({ length: count }, () => pulse.turn());
+  expect(turns(300)).not.toContain(false);
+  expect(turns(100)).not.toContain(true);
+  pulse.beat();
+  expect(turns(300)).not.toContain(false);
 });

@@ -39,3 +39,25 @@ export class MainWatch {
     this.options.onSilent();
   }
 }
+
+/** Turns of about a second without a heartbeat of the main thread, after which its leases are no longer renewed. */
+const SILENT_TURNS = 300;
+
+/**
+ * Follows the heartbeat of the main thread. A handler may block it for minutes; a main thread that is silent for longer
+ * is frozen, and renewing its leases would keep other workers from its jobs.
+ */
+export class MainPulse {
+  private silentTurns = 0;
+
+  /** The main thread sent its heartbeat. */
+  beat(): void {
+    this.silentTurns = 0;
+  }
+
+  /** To be called about once a second. @returns false when leases are not to be renewed */
+  turn(): boolean {
+    this.silentTurns += 1;
+    return this.silentTurns <= SILENT_TURNS;
+  }
+}

@@ -92,11 +92,16 @@ async function main(shutdown: Shutdown): Promise<void> {
     },
   });
   shutdown.onDrain(unwatch);
+  warnOfSettings();
+  log.info(bannerOf(describe(), registry.sha256), "worker is ready");
+  announceReady({ port: health.port, workerId });
+}
+
+function warnOfSettings(): void {
   if (env.webhooks.loopback.length > 0 || env.webhooks.allowHttp) {
     log.warn(env.webhooks, "webhooks may reach addresses that are not public: not for production");
   }
-  log.info(bannerOf(describe(), registry.sha256), "worker is ready");
-  announceReady({ port: health.port, workerId });
+  if (process.pid === 1) log.warn("runs as process 1 without an init: orphans of commands stay as zombies (use tini)");
 }
 
 function open(role: "worker" | "web", url: string, size: Pick<OpenOptions, "max" | "keep">): Database {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -166,18 +166,38 @@ describe.skipIf(!hasProc)("npm start", () => {
     expect(await ask("select n from public.kept")).toEqual([{ n: 42 }]);
   });
 
-  test("a worker that ends five times in a minute stops everything", async () => {
+  test("E-17: a worker that keeps crashing is restarted with growing pauses, and the others go on", async () => {
+    const { web_url, supervisor_pid } = readJson("runtime.json");
+    const others = ["web", "scheduler"].map((name) => member(name)?.pid);
     let last = 0;
     for (let crash = 1; crash <= 5; crash++) {
       const next = () => {
         const found = member("worker");
         return found && found.pid !== last ? found.pid : null;
       };
-      last = await waitFor(next, { withinMs: 15_000, what: `worker number ${crash}` });
+      last = await waitFor(next, { withinMs: 60_000, what: `worker number ${crash}` });
       process.kill(last, "SIGKILL");
     }
-    expect(await run.exited).toBe(1);
-    expect(run.output()).toContain("fifth end within a minute");
+    await waitFor(() => /worker ended \(SIGKILL, crash 5 in a row\); starting it again in 8 s/.test(run.output()), {
+      withinMs: 60_000,
+      what: "the message about the fifth crash",
+    });
+    expect((await fetch(`${web_url}/readyz`)).status).toBe(200);
+    expect(["web", "scheduler"].map((name) => member(name)?.pid)).toEqual(others);
+    process.kill(supervisor_pid, "SIGTERM");
+    await run.exited;
+    await nothingLeft();
+  });
+
+  test("E-17: a missing allow-list keeps only the worker from starting, until the file is there", async () => {
+    const file = path.join(base, "commands.json");
+    const url = await start({ COMMANDS_FILE: file });
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(run.output()).toMatch(/worker ended \(1\); starting it again/);
+    writeFileSync(file, "{}", { mode: 0o644 });
+    await waitFor(() => run.output().includes("worker is ready"), { withinMs: 120_000, what: "the worker" });
+    run.signal("SIGTERM");
+    await run.exited;
     await nothingLeft();
   });
 
@@ -185,8 +205,10 @@ describe.skipIf(!hasProc)("npm start", () => {
     await start();
     const victim =
       name === "web" ? member("web") : processesAbout(home).find(({ command }) => /bin\/postgres -D/.test(command));
+    const killedAt = Date.now();
     kill(victim);
     expect(await run.exited).toBe(1);
+    expect(Date.now() - killedAt).toBeLessThan(20_000);
     expect(run.output()).toMatch(/ended unexpectedly/);
     await nothingLeft();
   });

@@ -1,4 +1,5 @@
-import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from "pino";
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
+import { lossyOutput } from "./lossy-output";
 import { prettyStream } from "./pretty";
 import { redactFields, redactText } from "./redact";
 
@@ -13,9 +14,14 @@ export interface LogOptions {
   readonly stream?: DestinationStream;
 }
 
-/** A logger whose every field and message passes the redaction first. Writes synchronously: no line is lost at exit. */
+/**
+ * A logger whose every field and message passes the redaction first. Lines are written at once, and never wait: a full disk
+ * or a stopped reader costs lines, which are counted, and neither blocks nor ends the process.
+ */
 export function createLogger({ process: name, level, format, stream }: LogOptions): Logger {
-  const out = stream ?? destination({ fd: 1, sync: true });
+  const droppedLine = (count: number) =>
+    `${JSON.stringify({ level: "warn", time: new Date().toISOString(), process: name, pid: process.pid, dropped: count, msg: "log lines dropped: the output was full or not read" })}\n`;
+  const out = stream ?? lossyOutput(1, { droppedLine });
   return pino(
     {
       level,

@@ -44,6 +44,17 @@ describe("OPS-03 signals", () => {
     expect(output).not.toContain("forced");
   });
 
+  test.each(["before", "after"])("E-08: PostgreSQL gone %s SIGTERM ends a long drain within seconds", async (when) => {
+    const { child, exited, signal, draining } = await startFixture("60000", "30000");
+    if (when === "after") signal("SIGTERM");
+    if (when === "after") await draining();
+    child.send({ type: "database-gone" });
+    if (when === "before") await draining();
+    const { code, ms } = await exited;
+    expect(code).toBe(1);
+    expect(ms).toBeLessThan(20_000);
+  });
+
   test("the same wish delivered twice within 100 ms counts once", async () => {
     const { exited, signal, draining } = await startFixture("400");
     signal("SIGINT");

@@ -4,8 +4,8 @@ import type { Logger } from "@/lib/observability/log";
 // npm and a terminal may deliver one wish twice, through the group and through npm.
 const SAME_WISH_MS = 180;
 const EXTRA_MS = 5000;
-/** After the supervisor was killed, its database is going too: no long drain then. */
-const ORPHAN_GRACE_MS = 5000;
+/** Without its database, a process can store nothing: no long drain then. That of a killed supervisor is going, too. */
+const NO_DATABASE_GRACE_MS = 5000;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 export interface ShutdownOptions {
@@ -67,7 +67,15 @@ export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {
   };
 
   for (const name of SIGNALS) process.on(name, () => onSignal(name));
-  process.on("disconnect", () => begin("the supervisor is gone", 1, Math.min(graceMs, ORPHAN_GRACE_MS)));
+  const beginShort = (reason: string) => {
+    const limitMs = Math.min(graceMs, NO_DATABASE_GRACE_MS);
+    if (begunAt === 0) begin(reason, 1, limitMs);
+    else setTimeout(() => force(1), limitMs).unref();
+  };
+  process.on("disconnect", () => beginShort("the supervisor is gone"));
+  process.on("message", (message: { readonly type?: unknown } | null) => {
+    if (message?.type === "database-gone") beginShort("PostgreSQL is gone: nothing can be stored");
+  });
   const onError = (error: unknown) => {
     log.fatal({ err: error }, "an error nobody caught");
     force(1);

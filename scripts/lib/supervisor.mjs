@@ -5,10 +5,12 @@ import { ROOT } from "./paths.mjs";
 import { say } from "./progress.mjs";
 
 const READY_TIMEOUT_MS = 120_000;
-const CRASH_WINDOW_MS = 60_000;
-const CRASHES_TO_GIVE_UP = 5;
 const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 15_000;
+const LONGEST_DELAY_MS = 60_000;
+/** A process that has been ready for so long counts as healthy: its next crash is its first one again. */
+const HEALTHY_AFTER_MS = 60_000;
+/** From this crash in a row on, the message says how many there were. */
+const CRASH_LOOP = 3;
 /** Beyond the grace the processes give themselves. */
 const STOP_EXTRA_MS = 8000;
 const FORCE_MS = 1500;
@@ -21,10 +23,13 @@ const FORCE_MS = 1500;
  * @property {boolean} vital its end ends everything; others are restarted
  */
 
+/** @typedef {{ port?: number, workerId?: string }} Ready */
+
 /** Keeps a few processes running, and takes them all down together. */
 export class Supervisor {
   #running = new Map();
-  #crashes = [];
+  /** Of each member: crashes in a row, and when it was last ready. @type {Map<string, { crashes: number, readyAt: number }>} */
+  #health = new Map();
   /** Those we asked to leave, one by one. */
   #leaving = new WeakSet();
   #stopping = false;
@@ -40,7 +45,7 @@ export class Supervisor {
   /**
    * Starts a process and waits until it says that it is ready; rejects with its exit code when it ends before.
    * @param {Member} member
-   * @returns {Promise<{ port?: number, workerId?: string }>}
+   * @returns {Promise<Ready>}
    */
   start(member) {
     if (this.#stopping) return Promise.reject(new Unusable("stopping"));
@@ -54,14 +59,17 @@ export class Supervisor {
     this.#running.set(member.name, child);
     let ready = false;
     return new Promise((resolve, reject) => {
-      const late = setTimeout(
-        () => reject(new Unusable(`${member.name} was not ready after ${READY_TIMEOUT_MS / 1000} s.`)),
-        READY_TIMEOUT_MS,
-      );
+      const late = setTimeout(() => {
+        const reason = `${member.name} was not ready after ${READY_TIMEOUT_MS / 1000} s`;
+        if (member.vital) return reject(new Unusable(`${reason}.`));
+        say(`  ${reason}: ending it`);
+        child.kill("SIGKILL");
+      }, READY_TIMEOUT_MS);
       child.on("message", (message) => {
         if (message?.type !== "ready") return;
         ready = true;
         clearTimeout(late);
+        this.#healthOf(member).readyAt = performance.now();
         resolve(message);
       });
       child.on("error", reject);
@@ -72,6 +80,21 @@ export class Supervisor {
         else if (!this.#leaving.has(child)) this.#onExit(member, code ?? signal);
       });
     });
+  }
+
+  /**
+   * Starts a process that the others can do without. One that cannot start is tried again for as long as it takes.
+   * @param {Member} member
+   * @returns {Promise<Ready | null>} null when it is not ready yet
+   */
+  async startWithRetries(member) {
+    try {
+      return await this.start(member);
+    } catch (error) {
+      if (this.#stopping) throw error;
+      this.#onExit(member, error instanceof StartFailure ? error.how : error.message);
+      return null;
+    }
   }
 
   /** @param {Member} member */
@@ -86,6 +109,13 @@ export class Supervisor {
   async stop() {
     this.#stopping = true;
     await Promise.all([...this.#running.values()].map((child) => endProcess(child, this.#graceMs + STOP_EXTRA_MS)));
+  }
+
+  /** Tells all that PostgreSQL is gone: nothing can be stored any more, so a long drain saves nothing. */
+  databaseGone() {
+    for (const child of this.#running.values()) {
+      if (child.connected) child.send({ type: "database-gone" }, () => undefined);
+    }
   }
 
   /** A second wish: the processes leave without finishing, and what does not is killed. */
@@ -104,25 +134,27 @@ export class Supervisor {
   #onExit(member, how) {
     if (this.#stopping || this.#running.has(member.name)) return;
     if (member.vital) return this.#onFatal(`${member.name} ended unexpectedly (${how}).`);
-    const now = Date.now();
-    this.#crashes = [...this.#crashes.filter((at) => now - at < CRASH_WINDOW_MS), now];
-    if (this.#crashes.length >= CRASHES_TO_GIVE_UP) {
-      return this.#onFatal(`${member.name} ended (${how}), and it was the fifth end within a minute.`);
-    }
-    const delay = Math.min(FIRST_DELAY_MS * 2 ** (this.#crashes.length - 1), LONGEST_DELAY_MS);
-    say(`  ${member.name} ended (${how}); starting it again in ${delay / 1000} s`);
+    const health = this.#healthOf(member);
+    if (performance.now() - health.readyAt > HEALTHY_AFTER_MS) health.crashes = 0;
+    health.crashes += 1;
+    health.readyAt = Number.POSITIVE_INFINITY;
+    const delay = Math.min(FIRST_DELAY_MS * 2 ** (health.crashes - 1), LONGEST_DELAY_MS);
+    const count = health.crashes < CRASH_LOOP ? "" : `, crash ${health.crashes} in a row`;
+    say(`  ${member.name} ended (${how}${count}); starting it again in ${delay / 1000} s`);
     setTimeout(() => this.#startAgain(member), delay);
+  }
+
+  /** @param {Member} member */
+  #healthOf(member) {
+    const known = this.#health.get(member.name) ?? { crashes: 0, readyAt: Number.POSITIVE_INFINITY };
+    this.#health.set(member.name, known);
+    return known;
   }
 
   /** @param {Member} member */
   async #startAgain(member) {
     if (this.#stopping || this.#running.has(member.name)) return;
-    try {
-      await this.start(member);
-    } catch (error) {
-      if (error instanceof StartFailure) this.#onExit(member, error.how);
-      else if (!this.#stopping) this.#onFatal(`${member.name}: ${error.message}`);
-    }
+    await this.startWithRetries(member).catch(() => undefined);
   }
 }
 
