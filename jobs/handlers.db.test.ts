@@ -2,91 +2,8 @@ import { execFileSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Database, openDatabase, type TenantTransaction, withTenant } from "@/lib/db";
-import {
-  type CommandRegistry,
-  executeHandler,
-  type HandlerRunContext,
-  type JobEvent,
-  LeaseLostError,
-  loadCommandRegistry,
-  resolveInside,
-} from "@/lib/execution";
-import { makeTestFolder, memorySteps, type TestFolder, testContext } from "@/lib/execution/test-support";
-import { publishEvent } from "@/lib/queue";
-import { testDatabase } from "@/lib/testing/database";
-import { handlers } from "./index";
-
-const database = await testDatabase();
-const tenantId = randomUUID();
-const actor = { kind: "system", id: null, userId: null } as const;
-let folder: TestFolder;
-let registry: CommandRegistry;
-let web: Database;
-let data = "";
-let providerId = "";
-
-beforeAll(async () => {
-  folder = await makeTestFolder();
-  registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), { sharedFolder: folder.shared });
-  web = openDatabase({ url: database.urlFor("web"), role: "web", max: 4, applicationName: "jobs test" });
-  await database.query("insert into app.tenants (id, slug, name) values ($1, 'jobs-test', 'Jobs test')", [tenantId]);
-});
-afterAll(async () => {
-  await web.close();
-  await folder.remove();
-});
-
-beforeEach(async () => {
-  data = join(folder.root, `data-${randomUUID()}`);
-  mkdirSync(data, { mode: 0o755 });
-  const text = "insert into app.providers (tenant_id, name, path) values ($1, $2, $2) returning id";
-  const [row] = await database.query<{ id: string }>(text, [tenantId, data]);
-  providerId = row?.id ?? "";
-});
-
-interface RunOptions {
-  readonly jobId?: string;
-  /** Transactions that commit; the next one finds the lease lost, after its statements ran. */
-  readonly commits?: number;
-}
-
-async function run(
-  key: string,
-  payload: Record<string, unknown>,
-  { jobId = randomUUID(), commits = Infinity }: RunOptions = {},
-) {
-  const handler = handlers.get(key);
-  if (!handler) throw new Error(`no handler ${key}`);
-  let left = commits;
-  const transaction = <T>(fn: (tx: TenantTransaction) => Promise<T>) =>
-    withTenant(web, tenantId, async (tx) => {
-      const value = await fn(tx);
-      left -= 1;
-      if (left < 0) throw new LeaseLostError();
-      return value;
-    });
-  const resolveProviderPath = (_id: string, relative: string) =>
-    resolveInside({ root: data, relative, allowedRoots: [folder.root] });
-  const publish = (tx: TenantTransaction, { name, data, key = name }: JobEvent) =>
-    publishEvent(tx, { tenantId, actor }, { name, data, producerId: `${jobId}:1:${key}`, source: "job" });
-  const { ctx } = testContext({
-    jobId,
-    tenantId,
-    payload: { provider_id: providerId, ...payload },
-    resolveProviderPath,
-  });
-  const context: HandlerRunContext = {
-    ...ctx,
-    registry,
-    transaction,
-    publishEvent: (event, tx) => (tx ? publish(tx, event) : transaction((own) => publish(own, event))),
-    steps: memorySteps().steps,
-  };
-  const { outcome } = await executeHandler(handler, context);
-  return outcome.kind === "succeeded" ? outcome.result : outcome;
-}
+import { expect, test } from "vitest";
+import { data, database, providerId, put, run } from "./handler-bench.fixture";
 
 const inventory = () =>
   database.query<{ path: string; sha256: string; size: string; updated_at: Date }>(
@@ -94,7 +11,6 @@ const inventory = () =>
     [providerId],
   );
 const paths = async () => (await inventory()).map((asset) => asset.path);
-const put = (name: string, text: string) => writeFileSync(join(data, name), text);
 const none = { added: 0, changed: 0, removed: 0, unchanged: 0, skipped: 0 };
 test("sync-folder writes what is there, and then only what is different", async () => {
   put("a\n🎉", "one");
@@ -236,65 +152,4 @@ test("sync-folder leaves what another job saw meanwhile", async () => {
     providerId,
   ]);
   expect(await run("sync-folder", {})).toMatchObject({ removed: 0 });
-});
-
-const listRows = (list: string) =>
-  database.query<{ line_no: string; data: unknown }>(
-    "select r.line_no, r.data from app.list_rows r join app.lists l on l.id = r.list_id where l.name = $1 order by r.line_no",
-    [list],
-  );
-
-test("import-csv fills a list, names what it rejects, and an import that runs again writes the same", async () => {
-  put("people.csv", 'name,age\n"A, ""B""",1\nshort\n\nC,3\n');
-  const expected = { rows: 2, rejected: 1, rejects: [{ line: 3, reason: "1 fields instead of 2" }] };
-  const payload = { path: "people.csv", list: "people" };
-  expect(await run("import-csv", payload)).toEqual(expected);
-  expect(await run("import-csv", payload)).toEqual(expected);
-  expect(await listRows("people")).toEqual([
-    { line_no: "2", data: { name: 'A, "B"', age: "1" } },
-    { line_no: "5", data: { name: "C", age: "3" } },
-  ]);
-  const lists = await database.query("select columns, row_count from app.lists where name = 'people'");
-  expect(lists).toEqual([{ columns: ["name", "age"], row_count: "2" }]);
-});
-
-test("import-csv replaces what a longer import left, also at the lines that are rejects now", async () => {
-  const payload = { path: "list.csv", list: "shrinking" };
-  put("list.csv", `n\n${Array.from({ length: 2500 }, (_unused, index) => index).join("\n")}\n`);
-  expect(await run("import-csv", payload)).toMatchObject({ rows: 2500 });
-  put("list.csv", "n\n1\nbad,line\n3\n");
-  expect(await run("import-csv", payload)).toMatchObject({ rows: 2, rejected: 1 });
-  expect(await listRows("shrinking")).toEqual([
-    { line_no: "2", data: { n: "1" } },
-    { line_no: "4", data: { n: "3" } },
-  ]);
-});
-
-test("import-csv reports the first 1,000 rejects of more", async () => {
-  put("bad.csv", `a,b\n${"x\n".repeat(2500)}ok,1\n`);
-  const result = (await run("import-csv", { path: "bad.csv", list: "bad" })) as {
-    rows: number;
-    rejected: number;
-    rejects: unknown[];
-  };
-  expect(result).toMatchObject({ rows: 1, rejected: 2500 });
-  expect(result.rejects).toHaveLength(1000);
-  expect(result.rejects.at(-1)).toEqual({ line: 1001, reason: "1 fields instead of 2" });
-});
-
-test("LEASE-03 import-csv of a late attempt leaves no row of its batch behind", async () => {
-  put("late.csv", "a\n1\n");
-  expect(await run("import-csv", { path: "late.csv", list: "late" }, { commits: 1 })).toEqual({ kind: "lease_lost" });
-  expect(await listRows("late")).toEqual([]);
-});
-
-test.each([
-  ["../escape.csv", "invalid_input"],
-  ["absent.csv", "not_found"],
-  ["link.csv", "invalid_input"],
-  ["folder", "invalid_input"],
-])("import-csv refuses %s", async (path, errorType) => {
-  mkdirSync(join(data, "folder"));
-  symlinkSync("/etc/passwd", join(data, "link.csv"));
-  expect(await run("import-csv", { path, list: "x" })).toMatchObject({ kind: "failed", errorType });
 });

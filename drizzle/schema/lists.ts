@@ -12,6 +12,8 @@ export const lists = app.table("lists", {
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   madeIn: uuid("made_in"),
+  generation: bigint("generation", { mode: "number" }).notNull().default(0),
+  lastGeneration: bigint("last_generation", { mode: "number" }).notNull().default(0),
 });
 
 export const listRows = app.table(
@@ -21,6 +23,19 @@ export const listRows = app.table(
     listId: uuid("list_id").notNull(),
     lineNo: bigint("line_no", { mode: "number" }).notNull(),
     data: jsonb("data").notNull(),
+    generation: bigint("generation", { mode: "number" }).notNull().default(0),
   },
-  (table) => [primaryKey({ columns: [table.tenantId, table.listId, table.lineNo] })],
+  (table) => [primaryKey({ columns: [table.tenantId, table.listId, table.generation, table.lineNo] })],
+);
+
+export const listImports = app.table(
+  "list_imports",
+  {
+    tenantId: uuid("tenant_id").notNull(),
+    listId: uuid("list_id").notNull(),
+    generation: bigint("generation", { mode: "number" }).notNull(),
+    jobId: uuid("job_id").notNull(),
+    startedAt: timestamp("started_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.listId, table.generation] })],
 );

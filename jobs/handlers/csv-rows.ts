@@ -1,5 +1,8 @@
 import { NonRetryableError } from "@/lib/execution";
+import { cutCharacters } from "@/lib/text/cut-characters";
+import { type CsvOptions, findDialect } from "./csv-dialect";
 import { CsvReader, type CsvRecord } from "./csv-records";
+import { type CsvEncoding, findEncoding, ToUtf8 } from "./csv-text";
 
 export interface ListRow {
   readonly line: number;
@@ -12,35 +15,72 @@ export interface Reject {
   readonly reason: string;
 }
 
+/** How the file was read: what was asked for, or else found by looking. */
+export interface FoundCsv {
+  readonly delimiter: string;
+  /** Empty: nothing is quoted. */
+  readonly quote: string;
+  readonly encoding: CsvEncoding;
+  readonly header: boolean;
+}
+
 export interface RowBatch {
+  readonly found: FoundCsv;
   readonly columns: readonly string[];
   readonly rows: readonly ListRow[];
   readonly rejects: readonly Reject[];
-  /** The batch covers the file up to this line. */
-  readonly lastLine: number;
   /** Bytes of the file read so far. */
   readonly bytesRead: number;
 }
 
+const HEAD_BYTES = 64 * 1024;
 const BATCH_ROWS = 1000;
 const BATCH_CHARS = 1024 * 1024;
 const MOST_COLUMNS = 1600;
 const LONGEST_NAME = 200;
 
 /**
- * Reads a CSV file whose first line names the columns, and yields its rows in batches. Every row gets a text for each
- * column; a line with more or fewer fields is a reject. Throws a `NonRetryableError` when there are no usable columns.
+ * Reads a CSV file and yields its rows in batches. Every row has a text for each column; a record with more or fewer
+ * fields is a reject. The first batch arrives before most of the file was read.
+ * @throws NonRetryableError when there are no usable columns, or where the file cannot be read with certainty
  */
-export async function* readRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<RowBatch> {
-  const reader = new CsvReader();
-  const rows = new RowCollector();
-  let bytesRead = 0;
-  for await (const chunk of chunks) {
-    bytesRead += chunk.length;
-    yield* rows.add(reader.push(chunk), bytesRead);
+export async function* readRows(chunks: AsyncIterable<Buffer>, options: CsvOptions = {}): AsyncGenerator<RowBatch> {
+  const source = chunks[Symbol.asyncIterator]();
+  try {
+    yield* readFrom(source, options);
+  } finally {
+    await source.return?.();
   }
-  yield* rows.add(reader.flush(), bytesRead);
+}
+
+async function* readFrom(source: AsyncIterator<Buffer>, options: CsvOptions): AsyncGenerator<RowBatch> {
+  const head = await readHead(source);
+  const { encoding, markBytes } = findEncoding(head.bytes, options.encoding);
+  const text = new ToUtf8(encoding);
+  const first = text.push(head.bytes.subarray(markBytes));
+  const dialect = findDialect(first, { isWhole: head.isWhole }, options);
+  const reader = new CsvReader(dialect);
+  const rows = new RowCollector({ ...dialect, encoding, header: options.header ?? true });
+  let bytesRead = head.bytes.length;
+  yield* rows.add(await reader.push(first), bytesRead);
+  for (let next = await source.next(); !next.done; next = await source.next()) {
+    bytesRead += next.value.length;
+    yield* rows.add(await reader.push(text.push(next.value)), bytesRead);
+  }
+  yield* rows.add(await reader.push(text.flush()), bytesRead);
+  yield* rows.add(await reader.flush(), bytesRead);
   yield rows.take(bytesRead);
+}
+
+async function readHead(source: AsyncIterator<Buffer>): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const parts: Buffer[] = [];
+  for (let length = 0; length < HEAD_BYTES; ) {
+    const next = await source.next();
+    if (next.done) return { bytes: Buffer.concat(parts), isWhole: true };
+    parts.push(next.value);
+    length += next.value.length;
+  }
+  return { bytes: Buffer.concat(parts), isWhole: false };
 }
 
 class RowCollector {
@@ -48,13 +88,16 @@ class RowCollector {
   #rows: ListRow[] = [];
   #rejects: Reject[] = [];
   #chars = 0;
-  #lastLine = 1;
+
+  constructor(private readonly found: FoundCsv) {}
 
   *add(records: readonly CsvRecord[], bytesRead: number): Generator<RowBatch> {
     for (const record of records) {
-      this.#lastLine = record.line;
-      if (this.#columns === null) this.#columns = columnsOf(record);
-      else if ("reason" in record) this.#rejects.push(record);
+      if (this.#columns === null) {
+        this.#columns = columnsOf(record, this.found.header);
+        if (this.found.header) continue;
+      }
+      if ("reason" in record) this.#rejects.push(record);
       else this.#addRow(record.line, record.fields, this.#columns);
       const isFull =
         this.#rows.length >= BATCH_ROWS || this.#chars >= BATCH_CHARS || this.#rejects.length >= BATCH_ROWS;
@@ -65,10 +108,10 @@ class RowCollector {
   take(bytesRead: number): RowBatch {
     if (this.#columns === null) throw noColumns("the file is empty");
     const batch = {
+      found: this.found,
       columns: this.#columns,
       rows: this.#rows,
       rejects: this.#rejects,
-      lastLine: this.#lastLine,
       bytesRead,
     };
     this.#rows = [];
@@ -88,23 +131,24 @@ class RowCollector {
   }
 }
 
-function columnsOf(record: CsvRecord): string[] {
+function columnsOf(record: CsvRecord, isHeader: boolean): string[] {
   if ("reason" in record) throw noColumns(record.reason);
   if (record.fields.length > MOST_COLUMNS) throw noColumns(`there are more than ${MOST_COLUMNS} columns`);
-  const names: string[] = [];
+  const names = new Set<string>();
   record.fields.forEach((field, index) => {
-    names.push(freeName(field.trim().slice(0, LONGEST_NAME) || `column_${index + 1}`, names));
+    const name = isHeader ? cutCharacters(field.trim(), LONGEST_NAME) : "";
+    names.add(freeName(name || `column_${index + 1}`, names));
   });
-  return names;
+  return [...names];
 }
 
 // A second column of the same name would hide the first.
-function freeName(wanted: string, taken: readonly string[]): string {
+function freeName(wanted: string, taken: ReadonlySet<string>): string {
   let name = wanted;
-  for (let number = 2; taken.includes(name); number += 1) name = `${wanted}_${number}`;
+  for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
   return name;
 }
 
 function noColumns(reason: string): NonRetryableError {
-  return new NonRetryableError(`line 1 does not name the columns: ${reason}`, { errorType: "invalid_input" });
+  return new NonRetryableError(`the first record does not name the columns: ${reason}`, { errorType: "invalid_input" });
 }

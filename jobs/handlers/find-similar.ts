@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { defineJob, type HandlerContext, NonRetryableError } from "@/lib/execution";
-import { readRows } from "./csv-rows";
+import { cutCharacters } from "@/lib/text/cut-characters";
+import { csvOptions } from "./csv-dialect";
+import { type FoundCsv, readRows } from "./csv-rows";
 import { openRegularFile } from "./regular-file";
 import { keyOf, similarPairs, type Value } from "./similar-values";
 
@@ -13,6 +15,7 @@ const payload = z.strictObject({
   path: z.string().min(1).max(4096).describe("The CSV file, below that folder"),
   column: z.string().min(1).max(200).describe("The column whose values are compared"),
   max_distance: z.int().min(1).max(3).default(2).describe("How many letters may differ"),
+  ...csvOptions,
 });
 type Context = HandlerContext<z.output<typeof payload>>;
 
@@ -29,7 +32,7 @@ export const findSimilar = defineJob({
   maxAttempts: 2,
   schema: payload,
   async run(ctx) {
-    const { values, rows } = await readValues(ctx);
+    const { values, rows, rejected, found } = await readValues(ctx);
     const similar = [];
     let pairs = 0;
     const report = (share: number) => ctx.progress(100 * share, `${pairs} pairs among ${values.length} values`);
@@ -38,31 +41,43 @@ export const findSimilar = defineJob({
       if (similar.length >= MOST_SHOWN) continue;
       similar.push({ lines: [first.line, second.line], values: [first.text, second.text], distance });
     }
-    return { rows, distinct: values.length, pairs, similar };
+    return { rows, rejected, distinct: values.length, pairs, similar, read_as: found };
   },
 });
 
+interface Found {
+  readonly values: Value[];
+  readonly rows: number;
+  readonly rejected: number;
+  readonly found: FoundCsv | null;
+}
+
 /** The different values of the column, each with the first line that it stands in; empty ones are left out. */
-async function readValues(ctx: Context): Promise<{ values: Value[]; rows: number }> {
+async function readValues(ctx: Context): Promise<Found> {
   const { provider_id, path, column } = ctx.payload;
   const file = await openRegularFile(await ctx.providerPath(provider_id, path));
   const values = new Map<string, Value>();
   let rows = 0;
+  let rejected = 0;
+  let found: FoundCsv | null = null;
   try {
-    for await (const batch of readRows(file.createReadStream({ autoClose: false }))) {
+    for await (const batch of readRows(file.createReadStream({ autoClose: false }), ctx.payload)) {
       if (!batch.columns.includes(column)) throw wrong(`the file has no column ${JSON.stringify(column)}`);
+      found = batch.found;
       rows += batch.rows.length;
+      rejected += batch.rejects.length;
       for (const { line, json } of batch.rows) {
         const text = String(JSON.parse(json)[column] ?? "");
-        const key = keyOf(text.slice(0, LONGEST_VALUE));
-        if (key !== "" && !values.has(key)) values.set(key, { line, text: text.slice(0, LONGEST_VALUE), key });
+        const cut = cutCharacters(text, LONGEST_VALUE);
+        const key = keyOf(cut);
+        if (key !== "" && !values.has(key)) values.set(key, { line, text: cut, key });
       }
       if (values.size > MOST_VALUES) throw wrong(`the column has more than ${MOST_VALUES} different values`);
     }
   } finally {
     await file.close();
   }
-  return { values: [...values.values()], rows };
+  return { values: [...values.values()], rows, rejected, found };
 }
 
 const wrong = (message: string): Error => new NonRetryableError(message, { errorType: "invalid_input" });

@@ -1,8 +1,9 @@
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
-import { defineJob, type HandlerContext, type JobEvent } from "@/lib/execution";
+import { defineJob, type HandlerContext } from "@/lib/execution";
+import { csvOptions } from "./csv-dialect";
 import { type Reject, readRows } from "./csv-rows";
-import { finishList, type OpenList, openList, writeRows } from "./list-rows";
+import { clearDeadImports, finishImport, type OpenImport, openImport, writeRows } from "./list-rows";
 import { openRegularFile } from "./regular-file";
 
 const MOST_REJECTS = 1000;
@@ -12,16 +13,19 @@ const payload = z.strictObject({
   provider_id: z.guid().describe("The registered folder that holds the file"),
   path: z.string().min(1).max(4096).describe("The CSV file, below that folder"),
   list: z.string().min(1).max(200).describe("The list to fill; it is made when there is none of this name"),
+  ...csvOptions,
 });
 
+type Context = HandlerContext<z.output<typeof payload>>;
+
 /**
- * Fills a list from a CSV file: line by line, in bounded memory, one transaction for a batch. A row's place is its line
- * in the file, so an attempt that runs again writes the same rows; what stood in the list before is replaced. Until the
- * import has ended the list holds a mixture of both. The job that made a list publishes `list.created` when it is filled.
+ * Replaces a list by the rows of a CSV file: in bounded memory, one transaction for a batch, and all at once for readers,
+ * since the rows become the list's in one transaction at the end. An import that fails leaves the list as it was. The
+ * import that fills a list for the first time publishes `list.created`.
  */
 export const importCsv = defineJob({
   key: "import-csv",
-  description: "Fills a list from a CSV file (UTF-8, comma separated, first line names the columns).",
+  description: "Replaces a list by the rows of a CSV file. Delimiter and encoding are found by looking.",
   timeoutSeconds: 7200,
   schema: payload,
   async run(ctx) {
@@ -35,42 +39,50 @@ export const importCsv = defineJob({
   },
 });
 
-async function importFile(ctx: HandlerContext<z.output<typeof payload>>, file: FileHandle) {
+async function importFile(ctx: Context, file: FileHandle) {
   const { size } = await file.stat();
+  const chunks = file.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false });
+  const batches = readRows(chunks, ctx.payload);
+  // Read before the import begins: a file without columns makes no list.
+  let next = await batches.next();
+  const target = await ctx.transaction((tx) => openImport(tx, { name: ctx.payload.list, jobId: ctx.jobId }));
   const rejects: Reject[] = [];
   const total = { rows: 0, rejected: 0 };
-  let list: OpenList | null = null;
-  let lastLine = 1;
-  let columns: readonly string[] = [];
-  for await (const batch of readRows(file.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false }))) {
-    const asked = { name: ctx.payload.list, columns: batch.columns, jobId: ctx.jobId };
-    list ??= await ctx.transaction((tx) => openList(tx, asked));
-    columns = batch.columns;
-    const target = list;
-    await ctx.transaction((tx) => writeRows(tx, target, { batch, fromLine: lastLine }));
-    lastLine = batch.lastLine;
-    total.rows += batch.rows.length;
-    total.rejected += batch.rejects.length;
-    rejects.push(...batch.rejects.slice(0, MOST_REJECTS - rejects.length));
-    ctx.progress(size === 0 ? 100 : (100 * batch.bytesRead) / size, `${total.rows} rows`);
+  let last = next.value;
+  try {
+    for (; !next.done; next = await batches.next()) {
+      const batch = next.value;
+      last = batch;
+      await ctx.transaction((tx) => writeRows(tx, target, batch));
+      total.rows += batch.rows.length;
+      total.rejected += batch.rejects.length;
+      rejects.push(...batch.rejects.slice(0, MOST_REJECTS - rejects.length));
+      ctx.progress(size === 0 ? 100 : (100 * batch.bytesRead) / size, `${total.rows} rows`);
+    }
+    await finish(ctx, target, { columns: last?.columns ?? [], rows: total.rows });
+  } catch (error) {
+    await discard(ctx);
+    throw error;
   }
-  const written = list;
-  if (written) {
-    await ctx.transaction(async (tx) => {
-      await finishList(tx, written, { rowCount: total.rows, lastLine });
-      if (written.isNew) await ctx.publishEvent(listCreated(ctx, { list: written, columns, rows: total.rows }), tx);
-    });
-  }
-  return { ...total, rejects };
+  return { ...total, rejects, read_as: last?.found };
 }
 
-function listCreated(
-  ctx: HandlerContext<z.output<typeof payload>>,
-  { list, columns, rows }: { readonly list: OpenList; readonly columns: readonly string[]; readonly rows: number },
-): JobEvent {
+interface Imported {
+  readonly columns: readonly string[];
+  readonly rows: number;
+}
+
+async function finish(ctx: Context, target: OpenImport, { columns, rows }: Imported): Promise<void> {
   const { list: name, provider_id, path } = ctx.payload;
-  return {
-    name: "list.created",
-    data: { list_id: list.id, name, columns, rows, provider_id, path, job_id: ctx.jobId },
-  };
+  await ctx.transaction(async (tx) => {
+    const { isNew } = await finishImport(tx, target, { columns, rowCount: rows });
+    const data = { list_id: target.listId, name, columns, rows, provider_id, path, job_id: ctx.jobId };
+    if (isNew) await ctx.publishEvent({ name: "list.created", data }, tx);
+  });
+}
+
+/** What stays behind, since the lease is lost or the database away, goes with the next import of the tenant. */
+async function discard(ctx: Context): Promise<void> {
+  if (ctx.signal.aborted) return;
+  await ctx.transaction((tx) => clearDeadImports(tx, ctx.jobId)).catch(() => undefined);
 }

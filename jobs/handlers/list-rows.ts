@@ -1,83 +1,153 @@
 import { statement, type TenantTransaction, tenantIs } from "@/lib/db";
-import type { ListRow, RowBatch } from "./csv-rows";
+import type { RowBatch } from "./csv-rows";
 
 const openListSql = statement(
   "list_open",
-  `insert into app.lists as l (tenant_id, name, columns, made_in) values ($1::uuid, $2, $3::text[], $4::uuid)
-   on conflict (tenant_id, name) do update set columns = excluded.columns, updated_at = app.now()
-   returning id, made_in = $4::uuid as is_new, exists (select from app.list_rows r where r.tenant_id = l.tenant_id and r.list_id = l.id) as has_rows`,
+  `insert into app.lists as l (tenant_id, name, made_in, last_generation) values ($1::uuid, $2, $3::uuid, 1)
+   on conflict (tenant_id, name) do update set last_generation = l.last_generation + 1
+   returning id, last_generation as generation`,
+);
+
+const noteImportSql = statement(
+  "list_note_import",
+  "insert into app.list_imports (tenant_id, list_id, generation, job_id) values ($1::uuid, $2, $3, $4)",
+);
+
+/**
+ * Locks the import against being taken for dead. No row: another attempt of the job has begun, and this one must write
+ * nothing more.
+ */
+const holdImportSql = statement(
+  "list_hold_import",
+  `select 1 from app.list_imports where ${tenantIs("tenant_id")} and list_id = $2 and generation = $3 for key share`,
 );
 
 const writeRowsSql = statement(
   "list_write_rows",
-  `insert into app.list_rows (tenant_id, list_id, line_no, data)
-   select $1::uuid, $2::uuid, r.line, r.json::jsonb from unnest($3::bigint[], $4::text[]) as r(line, json)
-   on conflict (tenant_id, list_id, line_no) do update set data = excluded.data`,
+  `insert into app.list_rows (tenant_id, list_id, generation, line_no, data)
+   select $1::uuid, $2::uuid, $3::bigint, r.line, r.json::jsonb from unnest($4::bigint[], $5::text[]) as r(line, json)`,
 );
 
-/** Removes what an earlier import left at lines that hold no row this time. */
-const clearGapsSql = statement(
-  "list_clear_gaps",
-  `delete from app.list_rows
-   where ${tenantIs("tenant_id")} and list_id = $2 and line_no > $3 and line_no <= $4 and line_no <> all($5::bigint[])`,
+const endImportSql = statement(
+  "list_end_import",
+  `delete from app.list_imports where ${tenantIs("tenant_id")} and list_id = $2 and generation = $3 returning 1`,
 );
 
-const clearRestSql = statement(
-  "list_clear_rest",
+/** Locks the list: imports that end at the same time replace it one after the other. */
+const lockListSql = statement(
+  "list_lock",
+  `select made_in is not null as is_new, generation from app.lists where ${tenantIs("tenant_id")} and id = $2 for update`,
+);
+
+const switchListSql = statement(
+  "list_switch",
+  `update app.lists set generation = $3, columns = $4::text[], row_count = $5, made_in = null, updated_at = app.now()
+   where ${tenantIs("tenant_id")} and id = $2`,
+);
+
+/** Removes the first so many rows of a generation, by a range of lines. */
+const clearRowsSql = statement(
+  "list_clear_rows",
   `with gone as (
-     delete from app.list_rows where ${tenantIs("tenant_id")} and list_id = $2 and line_no in (
-       select line_no from app.list_rows
-       where ${tenantIs("tenant_id")} and list_id = $2 and line_no > $3 order by line_no limit $4)
+     delete from app.list_rows where ${tenantIs("tenant_id")} and list_id = $2 and generation = $3
+       and line_no < coalesce((
+         select line_no from app.list_rows where ${tenantIs("tenant_id")} and list_id = $2 and generation = $3
+         order by line_no offset $4 limit 1), 9223372036854775807)
      returning 1)
    select count(*)::int as gone from gone`,
 );
 
-const finishListSql = statement(
-  "list_finish",
-  `update app.lists set row_count = $3, made_in = null, updated_at = app.now() where ${tenantIs("tenant_id")} and id = $2`,
+/**
+ * Forgets imports that nobody is working on: of this job's earlier attempts, of jobs that have ended or wait, and of jobs
+ * that are recorded nowhere any more. Those that another transaction is writing for are left alone.
+ */
+const forgetImportsSql = statement(
+  "list_forget_imports",
+  `with dead as (
+     select i.list_id, i.generation from app.list_imports i
+     where ${tenantIs("i.tenant_id")} and (i.job_id = $2
+       or exists (select from app.jobs j where j.id = i.job_id and j.tenant_id = i.tenant_id) and not exists (
+         select from app.live_jobs q where q.job_id = i.job_id and q.tenant_id = i.tenant_id and q.state = 'running')
+       or i.started_at < app.now() - interval '8 days')
+     for update skip locked)
+   delete from app.list_imports i using dead
+   where ${tenantIs("i.tenant_id")} and i.list_id = dead.list_id and i.generation = dead.generation
+   returning i.list_id, i.generation`,
 );
 
-export interface OpenList {
-  readonly id: string;
-  /** This job made it, in this attempt or in one before. */
-  readonly isNew: boolean;
-  /** Rows of an earlier import, or of an earlier attempt of this one, are there. */
-  readonly hasRows: boolean;
-}
-
-/** Finds the list of this name, or makes it for a job. */
-export async function openList(
-  tx: TenantTransaction,
-  { name, columns, jobId }: { readonly name: string; readonly columns: readonly string[]; readonly jobId: string },
-): Promise<OpenList> {
-  const values = [tx.tenantId, name, columns, jobId];
-  const [row] = await tx.run<{ id: string; is_new: boolean | null; has_rows: boolean }>(openListSql, values);
-  if (!row) throw new Error("the list was not written");
-  return { id: row.id, isNew: row.is_new === true, hasRows: row.has_rows };
-}
-
-/** Puts a batch in the place of whatever stood at its lines, those after `fromLine`. */
-export async function writeRows(
-  tx: TenantTransaction,
-  list: OpenList,
-  { batch, fromLine }: { batch: RowBatch; fromLine: number },
-): Promise<void> {
-  const lines = batch.rows.map((row: ListRow) => row.line);
-  if (lines.length > 0) await tx.run(writeRowsSql, [tx.tenantId, list.id, lines, batch.rows.map((row) => row.json)]);
-  if (list.hasRows) await tx.run(clearGapsSql, [tx.tenantId, list.id, fromLine, batch.lastLine, lines]);
-}
+/** A list that its first import never filled, and that no import is filling. */
+const dropUnfilledSql = statement(
+  "list_drop_unfilled",
+  `delete from app.lists l where ${tenantIs("l.tenant_id")} and l.id = any($2::uuid[]) and l.made_in is not null
+     and not exists (select from app.list_imports i where i.tenant_id = l.tenant_id and i.list_id = l.id)`,
+);
 
 const CLEAR_AT_ONCE = 20_000;
 
-/** Removes what stands after the last line, and notes how many rows the list has. */
-export async function finishList(
+/** An import into a list, by one attempt of a job. */
+export interface OpenImport {
+  readonly listId: string;
+  readonly generation: string;
+}
+
+/** Begins an import into the list of this name, which is made when there is none. The list stays as it is. */
+export async function openImport(
   tx: TenantTransaction,
-  list: OpenList,
-  { rowCount, lastLine }: { rowCount: number; lastLine: number },
+  { name, jobId }: { readonly name: string; readonly jobId: string },
+): Promise<OpenImport> {
+  await clearDeadImports(tx, jobId);
+  const [row] = await tx.run<{ id: string; generation: string }>(openListSql, [tx.tenantId, name, jobId]);
+  if (!row) throw new Error("the list was not written");
+  await tx.run(noteImportSql, [tx.tenantId, row.id, row.generation, jobId]);
+  return { listId: row.id, generation: row.generation };
+}
+
+/** Removes what attempts of this job, and jobs that no longer run, have left in lists of the tenant. */
+export async function clearDeadImports(tx: TenantTransaction, jobId: string): Promise<void> {
+  const forgotten = await tx.run<{ list_id: string; generation: string }>(forgetImportsSql, [tx.tenantId, jobId]);
+  const lists = [...new Set(forgotten.map(({ list_id }) => list_id))].sort();
+  for (const listId of lists) await tx.run(lockListSql, [tx.tenantId, listId]);
+  for (const { list_id: listId, generation } of forgotten) await clearRows(tx, { listId, generation });
+  if (lists.length > 0) await tx.run(dropUnfilledSql, [tx.tenantId, lists]);
+}
+
+/** Writes a batch under the import's generation. */
+export async function writeRows(
+  tx: TenantTransaction,
+  { listId, generation }: OpenImport,
+  { rows }: RowBatch,
 ): Promise<void> {
-  for (let gone = CLEAR_AT_ONCE; list.hasRows && gone === CLEAR_AT_ONCE; ) {
-    const [row] = await tx.run<{ gone: number }>(clearRestSql, [tx.tenantId, list.id, lastLine, CLEAR_AT_ONCE]);
+  const held = await tx.run(holdImportSql, [tx.tenantId, listId, generation]);
+  if (held.length === 0) throw superseded();
+  if (rows.length === 0) return;
+  const lines = rows.map((row) => row.line);
+  await tx.run(writeRowsSql, [tx.tenantId, listId, generation, lines, rows.map((row) => row.json)]);
+}
+
+/**
+ * Puts the import's rows in the place of the list's, in this transaction: readers see the old list or the new one. Of
+ * imports that run at the same time each replaces the whole list, so the one that ends last stays.
+ * @returns whether the list was filled for the first time
+ */
+export async function finishImport(
+  tx: TenantTransaction,
+  { listId, generation }: OpenImport,
+  { columns, rowCount }: { readonly columns: readonly string[]; readonly rowCount: number },
+): Promise<{ readonly isNew: boolean }> {
+  const [list] = await tx.run<{ is_new: boolean; generation: string }>(lockListSql, [tx.tenantId, listId]);
+  const ended = await tx.run(endImportSql, [tx.tenantId, listId, generation]);
+  if (!list || ended.length === 0) throw superseded();
+  await tx.run(switchListSql, [tx.tenantId, listId, generation, columns, rowCount]);
+  await clearRows(tx, { listId, generation: list.generation });
+  return { isNew: list.is_new };
+}
+
+async function clearRows(tx: TenantTransaction, { listId, generation }: OpenImport): Promise<void> {
+  for (let gone = CLEAR_AT_ONCE; gone === CLEAR_AT_ONCE; ) {
+    const values = [tx.tenantId, listId, generation, CLEAR_AT_ONCE];
+    const [row] = await tx.run<{ gone: number }>(clearRowsSql, values);
     gone = row?.gone ?? 0;
   }
-  await tx.run(finishListSql, [tx.tenantId, list.id, rowCount]);
 }
+
+const superseded = (): Error => new Error("a later attempt of this job has begun the import anew");

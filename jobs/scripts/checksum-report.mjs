@@ -41,11 +41,11 @@ if (skipped > 0)
 sayResult({ files, bytes, sha256: reportHash.digest("hex") });
 
 /**
- * In the form of GNU coreutils: a leading backslash says that the name is escaped.
+ * In the form of GNU coreutils 9.0 and later: a leading backslash says that the name is escaped.
  * @param {string} sha256
  * @param {string} path
  */
 function checksumLine(sha256, path) {
-  if (!/[\\\n]/.test(path)) return `${sha256}  ${path}\n`;
-  return `\\${sha256}  ${path.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n`;
+  if (!/[\\\n\r]/.test(path)) return `${sha256}  ${path}\n`;
+  return `\\${sha256}  ${path.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll("\r", "\\r")}\n`;
 }

@@ -45,6 +45,7 @@ const SEED = `
     values ($tenant, $provider, 'canary', sha256('canary'), 1, repeat('0', 64), 'text/plain', now(), $job);
   insert into app.lists (id, tenant_id, name) values ($list, $tenant, 'canary');
   insert into app.list_rows (tenant_id, list_id, line_no, data) values ($tenant, $list, 1, '{"canary": true}');
+  insert into app.list_imports (tenant_id, list_id, generation, job_id) values ($tenant, $list, 1, $job);
   insert into app.security_audit (tenant_id, actor_kind, action, success) values ($tenant, 'system', 'canary', true);
   insert into app.job_audit (tenant_id, job_id, actor_kind, action) values ($tenant, $job, 'system', 'canary');
   insert into app.concurrency_limits (scope, queue_id, tenant_id, max_running)

@@ -1,0 +1,103 @@
+import { parse } from "csv-parse/sync";
+import { z } from "zod";
+import { NonRetryableError } from "@/lib/execution";
+import { CSV_ENCODINGS, type CsvEncoding } from "./csv-text";
+
+const DELIMITERS = [",", ";", "\t", "|"] as const;
+const QUOTES = ['"', "'", ""] as const;
+const LOOKED_AT_RECORDS = 200;
+/** LF, CRLF and CR end a line, also mixed in one file. */
+export const LINE_ENDS = ["\r\n", "\n", "\r"];
+
+/** Properties that say how a CSV file is written; the reader looks for those that are left out. */
+export const csvOptions = {
+  delimiter: z.enum(DELIMITERS).optional().describe("What stands between fields; found by looking when left out"),
+  quote: z.enum(QUOTES).optional().describe("What fields are quoted with, or nothing; found by looking when left out"),
+  encoding: z.enum(CSV_ENCODINGS).optional().describe("Found by looking when left out: a byte order mark, else UTF-8"),
+  header: z.boolean().default(true).describe("The first line names the columns"),
+};
+
+export interface CsvOptions {
+  readonly delimiter?: string | undefined;
+  readonly quote?: string | undefined;
+  readonly encoding?: CsvEncoding | undefined;
+  readonly header?: boolean | undefined;
+}
+
+/** How a file is written. */
+export interface Dialect {
+  readonly delimiter: string;
+  /** Empty: nothing is quoted. */
+  readonly quote: string;
+}
+
+/** The options of the parser for files of a dialect. Field counts and stray quotes are judged by the caller. */
+export const parserOptions = ({ delimiter, quote }: Dialect) => ({
+  delimiter,
+  quote: quote === "" ? null : quote,
+  // Without quotes there is nothing to escape.
+  escape: quote === "" ? null : quote,
+  record_delimiter: LINE_ENDS,
+  relax_column_count: true,
+  relax_quotes: true,
+  skip_empty_lines: true,
+});
+
+/**
+ * Finds delimiter and quote in the beginning of a file (UTF-8). A delimiter is one that the first record holds and that
+ * cuts the records into equally many fields; a file without any has one column.
+ * @throws NonRetryableError when two delimiters fit equally well
+ */
+export function findDialect(head: Buffer, { isWhole }: { readonly isWhole: boolean }, asked: CsvOptions): Dialect {
+  const quote = asked.quote ?? findQuote(head, asked.delimiter);
+  if (asked.delimiter !== undefined) return { delimiter: asked.delimiter, quote };
+  const scores = DELIMITERS.map((delimiter) => scoreOf(recordsOf(head, { delimiter, quote }, isWhole), delimiter));
+  const usable = scores.filter(({ fields }) => fields > 1);
+  const best = Math.max(...usable.map(({ equal }) => equal));
+  const found = usable.filter(({ equal }) => equal === best);
+  if (found.length > 1) {
+    const names = found.map(({ delimiter }) => JSON.stringify(delimiter)).join(" or ");
+    throw new NonRetryableError(`the delimiter can be ${names}; say which in "delimiter"`, {
+      errorType: "invalid_input",
+    });
+  }
+  return { delimiter: found[0]?.delimiter ?? ",", quote };
+}
+
+interface Score {
+  readonly delimiter: string;
+  /** Of the first record. */
+  readonly fields: number;
+  /** Share of records that have as many fields as the first. */
+  readonly equal: number;
+}
+
+function scoreOf(records: readonly (readonly string[])[], delimiter: string): Score {
+  const fields = records[0]?.length ?? 0;
+  const equal = records.filter((record) => record.length === fields).length;
+  return { delimiter, fields, equal: records.length === 0 ? 0 : equal / records.length };
+}
+
+/** Single quotes count as quotes when each field of the first record stands in them, and double ones begin no field. */
+function findQuote(head: Buffer, delimiter: string | undefined): string {
+  const isQuoted = (field: string) => /^'.*'$/s.test(field) && field.length > 1;
+  for (const candidate of delimiter === undefined ? DELIMITERS : [delimiter]) {
+    const records = recordsOf(head, { delimiter: candidate, quote: "" }, true);
+    if (records.some((record) => record.some((field) => field.startsWith('"')))) return '"';
+    if (records.length > 0 && records[0]?.every(isQuoted)) return "'";
+  }
+  return '"';
+}
+
+function recordsOf(head: Buffer, dialect: Dialect, isWhole: boolean): string[][] {
+  const records: string[][] = [];
+  const take = (record: string[]) => void records.push(record);
+  try {
+    parse(head, { ...parserOptions(dialect), to: LOOKED_AT_RECORDS, on_record: take });
+  } catch {
+    // The head may end inside of a quoted field.
+    return records;
+  }
+  // The last one may go on behind the head.
+  return isWhole || records.length < 2 || records.length >= LOOKED_AT_RECORDS ? records : records.slice(0, -1);
+}

@@ -1,0 +1,76 @@
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+
+/** The bytes that a parser was given and has not made records of, and the line in which they begin. */
+export class FedBytes {
+  #chunks: Buffer[] = [];
+  /** Offset in the file of the first chunk's first byte. */
+  #offset = 0;
+  /** Offset of the first byte behind the last record. */
+  #at = 0;
+  #line = 1;
+  #endedWithReturn = false;
+
+  feed(chunk: Buffer): void {
+    if (chunk.length > 0) this.#chunks.push(chunk);
+  }
+
+  /** Where the next record begins, behind empty lines. */
+  next(): { readonly line: number } {
+    for (let byte = this.#byteAt(this.#at); byte === NEWLINE || byte === RETURN; byte = this.#byteAt(this.#at)) {
+      this.#advance(this.#at + 1);
+    }
+    return { line: this.#line };
+  }
+
+  /** Goes to the end of the next record; `raw` are its bytes with its line end, when they are wanted. */
+  take(end: number, wantsRaw: boolean): { readonly line: number; readonly raw: Buffer | null } {
+    const { line } = this.next();
+    const raw = wantsRaw ? this.#slice(this.#at, end) : null;
+    this.#advance(end);
+    return { line, raw };
+  }
+
+  #byteAt(position: number): number | undefined {
+    let base = this.#offset;
+    for (const chunk of this.#chunks) {
+      if (position < base + chunk.length) return chunk[position - base];
+      base += chunk.length;
+    }
+    return undefined;
+  }
+
+  #slice(from: number, to: number): Buffer {
+    const parts: Buffer[] = [];
+    let base = this.#offset;
+    for (const chunk of this.#chunks) {
+      if (base + chunk.length > from && base < to) parts.push(chunk.subarray(Math.max(0, from - base), to - base));
+      base += chunk.length;
+    }
+    return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+  }
+
+  /** Counts line ends up to a position, and lets go of chunks that lie before it. */
+  #advance(to: number): void {
+    while (this.#at < to) {
+      const [chunk] = this.#chunks;
+      if (!chunk) return;
+      const start = this.#at - this.#offset;
+      const stop = Math.min(chunk.length, to - this.#offset);
+      this.#countLines(chunk, start, stop);
+      this.#at = this.#offset + stop;
+      if (stop < chunk.length) return;
+      this.#chunks.shift();
+      this.#offset += chunk.length;
+    }
+  }
+
+  #countLines(chunk: Buffer, start: number, stop: number): void {
+    for (let index = start; index < stop; index += 1) {
+      const byte = chunk[index];
+      // The second half of CRLF was counted with the first.
+      if (byte === RETURN || (byte === NEWLINE && !this.#endedWithReturn)) this.#line += 1;
+      this.#endedWithReturn = byte === RETURN;
+    }
+  }
+}
