@@ -84,7 +84,7 @@ export async function runnerStage(database: TestDatabase) {
   const claimed = async (payload: unknown = {}): Promise<ClaimedJob> =>
     claimAgain((await make.job(scope, { definitionKey: key, payload })).id);
   const statuses = async (jobId: string) =>
-    ((await listAttempts(make.web, scope, jobId)) ?? [])
+    ((await listAttempts(make.web, scope, jobId, { limit: 500, tails: true })) ?? [])
       .toSorted((a, b) => a.attemptNo - b.attemptNo)
       .map((a) => a.status);
 

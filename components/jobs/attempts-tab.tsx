@@ -1,24 +1,24 @@
 "use client";
 
-import type { UseQueryResult } from "@tanstack/react-query";
+import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import { History } from "lucide-react";
+import { Button } from "@/components/ui/button";
 import { Plain } from "@/components/ui/plain";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Elapsed, Time } from "@/components/ui/time";
 import { useNow } from "@/lib/client/clock";
 import { formatBytes, formatDuration } from "@/lib/client/format";
-import type { AttemptList } from "@/lib/client/jobs";
-import type { Attempt, Job } from "@/lib/contract";
+import type { Attempt, AttemptList, Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { ErrorText } from "./error-text";
 import { OutcomeBadge } from "./status";
 
 interface AttemptsTabProps {
-  readonly query: UseQueryResult<AttemptList>;
+  readonly query: UseInfiniteQueryResult<InfiniteData<AttemptList>>;
   readonly job: Job;
 }
 
-/** Every attempt of the job over all its runs, newest first. */
+/** The attempts of the job over all its runs, newest first, fifty at a time. */
 export function AttemptsTab({ query, job }: AttemptsTabProps) {
   if (query.isPending) return <Skeleton className="h-32 w-full rounded-lg" />;
   if (!query.data) {
@@ -28,7 +28,7 @@ export function AttemptsTab({ query, job }: AttemptsTabProps) {
       </div>
     );
   }
-  const attempts = [...query.data.data].sort((a, b) => b.attempt_no - a.attempt_no);
+  const attempts = query.data.pages.flatMap((page) => page.data);
   if (attempts.length === 0) {
     return (
       <div className="panel">
@@ -39,11 +39,18 @@ export function AttemptsTab({ query, job }: AttemptsTabProps) {
     );
   }
   return (
-    <ol className="flex flex-col gap-2">
-      {attempts.map((attempt) => (
-        <AttemptCard key={attempt.id} attempt={attempt} runs={job.run_no} />
-      ))}
-    </ol>
+    <>
+      <ol className="flex flex-col gap-2">
+        {attempts.map((attempt) => (
+          <AttemptCard key={attempt.id} attempt={attempt} runs={job.run_no} />
+        ))}
+      </ol>
+      {query.hasNextPage ? (
+        <Button className="mt-3" busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+          Show older attempts
+        </Button>
+      ) : null}
+    </>
   );
 }
 

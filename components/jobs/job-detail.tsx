@@ -1,6 +1,6 @@
 "use client";
 
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
 import Link from "next/link";
 import { parseAsStringLiteral, useQueryState } from "nuqs";
@@ -76,7 +76,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
   const { slug } = useTenant();
   const live = useLive();
   const poll = usePollInterval();
-  const attempts = useQuery({
+  const attempts = useInfiniteQuery({
     ...attemptsOptions(slug, job.id),
     refetchInterval: isTerminal(job.status) ? false : poll,
   });
@@ -141,7 +141,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
           <AttemptsTab query={attempts} job={job} />
         </Tabs.Content>
         <Tabs.Content value="output" className="pt-4 outline-offset-4">
-          <OutputTab job={job} attempts={attempts.data?.data ?? []} />
+          <OutputTab job={job} attempts={attempts.data?.pages.flatMap((page) => page.data) ?? []} />
         </Tabs.Content>
         <Tabs.Content value="data" className="grid gap-4 pt-4 outline-offset-4 lg:grid-cols-2">
           <JsonView title="Payload" value={job.payload} empty="The job has no payload." />

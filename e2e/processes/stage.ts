@@ -75,7 +75,9 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
     return job;
   };
   const attempts = async (jobId: string): Promise<AttemptView[]> =>
-    ((await listAttempts(factory.web, scope, jobId)) ?? []).toSorted((a, b) => a.attemptNo - b.attemptNo);
+    ((await listAttempts(factory.web, scope, jobId, { limit: 500, tails: true })) ?? []).toSorted(
+      (a, b) => a.attemptNo - b.attemptNo,
+    );
   const logs = async (jobId: string): Promise<readonly LogLine[]> =>
     (await readLogs(factory.web, scope, jobId, { limit: MOST_LOG_LINES }))?.lines ?? [];
   const when = (jobId: string, wanted: (job: JobView) => boolean, what: string, withinMs = 30_000): Promise<JobView> =>

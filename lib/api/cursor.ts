@@ -31,6 +31,14 @@ export function decodeCursor(scope: CursorScope, cursor: string): string {
   return id.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
+/** The same for a list whose rows have numbers instead of ids. */
+export const encodeNumber = (scope: CursorScope, n: number): string =>
+  encodeCursor(scope, n.toString(16).padStart(2 * ID_BYTES, "0"));
+
+/** The number that such a cursor stands for. Throws as `decodeCursor` does. */
+export const decodeNumber = (scope: CursorScope, cursor: string): number =>
+  Number.parseInt(decodeCursor(scope, cursor).replaceAll("-", ""), 16);
+
 function mac(scope: CursorScope, id: Buffer): Buffer {
   const filter = createHash("sha256").update(canonicalJson(scope.filter)).digest("hex");
   const text = `cursor.v1|${scope.list}|${scope.tenantId}|${filter}|${id.toString("hex")}`;

@@ -1,6 +1,6 @@
-import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
-  Attempt,
+  AttemptList,
   ChangeJob,
   CreateJob,
   Job,
@@ -14,10 +14,6 @@ import type {
 import { api, apiRequest } from "./http";
 import { JOBS_PER_PAGE, type JobFilters, jobListQueryString } from "./job-filters";
 import { randomKey } from "./random-key";
-
-export interface AttemptList {
-  readonly data: readonly Attempt[];
-}
 
 export const jobKeys = {
   all: (tenant: string) => ["tenant", tenant, "jobs"] as const,
@@ -52,10 +48,16 @@ export function jobOptions(tenant: string, id: string) {
   });
 }
 
+/** The job's attempts, latest first, a page at a time. */
 export function attemptsOptions(tenant: string, id: string) {
-  return queryOptions({
+  return infiniteQueryOptions({
     queryKey: jobKeys.attempts(tenant, id),
-    queryFn: ({ signal }) => api<AttemptList>(`/jobs/${id}/attempts`, { tenant, signal }),
+    initialPageParam: null as string | null,
+    queryFn: ({ signal, pageParam }) => {
+      const after = pageParam === null ? "" : `&cursor=${encodeURIComponent(pageParam)}`;
+      return api<AttemptList>(`/jobs/${id}/attempts?limit=50${after}`, { tenant, signal });
+    },
+    getNextPageParam: (last) => last.pagination.next_cursor,
   });
 }
 

@@ -220,7 +220,26 @@ export const attempt = z.object({
   retry_at: instant.nullable(),
 });
 export type Attempt = z.infer<typeof attempt>;
-export const attemptList = z.object({ data: z.array(attempt) });
+
+/** Query of GET /api/v1/jobs/{id}/attempts. A page with tails is shorter, because each may be half a megabyte. */
+export const attemptListQuery = z.strictObject({
+  limit: pageQuery.limit,
+  cursor: pageQuery.cursor,
+  tails: z
+    .enum(["true", "false"])
+    .transform((word) => word === "true")
+    .optional()
+    .meta({
+      description: `true answers stdout_tail and stderr_tail as well, for ${LIMITS.attemptsWithTailsMax} attempts at most; else they are null`,
+    }),
+});
+
+/** There is a cursor, and no total: `attempt_no` of the first row says how many there are. */
+export const attemptList = z.object({
+  data: z.array(attempt),
+  pagination: z.object({ limit: z.int(), has_more: z.boolean(), next_cursor: z.string().nullable() }),
+});
+export type AttemptList = z.infer<typeof attemptList>;
 
 /** A step of a handler; `result` is null and `result_omitted` true when it is too large to be shown. */
 export const step = z.object({

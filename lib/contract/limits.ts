@@ -16,6 +16,8 @@ export const LIMITS = {
   argSchemaBytes: 64 * 1024,
   pageSizeDefault: 50,
   pageSizeMax: 200,
+  /** Attempts of one answer that carries the ends of their output. */
+  attemptsWithTailsMax: 10,
   offsetMax: 10_000,
   logPageDefault: 200,
   logPageMax: 1000,

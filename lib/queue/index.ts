@@ -95,7 +95,7 @@ export { getEvent, listEvents } from "./queries/events";
 export { getJob } from "./queries/get-job";
 export { listJobs } from "./queries/list-jobs";
 export { listSteps } from "./queries/list-steps";
-export { type LogPosition, listAttempts, readLogs } from "./queries/read-output";
+export { type AttemptsPage, type LogPosition, listAttempts, readLogs } from "./queries/read-output";
 export { summarizeJobs } from "./queries/summarize-jobs";
 export { getTrigger, listFirings, listTriggers } from "./queries/triggers";
 export type * from "./types";

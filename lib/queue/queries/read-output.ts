@@ -28,14 +28,24 @@ interface AttemptRow {
   retry_at: Date | null;
 }
 
+export interface AttemptsPage {
+  /** At most so many; default 50. */
+  readonly limit?: number;
+  /** Only attempts with a lower number. */
+  readonly beforeNo?: number | undefined;
+  /** True reads the ends of stdout and stderr too, up to half a megabyte for each attempt; else they are null. */
+  readonly tails?: boolean;
+}
+
 /** A job's attempts over all its runs, latest first, the running one included; null when there is no such job. */
 export function listAttempts(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
   jobId: string,
+  { limit = 50, beforeNo, tails = false }: AttemptsPage = {},
 ): Promise<AttemptView[] | null> {
   return inTenant(db, scope, async (tx) => {
-    const rows = await tx.run<AttemptRow>(listAttemptsSql, [scope.tenantId, jobId]);
+    const rows = await tx.run<AttemptRow>(listAttemptsSql, [scope.tenantId, jobId, limit, beforeNo ?? null, tails]);
     if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
     return rows.map(toAttempt);
   });

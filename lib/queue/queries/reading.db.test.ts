@@ -88,8 +88,34 @@ describe("reading", () => {
     for (const end of [succeeded, (claimed: Parameters<typeof succeeded>[0]) => retried(claimed, 60)]) {
       const claimed = await make.runningJob(own);
       await settleAttempts(make.worker, [{ ...end(claimed), output }]);
-      expect(await listAttempts(make.web, own, claimed.jobId)).toMatchObject([output]);
+      expect(await listAttempts(make.web, own, claimed.jobId, { tails: true })).toMatchObject([output]);
     }
+  });
+
+  test("E-39: attempts come page by page without gaps or doubles, and without the ends of their output unless asked", async () => {
+    const own = await make.tenant();
+    const claimed = await make.runningJob(own);
+    await database.query(
+      `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at,
+         finished_at, stdout_tail, stderr_tail)
+       select $1, n, $2, 1, 'failed', 'w', app.now(), app.now(), app.now(), repeat('o', 200000), repeat('e', 200000)
+       from generate_series(2, 600) n`,
+      [claimed.jobId, own.tenantId],
+    );
+    await database.query("update app.live_jobs set lease_no = 601 where job_id = $1", [claimed.jobId]);
+    const seen: number[] = [];
+    for (let beforeNo: number | undefined; ; ) {
+      const page = (await listAttempts(make.web, own, claimed.jobId, { limit: 97, beforeNo })) ?? [];
+      expect(page.length).toBeLessThanOrEqual(97);
+      expect(page.every(({ stdoutTail, stderrTail }) => stdoutTail === null && stderrTail === null)).toBe(true);
+      seen.push(...page.map(({ attemptNo }) => attemptNo));
+      beforeNo = page.at(-1)?.attemptNo;
+      if (page.length < 97) break;
+    }
+    expect(seen).toEqual(Array.from({ length: 600 }, (_, n) => 601 - n));
+    const [, ended] = (await listAttempts(make.web, own, claimed.jobId, { limit: 2, tails: true })) ?? [];
+    expect([ended?.stdoutTail?.length, ended?.stderrTail?.length]).toEqual([200_000, 200_000]);
+    expect(await listAttempts(make.web, await make.tenant(), claimed.jobId, { beforeNo: 5 })).toBeNull();
   });
 
   test("figures are the same before and after they were folded", async () => {

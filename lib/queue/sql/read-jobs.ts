@@ -86,17 +86,21 @@ export const placesInLanesSql = statement(
   { repeatable: true },
 );
 
+/** Attempts below the number $4 (null = all), latest first, $3 of them; tails are read only if $5. */
 export const listAttemptsSql = statement(
   "list_attempts",
   `select a.job_id, a.attempt_no, a.run_no, a.status, a.worker_id, a.claimed_at, a.started_at, a.finished_at, a.pid,
-     a.exit_code, a.signal, a.error_type, a.error_text, a.stdout_tail, a.stderr_tail, a.stdout_bytes, a.stderr_bytes,
-     a.dropped_bytes, a.cpu_ms, a.peak_rss_bytes, a.retry_at
+     a.exit_code, a.signal, a.error_type, a.error_text, case when $5::boolean then a.stdout_tail end as stdout_tail,
+     case when $5::boolean then a.stderr_tail end as stderr_tail, a.stdout_bytes, a.stderr_bytes, a.dropped_bytes,
+     a.cpu_ms, a.peak_rss_bytes, a.retry_at
    from app.job_attempts a where ${tenantIs("a.tenant_id")} and a.job_id = $2 and a.worker_id is not null
+     and ($4::bigint is null or a.attempt_no < $4)
    union all
    select l.job_id, l.lease_no, l.run_no, 'running', l.claimed_by_worker, l.claimed_at, l.attempt_started_at, null, null,
      null, null, null, null, null, null, null, null, null, null, null, null
    from app.live_jobs l where ${tenantIs("l.tenant_id")} and l.job_id = $2 and l.state = 'running'
-   order by 2 desc limit 500`,
+     and ($4::bigint is null or l.lease_no < $4)
+   order by 2 desc limit $3`,
   { repeatable: true },
 );
 

@@ -1,19 +1,28 @@
+import { decodeNumber, encodeNumber } from "@/lib/api/cursor";
 import { notFound } from "@/lib/api/problem";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeAttempt } from "@/lib/api/serialize";
-import { attemptList, jobParams } from "@/lib/contract";
+import { attemptList, attemptListQuery, jobParams, LIMITS } from "@/lib/contract";
 import { listAttempts } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
 
 export const GET = tenantRoute({
   permission: "jobs:read",
-  summary: "List the attempts of a job",
+  summary: "List the attempts of a job, latest first",
   params: jobParams,
+  query: attemptListQuery,
   response: attemptList,
-  handler: async ({ db, scope, params }) => {
-    const attempts = await listAttempts(db, scope, params.jobId);
-    if (!attempts) throw notFound();
-    return { data: attempts.map(serializeAttempt) };
+  handler: async ({ db, scope, params, query, runtime }) => {
+    const { limit: wanted = LIMITS.pageSizeDefault, cursor, tails = false } = query;
+    const limit = tails ? Math.min(wanted, LIMITS.attemptsWithTailsMax) : wanted;
+    const list = { secret: runtime.config.cursorSecret, list: "attempts", tenantId: scope.tenantId, filter: params };
+    const beforeNo = cursor === undefined ? undefined : decodeNumber(list, cursor);
+    const found = await listAttempts(db, scope, params.jobId, { limit: limit + 1, beforeNo, tails });
+    if (!found) throw notFound();
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1) : undefined;
+    const next_cursor = last ? encodeNumber(list, last.attemptNo) : null;
+    return { data: page.map(serializeAttempt), pagination: { limit, has_more: last !== undefined, next_cursor } };
   },
 });
