@@ -80,7 +80,7 @@ const MAIL = {
   reply_to: "help@example.test",
 };
 
-async function run(payload: unknown, jobId = "019e0000-0000-7000-8000-000000000001") {
+async function run(payload: unknown, jobId = "019e0000-0000-7000-8000-000000000001", { steps } = memorySteps()) {
   const context = testContext({ payload, jobId });
   const transaction = () => Promise.reject(new Error("no database here"));
   const { outcome } = await executeHandler(sendEmail, {
@@ -88,7 +88,7 @@ async function run(payload: unknown, jobId = "019e0000-0000-7000-8000-0000000000
     registry,
     transaction,
     publishEvent: noEvents,
-    steps: memorySteps().steps,
+    steps,
   });
   return outcome;
 }
@@ -169,4 +169,63 @@ test("a server that is not there is tried again; without settings, or without a 
   expect(await run(MAIL)).toMatchObject({ errorType: "internal", retryable: false });
   process.env.SMTP_URL = "smtp://127.0.0.1:1";
   expect(await run({ to: MAIL.to, subject: "Hi" })).toMatchObject({ errorType: "validation" });
+});
+
+test.each([
+  [451, 550],
+  [550, 451],
+])(
+  "K6: deferred recipients are tried again, refused are told, accepted are never sent twice (%i, %i)",
+  async (...codes) => {
+    const [one, two] = codes.map((code, index) => `${code === 451 ? "later" : "never"}${index}@example.test`) as [
+      string,
+      string,
+    ];
+    const later = one.startsWith("later") ? one : two;
+    const never = one.startsWith("never") ? one : two;
+    const mail = { ...MAIL, to: [one, "ok@example.test", two] };
+    const steps = memorySteps();
+    refuse = { recipient: (address) => (address === later ? 451 : address === never ? 550 : undefined) };
+    const first = await run(mail, undefined, steps);
+    expect(first).toMatchObject({ kind: "failed", errorType: "rate_limit", message: expect.stringContaining(later) });
+    expect(first).not.toHaveProperty("retryable");
+    refuse = {};
+    expect(await run(mail, undefined, steps)).toMatchObject({
+      kind: "succeeded",
+      result: { accepted: mail.to.filter((to) => to !== never), rejected: [never], refusals: [{ address: never }] },
+    });
+    expect(mails.map(({ to }) => to)).toEqual([["ok@example.test"], [later]]);
+  },
+);
+
+test("K6: where nobody is accepted, refused recipients do not hide deferred ones", async () => {
+  const mail = { ...MAIL, to: ["later@example.test", "never@example.test"] };
+  const steps = memorySteps();
+  refuse = { recipient: (address) => (address.startsWith("later") ? 451 : 550) };
+  expect(await run(mail, undefined, steps)).toMatchObject({ errorType: "rate_limit" });
+  refuse = { recipient: () => 550 };
+  expect(await run(mail, undefined, steps)).toMatchObject({ errorType: "invalid_input", retryable: false });
+  expect(mails).toEqual([]);
+});
+
+test.each(["a\r.\rMAIL FROM:<x@example.com>\rb", "a\n.\nb", "a\r\n.\r\nb", "a\r\r\n\n\rb", "ü\r.\rü"])(
+  "K6: bare CR and LF become CRLF: %j",
+  async (body) => {
+    expect(await run({ ...MAIL, text: body, html: body })).toMatchObject({ kind: "succeeded" });
+    expect(mails).toHaveLength(1);
+    expect(mails[0]?.raw.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
+  },
+);
+
+test.each([
+  ["neither text nor html", { to: "a@b.test", subject: "x" }, "", /text.*html/],
+  ["a bad address", { ...MAIL, to: "ada" }, "/to", /./],
+  ["a bad address in a list", { ...MAIL, to: ["a@b.test", "ada"] }, "/to/1", /./],
+  ["no address at all", { ...MAIL, to: [] }, "/to", /./],
+  ["a number", { ...MAIL, to: 7 }, "/to", /./],
+])("K6: %s is one error at the door", (_what, payload, pointer, detail) => {
+  const schema = builtinDefinitions.find(({ key }) => key === "send-email")?.arg_schema ?? {};
+  expect(compileArgSchema(schema)(payload)).toEqual([
+    expect.objectContaining({ pointer, detail: expect.stringMatching(detail) }),
+  ]);
 });

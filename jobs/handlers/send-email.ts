@@ -1,7 +1,15 @@
 import { createTransport } from "nodemailer";
 import { z } from "zod";
 import { loadMailEnv, type MailSettings } from "@/lib/env/mail";
-import { defineJob, type ErrorClass, type HandlerContext, JobError, NonRetryableError } from "@/lib/execution";
+import {
+  defineJob,
+  type ErrorClass,
+  type HandlerContext,
+  JobError,
+  jsonSchemaOf,
+  NonRetryableError,
+} from "@/lib/execution";
+import { cutCharacters } from "@/lib/text/cut-characters";
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
@@ -20,15 +28,31 @@ const line = z
   .max(500)
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]+$/u);
 
-const payload = z.strictObject({
-  to: z
-    .union([address, z.array(address).min(1).max(MOST_RECIPIENTS)])
-    .describe('An address ("ada@example.com"), or a list of up to 50'),
-  subject: line,
-  text: z.string().min(1).max(MOST_TEXT).optional().describe("Plain text; this, html or both"),
-  html: z.string().min(1).max(MOST_TEXT).optional(),
-  reply_to: address.optional(),
-});
+const isRecipients = (value: unknown): boolean =>
+  address.or(z.array(address).min(1).max(MOST_RECIPIENTS)).safeParse(value).success;
+// As one schema, and not as two to choose from: a bad address is one error then.
+const recipients = z
+  .unknown()
+  .refine(isRecipients, "must be an address, or a list of 1 to 50 of them")
+  .meta({
+    ...jsonSchemaOf(address),
+    type: ["string", "array"],
+    items: jsonSchemaOf(address),
+    minItems: 1,
+    maxItems: MOST_RECIPIENTS,
+    description: 'An address ("ada@example.com"), or a list of up to 50',
+  });
+
+const payload = z
+  .strictObject({
+    to: recipients,
+    subject: line,
+    text: z.string().min(1).max(MOST_TEXT).optional().describe("Plain text; this, html or both"),
+    html: z.string().min(1).max(MOST_TEXT).optional(),
+    reply_to: address.optional(),
+  })
+  .refine(({ text, html }) => text !== undefined || html !== undefined, "must have text or html")
+  .meta({ anyOf: [{ required: ["text"] }, { required: ["html"] }] });
 type Mail = z.output<typeof payload>;
 
 /**
@@ -45,17 +69,63 @@ export const sendEmail = defineJob({
     const settings = loadMailEnv();
     if (!settings)
       throw new NonRetryableError("no mail server is set up here: SMTP_URL and MAIL_FROM", { errorType: "internal" });
-    if (ctx.payload.text === undefined && ctx.payload.html === undefined) {
-      throw new NonRetryableError("a mail needs text or html", { errorType: "validation" });
-    }
-    return send(ctx, settings);
+    return sendToAll(ctx, settings);
   },
 });
 
-async function send(ctx: HandlerContext<Mail>, { smtpUrl, from }: MailSettings) {
-  const { to, subject, text, html, reply_to: replyTo } = ctx.payload;
+/** What became of one recipient: `deferred` ones are tried again. */
+interface Outcome {
+  readonly address: string;
+  readonly outcome: "accepted" | "refused" | "deferred";
+  readonly answer?: string;
+}
+
+/**
+ * Each round goes to those whose outcome is still open, and its outcomes are stored: a later attempt sends to nobody whom
+ * the server has accepted. Ends when no recipient is deferred.
+ */
+async function sendToAll(ctx: HandlerContext<Mail>, settings: MailSettings) {
+  const to = ctx.payload.to as string | string[];
+  let open = [...new Set([to].flat())];
+  const known = new Map<string, Outcome>();
+  for (let round = 1, isOver = false; !isOver && open.length > 0; round += 1) {
+    const outcomes = await ctx.step(`round ${round}`, () => {
+      isOver = true;
+      return send(ctx, settings, open);
+    });
+    for (const outcome of outcomes) known.set(outcome.address, outcome);
+    open = open.filter((one) => known.get(one)?.outcome === "deferred");
+  }
+  const all = [...known.values()];
+  const of = (wanted: Outcome["outcome"]) => all.filter(({ outcome }) => outcome === wanted);
+  const told = (outcomes: readonly Outcome[]) =>
+    outcomes.map(({ address, answer }) => `${address}: ${answer}`).join("; ");
+  const accepted = of("accepted").map((one) => one.address);
+  const refused = of("refused");
+  if (open.length > 0) {
+    const counts = `${accepted.length} accepted, ${refused.length} refused`;
+    const message = `the mail server put off ${open.length} of ${all.length} recipients (${counts}): ${told(of("deferred"))}`;
+    throw new JobError(message, { errorType: "rate_limit" });
+  }
+  if (accepted.length === 0) {
+    throw new NonRetryableError(`the mail server refused: ${told(refused)}`, { errorType: "invalid_input" });
+  }
+  return {
+    message_id: messageId(ctx, settings),
+    accepted,
+    rejected: refused.map((one) => one.address),
+    ...(refused.length === 0 ? {} : { refusals: refused.map(({ address, answer }) => ({ address, answer })) }),
+  };
+}
+
+const messageId = (ctx: HandlerContext<Mail>, { from }: MailSettings) => `<${ctx.jobId}@${domainOf(from)}>`;
+/** Bare CR and LF are not allowed in a mail, and servers disagree on what they mean. */
+const withCrLf = (text: string) => text.replace(/\r\n|\r|\n/g, "\r\n");
+
+async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: readonly string[]): Promise<Outcome[]> {
+  const { subject, text, html, reply_to: replyTo } = ctx.payload;
   const transport = createTransport({
-    url: smtpUrl,
+    url: settings.smtpUrl,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
@@ -66,17 +136,21 @@ async function send(ctx: HandlerContext<Mail>, { smtpUrl, from }: MailSettings) 
   ctx.signal.addEventListener("abort", onAbort, { once: true });
   try {
     const sent = await transport.sendMail({
-      from,
-      to,
+      from: settings.from,
+      to: [ctx.payload.to as string | string[]].flat(),
+      envelope: { from: settings.from, to: [...to] },
       subject,
-      ...(text === undefined ? {} : { text }),
-      ...(html === undefined ? {} : { html }),
+      ...(text === undefined ? {} : { text: withCrLf(text) }),
+      ...(html === undefined ? {} : { html: withCrLf(html) }),
       ...(replyTo === undefined ? {} : { replyTo }),
-      messageId: `<${ctx.jobId}@${domainOf(from)}>`,
+      messageId: messageId(ctx, settings),
       headers: { "auto-submitted": "auto-generated" },
     });
-    return { message_id: sent.messageId, accepted: sent.accepted, rejected: sent.rejected };
+    return outcomesOf(to, (sent as { rejectedErrors?: SmtpError[] }).rejectedErrors ?? []);
   } catch (error) {
+    const { rejectedErrors } = error as SmtpError;
+    // Every recipient was refused or put off, each for a reason of its own.
+    if (rejectedErrors && rejectedErrors.length > 0) return outcomesOf(to, rejectedErrors);
     throw asJobError(error as SmtpError);
   } finally {
     ctx.signal.removeEventListener("abort", onAbort);
@@ -84,13 +158,29 @@ async function send(ctx: HandlerContext<Mail>, { smtpUrl, from }: MailSettings) 
   }
 }
 
+function outcomesOf(to: readonly string[], rejected: readonly SmtpError[]): Outcome[] {
+  const byAddress = new Map(rejected.map((error) => [error.recipient, error]));
+  return to.map((address) => {
+    const error = byAddress.get(address);
+    if (!error) return { address, outcome: "accepted" };
+    const outcome = (error.responseCode ?? 0) >= 500 ? "refused" : "deferred";
+    return { address, outcome, answer: cutCharacters(error.response ?? "", SHOWN_ANSWER) };
+  });
+}
+
 const domainOf = (from: string): string => /@([A-Za-z0-9.-]+)>?$/.exec(from)?.[1] ?? "localhost";
 
-type SmtpError = Error & { readonly code?: string; readonly responseCode?: number; readonly response?: string };
+interface SmtpError extends Error {
+  readonly code?: string;
+  readonly responseCode?: number;
+  readonly response?: string;
+  readonly recipient?: string;
+  readonly rejectedErrors?: readonly SmtpError[];
+}
 
 /** A refusal of the server is for good when its code says so (5xx), and for now otherwise; without one, nobody was reached. */
 function asJobError({ code = "", responseCode = 0, response = "" }: SmtpError): JobError {
-  const answer = response.slice(0, SHOWN_ANSWER);
+  const answer = cutCharacters(response, SHOWN_ANSWER);
   if (responseCode >= 500) {
     const errorType: ErrorClass = code === "EAUTH" ? "authentication" : "invalid_input";
     return new NonRetryableError(`the mail server refused: ${answer}`, { errorType });

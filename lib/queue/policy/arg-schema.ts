@@ -27,7 +27,7 @@ export function compileArgSchema(schema: unknown): PayloadValidator {
   return (payload) => {
     budget.reset();
     try {
-      return validate(payload) ? [] : (validate.errors ?? []).slice(0, MOST_PROBLEMS).map(toProblem);
+      return validate(payload) ? [] : toProblems(validate.errors ?? []);
     } catch (error) {
       if (error instanceof OverBudget) return [{ pointer: error.pointer, code: "too-complex", detail: TOO_COMPLEX }];
       // A payload is never so deep: the schema refers to itself without end.
@@ -114,6 +114,23 @@ function linearRegExp(patterns: BoundedPatterns): RegExpEngine {
     return { test: (text: string) => compiled.matcher(text).find(), toString: () => `re2:${pattern}` };
   };
   return Object.assign(engine, { code: "linearRegExp" });
+}
+
+/** A choice among required properties is one problem that names them, and not one for each. */
+function toProblems(errors: readonly ErrorObject[]): Problem[] {
+  const last = errors.at(-1);
+  const isChoice =
+    last?.keyword === "anyOf" &&
+    errors.length > 1 &&
+    errors
+      .slice(0, -1)
+      .every(
+        ({ keyword, instancePath, schemaPath }) =>
+          keyword === "required" && instancePath === last.instancePath && schemaPath.startsWith(`${last.schemaPath}/`),
+      );
+  if (!isChoice) return errors.slice(0, MOST_PROBLEMS).map(toProblem);
+  const names = errors.slice(0, -1).map(({ params }) => (params as { missingProperty: string }).missingProperty);
+  return [{ pointer: last.instancePath, code: "required", detail: `must have ${[...new Set(names)].join(" or ")}` }];
 }
 
 function toProblem(error: ErrorObject): Problem {
