@@ -2,18 +2,18 @@ import { DatabaseError } from "@/lib/db";
 import {
   beatTerm,
   CHANNELS,
-  countDefaultPartitionRows,
   deleteExpired,
-  ensurePartitions,
   expireJobs,
   fanOutPending,
   fireDueSchedules,
   foldStatDeltas,
   hasOpenActions,
   hasReleasesLeft,
+  makeDays,
   msToNextSchedule,
   notifyChanges,
   notifyWork,
+  partitionProblem,
   passOverBlocked,
   promoteDueJobs,
   pruneWorkers,
@@ -25,7 +25,7 @@ import {
   workOffReleases,
 } from "@/lib/queue";
 import { mayStillAct } from "@/lib/tenancy/standing";
-import type { Loop } from "./run-loops";
+import type { Loop, Turn } from "./run-loops";
 import { watchFolders } from "./watch-folders";
 
 const BATCH = 1000;
@@ -44,6 +44,7 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "sign of life",
     everyMs: SECOND,
+    beforeOthers: true,
     turn: async ({ db, leader }) => {
       await beatTerm(db, leader);
       return { again: false };
@@ -135,13 +136,8 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "make partitions",
     everyMs: HOUR,
-    turn: async ({ inTerm, db, log }) => {
-      const made = await inTerm(ensurePartitions);
-      if (made > 0) log.info({ made }, "made partitions for the coming days");
-      const stray = await countDefaultPartitionRows(db);
-      if (stray > 0) log.error({ rows: stray }, "rows lie in a DEFAULT partition: a day was missing");
-      return { again: false };
-    },
+    beforeOthers: true,
+    turn: partitionsTurn,
   },
   {
     name: "delete what is over",
@@ -157,6 +153,20 @@ export const LOOPS: readonly Loop[] = [
     },
   },
 ];
+
+/**
+ * Not in the leader's transaction, because moving the rows of a missing day takes longer than a heartbeat may wait; two
+ * processes at once do no harm. Fails when days are left, so that they are tried again within half a minute.
+ */
+async function partitionsTurn({ db, log }: Turn): Promise<{ again: boolean }> {
+  const { made, moved, failed } = await makeDays(db);
+  if (made > 0) log.info({ made, moved }, "partitions made");
+  if (failed.length > 0) log.error({ failed: failed.slice(0, 10) }, "partitions could not be made");
+  const problem = await partitionProblem(db);
+  if (problem) log.error({ problem }, "partitions need attention");
+  if (failed.length > 0) throw new Error(`${failed.length} partitions could not be made`);
+  return { again: false };
+}
 
 /**
  * Asks when the next one is due before it opens a transaction: mostly nothing is. While batches are full, two run beside

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { listen, openDatabase, statement } from "@/lib/db";
+import { type Database, listen, openDatabase } from "@/lib/db";
 import { orExit } from "@/lib/env/read";
 import { loadSchedulerEnv } from "@/lib/env/scheduler";
 import { createLogger } from "@/lib/observability/log";
@@ -12,7 +12,7 @@ import {
   VERSION,
   waitForSchema,
 } from "@/lib/process";
-import { CHANNELS, seekLeadership } from "@/lib/queue";
+import { CHANNELS, partitionProblem, seekLeadership, somebodyLeads } from "@/lib/queue";
 import { LOOPS } from "./loops";
 import { Hints, runLoops } from "./run-loops";
 
@@ -21,7 +21,6 @@ const log = createLogger({ process: "scheduler", level: env.logLevel, format: en
 const POOL = 4;
 /** Chunks of bulk actions come one after the other. */
 const WEB_POOL = 1;
-const pingSql = statement("ping", "select 1 as answered", { repeatable: true });
 
 async function main(shutdown: Shutdown): Promise<void> {
   const leaderId = `${hostname()}:${process.pid}:${randomUUID()}`;
@@ -43,14 +42,14 @@ async function main(shutdown: Shutdown): Promise<void> {
   });
   shutdown.onDrain(() => web.close());
   await waitForSchema(db, { log, signal: shutdown.signal });
+  let stopTerm: (() => Promise<void>) | undefined;
   const health = await startHealthServer({
     port: env.healthPort,
     host: env.healthHost,
-    ready: async () => (await db.run(pingSql)).length === 1,
+    ready: () => readiness(db, stopTerm !== undefined),
   });
   shutdown.onDrain(() => health.close());
 
-  let stopTerm: (() => Promise<void>) | undefined;
   const endTerm = () => {
     const ended = stopTerm?.();
     stopTerm = undefined;
@@ -85,6 +84,12 @@ async function main(shutdown: Shutdown): Promise<void> {
   });
   log.info({ version: VERSION, scheduler_id: leaderId, health_port: health.port }, "scheduler is ready");
   announceReady({ port: health.port });
+}
+
+/** True, or why this scheduler is not ready: nobody leads, or it leads and the partitions need an operator. */
+async function readiness(db: Database, leads: boolean): Promise<true | string> {
+  if (leads) return (await partitionProblem(db)) ?? true;
+  return (await somebodyLeads(db)) || "no scheduler leads";
 }
 
 /** Does what a leader does until it is told to stop; resolves then with the end of the last turn. */

@@ -29,6 +29,8 @@ export interface Loop {
   readonly everyMs: number;
   /** A hint by this name ends its pause. */
   readonly hint?: string;
+  /** Other loops begin only after the first turn of this one, whether it succeeded or not. */
+  readonly beforeOthers?: boolean;
   /**
    * One bounded piece of work. @returns whether more is waiting, so that the next turn comes at once; or in how many
    * milliseconds something will be, when it is known: the pause is then that long, but never longer than `everyMs`
@@ -74,13 +76,20 @@ export async function runLoops(
     for (const { pauses } of all) pauses.cut();
   };
   signal.addEventListener("abort", cutAll, { once: true });
-  await Promise.all(all.map(({ loop, pauses }) => repeat(loop, { ...turn, inTerm }, pauses)));
+  const begin = ({ loop, pauses }: (typeof all)[number], onFirst?: () => void) =>
+    repeat(loop, { ...turn, inTerm }, pauses, onFirst);
+  const first = all.filter(({ loop }) => loop.beforeOthers);
+  const running: Promise<void>[] = [];
+  await Promise.all(first.map((one) => new Promise<void>((onFirst) => running.push(begin(one, onFirst)))));
+  await Promise.all([...running, ...all.filter(({ loop }) => !loop.beforeOthers).map((one) => begin(one))]);
 }
 
-async function repeat(loop: Loop, turn: Turn, pauses: Pauses): Promise<void> {
+async function repeat(loop: Loop, turn: Turn, pauses: Pauses, onFirst: () => void = () => {}): Promise<void> {
+  if (pauses.over) return onFirst();
   while (!pauses.over) {
     pauses.forget();
     const { ms, deaf } = await once(loop, turn);
+    onFirst();
     await pauses.pause(ms, deaf);
   }
 }

@@ -7,8 +7,8 @@ export interface HealthOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly host: string;
-  /** Whether work can be done now; false, a rejection or three seconds of silence answer 503. */
-  readonly ready: () => Promise<boolean> | boolean;
+  /** Whether work can be done now; false, a reason, a rejection or three seconds of silence answer 503. */
+  readonly ready: () => Promise<boolean | string> | boolean | string;
 }
 
 export interface HealthServer {
@@ -23,7 +23,10 @@ export async function startHealthServer({ port, host, ready }: HealthOptions): P
     if (request.method !== "GET" && request.method !== "HEAD") return answer(response, 405, "method not allowed");
     if (path === "/livez") return answer(response, 200, "live");
     if (path !== "/readyz") return answer(response, 404, "not found");
-    void isReady(ready).then((yes) => answer(response, yes ? 200 : 503, yes ? "ready" : "not ready"));
+    void isReady(ready).then((is) => {
+      if (is === true) return answer(response, 200, "ready");
+      answer(response, 503, "not ready", is || undefined);
+    });
   });
   await listen(server, port, host);
   return {
@@ -36,7 +39,7 @@ export async function startHealthServer({ port, host, ready }: HealthOptions): P
   };
 }
 
-async function isReady(ready: HealthOptions["ready"]): Promise<boolean> {
+async function isReady(ready: HealthOptions["ready"]): Promise<boolean | string> {
   const late = new Promise<false>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref());
   try {
     return await Promise.race([ready(), late]);
@@ -45,9 +48,9 @@ async function isReady(ready: HealthOptions["ready"]): Promise<boolean> {
   }
 }
 
-function answer(response: ServerResponse, status: number, text: string): void {
+function answer(response: ServerResponse, status: number, text: string, reason?: string): void {
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
-  response.end(JSON.stringify({ status: text }));
+  response.end(JSON.stringify({ status: text, reason }));
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -69,12 +69,13 @@ export { type PreviewInput, previewTrigger, type TriggerPreview } from "./operat
 export { runTrigger } from "./operations/triggers/run-trigger";
 export {
   beatTerm,
-  countDefaultPartitionRows,
   deleteExpired,
-  ensurePartitions,
   foldStatDeltas,
   keepTerm,
+  makeDays,
+  partitionProblem,
   pruneWorkers,
+  somebodyLeads,
 } from "./operations/upkeep";
 export { CHANNELS, notifyCancel, notifyChanges, notifyPaused, notifyWork } from "./operations/wake";
 export { warmUp } from "./operations/warm-up";

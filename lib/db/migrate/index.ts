@@ -1,6 +1,8 @@
 import pg from "pg";
 import { type Migration, readMigrations } from "./files";
 import { type Applied, applyFailure, pendingMigrations } from "./ledger";
+import { isLockTimeout, LOCK_PATIENCE_MS, LOCK_TIMEOUT, withoutQueueing } from "./lock-patience";
+import { makeDays } from "./make-days";
 import { MigrationError } from "./migration-error";
 import { ensureRoles } from "./roles";
 
@@ -15,6 +17,8 @@ export interface MigrateOptions {
   readonly log: Log;
   /** The folder of numbered SQL files; default `drizzle/migrations` under the working directory. */
   readonly folder?: string;
+  /** How long to keep trying for locks that other sessions hold; default ten minutes. */
+  readonly lockPatienceMs?: number;
 }
 
 const CONNECT_TIMEOUT_MS = 4000;
@@ -38,7 +42,9 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   const client = await connect(options.adminUrl);
   try {
     await ensureRoles(client, options.secret);
-    return { applied: await applyAll(client, files, options.log) };
+    const applied = await applyAll(client, files, options);
+    await makeDays(client, options.log);
+    return { applied };
   } finally {
     await client.end().catch(() => {});
   }
@@ -67,11 +73,11 @@ async function connect(url: string): Promise<pg.Client> {
 async function applyAll(
   client: pg.Client,
   files: readonly Migration[],
-  log: (line: string) => void,
+  { log, lockPatienceMs = LOCK_PATIENCE_MS }: MigrateOptions,
 ): Promise<string[]> {
   const applied: string[] = [];
   for (;;) {
-    const done = await applyNext(client, files, log);
+    const done = await withoutQueueing(client, lockPatienceMs, log, () => applyNext(client, files, log));
     if (!done) return applied;
     log(`applied ${done}`);
     applied.push(done);
@@ -84,6 +90,8 @@ async function applyNext(client: pg.Client, files: readonly Migration[], log: Lo
   try {
     await client.query(NOTICE_DEATH);
     await takeLock(client, log);
+    // After the wait for other processes, behind which nothing else queues.
+    await client.query(LOCK_TIMEOUT);
     await client.query("set local role leasehold_owner");
     const [next] = pendingMigrations(files, await readLedger(client));
     if (next) await apply(client, next);
@@ -91,7 +99,7 @@ async function applyNext(client: pg.Client, files: readonly Migration[], log: Lo
     return next?.name ?? null;
   } catch (error) {
     await client.query("rollback").catch(() => {});
-    throw error instanceof MigrationError
+    throw error instanceof MigrationError || isLockTimeout(error)
       ? error
       : new MigrationError("failed", `Migration failed: ${(error as Error).message}`, error);
   }
@@ -118,7 +126,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     // The first file makes the schema that the ledger lies in.
     await client.query(LEDGER);
   } catch (error) {
-    throw applyFailure(migration, error);
+    throw isLockTimeout(error) ? error : applyFailure(migration, error);
   }
   await client.query("insert into app.schema_migrations (name, sha256) values ($1, $2)", [
     migration.name,

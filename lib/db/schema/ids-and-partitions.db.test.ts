@@ -151,7 +151,12 @@ describe("days of the partitioned tables", () => {
   test("no other role may make days or count strays", async () => {
     const web = openDatabase({ url: database.urlFor("web"), role: "web", max: 1, applicationName: "partitions" });
     onTestFinished(() => web.close());
-    for (const text of ["select app.ensure_partitions(1)", "select app.default_partition_rows()"]) {
+    for (const text of [
+      "select app.ensure_partitions(1)",
+      "select app.make_days(1)",
+      "select app.partition_problems()",
+      "select app.default_partition_rows()",
+    ]) {
       await expect(web.run(statement("not_mine", text))).rejects.toMatchObject({ sqlState: "42501" });
     }
   });

@@ -4,16 +4,17 @@ import { deleteOldBulkActionsSql } from "../sql/bulk-actions";
 import { deleteOldEventsSql } from "../sql/events";
 import {
   beatTermSql,
-  defaultPartitionRowsSql,
   deleteOldAnswersSql,
   deleteOldDeliveriesSql,
   deleteOldFiringsSql,
   deleteOldSessionsSql,
   deleteOldTriggersSql,
-  ensurePartitionsSql,
   foldStatDeltasSql,
   keepTermSql,
+  makeDaysSql,
+  partitionProblemsSql,
   pruneWorkersSql,
+  somebodyLeadsSql,
 } from "../sql/upkeep";
 
 const FOLD_ROWS = 5000;
@@ -24,11 +25,29 @@ const count = async (rows: Promise<{ n: number }[]>): Promise<number> => (await 
 /** Folds one part of the waiting deltas into the figures; returns how many (0 = none were left). */
 export const foldStatDeltas = (db: Runner): Promise<number> => count(db.run(foldStatDeltasSql, [FOLD_ROWS]));
 
-/** Makes the partitions of the next seven days; returns how many were new. */
-export const ensurePartitions = (db: Runner): Promise<number> => count(db.run(ensurePartitionsSql));
+export interface MadeDays {
+  readonly made: number;
+  /** Rows moved from the DEFAULT partitions into the day they belong to. */
+  readonly moved: number;
+  /** Days that could not be made, with the reason; the others were made. */
+  readonly failed: readonly string[];
+}
 
-/** Rows in the DEFAULT partitions: anything but 0 means that a day was missing and wants an operator. */
-export const countDefaultPartitionRows = (db: Runner): Promise<number> => count(db.run(defaultPartitionRowsSql));
+/**
+ * Makes the partitions of the next seven days and of every day that has rows in a DEFAULT partition.
+ * @throws DatabaseError of kind timeout when the lock is not free within half a second: try again later
+ */
+export async function makeDays(db: Runner): Promise<MadeDays> {
+  return (await db.run<MadeDays>(makeDaysSql))[0] ?? { made: 0, moved: 0, failed: [] };
+}
+
+/** Why the partitions need an operator, or null: a missing day (today, tomorrow), or rows in a DEFAULT partition. */
+export async function partitionProblem(db: Runner): Promise<string | null> {
+  const [row] = await db.run<{ missing_days: number; stray_rows: number }>(partitionProblemsSql);
+  if (!row) return null;
+  if (row.missing_days > 0) return `${row.missing_days} partitions of today and tomorrow are missing`;
+  return row.stray_rows > 0 ? `${row.stray_rows} rows lie in a DEFAULT partition` : null;
+}
 
 /**
  * Deletes answers and sessions that nobody can use any more and bulk actions, deliveries and events of a month ago,
@@ -47,6 +66,10 @@ export async function deleteExpired(db: Runner): Promise<number> {
     0,
   );
 }
+
+/** True if a leader sent a heartbeat within the last ten seconds. */
+export const somebodyLeads = async (db: Runner): Promise<boolean> =>
+  (await db.run<{ leads: boolean }>(somebodyLeadsSql))[0]?.leads ?? false;
 
 /** Forgets workers that have been silent for a day. Their jobs do not depend on it: a lease is per job. */
 export const pruneWorkers = async (db: Runner): Promise<number> => (await db.run(pruneWorkersSql)).length;

@@ -26,11 +26,17 @@ export const foldStatDeltasSql = statement(
    select count(*)::int as n from taken`,
 );
 
-export const ensurePartitionsSql = statement("ensure_partitions", "select app.ensure_partitions() as n");
+export const makeDaysSql = statement("make_days", "select made, moved::float8 as moved, failed from app.make_days()");
 
-export const defaultPartitionRowsSql = statement(
-  "default_partition_rows",
-  "select app.default_partition_rows()::float8 as n",
+export const partitionProblemsSql = statement(
+  "partition_problems",
+  "select missing_days, stray_rows::float8 as stray_rows from app.partition_problems()",
+  { repeatable: true },
+);
+
+export const somebodyLeadsSql = statement(
+  "somebody_leads",
+  "select coalesce(last_seen_at > app.now() - interval '10 seconds', false) as leads from app.leader",
   { repeatable: true },
 );
 

@@ -1,0 +1,55 @@
+import type pg from "pg";
+import { jitter, pause } from "../pause";
+import { MigrationError } from "./migration-error";
+
+/** Ten minutes: longer than a backup of an everyday installation, and than a forgotten session should live. */
+export const LOCK_PATIENCE_MS = 600_000;
+/** Every other session queues behind a lock that is waited for, so no wait is longer than this. */
+export const LOCK_TIMEOUT = "set local lock_timeout = '500ms'";
+/** Between two attempts, so that the sessions which queued behind the first one get their turn. */
+const PAUSE_MS = 1500;
+
+export const isLockTimeout = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === "55P03";
+
+/**
+ * Repeats `work`, a transaction that sets {@link LOCK_TIMEOUT}, until its locks are free. Between attempts the locks
+ * that it already had are free, so no other session waits much longer than half a second.
+ * @throws MigrationError when the locks are not free within `patienceMs`; its message names the oldest transactions
+ */
+export async function withoutQueueing<T>(
+  client: pg.Client,
+  patienceMs: number,
+  log: (line: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
+  const giveUpAt = performance.now() + patienceMs;
+  for (let told = false; ; told = true) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      const holders = await oldestTransactions(client);
+      if (performance.now() > giveUpAt) {
+        throw new MigrationError(
+          "failed",
+          `A table stayed locked for ${Math.round(patienceMs / 1000)} s. Oldest transactions: ${holders}. ` +
+            "End them (pg_terminate_backend) or wait, then migrate again. Nothing was changed by the file that waited.",
+          error,
+        );
+      }
+      if (!told) log(`waiting for a lock; trying again every second or two. Oldest transactions: ${holders}`);
+      await pause(jitter(PAUSE_MS));
+    }
+  }
+}
+
+async function oldestTransactions(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ told: string }>(
+    `select format('pid %s (%s, for %s s)', pid, coalesce(nullif(application_name, ''), 'no name'),
+              round(extract(epoch from clock_timestamp() - xact_start))) as told
+     from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
+     order by xact_start limit 3`,
+  );
+  return rows.map(({ told }) => told).join(", ") || "none visible to this login";
+}
