@@ -101,7 +101,8 @@ async function startRuns(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Pr
 
 /**
  * Runs a finished job again. Unchanged, it is the same job in its next run: attempts start anew, history stays. With a
- * payload, it is a new job that names the old one and waits for nobody, and the payload is checked as at any door.
+ * payload, it is a new job that names the old one and waits for nobody, and the payload is checked as at any door. Its
+ * chain goes on: it is as deep as the old job, or as `chainDepth` if that is more.
  * A job that ended because of a parent waits for it again; while the parent is still over and not good, that is a conflict.
  * @throws QueueError not-found; state-conflict unless failed, dead_letter, canceled or expired, or see above; dedupe-taken;
  * definition-inactive; payload-invalid
@@ -109,7 +110,7 @@ async function startRuns(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Pr
 export async function retryJob(
   db: Database | TenantTransaction,
   scope: TenantScope,
-  { jobId, payload }: { readonly jobId: string; readonly payload?: unknown },
+  { jobId, payload, chainDepth = 0 }: EditedRetry,
 ): Promise<Retried> {
   if (payload === undefined) return { job: await actOnOne(db, scope, { act: RETRY, jobId }), created: false };
   return inTenant(db, scope, async (tx) => {
@@ -119,7 +120,7 @@ export async function retryJob(
       lock: lockOutcomesSql,
       refuse: refuseRetry,
       write: async (_, jobs) => {
-        created = await enqueueEdited(tx, scope, { jobId, payload });
+        created = await enqueueEdited(tx, scope, { jobId, payload, chainDepth });
         return jobs;
       },
     };
@@ -130,7 +131,15 @@ export async function retryJob(
   });
 }
 
+interface EditedRetry {
+  readonly jobId: string;
+  readonly payload?: unknown;
+  /** How many jobs that caused each other lie before the caller's request; 0 for a person. */
+  readonly chainDepth?: number;
+}
+
 interface OwnSettings {
+  readonly chain_depth: number;
   readonly timeout_seconds: number | null;
   readonly retry_delay_seconds: number | null;
   readonly retry_multiplier: number | null;
@@ -140,7 +149,7 @@ interface OwnSettings {
 async function enqueueEdited(
   tx: TenantTransaction,
   scope: TenantScope,
-  { jobId, payload }: { readonly jobId: string; readonly payload: unknown },
+  { jobId, payload, chainDepth = 0 }: EditedRetry,
 ): Promise<string> {
   const job = await getJob(tx, scope, jobId);
   const [own] = await tx.run<OwnSettings>(ownSettingsSql, [scope.tenantId, jobId]);
@@ -161,6 +170,7 @@ async function enqueueEdited(
     metadata: job.metadata ?? {},
     maxAttempts: job.maxAttempts,
     retriedFromId: job.id,
+    chainDepth: Math.max(own.chain_depth, chainDepth),
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
   };
   return (await enqueueJob(tx, scope, copy)).jobId;

@@ -121,5 +121,5 @@ export const startRunsSql = statement(
 /** What a job asked for itself, where it did not leave it to its definition or queue. */
 export const ownSettingsSql = statement(
   "own_settings",
-  `select timeout_seconds, retry_delay_seconds, retry_multiplier from app.jobs where ${tenantIs("tenant_id")} and id = $2`,
+  `select timeout_seconds, retry_delay_seconds, retry_multiplier, chain_depth from app.jobs where ${tenantIs("tenant_id")} and id = $2`,
 );

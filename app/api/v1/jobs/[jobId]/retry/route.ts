@@ -1,3 +1,4 @@
+import { chainDepthOfJob } from "@/lib/api/chain";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeJob } from "@/lib/api/serialize";
@@ -13,10 +14,12 @@ export const POST = tenantRoute({
   params: jobParams,
   body: retryBody,
   response: job,
+  chained: true,
   afterCommit: wakeWorkers,
-  handler: async ({ db, scope, params, body }) => {
+  handler: async ({ db, scope, params, body, info, runtime }) => {
+    const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     const change = "payload" in body ? { payload: body.payload } : {};
-    const retried = await retryJob(db, scope, { jobId: params.jobId, ...change });
+    const retried = await retryJob(db, scope, { jobId: params.jobId, chainDepth, ...change });
     if (!retried.created) return serializeJob(retried.job);
     const headers = { location: `/api/v1/jobs/${retried.job.id}` };
     return new Reply(serializeJob(retried.job), { status: 201, headers });
