@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { LIMITS, type ProblemError } from "@/lib/contract";
+import { cutCharacters } from "@/lib/text/cut-characters";
 import { HttpProblem } from "./problem";
 import { escapeToken, MalformedJson, scanJson } from "./scan-json";
 import { wordsOf } from "./words";
@@ -13,11 +14,13 @@ const BODY_WITHIN_MS = 3500;
 export function toProblemErrors(error: z.ZodError): ProblemError[] {
   return error.issues
     .flatMap((issue) => {
-      const pointer = issue.path.map((step) => `/${escapeToken(String(step).slice(0, MAX_KEY_IN_TEXT))}`).join("");
+      const pointer = issue.path
+        .map((step) => `/${escapeToken(cutCharacters(String(step), MAX_KEY_IN_TEXT))}`)
+        .join("");
       if (issue.code !== "unrecognized_keys")
         return [{ pointer, code: issue.code.replaceAll("_", "-"), detail: issue.message }];
       return issue.keys.map((key) => ({
-        pointer: `${pointer}/${escapeToken(key.slice(0, MAX_KEY_IN_TEXT))}`,
+        pointer: `${pointer}/${escapeToken(cutCharacters(key, MAX_KEY_IN_TEXT))}`,
         code: "unknown-field",
         detail: "there is no such field",
       }));

@@ -1,5 +1,6 @@
 import { securityAudit } from "@/drizzle/schema";
 import type { Runner } from "@/lib/db";
+import { cutCharacters } from "@/lib/text/cut-characters";
 
 export type Severity = "low" | "medium" | "high" | "critical";
 
@@ -38,6 +39,6 @@ export async function writeAudit(db: Runner, entry: AuditEntry): Promise<void> {
     detail: entry.detail ?? {},
     requestId: entry.requestId ?? null,
     ip: entry.ip ?? null,
-    userAgent: entry.userAgent?.slice(0, 500) ?? null,
+    userAgent: entry.userAgent ? cutCharacters(entry.userAgent, 500) : null,
   });
 }

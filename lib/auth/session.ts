@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type Runner, statement } from "@/lib/db";
+import { cutCharacters } from "@/lib/text/cut-characters";
 
 export const SESSION_IDLE_SECONDS = 30 * 60;
 export const SESSION_ABSOLUTE_SECONDS = 12 * 3600;
@@ -34,7 +35,7 @@ const dropOldestSessions = statement(
 /** Opens a session and returns its id, which exists nowhere else. Keeps at most ten sessions of a user. */
 export async function openSession(db: Runner, userId: string, client: ClientInfo): Promise<string> {
   const sessionId = randomBytes(32).toString("base64url");
-  const userAgent = client.userAgent?.slice(0, 500) ?? null;
+  const userAgent = client.userAgent ? cutCharacters(client.userAgent, 500) : null;
   await db.run(insertSession, [
     sessionHash(sessionId),
     userId,
