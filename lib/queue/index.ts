@@ -36,6 +36,7 @@ export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-
 export { createQueue, listQueues, listTenantQueues, updateQueue } from "./operations/queues";
 export {
   claimRemoteJobs,
+  decideRelease,
   describeRemoteLanes,
   type EndedAttempt,
   findEndedAttempt,

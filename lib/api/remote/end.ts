@@ -3,6 +3,7 @@ import type { completeWork, failWork, settledWork } from "@/lib/contract";
 import {
   type AttemptEnd,
   decideAttemptEnd,
+  decideRelease,
   type EndedAttempt,
   type ExecutionEnd,
   type HeldAttempt,
@@ -39,7 +40,9 @@ export async function fail(context: WorkerContext<Params, FailBody>): Promise<Se
   const { params, body } = context;
   const lease = { jobId: params.jobId, leaseNo: body.lease_no };
   const ended = await endAttempt(context, lease, {
-    isRepeat: ({ status }) => status === body.outcome,
+    // The release that was one too many is stored as a failure.
+    isRepeat: ({ status, outcome }) =>
+      status === body.outcome || (body.outcome === "released" && status === "failed" && outcome !== null),
     decide: (held, definition) => endOf(context, held, definition),
   });
   return toSettled(lease, ended);
@@ -52,6 +55,9 @@ function endOf(
 ): Promise<AttemptEnd> {
   if (body.outcome === "canceled" && !cancelRequested) {
     throw new HttpProblem("state-conflict", { detail: "Nobody asked for this job to be canceled." });
+  }
+  if (body.outcome === "released") {
+    return decideRelease(db, job, { deadLetter: definition.deadLetter, reason: cleanError(body.message ?? "") });
   }
   const environment = runtime.config.retry;
   return decideAttemptEnd(db, { claimed: job, definition, execution: executionOf(body), environment }, Math.random);

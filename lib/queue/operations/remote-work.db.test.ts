@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { createLimit, FairShare, getJob } from "@/lib/queue";
+import { createLimit, FairShare, getJob, releasedEnd } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
@@ -7,6 +7,7 @@ import { startAttempts } from "./claim-jobs";
 import { canceledAttempts } from "./hold-leases";
 import {
   claimRemoteJobs,
+  decideRelease,
   describeRemoteLanes,
   findEndedAttempt,
   findHeldAttempt,
@@ -162,3 +163,23 @@ test("a key cannot fill the list of workers", async () => {
   expect(await note("remote:key-c:", "last")).toBe(true);
   expect(await note("remote:key-d:", "other")).toBe(true);
 });
+
+test.each([true, false])(
+  "E-05: a run that remote workers give back ten times ends (dead letters: %s)",
+  async (deadLetter) => {
+    const { key } = await make.definition({ executor: "remote", deadLetter });
+    const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
+    // A hand-out that nobody got does not count.
+    const [unheard] = (await claim({ definitions: [key] })).jobs;
+    if (unheard) await settleAttempts(make.worker, [releasedEnd(unheard)]);
+    for (let n = 1; n <= 10; n += 1) {
+      const [job] = (await claim({ definitions: [key] })).jobs;
+      if (!job) throw new Error(`nothing was claimed in round ${n}`);
+      await settleAttempts(make.worker, [await decideRelease(make.worker, job, { deadLetter, reason: "leaving" })]);
+      const view = await getJob(make.web, acme, id);
+      expect([view?.status, view?.attemptCount]).toEqual(
+        n < 10 ? ["queued", 0] : [deadLetter ? "dead_letter" : "failed", 0],
+      );
+    }
+  },
+);

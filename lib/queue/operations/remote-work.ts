@@ -1,18 +1,20 @@
 import type { Runner } from "@/lib/db";
+import { releasedEnd } from "../policy/attempt-end";
 import type { FairShare } from "../policy/fairness";
-import type { Random } from "../policy/retry";
+import { MAX_RECLAIMS, type Random } from "../policy/retry";
 import {
   attemptLogBytesSql,
   endedRemoteAttemptSql,
   heldCountSql,
   heldRemoteAttemptSql,
   noteRemoteWorkerSql,
+  releasesSql,
   remoteLaneFactsSql,
   remoteLanesSql,
   seeRemoteWorkerSql,
 } from "../sql/remote-work";
 import type { AttemptStatus, TerminalState } from "../states";
-import type { ClaimedJob, Lease, WorkerRegistration } from "../types-worker";
+import type { AttemptEnd, ClaimedJob, Lease, WorkerRegistration } from "../types-worker";
 import { type ClaimedRow, claimFromLanes, toClaimedJob } from "./claim-jobs";
 import { describeLanes } from "./poll-work";
 
@@ -135,6 +137,31 @@ export async function findEndedAttempt(db: Runner, holder: string, lease: Lease)
     [lease.jobId, lease.leaseNo, holder],
   );
   return row ? { status: row.status, outcome: row.outcome, retryAt: row.retry_at } : null;
+}
+
+/**
+ * What follows when a remote worker gives a job back: it is queued again, and no attempt is spent. A run that was given
+ * back as often as a run may lose its lease ends instead, so that no worker passes a job round for ever.
+ */
+export async function decideRelease(
+  db: Runner,
+  job: Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId" | "runNo">,
+  { deadLetter, reason }: { readonly deadLetter: boolean; readonly reason: string },
+): Promise<AttemptEnd> {
+  const [row] = await db.run<{ n: number }>(releasesSql, [job.jobId, job.runNo]);
+  const errorText = reason || "Its worker gave the job back.";
+  if ((row?.n ?? 0) + 1 < MAX_RECLAIMS) return { ...releasedEnd(job), errorText };
+  const { jobId, leaseNo, tenantId } = job;
+  return {
+    jobId,
+    leaseNo,
+    tenantId,
+    status: "failed",
+    outcome: deadLetter ? "dead_letter" : "failed",
+    spent: false,
+    errorType: "worker_lost",
+    errorText: `Workers gave the job back ${MAX_RECLAIMS} times in this run. ${errorText}`,
+  };
 }
 
 /** How much output of an attempt is stored. */

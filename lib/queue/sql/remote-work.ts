@@ -48,6 +48,14 @@ export const endedRemoteAttemptSql = statement(
   { repeatable: true },
 );
 
+/** How often workers gave the run `$2` of the job `$1` back themselves; the text tells these from jobs that nobody got. */
+export const releasesSql = statement(
+  "releases",
+  `select count(*)::int as n from app.job_attempts
+   where job_id = $1 and run_no = $2 and status = 'released' and error_text is not null`,
+  { repeatable: true },
+);
+
 /** Bytes of output that are stored of an attempt. */
 export const attemptLogBytesSql = statement(
   "attempt_log_bytes",
