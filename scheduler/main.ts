@@ -7,6 +7,7 @@ import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
   installShutdown,
+  refuseUnsafeLogins,
   type Shutdown,
   startHealthServer,
   VERSION,
@@ -42,6 +43,7 @@ async function main(shutdown: Shutdown): Promise<void> {
   });
   shutdown.onDrain(() => web.close());
   await waitForSchema(db, { log, signal: shutdown.signal });
+  if (!shutdown.signal.aborted) await refuseUnsafeLogins([db, web]);
   let stopTerm: (() => Promise<void>) | undefined;
   const health = await startHealthServer({
     port: env.healthPort,
@@ -114,6 +116,6 @@ const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000
 main(shutdown).catch((error: unknown) => {
   // A start that was interrupted meets what is closed already; the drain goes on and ends the process.
   if (shutdown.signal.aborted) return;
-  log.fatal({ err: error }, "the scheduler cannot start");
+  log.fatal({ err: error }, error instanceof Error ? error.message : "the scheduler cannot start");
   process.exit(1);
 });

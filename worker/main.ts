@@ -11,6 +11,7 @@ import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
   installShutdown,
+  refuseUnsafeLogins,
   type Shutdown,
   startHealthServer,
   VERSION,
@@ -45,6 +46,7 @@ async function main(shutdown: Shutdown): Promise<void> {
   const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
   await waitForSchema(worker, { log, signal: shutdown.signal });
   if (shutdown.signal.aborted) return;
+  await refuseUnsafeLogins([worker, web]);
   const onFatal = () => shutdown.begin("the lease thread failed", 1);
   const parts = { env, log, workerId, worker, web, registry, handlers, random: Math.random, onFatal };
   const service = await WorkerService.create(parts);

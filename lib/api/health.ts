@@ -1,11 +1,11 @@
-import { statement } from "@/lib/db";
+import { schemaStatus, unsafeLogin } from "@/lib/db";
 import { HttpProblem } from "./problem";
 import { jsonResponse } from "./respond";
 import { getRuntime, shutdownSignal } from "./runtime";
 import { guarded, type RouteHandler } from "./serve";
 
 const ANSWER_WITHIN_MS = 3000;
-const ping = statement("api_ping", "select 1 as ok");
+const NO_ANSWER = "The database does not answer.";
 
 /** Says that the process answers at all. */
 export const livez: RouteHandler = guarded(async () => jsonResponse('{"status":"live"}', 200, {}), {
@@ -13,24 +13,30 @@ export const livez: RouteHandler = guarded(async () => jsonResponse('{"status":"
   summary: "Whether the process answers",
 });
 
-/** Says whether requests will be served: the database answers and no shutdown is under way. */
+/** Says whether requests will be served: the database answers, its schema is that of this version, its logins
+ * are safe, and no shutdown is under way. */
 export const readyz: RouteHandler = guarded(
   async () => {
     if (shutdownSignal().aborted) throw notReady("The server is shutting down.");
-    const answered = await Promise.race([
-      getRuntime()
-        .web.run(ping)
-        .then(
-          () => true,
-          () => false,
-        ),
-      new Promise<false>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref()),
+    const problem = await Promise.race([
+      problemOf().catch(() => NO_ANSWER),
+      new Promise<string>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, NO_ANSWER).unref()),
     ]);
-    if (!answered) throw notReady("The database does not answer.");
+    if (problem) throw notReady(problem);
     return jsonResponse('{"status":"ready"}', 200, {});
   },
   { access: "open", summary: "Whether requests are served" },
 );
+
+/** Why requests would fail although the database answers, or null. */
+async function problemOf(): Promise<string | null> {
+  const { web, auth, platform, worker } = getRuntime();
+  const status = await schemaStatus(web);
+  if (status === "newer") return "The database is newer than this version.";
+  if (status === "behind") return "The database is behind this version; run `npm run db:migrate`.";
+  const unsafe = (await Promise.all([web, auth, platform, worker].map(unsafeLogin))).some(Boolean);
+  return unsafe ? "A database login is a superuser or bypasses row security." : null;
+}
 
 function notReady(detail: string): HttpProblem {
   return new HttpProblem("unavailable", { detail, headers: { "retry-after": "2" } });

@@ -5,6 +5,7 @@ export { type MigrateOptions, MigrationError, migrate } from "./migrate";
 export { roleUrl } from "./migrate/credentials";
 export { type SchemaStatus, schemaStatus } from "./migrate/status";
 export { retryUndone } from "./retry";
+export { unsafeLogin } from "./safe-login";
 export { openSession, type Session } from "./session";
 export { statement } from "./statement";
 export { withTenant } from "./tenant";

@@ -2,4 +2,4 @@ export { type HealthOptions, type HealthServer, startHealthServer } from "./heal
 export { announceReady, type Ready } from "./ready";
 export { installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";
 export { VERSION } from "./version";
-export { waitForSchema } from "./wait-for-schema";
+export { refuseUnsafeLogins, waitForSchema } from "./wait-for-schema";

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { type Database, schemaStatus } from "@/lib/db";
+import { type Database, schemaStatus, unsafeLogin } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 
 const LOOK_AGAIN_MS = 500;
@@ -9,6 +9,18 @@ const BEHIND_FOR_MS = 60_000;
 /** The database does not fit this version; the message says what to do. */
 export class SchemaMismatchError extends Error {
   override readonly name = "SchemaMismatchError";
+}
+
+/** The login of a process may see the rows of all tenants; the message says what to do. */
+export class UnsafeLoginError extends Error {
+  override readonly name = "UnsafeLoginError";
+}
+
+/** @throws UnsafeLoginError when one of the logins is a superuser or bypasses row security */
+export async function refuseUnsafeLogins(pools: readonly Database[]): Promise<void> {
+  for (const problem of await Promise.all(pools.map(unsafeLogin))) {
+    if (problem) throw new UnsafeLoginError(problem);
+  }
 }
 
 /**

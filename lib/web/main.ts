@@ -5,11 +5,12 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import next from "next";
 import { beginShutdown, closeRuntime } from "@/lib/api/runtime";
+import { isUnavailable, openDatabase } from "@/lib/db";
 import { publishOrigin } from "@/lib/env/publish-origin";
 import { orExit } from "@/lib/env/read";
 import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
-import { announceReady, installShutdown, VERSION } from "@/lib/process";
+import { announceReady, installShutdown, refuseUnsafeLogins, VERSION } from "@/lib/process";
 import { createFront, type Front, type NextHandler } from "./front";
 
 /** Exit code that tells a supervisor to choose another port. */
@@ -31,6 +32,7 @@ async function main(): Promise<void> {
   shutdown.onDrain(() => stop(front));
   // Only now is the true port known, and with it the default of our public origin.
   origin = publishOrigin(env.host, port);
+  await checkLogins();
   const app = next({ dev, dir: projectFolder(), hostname: env.host, port });
   await app.prepare();
   const upgrade = app.getUpgradeHandler();
@@ -41,6 +43,21 @@ async function main(): Promise<void> {
   handler = app.getRequestHandler();
   log.info({ version: VERSION, origin, port }, "web is ready");
   announceReady({ port });
+}
+
+/** On pools of its own, because the pools of requests belong to the bundle of the routes. */
+async function checkLogins(): Promise<void> {
+  const pools = (["web", "auth", "platform", "worker"] as const).map((role) =>
+    openDatabase({ url: env.databaseUrls[role], role, max: 1, applicationName: "leasehold-web start" }),
+  );
+  try {
+    await refuseUnsafeLogins(pools);
+  } catch (error) {
+    // A database that is away is no reason not to start: /readyz asks again.
+    if (!isUnavailable(error)) throw error;
+  } finally {
+    await Promise.all(pools.map((pool) => pool.close()));
+  }
 }
 
 function listen({ server }: Front): Promise<number> {
@@ -72,6 +89,6 @@ function projectFolder(): string {
 main().catch((error: NodeJS.ErrnoException) => {
   const taken = error.code === "EADDRINUSE";
   if (taken) log.fatal({ port: env.port, host: env.host }, `port ${env.port} is taken; set PORT to another one`);
-  else log.fatal({ err: error }, "web could not start");
+  else log.fatal({ err: error }, error.name === "UnsafeLoginError" ? error.message : "web could not start");
   process.exit(taken ? EXIT_PORT_TAKEN : 1);
 });

@@ -1,0 +1,19 @@
+import { statement } from "./statement";
+import type { Runner } from "./types";
+
+const loginSql = statement(
+  "login_rights",
+  "select rolname as login, rolsuper or rolbypassrls as unsafe from pg_roles where rolname = current_user",
+  { repeatable: true },
+);
+
+/** Why this login must not be used by a process (row security does not hold for it), or null. */
+export async function unsafeLogin(db: Runner): Promise<string | null> {
+  const [row] = await db.run<{ login: string; unsafe: boolean }>(loginSql);
+  if (!row?.unsafe) return null;
+  return (
+    `The database login ${row.login} is a superuser or has BYPASSRLS, so row security does not separate tenants. ` +
+    "Leave DATABASE_*_URL of the roles unset (their logins derive from DATABASE_URL and LEASEHOLD_SECRET), " +
+    `or run: ALTER ROLE "${row.login}" NOSUPERUSER NOBYPASSRLS.`
+  );
+}
