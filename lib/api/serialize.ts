@@ -11,6 +11,7 @@ import type {
   Step,
   Worker,
 } from "@/lib/contract";
+import { maskGuesses, maskShown } from "@/lib/execution/output/guesses";
 import type {
   AttemptView,
   DefinitionView,
@@ -60,7 +61,7 @@ export function serializeJobRow(job: JobView): JobRow {
     claimed_by_worker: job.claimedByWorker,
     cancel_requested_at: isoOrNull(job.cancelRequestedAt),
     progress: job.progress,
-    last_error: job.lastError,
+    last_error: maskShown(job.lastError),
     error_type: job.errorType,
     created_by: job.createdBy,
     wait_reason: job.waitReason && waitReason(job.waitReason),
@@ -130,9 +131,9 @@ export function serializeAttempt(attempt: AttemptView): Attempt {
     exit_code: attempt.exitCode,
     signal: attempt.signal,
     error_type: attempt.errorType,
-    error_text: attempt.errorText,
-    stdout_tail: attempt.stdoutTail,
-    stderr_tail: attempt.stderrTail,
+    error_text: maskShown(attempt.errorText),
+    stdout_tail: maskShown(attempt.stdoutTail),
+    stderr_tail: maskShown(attempt.stderrTail),
     stdout_bytes: attempt.stdoutBytes,
     stderr_bytes: attempt.stderrBytes,
     dropped_bytes: attempt.droppedBytes,
@@ -143,7 +144,8 @@ export function serializeAttempt(attempt: AttemptView): Attempt {
 }
 
 function serializeLogLine(line: LogLine): LogEntry {
-  const { seq, stream, level, body } = line;
+  const { seq, stream, level } = line;
+  const body = maskGuesses(line.body);
   return { attempt_no: line.attemptNo, seq, stream, level, at: iso(line.at), body, context: line.context ?? null };
 }
 

@@ -1,10 +1,36 @@
 import { expect, test } from "vitest";
 import { outcomeOfError } from "./classify-error";
+import { JobError, NonRetryableError, RateLimitedError } from "./errors";
 import { secretForms } from "./output/secret-forms";
 
-test("the stack of a handler's error says which line it was, and not where on the server the installation lies", () => {
-  const outcome = outcomeOfError(new Error("no disk"), secretForms([]));
-  const stack = outcome.kind === "failed" ? outcome.stack : undefined;
-  expect(stack).toContain("lib/execution/classify-error.test.ts:");
-  expect(stack).not.toContain(process.cwd());
+const stackOf = (error: unknown) => {
+  const outcome = outcomeOfError(error, secretForms([]));
+  return outcome.kind === "failed" ? outcome.stack : undefined;
+};
+
+test("K10: the stack of an unexpected error has the lines of the handler only, and not where the installation lies", () => {
+  const error = new TypeError("no disk");
+  error.stack = [
+    "TypeError: no disk",
+    `    at columnsOf (${process.cwd()}/jobs/handlers/own.ts:91:9)`,
+    `    at file://${process.cwd()}/jobs/handlers/other.ts:5:1`,
+    `    at commands (${process.cwd()}/lib/execution/handler/commands.ts:75:11)`,
+    `    at parse (${process.cwd()}/node_modules/zod/index.js:1:1)`,
+    "    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",
+    "    at new Promise (<anonymous>)",
+  ].join("\n");
+  expect(stackOf(error)?.split("\n")).toEqual([
+    "TypeError: no disk",
+    "    at columnsOf (jobs/handlers/own.ts:91:9)",
+    "    at jobs/handlers/other.ts:5:1",
+  ]);
+});
+
+test.each([
+  new JobError("no such column", { errorType: "validation" }),
+  new NonRetryableError("no such column"),
+  new RateLimitedError(5),
+  new Error("thrown by the worker itself"),
+])("K10: a mistake of the input is told by its message alone: %s", (error) => {
+  expect(stackOf(error)).toBeUndefined();
 });

@@ -23,15 +23,33 @@ export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
   if (error instanceof LeaseLostError) return stoppedOutcome("lease-lost", "");
   if (error instanceof SnoozedError) return snoozed(error, secrets);
   const known = describe(error);
-  const { stack } = error instanceof Error ? error : { stack: undefined };
+  const stack = ownFrames(error);
   return {
     kind: "failed",
     ...known,
     message: cleanMessage(known.message, secrets),
     // The stack repeats the message, so it is redacted too.
-    ...(stack ? { stack: cleanMessage(withoutRoot(stack), secrets) } : {}),
+    ...(stack ? { stack: cleanMessage(stack, secrets) } : {}),
   };
 }
+
+const FRAME = /^\s*at .*?\(?(?:file:\/\/)?([^()\s]+):\d+:\d+\)?$/;
+const FOREIGN = /^(?:node:|lib\/|node_modules\/|\.|scripts\/|app\/)/;
+
+/**
+ * Which lines of the handlers failed. An error that a handler made on purpose says by its message what is wrong, so it
+ * has none; frames of the worker itself mean nothing to a tenant.
+ */
+function ownFrames(error: unknown): string | null {
+  // A CommandFailedError and the like are JobErrors; from another thread they come with the frames that are left.
+  if (!(error instanceof Error) || (error instanceof JobError && !isUnexpected(error))) return null;
+  const lines = withoutRoot(error.stack ?? "").split("\n");
+  const frames = lines.filter((line) => !FOREIGN.test(FRAME.exec(line)?.[1] ?? "node:"));
+  return frames.length === 0 ? null : [`${error.name}: ${error.message}`, ...frames].join("\n");
+}
+
+// An error of a thread that was no JobError there: `fromWire` gives it the frames of its origin.
+const isUnexpected = (error: JobError): boolean => Object.hasOwn(error, "isFromThread");
 
 /** A tenant may know which line of a handler failed, and not where on the server the installation lies. */
 function withoutRoot(stack: string): string {

@@ -1,7 +1,7 @@
 import { failure } from "./command/outcome";
 import { runCommand } from "./command/run-command";
 import { AttemptCapture } from "./output/attempt-capture";
-import { secretForms } from "./output/secret-forms";
+import { refusedSecrets, secretForms } from "./output/secret-forms";
 import type { CommandRegistry } from "./registry/registry";
 import type { Execution, RunContext } from "./types";
 
@@ -23,8 +23,10 @@ export async function executeCommand(
   return { outcome, output: capture.finish(process ?? {}) };
 }
 
-/** What is wrong with an attempt's time limits, or null. */
-export function invalidLimits({ timeoutSeconds, killGraceSeconds }: RunContext): string | null {
+/** What is wrong with an attempt's time limits or secrets, or null. */
+export function invalidLimits({ timeoutSeconds, killGraceSeconds, secrets }: RunContext): string | null {
+  const refused = refusedSecrets(secrets);
+  if (refused !== null) return refused;
   if (timeoutSeconds !== undefined && !(Number.isFinite(timeoutSeconds) && timeoutSeconds > 0)) {
     return "the time limit must be a positive number of seconds";
   }

@@ -88,6 +88,7 @@ test("a handler gets its parsed payload and reports through its context", async 
   expect(recorded.logs).toEqual([
     { level: "info", text: "plain" },
     { level: "warn", text: "with [redacted]" },
+    { level: "warn", text: "The result was changed: secrets are masked." },
   ]);
 });
 

@@ -5,7 +5,7 @@ import { invalidLimits } from "./execute-command";
 import { HandlerRun } from "./handler/run";
 import type { HandlerRunContext } from "./handler/run-context";
 import { NO_OUTPUT } from "./output/attempt-capture";
-import { cleanResult } from "./output/clean-result";
+import { cleanResult, reportTo } from "./output/clean-result";
 import { HandlerThread, type StartThread } from "./thread/host";
 import type { Execution, Outcome, RunContext } from "./types";
 
@@ -57,7 +57,7 @@ async function settle(handle: () => Promise<unknown>, run: HandlerRun): Promise<
     // A handler that notices the signal may return early; what it returns then is not the job's result.
     return run.isStopped
       ? run.stoppedOutcome("the handler stopped")
-      : { kind: "succeeded", result: cleanResult(result, run.secrets) };
+      : { kind: "succeeded", result: cleanResult(result, run.secrets, reportTo(run.ctx)) };
   } catch (error) {
     return run.isStopped ? run.stoppedOutcome("the handler stopped") : outcomeOfError(error, run.secrets);
   }

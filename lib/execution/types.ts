@@ -71,7 +71,7 @@ export interface RunContext {
   readonly killGraceSeconds: number;
   /** When given, the execution also keeps this time limit itself, by the monotonic clock. */
   readonly timeoutSeconds?: number;
-  /** Values that must not appear in output, results and error texts. Shorter than 6 characters: not masked. */
+  /** Values that must not appear in output, results and error texts. An attempt with one of fewer than 4 characters is refused. */
   readonly secrets: readonly string[];
   /** Hears of output as it comes; bounded (see `LiveOutput`). */
   onOutput(stream: OutputStream, text: string): void;

@@ -30,6 +30,15 @@ log = logging.getLogger("leasehold")
 VERSION = "1"
 WAIT_SECONDS = 20
 BEAT_SECONDS_MAX = 10
+RESULT_BYTES_MAX = 256 * 1024
+PREVIEW_CHARS = 2000
+
+
+def storable(result):
+    """The result, or a preview when its JSON has more than the server keeps. What is no JSON is the handler's failure."""
+    text = json.dumps(result, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode("utf-8", "replace"))
+    return result if size <= RESULT_BYTES_MAX else {"truncated": True, "bytes": size, "preview": text[:PREVIEW_CHARS]}
 
 
 class Stopped(Exception):
@@ -149,8 +158,17 @@ class Job:
                 self.beat()
         except (NotNow, Refused) as error:
             log.warning("job %s: the last lines of its log are lost: %s", self.id, error)
-        body = {"lease_no": self.fields["lease_no"], **fields}
-        return self.api.post_until_answered(f"jobs/{self.id}/{verb}", body, give_up_after=600)
+        lease = {"lease_no": self.fields["lease_no"]}
+        try:
+            return self.api.post_until_answered(f"jobs/{self.id}/{verb}", {**lease, **fields}, give_up_after=600)
+        except Refused as error:
+            if error.status in (401, 403):
+                raise
+            # The server would refuse the same again, so the attempt ends with the reason, in a form that it takes.
+            reason = f"The server refused how the attempt ended ({verb}): {error}"[:2000]
+            failed = {"outcome": "failed", "error_class": "internal", "retryable": False, "message": reason}
+            log.error("job %s: %s", self.id, reason)
+            return self.api.post_until_answered(f"jobs/{self.id}/fail", {**lease, **failed}, give_up_after=600)
 
 
 class Worker:
@@ -298,8 +316,7 @@ class Worker:
         try:
             job.check()
             result = self.handlers[job.fields["definition_key"]](job)
-            json.dumps(result, allow_nan=False)  # what is no JSON is the handler's failure
-            return "complete", {"result": result}
+            return "complete", {"result": storable(result)}
         except Stopped as stopped:
             outcomes = {"cancel": "canceled", "timeout": "timeout"}
             return "fail", {"outcome": outcomes.get(stopped.reason, "released")}

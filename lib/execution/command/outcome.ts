@@ -1,4 +1,4 @@
-import { cleanMessage, cleanResult } from "../output/clean-result";
+import { cleanMessage, cleanResult, type ReportChange } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
 import type { CommandSpec } from "../registry/schema";
 import type { ErrorClass, Failure, Outcome, StopReason } from "../types";
@@ -9,6 +9,8 @@ export interface Ended {
   readonly spec: CommandSpec;
   readonly secrets: SecretForms;
   readonly lastLine: string | null;
+  /** Hears how the stored result differs from the one that the command sent. */
+  readonly report: ReportChange;
 }
 
 /** What the end of a command means for the attempt. */
@@ -18,7 +20,7 @@ export function outcomeOf(ended: Ended): Outcome {
   if (process.spawnError) return spawnFailure(process.spawnError);
   if (process.lostRow) return failure("internal", `the command sent a row that cannot be read: ${process.lostRow}`);
   if (process.exitCode === 0 && process.snooze) return snoozed(process.snooze, secrets);
-  if (process.exitCode === 0) return { kind: "succeeded", result: cleanResult(process.result, secrets) };
+  if (process.exitCode === 0) return { kind: "succeeded", result: cleanResult(process.result, secrets, ended.report) };
   return failedExit(ended);
 }
 

@@ -1,6 +1,6 @@
 import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
-import { cleanMessage } from "../output/clean-result";
+import { cleanMessage, reportTo } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
 import { makeWorkFolder, removeWorkFolder } from "../process/work-folder";
 import type { Command, CommandRegistry } from "../registry/registry";
@@ -86,7 +86,8 @@ async function runInFolder({ registry, command, request, folder }: Run): Promise
   const { exitCode: _code, ...rest } = ended;
   const process: ProcessResult = wasKilled ? { ...rest, signal: "SIGKILL" } : ended;
   const lastLine = wasKilled ? null : said;
-  return { outcome: outcomeOf({ process, spec: command.spec, secrets, lastLine }), process };
+  const report = reportTo(ctx);
+  return { outcome: outcomeOf({ process, spec: command.spec, secrets, lastLine, report }), process };
 }
 
 // What unshare of util-linux before 2.39 says, with exit code 1, when the process that it waited for died of SIGKILL:

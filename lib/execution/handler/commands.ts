@@ -14,6 +14,8 @@ export interface HandlerCommandsOptions {
   readonly signal: () => AbortSignal;
   readonly capture: AttemptCapture;
   readonly secrets: SecretForms;
+  /** Takes the progress of a command, which is not yet that of the job. */
+  readonly onProgress: RunContext["onProgress"];
 }
 
 /** The commands that one handler runs. None of them outlives the attempt. */
@@ -37,7 +39,7 @@ export class HandlerCommands {
       ...this.#options,
       key,
       args,
-      ctx: commandContext(this.#options.ctx, this.#signal),
+      ctx: commandContext(this.#options, this.#signal),
       rows: wantsRows ? rows : null,
     });
     const result = ended.then((end) => this.#resultOf(end));
@@ -83,7 +85,7 @@ export class HandlerCommands {
 }
 
 /** The command has no time limit of its own: that of the attempt stops it through the signal. */
-function commandContext(ctx: RunContext, signal: AbortSignal): RunContext {
+function commandContext({ ctx, onProgress }: HandlerCommandsOptions, signal: AbortSignal): RunContext {
   return {
     jobId: ctx.jobId,
     tenantId: ctx.tenantId,
@@ -95,7 +97,7 @@ function commandContext(ctx: RunContext, signal: AbortSignal): RunContext {
     killGraceSeconds: ctx.killGraceSeconds,
     secrets: ctx.secrets,
     onOutput: (stream, text) => ctx.onOutput(stream, text),
-    onProgress: (percent, message) => ctx.onProgress(percent, message),
+    onProgress,
     onLog: (level, text, context) => ctx.onLog(level, text, context),
     resolveProviderPath: (providerId, relative) => ctx.resolveProviderPath(providerId, relative),
     onSpawn: (pid) => ctx.onSpawn?.(pid),

@@ -21,6 +21,7 @@ export interface ContextSource {
   readonly commands: HandlerCommands;
   readonly steps: HandlerSteps;
   readonly children: HandlerChildren;
+  showProgress(percent: number, message: string | null): void;
   /** @throws AttemptStoppedError once nobody listens to the handler any more */
   check(): void;
 }
@@ -58,7 +59,7 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
     return (percent, message) => {
       run.check();
       const whole = Number.isFinite(percent) ? Math.max(0, Math.min(100, Math.round(percent))) : 0;
-      run.ctx.onProgress(whole, message === undefined ? null : shortMessage(cleanMessage(message, run.secrets)));
+      run.showProgress(whole, message === undefined ? null : shortMessage(cleanMessage(message, run.secrets)));
     };
   }
 

@@ -20,6 +20,8 @@ export class HandlerRun implements ContextSource {
   #steps: HandlerSteps | undefined;
   #children: HandlerChildren | undefined;
   #isOver = false;
+  #reported: number | null = null;
+  #commandPercent = 0;
 
   constructor(
     readonly ctx: HandlerRunContext,
@@ -54,6 +56,7 @@ export class HandlerRun implements ContextSource {
       signal: () => this.signal,
       capture: this.capture,
       secrets: this.secrets,
+      onProgress: (percent, message) => this.showCommand(percent, message),
     });
     return this.#commands;
   }
@@ -70,6 +73,18 @@ export class HandlerRun implements ContextSource {
 
   check(): void {
     if (this.#isOver) throw new AttemptStoppedError("it is over");
+  }
+
+  /** Shows the progress that the handler reports; never less than its commands have shown. */
+  showProgress(percent: number, message: string | null): void {
+    this.#reported = Math.max(percent, this.#commandPercent);
+    this.ctx.onProgress(this.#reported, message);
+  }
+
+  /** Shows the progress of a command. Once the handler reports itself, its percentage stays: only it knows the whole. */
+  showCommand(percent: number, message: string | null): void {
+    if (this.#reported === null) this.#commandPercent = Math.max(this.#commandPercent, percent);
+    this.ctx.onProgress(this.#reported ?? this.#commandPercent, message);
   }
 
   stoppedOutcome(detail: string): Outcome {

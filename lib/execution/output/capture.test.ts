@@ -98,7 +98,7 @@ test("PAYLOAD-03 results are cleaned, never refused", () => {
     big: "1152921504606847000",
     bigint: `1${"0".repeat(30)}`,
     when: "1970-01-01T00:00:00.000Z",
-    password: "[redacted]",
+    password: "opensesame",
   });
   const json = JSON.stringify(cleaned);
   expect(json).not.toContain("\\u0000");

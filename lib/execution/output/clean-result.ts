@@ -1,6 +1,6 @@
 import { storable } from "./clean-text";
-import { MASK, SECRET_KEY } from "./patterns";
-import { redactText } from "./redactor";
+import { MASK } from "./patterns";
+import { redactLiterals, redactText } from "./redactor";
 import type { SecretForms } from "./secret-forms";
 
 /** UTF-8 bytes of its JSON text. */
@@ -9,56 +9,92 @@ const MAX_DEPTH = 32;
 const MAX_NODES = 10_000;
 const PREVIEW_CHARS = 2000;
 
+/** Takes one sentence about a way in which what is stored differs from what was given. Each is said once. */
+export type ReportChange = (change: string) => void;
+
+/** Reports changes of a result in the attempt's log. */
+export function reportTo(ctx: { onLog(level: "warn", text: string): void }): ReportChange {
+  return (change) => ctx.onLog("warn", `The result was changed: ${change}.`);
+}
+
 interface Cleaning {
   readonly secrets: SecretForms;
+  readonly changes: Set<string>;
   nodes: number;
 }
 
 /**
- * Turns whatever a job answers into JSON that can be stored, with secrets masked. Never throws: what JSON cannot hold
- * is replaced (a bigint by its text, NaN by null, a cycle by a note), and a result that is too large by a preview.
+ * Turns whatever a job answers into JSON that can be stored exactly, except that known secrets are masked. Never throws:
+ * what JSON cannot hold is replaced (a bigint by its text, NaN by null, a cycle by a note), and a result that is too
+ * large by a preview. `report` hears of each kind of change.
  */
-export function cleanResult(value: unknown, secrets: SecretForms): unknown {
+export function cleanResult(value: unknown, secrets: SecretForms, report?: ReportChange): unknown {
   if (value === undefined || value === null) return null;
-  const cleaned = clean(value, 0, { secrets, nodes: 0 }) ?? null;
+  const changes = new Set<string>();
+  const cleaned = clean(value, 0, { secrets, changes, nodes: 0 }) ?? null;
   const text = JSON.stringify(cleaned);
   const bytes = Buffer.byteLength(text);
-  if (bytes <= MAX_RESULT_BYTES) return cleaned;
+  if (bytes > MAX_RESULT_BYTES)
+    changes.add(`it has ${bytes} bytes of at most ${MAX_RESULT_BYTES}, so a preview is kept`);
+  if (report) for (const change of changes) report(change);
+  return bytes <= MAX_RESULT_BYTES ? cleaned : previewOf(text, bytes);
+}
+
+/** What is kept of a result that is too large. */
+export function previewOf(text: string, bytes: number): { truncated: true; bytes: number; preview: string } {
   return { truncated: true, bytes, preview: storable(text.slice(0, PREVIEW_CHARS)) };
 }
 
 function clean(value: unknown, depth: number, state: Cleaning): unknown {
   state.nodes += 1;
-  if (state.nodes > MAX_NODES) return "[left out: too many values]";
-  if (typeof value === "string") return redactText(storable(value), state.secrets);
-  if (typeof value === "number") return cleanNumber(value);
-  if (typeof value === "bigint") return String(value);
+  if (state.nodes > MAX_NODES) return leftOut("too many values", state);
+  if (typeof value === "string") return cleanString(value, state);
+  if (typeof value === "number") return cleanNumber(value, state);
+  if (typeof value === "bigint") return cleanString(String(value), state);
   if (typeof value === "boolean" || value === null) return value;
   if (typeof value !== "object") return undefined;
-  if (depth >= MAX_DEPTH) return "[left out: too deep]";
+  if (depth >= MAX_DEPTH) return leftOut("too deep", state);
   try {
     return cleanObject(value, depth, state);
   } catch {
-    return "[left out: unreadable]";
+    return leftOut("unreadable", state);
   }
 }
 
-function cleanNumber(value: number): unknown {
-  if (!Number.isFinite(value)) return null;
-  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? String(value) : value;
+function leftOut(why: string, { changes }: Cleaning): string {
+  changes.add(`values are left out: ${why}`);
+  return `[left out: ${why}]`;
+}
+
+function cleanString(value: string, { secrets, changes }: Cleaning): string {
+  const stored = storable(value);
+  if (stored !== value) changes.add("characters that cannot be stored are replaced");
+  const masked = redactLiterals(stored, secrets);
+  if (masked !== stored) changes.add("secrets are masked");
+  return masked;
+}
+
+function cleanNumber(value: number, state: Cleaning): unknown {
+  if (!Number.isFinite(value)) {
+    state.changes.add("numbers that JSON does not have are null");
+    return null;
+  }
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return cleanString(String(value), state);
+  // A secret may be a number; most jobs have no secret at all.
+  if (state.secrets.forms.length === 0 || redactLiterals(String(value), state.secrets) === String(value)) return value;
+  state.changes.add("secrets are masked");
+  return MASK;
 }
 
 function cleanObject(value: object, depth: number, state: Cleaning): unknown {
   if (Array.isArray(value)) return cleanArray(value, depth, state);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (value instanceof Error) return redactText(storable(value.message), state.secrets);
+  if (value instanceof Error) return cleanString(value.message, state);
   const entries: [string, unknown][] = [];
   for (const key of Object.keys(value)) {
     if (state.nodes > MAX_NODES) break;
-    const item = (value as Record<string, unknown>)[key];
-    const isSecret = typeof item === "string" && SECRET_KEY.test(key);
-    const cleaned = isSecret ? MASK : clean(item, depth + 1, state);
-    if (cleaned !== undefined) entries.push([redactText(storable(key), state.secrets), cleaned]);
+    const cleaned = clean((value as Record<string, unknown>)[key], depth + 1, state);
+    if (cleaned !== undefined) entries.push([cleanString(key, state), cleaned]);
   }
   return Object.fromEntries(entries);
 }

@@ -6,9 +6,14 @@ const LONGEST_PRIVATE_KEY = 65_536;
 /** What may remain visible of a secret that the end of the output cut off. */
 const HARMLESS_PREFIX = 3;
 
-/** Masks the secrets in a text that is complete. */
+/** Masks known secrets and unmistakable forms of credentials in a text that is complete: for output and messages. */
 export function redactText(text: string, secrets: SecretForms): string {
-  return maskPatterns(maskSpans(text, literalSpans(text, secrets)));
+  return maskPatterns(redactLiterals(text, secrets));
+}
+
+/** Masks known secrets and nothing else: for what is handed on, such as a result. */
+export function redactLiterals(text: string, secrets: SecretForms): string {
+  return secrets.forms.length === 0 ? text : maskSpans(text, literalSpans(text, secrets));
 }
 
 /**
@@ -136,18 +141,49 @@ function maskSpans(text: string, spans: readonly Span[]): string {
 }
 
 /** Where the earliest suffix begins that could grow into a secret; the length of the text when there is none. */
-function partialStart(text: string, { forms }: SecretForms): number {
-  let earliest = text.length;
-  for (const form of forms) {
-    const head = form.slice(0, 4);
-    let at = text.indexOf(head, Math.max(0, text.length - form.length + 1));
-    while (at !== -1 && at < earliest) {
-      if (form.startsWith(text.slice(at))) earliest = at;
-      else at = text.indexOf(head, at + 1);
-    }
-    for (let length = Math.min(HARMLESS_PREFIX, text.length); length > 0; length -= 1) {
-      if (head.startsWith(text.slice(-length))) earliest = Math.min(earliest, text.length - length);
-    }
+function partialStart(text: string, secrets: SecretForms): number {
+  let longest = 0;
+  for (const form of secrets.forms) {
+    const from = Math.max(0, text.length - form.length + 1);
+    const head = text.indexOf(form.slice(0, HARMLESS_PREFIX + 1), from);
+    const known = head === -1 ? shortOverlap(text, form) : overlap(text.slice(head), form, secrets);
+    longest = Math.max(longest, known);
   }
-  return earliest;
+  return text.length - longest;
+}
+
+// How many characters at the end of the text, at most three, begin the form.
+function shortOverlap(text: string, form: string): number {
+  for (let length = Math.min(HARMLESS_PREFIX, text.length); length > 0; length -= 1) {
+    if (form.startsWith(text.slice(-length))) return length;
+  }
+  return 0;
+}
+
+// The longest end of the text that begins the form, in one pass whatever repeats in them (Knuth, Morris, Pratt).
+function overlap(text: string, form: string, { borders }: SecretForms): number {
+  let table = borders.get(form);
+  if (!table) {
+    table = bordersOf(form);
+    borders.set(form, table);
+  }
+  let matched = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    while (matched > 0 && (matched === form.length || form.charCodeAt(matched) !== code)) matched = table[matched] ?? 0;
+    if (form.charCodeAt(matched) === code) matched += 1;
+  }
+  return matched === form.length ? (table[matched] ?? 0) : matched;
+}
+
+// For each prefix the length of its longest proper prefix that it also ends with.
+function bordersOf(form: string): Int32Array {
+  const table = new Int32Array(form.length + 1);
+  let matched = 0;
+  for (let at = 1; at < form.length; at += 1) {
+    while (matched > 0 && form.charCodeAt(matched) !== form.charCodeAt(at)) matched = table[matched] ?? 0;
+    if (form.charCodeAt(matched) === form.charCodeAt(at)) matched += 1;
+    table[at + 1] = matched;
+  }
+  return table;
 }

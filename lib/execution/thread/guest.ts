@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import type { PublishedEvent } from "@/lib/queue/types";
 import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
 import { JobError, NonRetryableError, SnoozedError } from "../errors";
-import { cleanResult } from "../output/clean-result";
+import { cleanResult, reportTo } from "../output/clean-result";
 import { secretForms } from "../output/secret-forms";
 import type { LogLevel } from "../types";
 import type { Answer, Call, FromGuest, FromHost, ThreadData } from "./protocol";
@@ -21,7 +21,7 @@ export async function serveHandlerThread(handlers: ReadonlyMap<string, JobHandle
       if (!handler) throw new JobError("This worker does not have the handler.", { errorType: "internal" });
       const result = await handler.run(guest.context(handler.schema.parse(data.payload)));
       // What cannot be cloned would be lost on the way.
-      return cleanResult(result, secretForms([]));
+      return cleanResult(result, secretForms([]), guest.reportChange);
     }),
   );
 }
@@ -49,6 +49,8 @@ class Guest {
   ) {
     port.on("message", (message: FromHost) => void this.#hear(message));
   }
+
+  readonly reportChange = reportTo({ onLog: (level, text) => this.#log(level, text) });
 
   end(answer: Answer): void {
     if (this.#unshown) this.#tell(this.#unshown);

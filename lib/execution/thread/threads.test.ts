@@ -81,7 +81,10 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
       result: { at: "2026-01-01T00:00:00.000Z", jobId, tenantId, attempt, idempotencyKey, leak: "[redacted]" },
     });
     expect(recorded.progress).toEqual([{ percent: 40, message: "nearly" }]);
-    expect(recorded.logs).toEqual([{ level: "warn", text: "half with [redacted]" }]);
+    expect(recorded.logs).toEqual([
+      { level: "warn", text: "half with [redacted]" },
+      { level: "warn", text: "The result was changed: secrets are masked." },
+    ]);
     expect(output.stdoutTail).toBe("printed [redacted]\n");
     expect(children).toEqual([{ definitionKey: "next", payload: { n: 1 } }]);
     expect(isGone(threads.at(-1))).toBe(true);

@@ -27,6 +27,6 @@ export function fromWire({ outcome, stopped, command }: WireError): Error {
   if (outcome.kind !== "failed") return new AttemptStoppedError(outcome.kind);
   const { message, stack, kind: _kind, ...options } = outcome;
   const error = command ? new CommandFailedError(message, { ...options, ...command }) : new JobError(message, options);
-  if (stack !== undefined) error.stack = stack;
+  if (stack !== undefined) Object.assign(error, { stack, isFromThread: true });
   return error;
 }
