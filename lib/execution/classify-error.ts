@@ -45,7 +45,7 @@ function ownFrames(error: unknown): string | null {
   if (!(error instanceof Error) || (error instanceof JobError && !isUnexpected(error))) return null;
   const lines = withoutRoot(error.stack ?? "").split("\n");
   const frames = lines.filter((line) => !FOREIGN.test(FRAME.exec(line)?.[1] ?? "node:"));
-  return frames.length === 0 ? null : [`${error.name}: ${error.message}`, ...frames].join("\n");
+  return frames.length === 0 ? null : [lines[0], ...frames].join("\n");
 }
 
 // An error of a thread that was no JobError there: `fromWire` gives it the frames of its origin.
