@@ -41,7 +41,7 @@ export function cleanResult(value: unknown, secrets: SecretForms, report?: Repor
 }
 
 /** What is kept of a result that is too large. */
-export function previewOf(text: string, bytes: number): { truncated: true; bytes: number; preview: string } {
+function previewOf(text: string, bytes: number): { truncated: true; bytes: number; preview: string } {
   return { truncated: true, bytes, preview: storable(text.slice(0, PREVIEW_CHARS)) };
 }
 

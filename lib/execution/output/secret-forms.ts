@@ -1,7 +1,7 @@
 import { spellings } from "./spellings";
 
 /** Shorter values are refused as secrets: masking `1` or `yes` would blank out every log. */
-export const SHORTEST_SECRET = 4;
+const SHORTEST_SECRET = 4;
 const SHORTEST_SECRET_LINE = 8;
 
 /** All spellings of a job's secrets that are looked for in text. */
