@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, integer, jsonb, real, text, timestamp } from "drizzle-orm/pg-core";
-import { app, int8multirange } from "./app";
+import { app, bytea, int8multirange } from "./app";
 
 // Which processes there are, and who leads.
 export const jobWorkers = app.table("job_workers", {
@@ -35,6 +35,14 @@ export const attemptStarts = app.table("attempt_starts", {
   waiting: int8multirange("waiting").notNull().default("{}"),
   taken: integer("taken").notNull().default(0),
   notedAt: timestamp("noted_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+});
+
+// Scripts and styles of every build of the pages that is being served.
+export const webAssets = app.table("web_assets", {
+  path: text("path").notNull().primaryKey(),
+  mediaType: text("media_type").notNull(),
+  body: bytea("body").notNull(),
+  publishedAt: timestamp("published_at", { withTimezone: true }).notNull().default(sql`app.now()`),
 });
 
 export const leader = app.table("leader", {

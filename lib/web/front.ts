@@ -6,6 +6,7 @@ import { capBody } from "./cap-body";
 import { checkedPath } from "./check-url";
 import { cleanRequestHeaders, neverCachePages, setSecurityHeaders } from "./headers";
 import { refuse } from "./refuse";
+import type { Asset } from "./shared-assets";
 
 export type NextHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
@@ -14,6 +15,8 @@ export interface FrontOptions {
   readonly isHttps: () => boolean;
   /** The framework, once it is ready; until then every request is answered 503. */
   readonly next: () => NextHandler | undefined;
+  /** Looks for a script or style that this build does not have, which another build may have published. */
+  readonly findAsset?: (path: string) => Promise<Asset | null>;
   readonly log: { error(fields: object, text: string): void };
 }
 
@@ -83,11 +86,27 @@ function serve({ req, res }: Exchange, options: FrontOptions, state: { closing: 
   };
   if (capBody(req, LIMITS.bodyBytes, tooLarge).refused) return;
   if (!isApi) neverCachePages(res);
-  next(req, res).catch((error: unknown) => {
+  answerPage({ req, res }, path, { ...options, next }).catch((error: unknown) => {
     options.log.error({ request_id: requestId, path, error: String(error) }, "request failed in the framework");
     if (res.headersSent) res.destroy();
     else refuse(res, { ...answer, code: "internal-error" });
   });
+}
+
+/** Assets of another build come from where that build published them; all else, and what nobody published, is Next's. */
+async function answerPage(
+  { req, res }: Exchange,
+  path: string,
+  { findAsset, next }: Pick<FrontOptions, "findAsset"> & { next: NextHandler },
+): Promise<void> {
+  const asset = path.startsWith("/_next/static/") ? await findAsset?.(path) : null;
+  if (!asset) return next(req, res);
+  res.writeHead(200, {
+    "content-type": asset.mediaType,
+    "content-length": asset.body.length,
+    "cache-control": "public, max-age=31536000, immutable",
+  });
+  res.end(req.method === "HEAD" ? undefined : asset.body);
 }
 
 function refusedByMethod(

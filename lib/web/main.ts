@@ -4,19 +4,26 @@ import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import next from "next";
-import { beginShutdown, closeRuntime } from "@/lib/api/runtime";
-import { isUnavailable, openDatabase } from "@/lib/db";
+import { beginShutdown, closeRuntime, shutdownSignal } from "@/lib/api/runtime";
+import { type Database, isUnavailable, openDatabase } from "@/lib/db";
 import { publishOrigin } from "@/lib/env/publish-origin";
 import { orExit } from "@/lib/env/read";
 import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
 import { announceReady, installShutdown, refuseUnsafeLogins, VERSION } from "@/lib/process";
 import { createFront, type Front, type NextHandler } from "./front";
+import { findAsset, listAssets, PUBLISH_EVERY_MS, publishAssets } from "./shared-assets";
 
 /** Exit code that tells a supervisor to choose another port. */
 const EXIT_PORT_TAKEN = 98;
 /** Requests that are on the wire when the signal comes are still read and answered. */
 const READ_ON_MS = 150;
+const PUBLISH_AGAIN_MS = 10_000;
+/** A page of this build may be asked of another one as soon as this process is ready. */
+const PUBLISH_FIRST_MS = 5000;
+
+declare const __LEASEHOLD_TEST_BUILD__: boolean;
+const BUILD_FOLDER = __LEASEHOLD_TEST_BUILD__ ? ".next-test" : ".next";
 
 const env = orExit(loadWebEnv);
 const log = createLogger({ process: "web", level: env.logLevel, format: env.logFormat });
@@ -26,7 +33,14 @@ async function main(): Promise<void> {
   const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
   let handler: NextHandler | undefined;
   let origin = "";
-  const front = createFront({ dev, isHttps: () => origin.startsWith("https:"), next: () => handler, log });
+  const assets = dev ? null : await openAssets(shutdown);
+  const front = createFront({
+    dev,
+    isHttps: () => origin.startsWith("https:"),
+    next: () => handler,
+    findAsset: async (name) => (!assets || assets.own.has(name) ? null : findAsset(assets.db, name)),
+    log,
+  });
   shutdown.onDrain(closeRuntime);
   const port = await listen(front);
   shutdown.onDrain(() => stop(front));
@@ -40,6 +54,7 @@ async function main(): Promise<void> {
     if (dev) void upgrade(req, socket, head);
     else socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
   });
+  if (assets) await Promise.race([publishNowAndThen(assets), setTimeout(PUBLISH_FIRST_MS, undefined, { ref: false })]);
   handler = app.getRequestHandler();
   log.info({ version: VERSION, origin, port }, "web is ready");
   announceReady({ port });
@@ -58,6 +73,36 @@ async function checkLogins(): Promise<void> {
   } finally {
     await Promise.all(pools.map((pool) => pool.close()));
   }
+}
+
+interface Assets {
+  /** Those of this build, by the path that browsers ask for. */
+  readonly own: ReadonlyMap<string, string>;
+  readonly db: Database;
+}
+
+async function openAssets(shutdown: ReturnType<typeof installShutdown>): Promise<Assets> {
+  const own = await listAssets(join(projectFolder(), BUILD_FOLDER));
+  const db = openDatabase({ url: env.databaseUrls.web, role: "web", max: 2, applicationName: "leasehold-web assets" });
+  shutdown.onDrain(() => db.close());
+  return { own, db };
+}
+
+/**
+ * Publishes the assets, and again from time to time while the process runs. Resolves after the first try, whatever its
+ * end: pages work without it as long as no other build is served.
+ */
+async function publishNowAndThen(assets: Assets): Promise<void> {
+  const pause = await publishAssets(assets.db, assets.own).then(
+    () => PUBLISH_EVERY_MS,
+    (error: unknown) => {
+      log.warn({ err: error }, "the assets of the pages could not be published; retrying");
+      return PUBLISH_AGAIN_MS;
+    },
+  );
+  setTimeout(pause, undefined, { ref: false, signal: shutdownSignal() })
+    .then(() => publishNowAndThen(assets))
+    .catch(() => {}); // aborted: the process stops
 }
 
 function listen({ server }: Front): Promise<number> {

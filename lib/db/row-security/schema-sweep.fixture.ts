@@ -15,6 +15,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   job_definition_versions: "global, written by the super admin",
   job_workers: "processes of the installation",
   attempt_starts: "how far workers have begun what they claimed: numbers alone, for workers and schedulers only",
+  web_assets: "files of the pages, the same for everybody; web only",
   leader: "process of the installation",
   claim_reservations: "claims under way, of lanes by their numbers; workers only",
   schema_migrations: "ledger of the installation",

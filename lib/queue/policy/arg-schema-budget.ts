@@ -1,9 +1,12 @@
 import type Ajv2020 from "ajv/dist/2020";
 import { _, type Code, strConcat } from "ajv/dist/compile/codegen";
-import names from "ajv/dist/compile/names";
+import importedNames from "ajv/dist/compile/names";
 import type { CodeKeywordDefinition, KeywordCxt } from "ajv/dist/core";
 import { RE2JS } from "re2js";
 import { canonicalJson } from "./canonical-json";
+
+/** Node and bundlers give the module's exports here, test runners its default export. */
+const names = "default" in importedNames ? (importedNames.default as typeof importedNames) : importedNames;
 
 /**
  * Steps that checking one payload may take. A step is about 50 ns, so a check ends within a fraction of a second; the
