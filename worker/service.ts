@@ -147,6 +147,7 @@ export class WorkerService {
   }
 
   start(): void {
+    this.parts.registry.preparation.onChange = () => void this.preparationChanged();
     this.listener = listen({
       url: this.parts.env.databaseUrls.listen,
       channels: [CHANNELS.work, CHANNELS.cancel, CHANNELS.pauses],
@@ -191,9 +192,21 @@ export class WorkerService {
     this.drainCancels.look();
   }
 
+  private async preparationChanged(): Promise<void> {
+    const { registry, log } = this.parts;
+    const { problem } = registry.preparation;
+    if (problem === null) log.info("commands are claimed again");
+    else log.error({ problem }, "no command can be prepared: commands are not claimed until that is put right");
+    this.servedVersion = undefined;
+    const served = await readServed(this.parts, this.wanted).catch(() => undefined);
+    if (served) this.current = served;
+  }
+
   private async polled({ definitionsVersion, leaderAgeSeconds, cancelRequested }: PolledWork): Promise<void> {
     this.runner.cancel(cancelRequested);
     void this.unheard.giveBack();
+    const { preparation, workRoot, launch } = this.parts.registry;
+    if (preparation.problem !== null) await preparation.lookAgain(workRoot, launch.runAs);
     if (definitionsVersion !== this.servedVersion) this.current = await readServed(this.parts, this.wanted);
     this.servedVersion = definitionsVersion;
     const { worker, random, log } = this.parts;
@@ -212,6 +225,6 @@ const wantedOf = (env: WorkerEnv): Wanted => ({
 function readServed({ worker, handlers, registry }: WorkerParts, wanted: Wanted): Promise<Served> {
   return Served.read(worker, wanted, {
     hasHandler: (key) => handlers.has(key),
-    hasCommand: (key) => registry.keys.includes(key),
+    hasCommand: (key) => registry.preparation.problem === null && registry.keys.includes(key),
   });
 }

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, rename, symlink } from "node:fs/promises";
+import { chmod, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DatabaseError } from "@/lib/db";
 import { executeCommand } from "../execute-command";
 import { storable } from "../output/clean-text";
 import { ProcessGroup } from "../process/group";
@@ -39,12 +40,31 @@ test("SUBPROC-05 signals never go to a group that is unknown, our own, or gone",
   expect(await group.kill(1000)).toBe(true);
 });
 
-test("SUBPROC-05 a process that cannot be started is a failure worth another attempt", async () => {
+test("E-21: where no working folder can be made, the job is given back unspent, and the worker knows", async () => {
   const registry = await registryOf(folder, { task: await shellCommand(folder, "task", "true") }, "plain");
-  const gone = { ...registry, launch: { ...registry.launch, runAs: null, prlimit: null }, workRoot: registry.workRoot };
-  const { ctx } = testContext({ resolveProviderPath: () => Promise.reject(new Error()) });
-  const broken = await executeCommand({ ...gone, workRoot: join(folder.root, "absent") }, "task", {}, ctx);
-  expect(broken.outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource" });
+  const file = join(folder.root, "a file in its place");
+  await writeFile(file, "");
+  let changes = 0;
+  registry.preparation.onChange = () => {
+    changes += 1;
+  };
+  const broken = await executeCommand({ ...registry, workRoot: file }, "task", {}, testContext().ctx);
+  expect(broken.outcome).toEqual({ kind: "released" });
+  expect([registry.preparation.problem, changes]).toEqual([expect.stringContaining("no working folder"), 1]);
+  // One that is only missing is made again.
+  const missing = { ...registry, workRoot: join(folder.root, "absent") };
+  expect((await executeCommand(missing, "task", {}, testContext().ctx)).outcome.kind).toBe("succeeded");
+  expect([registry.preparation.problem, changes]).toEqual([null, 2]);
+});
+
+test("E-30: a command whose preparation the database interrupts is given back unspent", async () => {
+  const cat = { binary: "/bin/cat", argv: ["{f}"], placeholders: { f: { type: "provider_path", path_from: "path" } } };
+  const registry = await registryOf(folder, { cat }, "plain");
+  for (const kind of ["unavailable", "timeout", "retryable"] as const) {
+    const { ctx } = testContext({ resolveProviderPath: () => Promise.reject(new DatabaseError({ kind })) });
+    const args = { provider_id: "0190a000-0000-7000-8000-000000000003", path: "a" };
+    expect((await executeCommand(registry, "cat", args, ctx)).outcome).toEqual({ kind: "released" });
+  }
 });
 
 test("SUBPROC-10 binary output neither breaks the job nor what is stored", async () => {

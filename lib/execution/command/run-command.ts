@@ -1,9 +1,12 @@
+import { isUnavailable } from "@/lib/db";
 import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { cleanMessage, reportTo } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
-import { makeWorkFolder, removeWorkFolder } from "../process/work-folder";
+import { removeWorkFolder } from "../process/work-folder";
+import { CannotPrepareError } from "../registry/preparation";
 import type { Command, CommandRegistry } from "../registry/registry";
+import { checkReadable, checkRunnable } from "../registry/runnable";
 import { trustAgain, UntrustedFileError } from "../registry/trust";
 import type { Outcome, RunContext } from "../types";
 import { buildArguments, checkSize } from "./arguments";
@@ -41,7 +44,7 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
   }
   let folder: string | null = null;
   try {
-    folder = await makeWorkFolder(registry.workRoot, registry.launch.runAs);
+    folder = await registry.preparation.makeFolder(registry.workRoot, registry.launch.runAs);
     const end = await runInFolder({ registry, command, request, folder });
     if (end.process) await request.ctx.inspectFolder?.(folder);
     return end;
@@ -66,7 +69,7 @@ async function runInFolder({ registry, command, request, folder }: Run): Promise
   const env = commandEnvironment(ctx, folder, built.env);
   const argv = [...command.program, ...built.argv];
   checkSize(argv, env);
-  for (const file of command.files) await trustAgain(file);
+  await checkFiles(registry, command, env.PATH);
   // The last look before there is a process; what comes later finds one to stop.
   if (ctx.signal.aborted) return { outcome: stoppedOutcome(stopReason(ctx.signal), NOT_STARTED), process: null };
   const ended = await runProcess({
@@ -90,6 +93,14 @@ async function runInFolder({ registry, command, request, folder }: Run): Promise
   return { outcome: outcomeOf({ process, spec: command.spec, secrets, lastLine, report }), process };
 }
 
+/** The last look at what is to be run: it is trusted, and the kernel runs it without the help of a shell. */
+async function checkFiles({ launch: { runAs } }: CommandRegistry, command: Command, path?: string): Promise<void> {
+  for (const file of command.files) await trustAgain(file);
+  const [program = ""] = command.program;
+  await checkRunnable(program, { runAs, path });
+  for (const { named } of command.files) if (named !== program) await checkReadable(named, runAs);
+}
+
 // What unshare of util-linux before 2.39 says, with exit code 1, when the process that it waited for died of SIGKILL:
 // it wants to die of the same signal and asks for what is not possible for that one.
 const KILLED_IN_NAMESPACE = "unshare: sigprocmask unblock failed: Invalid argument";
@@ -102,6 +113,8 @@ function asObject(args: unknown): Readonly<Record<string, unknown>> {
 }
 
 function toFailure(error: unknown, secrets: SecretForms): Outcome {
+  // The machine's fault, or an outage: nothing began, so the job goes back with all its attempts.
+  if (error instanceof CannotPrepareError || isUnavailable(error)) return { kind: "released" };
   if (error instanceof UntrustedFileError) return failure("command_not_allowed", error.message);
   if (error instanceof JobError) return failure(error.errorType, cleanMessage(error.message, secrets), error.retryable);
   const code = (error as NodeJS.ErrnoException | undefined)?.code;

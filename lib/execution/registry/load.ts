@@ -7,8 +7,10 @@ import { withinOwnLimits } from "../process/limits";
 import { canReach, commandUser, type RunAs } from "../process/run-as";
 import { prepareWorkRoot } from "../process/work-folder";
 import { type Placement, placeScripts } from "./placement";
+import { Preparation } from "./preparation";
 import { refusedProgram, runsFirstArgument } from "./programs";
 import type { Command, CommandRegistry } from "./registry";
+import { checkRunnable } from "./runnable";
 import { type CommandSpec, commandSchema, KEY } from "./schema";
 import { parseTemplate, TemplateError } from "./template";
 import { type TrustedFile, trustFile, UntrustedFileError } from "./trust";
@@ -62,6 +64,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
     commands,
     launch,
     workRoot,
+    preparation: new Preparation(),
   };
 }
 
@@ -148,15 +151,18 @@ async function binaryProgram(
   if (refusal) throw wrong(key, refusal);
   if (!canReach(runAs, binary, "-x"))
     throw wrong(key, `${binary} cannot be executed by the user ${runAs?.name ?? "of the worker"}`);
+  await refusing(`command ${key}: binary`, checkRunnable(binary, { runAs, path: undefined }));
   const script =
     first && runsFirstArgument([binary, file.path]) ? [await trusted(first, `command ${key}: script`)] : [];
   // Run under the name that was asked for: what a program does can depend on it.
   return { program: [binary], files: [file, ...script] };
 }
 
-async function trusted(path: string, what: string): Promise<TrustedFile> {
+const trusted = (path: string, what: string): Promise<TrustedFile> => refusing(what, trustFile(path));
+
+async function refusing<T>(what: string, check: Promise<T>): Promise<T> {
   try {
-    return await trustFile(path);
+    return await check;
   } catch (error) {
     if (error instanceof UntrustedFileError) throw new CommandRegistryError(`${what}: ${error.message}`);
     throw error;

@@ -1,4 +1,5 @@
 import type { Isolation } from "../process/supervisor";
+import type { Preparation } from "./preparation";
 import type { CommandSpec } from "./schema";
 import type { Template } from "./template";
 import type { TrustedFile } from "./trust";
@@ -26,4 +27,5 @@ export interface CommandRegistry {
   readonly launch: Isolation;
   /** Holds the jobs' working folders. */
   readonly workRoot: string;
+  readonly preparation: Preparation;
 }

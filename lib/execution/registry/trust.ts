@@ -46,7 +46,10 @@ export async function trustFile(path: string): Promise<TrustedFile> {
  * meanwhile (an upgrade) is taken; one that somebody else could have put there throws {@link UntrustedFileError}.
  */
 export async function trustAgain(file: TrustedFile): Promise<void> {
-  const real = await realpath(file.named).catch(() => null);
+  const real = await realpath(file.named).catch((error: NodeJS.ErrnoException) => {
+    const what = error.code === "ENOENT" ? "is missing" : `cannot be resolved (${error.code})`;
+    throw new UntrustedFileError(`${file.named} ${what} since the worker started`);
+  });
   if (real !== file.path) throw new UntrustedFileError(`${file.named} leads elsewhere since the worker started`);
   if (identityOf(await stat(real)) !== file.identity) await trustFile(file.named);
 }

@@ -1,0 +1,48 @@
+import type { RunAs } from "../process/run-as";
+import { makeWorkFolder, prepareWorkRoot, removeWorkFolder } from "../process/work-folder";
+
+/** No command can be prepared on this machine just now. The job is not to blame. */
+export class CannotPrepareError extends Error {
+  override readonly name = "CannotPrepareError";
+}
+
+/** Whether this worker can prepare commands at all: their working folders can be made. */
+export class Preparation {
+  #problem: string | null = null;
+  /** Called when commands can no longer be prepared, or can be again. */
+  onChange: () => void = () => undefined;
+
+  /** Why no command can be prepared; null when commands can be. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Makes a job's working folder, and their common folder when that was removed. Throws {@link CannotPrepareError}. */
+  async makeFolder(root: string, runAs: RunAs | null): Promise<string> {
+    try {
+      const folder = await makeWorkFolder(root, runAs).catch(async () => {
+        await prepareWorkRoot(root);
+        return makeWorkFolder(root, runAs);
+      });
+      this.#become(null);
+      return folder;
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException | undefined)?.code ?? "unknown error";
+      const problem = `no working folder can be made in ${root} (${code})`;
+      this.#become(problem);
+      throw new CannotPrepareError(problem);
+    }
+  }
+
+  /** Looks whether commands can be prepared again. */
+  async lookAgain(root: string, runAs: RunAs | null): Promise<void> {
+    const folder = await this.makeFolder(root, runAs).catch(() => null);
+    if (folder !== null) await removeWorkFolder(folder);
+  }
+
+  #become(problem: string | null): void {
+    const isChange = (problem === null) !== (this.#problem === null);
+    this.#problem = problem;
+    if (isChange) this.onChange();
+  }
+}
