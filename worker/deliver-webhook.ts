@@ -63,7 +63,7 @@ async function toPlace(
   if (!place.wasSent && !wants(endpoint.eventTypes, payload.type)) {
     return { outcome: { kind: "succeeded", result: { skipped: "event_types" } }, output: EMPTY_OUTPUT };
   }
-  const message = messageOf(payload, { id: job.jobId, queuedAt: place.queuedAt });
+  const message = messageOf(payload, { id: job.jobId, queuedAt: place.queuedAt, fired: place.fired });
   const { policy, limits } = around.webhooks;
   const done = await deliver(
     {

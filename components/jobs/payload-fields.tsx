@@ -50,7 +50,7 @@ function Control({ field, control, value, onChange }: ControlProps) {
     const choices = field.kind === "boolean" ? ["true", "false"] : field.choices;
     return (
       <select {...shared} onChange={onText}>
-        {field.kind === "choice" ? <option value="">{field.required ? "Choose…" : "Not set"}</option> : null}
+        <option value="">{field.required ? "Choose…" : "Not set"}</option>
         {choices.map((choice) => (
           <option key={choice} value={choice}>
             {choice.replace(/^"(.*)"$/u, "$1")}

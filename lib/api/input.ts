@@ -1,8 +1,7 @@
 import type * as z from "zod";
-import { LIMITS, type ProblemError } from "@/lib/contract";
+import { escapeToken, LIMITS, MalformedJson, type ProblemError, scanJson } from "@/lib/contract";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { HttpProblem } from "./problem";
-import { escapeToken, MalformedJson, scanJson } from "./scan-json";
 import { wordsOf } from "./words";
 
 const MAX_ERRORS = 20;

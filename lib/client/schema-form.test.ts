@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { gatherPayload, pointerHead, schemaForm } from "./schema-form";
+import { gatherPayload, parseJsonText, pointerHead, schemaForm } from "./schema-form";
 
 const SCHEMA = {
   type: "object",
@@ -56,6 +56,52 @@ describe("the form of a definition's schema", () => {
     const { fields } = schemaForm(SCHEMA);
     const { faults } = gatherPayload(fields, { depth: "1.5", tags: "[", mode: "2" });
     expect([...faults.keys()].sort()).toEqual(["depth", "provider_id", "tags"]);
+  });
+
+  test("K12: a field whose default is no value of its type is left out unless it is filled in", () => {
+    const { fields } = schemaForm({
+      properties: {
+        n: { type: "number", default: null },
+        s: { type: "string", default: null },
+        i: { type: "integer", default: "x" },
+        b: { type: "boolean", default: null },
+        c: { enum: ["a", "b"], default: null },
+        at: { type: "string", format: "date-time", default: null },
+        known: { enum: ["a", null], default: null },
+        maybe: { type: ["number", "null"], default: null },
+      },
+    });
+    const { payload, faults } = gatherPayload(fields, {});
+    expect([...faults]).toEqual([]);
+    expect(payload).toEqual({ known: null, maybe: null });
+    expect(gatherPayload(fields, { n: "1.5", s: "null", b: "true" }).payload).toMatchObject({
+      n: 1.5,
+      s: "null",
+      b: true,
+    });
+  });
+
+  test("K12: a boolean is true, false or left out; a required one has to be chosen", () => {
+    const { fields } = schemaForm({
+      required: ["must"],
+      properties: { b: { type: "boolean" }, on: { type: "boolean", default: true }, must: { type: "boolean" } },
+    });
+    expect([...gatherPayload(fields, {}).faults.keys()]).toEqual(["must"]);
+    expect(gatherPayload(fields, { must: "false" }).payload).toEqual({ must: false, on: true });
+    expect(gatherPayload(fields, { must: "true", on: "", b: "false" }).payload).toEqual({ must: true, b: false });
+  });
+
+  test("E-41: an editor refuses JSON that would not be sent as it was typed", () => {
+    for (const text of [
+      '{"a":1,"a":2}',
+      '{"x":[{"b":1,"\\u0062":2}]}',
+      "[0.12345678901234567890]",
+      "12345678901234567890",
+    ])
+      expect(parseJsonText(text), text).toEqual({ fault: expect.stringMatching(/^At /) });
+    expect(parseJsonText('{"a":1,"a":2}').fault).toBe("At /a: the key appears twice.");
+    expect(parseJsonText(' {"a": [1.5, null]}\n')).toEqual({ value: { a: [1.5, null] } });
+    expect(parseJsonText("{").fault).toMatch(/^Not valid JSON/);
   });
 
   test("pointers are unescaped", () => {

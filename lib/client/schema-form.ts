@@ -1,3 +1,4 @@
+import { scanJson } from "@/lib/contract/scan-json";
 import { isRecord } from "./is-record";
 
 export type FieldKind = "text" | "number" | "integer" | "boolean" | "choice" | "instant" | "provider" | "json";
@@ -45,7 +46,7 @@ function fieldOf(name: string, property: Record<string, unknown>, required: bool
     hint: hintOf(property, kind),
     kind,
     required,
-    choices: Array.isArray(property.enum) ? property.enum.map((choice) => JSON.stringify(choice)) : [],
+    choices: choicesOf(property),
     initial: initialOf(property, kind),
     maxLength: typeof property.maxLength === "number" ? property.maxLength : undefined,
   };
@@ -70,11 +71,23 @@ function hintOf(property: Record<string, unknown>, kind: FieldKind): string {
   return [description, bounds.join(", ")].filter(Boolean).join(" · ");
 }
 
+const TYPE_OF: Readonly<Partial<Record<FieldKind, string>>> = {
+  boolean: "boolean",
+  integer: "number",
+  number: "number",
+};
+
+const choicesOf = (property: Record<string, unknown>): string[] =>
+  Array.isArray(property.enum) ? property.enum.map((choice) => JSON.stringify(choice)) : [];
+
+/** What stands in a field at first; empty = the field is left out unless somebody fills it in. */
 function initialOf(property: Record<string, unknown>, kind: FieldKind): string {
   const value = property.default;
-  if (value === undefined) return kind === "boolean" ? "false" : "";
-  if (kind === "choice" || kind === "json") return JSON.stringify(value, null, 2);
-  return String(value);
+  if (value === undefined) return "";
+  if (kind === "json") return JSON.stringify(value, null, 2);
+  if (kind === "choice") return choicesOf(property).find((choice) => choice === JSON.stringify(value)) ?? "";
+  // A default of another type, such as null for a number, is no value of this field: it starts empty.
+  return typeof value === (TYPE_OF[kind] ?? "string") ? String(value) : "";
 }
 
 export interface Gathered {
@@ -118,10 +131,12 @@ function readInstant(text: string): { value?: string; fault?: string } {
   return Number.isNaN(date.getTime()) ? { fault: "This must be a date and a time." } : { value: date.toISOString() };
 }
 
-/** Reads JSON that a person typed. */
+/** Reads JSON that a person typed, and refuses what the API would: a key that appears twice, a number that is not kept. */
 export function parseJsonText(text: string): { value?: unknown; fault?: string } {
   try {
-    return { value: JSON.parse(text) as unknown };
+    const value = JSON.parse(text) as unknown;
+    const [problem] = scanJson(text.trim());
+    return problem ? { fault: `At ${problem.pointer || "the top"}: ${problem.detail}.` } : { value };
   } catch (error) {
     return { fault: error instanceof Error ? `Not valid JSON: ${error.message}` : "Not valid JSON." };
   }

@@ -12,6 +12,7 @@ export * from "./platform";
 export * from "./problems";
 export * from "./queues";
 export * from "./remote";
+export * from "./scan-json";
 export * from "./session";
 export * from "./stream";
 export * from "./tenants";

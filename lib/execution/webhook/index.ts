@@ -2,7 +2,7 @@
 export { type Delivered, type Delivery, type DeliveryTools, deliver } from "./deliver";
 export { type HeaderProblem, headerProblems } from "./headers";
 export { isGone, WEBHOOK_ATTEMPTS, WEBHOOK_LONGEST_DELAY, webhookOutcome } from "./outcome";
-export { type Message, messageOf, type WebhookPayload, webhookPayload } from "./payload";
+export { type FiredInstant, type Message, messageOf, type WebhookPayload, webhookPayload } from "./payload";
 export type { WebhookLimits, WebhookPolicy } from "./policy";
 export { checkTarget } from "./resolve";
 export type { Answer } from "./send";

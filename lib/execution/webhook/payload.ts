@@ -26,9 +26,24 @@ export interface Message {
   readonly body: string;
 }
 
-/** The message of a job. */
-export function messageOf(payload: WebhookPayload, job: { readonly id: string; readonly queuedAt: Date }): Message {
-  const { type, data } = payload;
-  const timestamp = payload.timestamp ?? job.queuedAt.toISOString();
-  return { id: payload.message_id ?? `msg_${job.id}`, type, body: JSON.stringify({ type, timestamp, data }) };
+/** The instant of a schedule that a job was made for. */
+export interface FiredInstant {
+  readonly triggerId: string;
+  readonly at: Date;
 }
+
+/**
+ * The message of a job. One that a schedule made is named by its trigger and instant, so that the instant has one name
+ * for its receiver even if a restored database fires it again.
+ */
+export function messageOf(
+  payload: WebhookPayload,
+  job: { readonly id: string; readonly queuedAt: Date; readonly fired?: FiredInstant | null },
+): Message {
+  const { type, data } = payload;
+  const timestamp = payload.timestamp ?? (job.fired?.at ?? job.queuedAt).toISOString();
+  return { id: payload.message_id ?? ownId(job), type, body: JSON.stringify({ type, timestamp, data }) };
+}
+
+const ownId = ({ id, fired }: { readonly id: string; readonly fired?: FiredInstant | null }): string =>
+  fired ? `msg_${fired.triggerId}_${fired.at.getTime()}` : `msg_${id}`;

@@ -52,9 +52,16 @@ function refuseOtherDialects({ $schema = DIALECT }: { readonly $schema?: unknown
     throw schemaInvalid([{ pointer: "/$schema", code: "schema", detail: `must be ${DIALECT}, or be left out` }]);
 }
 
+/** Places whose keys are those of payloads. */
+const IN_VALUES = /\/(?:const|default|enum|examples)\//;
+
 /** Ajv keeps schemas by name in an object, and takes what every object has for one of them, which checks nothing. */
 function refuseNamesOfObjects(schema: object): void {
   for (const { key, value, pointer } of placesIn(schema)) {
+    if (key === "__proto__" && !IN_VALUES.test(pointer))
+      throw schemaInvalid([
+        { pointer, code: "schema", detail: "cannot be the name of a property: it would be ignored" },
+      ]);
     if ((key === "$ref" || key === "$dynamicRef") && typeof value === "string" && value in Object.prototype)
       throw schemaInvalid([{ pointer, code: "schema", detail: "refers to nothing in this schema" }]);
   }

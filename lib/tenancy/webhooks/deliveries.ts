@@ -18,6 +18,8 @@ const COUNTED = 10_000;
 /** An endpoint as a delivery needs it, with its secrets in the clear: for the worker, and never to be shown. */
 export interface DeliveryPlace {
   readonly queuedAt: Date;
+  /** Null for a job that no schedule made. */
+  readonly fired: { readonly triggerId: string; readonly at: Date } | null;
   readonly endpoint: {
     readonly url: string;
     readonly isEnabled: boolean;
@@ -32,6 +34,8 @@ export interface DeliveryPlace {
 
 interface PlaceRow {
   queued_at: Date;
+  fired_by: string | null;
+  fired_at: string | null;
   endpoint_id: string | null;
   url: string;
   event_types: string[] | null;
@@ -41,9 +45,6 @@ interface PlaceRow {
   was_sent: boolean;
   headers: Buffer | null;
 }
-
-/** The id of a message: that of the job that sent it first. */
-const SENT_BY = /^msg_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /** Where a job's message goes; null when the job is not there. @throws UnsealError */
 export async function findDeliveryPlace(
@@ -59,16 +60,17 @@ export async function findDeliveryPlace(
   },
 ): Promise<DeliveryPlace | null> {
   const { tenantId, jobId, endpointId } = job;
-  const sentBy = SENT_BY.exec(job.messageId ?? "")?.[1] ?? null;
   const [row] = await withTenant(db, tenantId, (tx) =>
-    tx.run<PlaceRow>(findDeliverySql, [tenantId, jobId, endpointId, sentBy, job.type]),
+    tx.run<PlaceRow>(findDeliverySql, [tenantId, jobId, endpointId, job.messageId ?? null, job.type]),
   );
   if (!row) return null;
-  if (row.endpoint_id === null) return { queuedAt: row.queued_at, endpoint: null, wasSent: false };
+  const fired = firedInstant(row);
+  if (row.endpoint_id === null) return { queuedAt: row.queued_at, fired, endpoint: null, wasSent: false };
   const sealed = [row.secret, ...row.earlier_secrets];
   const headers = row.headers ? JSON.parse(sealer.open(row.headers, headersPlace(tenantId, endpointId))) : {};
   return {
     queuedAt: row.queued_at,
+    fired,
     endpoint: {
       url: row.url,
       isEnabled: row.is_enabled,
@@ -78,6 +80,11 @@ export async function findDeliveryPlace(
     },
     wasSent: row.was_sent,
   };
+}
+
+function firedInstant({ fired_by: triggerId, fired_at }: PlaceRow): DeliveryPlace["fired"] {
+  const at = new Date(fired_at ?? "");
+  return triggerId !== null && !Number.isNaN(at.getTime()) ? { triggerId, at } : null;
 }
 
 /** What is recorded of one attempt; the texts hold no secrets and are short enough. */
@@ -113,7 +120,7 @@ export function recordDelivery(db: Database, made: DeliveryRecord): Promise<"gon
       made.messageId,
       made.type,
       made.url,
-      made.statusCode,
+      statusOf(made.statusCode),
       failed?.code ?? null,
       failed?.detail ?? null,
       made.request,
@@ -126,6 +133,9 @@ export function recordDelivery(db: Database, made: DeliveryRecord): Promise<"gon
     return failed === null ? null : noteFailure(tx, endpointId, made.isGone);
   });
 }
+
+/** A receiver may send any three digits. One that HTTP does not have is named in the error only. */
+const statusOf = (code: number | null): number | null => (code !== null && code >= 100 && code <= 599 ? code : null);
 
 async function noteFailure(
   tx: TenantTransaction,

@@ -54,7 +54,6 @@ export const setHeadersSql = statement(
    where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null`,
 );
 
-/** The secret before goes on signing for a day, beside the new one. */
 /**
  * Gives an endpoint the secret $3. The one before ($4) stays for a day, and those before it as long as they had. No row:
  * two of those are left already.
@@ -86,16 +85,17 @@ export const deleteEndpointSql = statement(
 
 /**
  * All that one delivery needs, of the job and of the endpoint (whose columns are null when there is none), and whether the
- * endpoint was sent a message of the type $5 by the job $4.
+ * endpoint was sent the message $4 with the type $5.
  */
 export const findDeliverySql = statement(
   "find_webhook_delivery",
-  `select j.queued_at, e.id as endpoint_id, e.url, e.event_types, e.is_enabled, e.secret, e.headers,
+  `select j.queued_at, case when j.source = 'schedule' then j.source_ref end as fired_by, j.metadata ->> 'instant' as fired_at,
+     e.id as endpoint_id, e.url, e.event_types, e.is_enabled, e.secret, e.headers,
      array(select u.secret from unnest(array_prepend(e.previous_secret, e.older_secrets),
        array_prepend(e.previous_secret_until, e.older_secrets_until)) u (secret, until)
        where u.until > app.now() order by u.until desc) as earlier_secrets,
-     exists (select 1 from app.webhook_deliveries d where ${tenantIs("d.tenant_id")} and d.job_id = $4
-       and d.endpoint_id = $3 and d.type = $5) as was_sent
+     exists (select 1 from app.webhook_deliveries d where ${tenantIs("d.tenant_id")} and d.endpoint_id = $3
+       and d.message_id = $4::text and d.type = $5) as was_sent
    from app.jobs j left join app.webhook_endpoints e
      on ${tenantIs("e.tenant_id")} and e.id = $3 and e.deleted_at is null
    where ${tenantIs("j.tenant_id")} and j.id = $2`,

@@ -1,4 +1,4 @@
-import type { ProblemError } from "@/lib/contract";
+import type { ProblemError } from "./problems";
 
 /** What a JSON text may hold before anything parses it; nothing below this scan ever recurses deeper. */
 export const SCAN_LIMITS = { depth: 64, nodes: 20_000, problems: 10 } as const;
@@ -17,6 +17,8 @@ interface Frame {
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+/** Digits that a double always gives back. */
+const EXACT_LENGTH = 15;
 const LITERAL = /true|false|null/y;
 const HEX4 = /^[0-9a-fA-F]{4}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -158,6 +160,8 @@ class Scanner {
       this.report("number-out-of-range", "numbers beyond ±(2^53-1) are refused; send them as strings");
     } else if (value === 0 && /[1-9]/.test(found[0].split(/[eE]/)[0] ?? "")) {
       this.report("number-out-of-range", "the number is too small to be kept; send it as a string");
+    } else if (found[0].length > EXACT_LENGTH && decimalOf(found[0]) !== decimalOf(String(value))) {
+      this.report("number-out-of-range", "the number has more digits than can be kept; send it as a string");
     }
   }
 
@@ -189,6 +193,15 @@ class Scanner {
   private skipBlank(): void {
     while (this.at < this.text.length && " \t\n\r".includes(this.text[this.at] ?? "x")) this.at += 1;
   }
+}
+
+/** The digits and the exponent of a number as written, so that 1.50, 15e-1 and 1.5 are the same. */
+function decimalOf(text: string): string {
+  const [mantissa = "", exponent = "0"] = text.replace(/^-/, "").toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const digits = `${whole}${fraction}`.replace(/^0+/, "");
+  const kept = digits.replace(/0+$/, "");
+  return `${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
 }
 
 /** One step of a JSON pointer (RFC 6901); well formed whatever the key holds. */

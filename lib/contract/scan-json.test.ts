@@ -16,6 +16,36 @@ test("PAYLOAD-05 numbers that a double cannot hold are found", () => {
   expect(codes(text)).toEqual(["id", "n", "e", "t"].map((key) => `/${key} number-out-of-range`));
 });
 
+test("E-48: a number is kept with all its digits, or refused with its pointer", () => {
+  const kept = [
+    "0.1",
+    "1.50",
+    "0.30000000000000004",
+    "2.2250738585072014e-308",
+    "5e-324",
+    "100000000000000.000000",
+    "-0.5",
+    "12.34e-56",
+    "0.00000000000000000001",
+    "9007199254740991.0",
+  ];
+  const refused = [
+    "0.12345678901234567890",
+    "1.00000000000000000001",
+    "9007199254740990.7",
+    "-3.14159265358979323846",
+    "1234567.123456789012345e-3",
+  ];
+  for (const number of kept) expect(codes(`{"n":${number}}`), number).toEqual([]);
+  for (const number of refused) expect(codes(`{"n":${number}}`), number).toEqual(["/n number-out-of-range"]);
+  fc.assert(
+    fc.property(
+      fc.double({ noNaN: true, min: -(2 ** 53) + 1, max: 2 ** 53 - 1 }),
+      (value) => codes(JSON.stringify([value])).length === 0,
+    ),
+  );
+});
+
 test("PAYLOAD-01 PAYLOAD-03 NUL and lone surrogates are found in values and keys", () => {
   expect(codes('{"a":["x\\u0000y"]}')).toEqual(["/a/0 nul-character"]);
   expect(codes('{"a\\u0000":1}')).toEqual(["/a\ufffd nul-character"]);
