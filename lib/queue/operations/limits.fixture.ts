@@ -65,7 +65,7 @@ const naiveSql = statement(
      select ctid as tid from app.live_jobs where ready order by sort_key limit (select n from room) for update skip locked
    )
    update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $2,
-     claimed_at = app.now() + (clock_timestamp() - now()), lease_expires_at = app.now() + interval '30 s'
+     claimed_at = app.clock(), lease_expires_at = app.now() + interval '30 s'
    where r.ctid = any (array(select tid from picked)) returning r.job_id, r.lease_no, r.tenant_id`,
 );
 

@@ -13,7 +13,10 @@ const IS_OPEN = `(not ${SOME_PAUSE}
            from app.lanes n where n.lane_no = l.lane_no))`;
 
 /** What has expired does not begin, also in the second before the sweep ends it. */
-const IS_IN_TIME = "(expires_at is null or expires_at > app.now())";
+const IS_IN_TIME = "(expires_at is null or expires_at > app.clock())";
+
+/** Read once, after every row was locked: whatever made these rows ready has committed by then. */
+const MOMENT = "(select at from moment)";
 
 /**
  * Claims up to `$3` ready jobs from the lanes `$1` (at most `$2[i]` from lane `$1[i]`, first in sort_key order, from
@@ -21,7 +24,8 @@ const IS_IN_TIME = "(expires_at is null or expires_at > app.now())";
  * none waits for another. Each claimed row has the next lease number of its job. Lanes are read through
  * live_jobs_claim, whose order is the ORDER BY, so there is no Sort, and a lane's backlog does not matter. A lane that
  * is paused or has a limit gives nothing, whatever the claimer believes; while there is no pause and no limit, that
- * costs two looks for the whole statement. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
+ * costs two looks for the whole statement. The claims' instant is read after the last row is locked, so it is later than
+ * the end of each job's former lease. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
  * planner statistics can turn a join around. The first `$7` of them are marked as started at once; all are
  * numbered from `$8` on.
  */
@@ -36,12 +40,14 @@ export const claimJobsSql = statement(
        order by sort_key limit l.n for update skip locked) x
      where ${IS_OPEN}
      limit $3
+   ), moment as materialized (
+     select app.clock() as at from (select count(*) from picked) p
    ), claimed as (
      update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $4,
-       claimed_at = app.now(), progress = null, progress_message = null,
-       attempt_started_at = case when p.nth <= $7 then app.now() end, claim_no = $8::bigint + p.nth - 1,
-       started_at = case when p.nth <= $7 then coalesce(r.started_at, app.now()) else r.started_at end,
-       lease_expires_at = app.now() + make_interval(secs => p.lease_seconds)
+       claimed_at = ${MOMENT}, progress = null, progress_message = null,
+       attempt_started_at = case when p.nth <= $7 then ${MOMENT} end, claim_no = $8::bigint + p.nth - 1,
+       started_at = case when p.nth <= $7 then coalesce(r.started_at, ${MOMENT}) else r.started_at end,
+       lease_expires_at = ${MOMENT} + make_interval(secs => p.lease_seconds)
      from picked p where r.ctid = p.tid
      returning ${LIVE_COLUMNS}
    )
@@ -79,7 +85,7 @@ export const claimReservedSql = statement(
      cross join lateral (
        select ctid as tid, job_id, lease_no from app.live_jobs
        where lane_no = p.lane_no and ready and sort_key >= p.low and ${IS_IN_TIME}
-         and not (scheduled_for > p.reserved_at and scheduled_for <= app.now() + (clock_timestamp() - now()))
+         and not (scheduled_for > p.reserved_at and scheduled_for <= app.clock())
        order by sort_key limit p.n for update skip locked) x
      where (not ${SOME_PAUSE} or not app.is_paused(p.queue_id, p.definition_id, p.tenant_id))
        and (x.lease_no = 0 or not exists (select 1 from app.job_attempts a
@@ -110,7 +116,7 @@ export const claimReservedSql = statement(
 export const startAttemptsSql = statement(
   "start_attempts",
   `with held as materialized (
-     select r.tid, app.now() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
+     select r.tid, app.clock() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
      from unnest($1::uuid[], $2::bigint[], $3::float8[]) x (job_id, lease_no, began_ms_ago)
      cross join lateral (${heldRows("ctid as tid")} for no key update) r
    )

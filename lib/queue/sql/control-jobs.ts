@@ -43,7 +43,7 @@ export const cancelWaitingSql = statement(
        has_dependents
    ), attempt as (
      insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at, attempt_count)
-     select job_id, lease_no + 1, tenant_id, run_no, 'canceled', app.now(), 'canceled', started_at, attempts_spent from ended
+     select job_id, lease_no + 1, tenant_id, run_no, 'canceled', app.clock(), 'canceled', started_at, attempts_spent from ended
      returning job_id
    ), ${RELEASE_KEYS}, ${counted("canceled", "ended")}, ${toldOf("'canceled'")}
    select job_id, lane_no, 'canceled' as status, ${RELEASED} as released from ended`,

@@ -101,7 +101,7 @@ function expiring(due: string): string {
    ), attempt as (
      insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at,
        attempt_count, error_type, error_text)
-     select job_id, lease_no + 1, tenant_id, run_no, 'expired', app.now(), 'expired', started_at, attempts_spent,
+     select job_id, lease_no + 1, tenant_id, run_no, 'expired', app.clock(), 'expired', started_at, attempts_spent,
        'expired', case when started_at is null then 'It had not started when its expires_at passed.'
          else 'Its expires_at passed while it waited for its next attempt.' end from ended
      returning job_id

@@ -36,7 +36,7 @@ const attemptColumns = (details: readonly string[]): string =>
 
 const attemptValues = (at: string, details: readonly string[]): string =>
   `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status, ${at}.claimed_by_worker, ${at}.claimed_at,
-       ${at}.attempt_started_at, app.now()${listed(details, `${at}.`)}`;
+       ${at}.attempt_started_at, app.clock()${listed(details, `${at}.`)}`;
 
 /** When the attempt of `r` began: by its own row, or as its worker says in `x`. */
 const BEGAN_AT = `coalesce(r.attempt_started_at, case when x.began_ms_ago is not null

@@ -9,6 +9,8 @@ export async function freezeClock({ query }: TestDatabase, atMs: number): Promis
   await query("grant select on public.frozen_clock to public");
   await query(`create or replace function app.now() returns timestamptz language sql stable parallel safe
     as $$ select at from public.frozen_clock $$`);
+  await query(`create or replace function app.clock() returns timestamptz language sql volatile parallel safe
+    as $$ select at from public.frozen_clock $$`);
   // What measures the time since its transaction began would let the server's own clock in.
   const [claim] = await query<{ text: string }>(
     "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_places'",
