@@ -52,6 +52,16 @@ const forbidden = [
     },
   },
   {
+    // The contract is made of zod schemas, 41 kB of a page. Pages need its types, and values of its files without zod.
+    name: "no-zod-in-pages",
+    from: { path: "^(components|lib/client)/", pathNot: TEST },
+    to: {
+      path: "^lib/contract/|node_modules/zod/",
+      pathNot: "^lib/contract/limits\\.ts$",
+      dependencyTypesNot: ["type-only"],
+    },
+  },
+  {
     name: "lib-never-imports-app",
     from: { path: "^lib/", pathNot: TEST },
     to: { path: "^(app|components|worker|scheduler|e2e)/" },

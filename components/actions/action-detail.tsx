@@ -2,14 +2,15 @@
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
-import Link from "next/link";
 import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
 import { Button } from "@/components/ui/button";
 import { JsonView } from "@/components/ui/json-view";
+import { Link } from "@/components/ui/link";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { ACTION_WORDS, actionOptions, actionResultsOptions } from "@/lib/client/job-actions";
-import { JOB_ACTION_RESULTS, type JobAction, type JobActionResult } from "@/lib/contract";
+import type { JobAction, JobActionResult } from "@/lib/contract";
+import { BULK_RESULTS } from "@/lib/queue/states";
 import { useTenant } from "../shell/viewer";
 import { AbortButton, ActionMeter, stateOf } from "./action-progress";
 
@@ -84,7 +85,7 @@ function titleOf(action: JobAction): string {
 
 function Results({ action, slug }: { readonly action: JobAction; readonly slug: string }) {
   const [place, setPlace] = useQueryStates(
-    { result: parseAsStringLiteral(JOB_ACTION_RESULTS), after: parseAsString },
+    { result: parseAsStringLiteral(BULK_RESULTS), after: parseAsString },
     { history: "push" },
   );
   const isOver = action.finished_at !== null;
@@ -101,12 +102,12 @@ function Results({ action, slug }: { readonly action: JobAction; readonly slug: 
           aria-label="Result"
           value={place.result ?? ""}
           onChange={(event) =>
-            void setPlace({ result: JOB_ACTION_RESULTS.find((one) => one === event.target.value) ?? null, after: null })
+            void setPlace({ result: BULK_RESULTS.find((one) => one === event.target.value) ?? null, after: null })
           }
           className="field w-auto border-line"
         >
           <option value="">Every result</option>
-          {JOB_ACTION_RESULTS.map((result) => (
+          {BULK_RESULTS.map((result) => (
             <option key={result} value={result}>
               {result}
             </option>

@@ -2,8 +2,8 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
-import Link from "next/link";
 import { Button } from "@/components/ui/button";
+import { Link } from "@/components/ui/link";
 import { useToast } from "@/components/ui/toast";
 import { formatCount } from "@/lib/client/format";
 import { ApiError } from "@/lib/client/http";

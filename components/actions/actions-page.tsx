@@ -2,9 +2,9 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { CopyCheck } from "lucide-react";
-import Link from "next/link";
 import { parseAsString, useQueryState } from "nuqs";
 import { Button } from "@/components/ui/button";
+import { Link } from "@/components/ui/link";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatCount } from "@/lib/client/format";

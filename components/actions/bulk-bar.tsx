@@ -26,7 +26,7 @@ export function BulkBar({ selection, shown, pagination, onAct }: BulkBarProps) {
   return (
     <section
       aria-label="Selection"
-      className="flex flex-wrap items-center gap-x-3 gap-y-2 border-line border-b bg-accent-soft px-4 py-2 text-sm"
+      className="flex h-full w-full items-center gap-x-3 whitespace-nowrap bg-accent-soft px-4"
     >
       <p role="status" className="font-medium">
         {selection.all ? `All ${everything} that match` : `${plural(selection.ids.size, "job")} selected`}

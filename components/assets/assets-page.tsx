@@ -2,15 +2,18 @@
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { FolderTree } from "lucide-react";
-import Link from "next/link";
 import { parseAsString, useQueryStates } from "nuqs";
 import { Button } from "@/components/ui/button";
+import { Link } from "@/components/ui/link";
+import { ListBar } from "@/components/ui/list-bar";
 import { Plain } from "@/components/ui/plain";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
-import { assetsOptions, providersOptions } from "@/lib/client/assets";
+import { assetKeys, assetsOptions, providersOptions } from "@/lib/client/assets";
 import { formatBytes, formatCount } from "@/lib/client/format";
-import { useLiveListener } from "@/lib/client/use-live";
+import { useHeldRows } from "@/lib/client/use-held-rows";
+import { usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
 import type { Asset } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 
@@ -20,9 +23,12 @@ const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 export function AssetsPage() {
   const { slug } = useTenant();
   const [place, setPlace] = useQueryStates({ provider: parseAsString, cursor: parseAsString }, { history: "push" });
-  const query = useQuery({ ...assetsOptions(slug, place), placeholderData: keepPreviousData });
+  const refetchInterval = usePollInterval();
+  const query = useQuery({ ...assetsOptions(slug, place), placeholderData: keepPreviousData, refetchInterval });
   const providers = useQuery(providersOptions(slug));
-  useLiveListener({ onChange: (change) => void (change.status === "succeeded" && query.refetch()) });
+  useRefresh(assetKeys.all(slug), (change) => change.status === "succeeded");
+  const latest = query.isPlaceholderData ? undefined : query.data?.data;
+  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(place));
   const names = new Map(providers.data?.data.map((provider) => [provider.id, provider.name]));
   const page = query.data;
   return (
@@ -43,17 +49,24 @@ export function AssetsPage() {
           ))}
         </select>
       </header>
-      <section aria-label="Inventory" className="panel overflow-hidden">
+      <section aria-label="Inventory" className="panel overflow-clip">
+        <ListBar
+          noun="file"
+          waiting={shown.waiting.length}
+          onShow={() => showWaiting()}
+          staleSince={query.isError && page ? query.dataUpdatedAt : null}
+          onRetry={() => void query.refetch()}
+        />
         {query.isError && !page ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : page?.data.length === 0 ? (
+        ) : rows?.length === 0 ? (
           <NoAssets
             slug={slug}
             narrowed={place.provider !== null || place.cursor !== null}
             onAll={() => void setPlace(null)}
           />
         ) : (
-          <AssetTable assets={page?.data} names={names} />
+          <AssetTable assets={rows} names={names} />
         )}
         {page && page.data.length > 0 ? (
           <nav aria-label="Pages" className="flex items-center gap-2 border-line border-t px-4 py-2">

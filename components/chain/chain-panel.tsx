@@ -2,10 +2,11 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { ListTodo, Radio } from "lucide-react";
-import Link from "next/link";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { type ChainLink, chainKey, chainOptions, inOrder } from "@/lib/client/chain";
+import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { Job } from "@/lib/contract";
 import { nothingWords } from "../events/words";
@@ -23,21 +24,25 @@ interface ChainPanelProps {
 /** Everything that happened under one correlation id, in its order; nothing where no event is part of it. */
 export function ChainPanel({ correlation, current, first }: ChainPanelProps) {
   const { slug } = useTenant();
-  const refetchInterval = useRefresh(chainKey(slug, correlation));
+  const refetchInterval = usePollInterval();
   const query = useQuery({ ...chainOptions(slug, correlation), refetchInterval });
   const chain = query.data;
+  // A chain grows by what its own jobs publish and enqueue, so the other jobs of the tenant do not concern it.
+  useRefresh(chainKey(slug, correlation), ({ id }) => {
+    return id === current || (chain?.links.some((link) => link.kind === "job" && link.job.id === id) ?? false);
+  });
   if (!chain?.links.some(({ kind }) => kind === "event")) return null;
   const links = first ? [...inOrder([], [first]), ...chain.links] : chain.links;
   if (links.length < 2) return null;
   return (
     <section aria-label="Chain" className="panel min-w-0 shrink-0 overflow-hidden">
-      <h3 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
+      <h2 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
         Chain
         <code className="min-w-0 truncate font-mono font-normal text-muted text-xs" data-testid="correlation-id">
           <Plain oneLine text={correlation} />
         </code>
         {chain.hasMore ? <span className="font-normal text-muted text-xs">the newest of many</span> : null}
-      </h3>
+      </h2>
       <ol className="divide-y divide-line text-sm">
         {links.map((link) => (
           <li key={link.kind === "event" ? link.event.id : link.job.id}>

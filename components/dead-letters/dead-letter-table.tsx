@@ -1,9 +1,10 @@
 "use client";
 
 import { NotebookPen, RotateCcw } from "lucide-react";
-import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
@@ -20,7 +21,14 @@ import { TriageDialog } from "./triage-dialog";
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
 /** The dead letters of a page; undefined while the first answer is on its way. */
-export function DeadLetterTable({ letters }: { readonly letters: readonly DeadLetter[] | undefined }) {
+export function DeadLetterTable({
+  letters,
+  gone,
+}: {
+  readonly letters: readonly DeadLetter[] | undefined;
+  /** Letters that no longer match the filter. They stay where they are until the reader asks for the newest. */
+  readonly gone: ReadonlySet<string>;
+}) {
   const actions = useActOnJob();
   const [noting, setNoting] = useState<string | null>(null);
   return (
@@ -45,7 +53,13 @@ export function DeadLetterTable({ letters }: { readonly letters: readonly DeadLe
         </thead>
         <tbody>
           {letters?.map((letter) => (
-            <LetterRow key={letter.id} letter={letter} actions={actions} onNote={setNoting} />
+            <LetterRow
+              key={letter.id}
+              letter={letter}
+              gone={gone.has(letter.id)}
+              actions={actions}
+              onNote={setNoting}
+            />
           )) ?? <Waiting />}
         </tbody>
       </table>
@@ -57,15 +71,16 @@ export function DeadLetterTable({ letters }: { readonly letters: readonly DeadLe
 
 interface LetterRowProps {
   readonly letter: DeadLetter;
+  readonly gone: boolean;
   readonly actions: ActOnJob;
   readonly onNote: (id: string) => void;
 }
 
-function LetterRow({ letter, actions, onNote }: LetterRowProps) {
+function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
   const { slug } = useTenant();
   const { job } = letter;
   return (
-    <tr data-job-id={letter.id} className="h-14 border-line border-t hover:bg-hover">
+    <tr data-job-id={letter.id} className={cn("h-14 border-line border-t hover:bg-hover", gone && "text-muted")}>
       <td className="max-w-0 px-3 py-1.5 sm:pl-4">
         <Link
           href={`/t/${slug}/jobs/${letter.id}`}

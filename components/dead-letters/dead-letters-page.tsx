@@ -1,16 +1,19 @@
 "use client";
 
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Inbox } from "lucide-react";
-import Link from "next/link";
 import { parseAsArrayOf, parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { Link } from "@/components/ui/link";
+import { ListBar } from "@/components/ui/list-bar";
 import { Empty, ProblemPanel } from "@/components/ui/states";
 import { deadLetterKeys, deadLettersOptions } from "@/lib/client/dead-letters";
 import { formatCount } from "@/lib/client/format";
 import type { BulkRequest } from "@/lib/client/job-actions";
-import { useLiveListener } from "@/lib/client/use-live";
+import { useHeldRows } from "@/lib/client/use-held-rows";
+import { usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
 import type { Pagination } from "@/lib/contract";
 import { OPEN_TRIAGE, TRIAGE_STATUSES, type TriageStatus } from "@/lib/queue/states";
 import { ActionProgress } from "../actions/action-progress";
@@ -28,19 +31,23 @@ const parsers = {
 /** Jobs that failed for good: what became of each, and the way back into the queue. */
 export function DeadLettersPage() {
   const { slug } = useTenant();
-  const client = useQueryClient();
   const [url, setUrl] = useQueryStates(parsers, { history: "push" });
   const status = (url.status ?? OPEN_TRIAGE).filter((one): one is TriageStatus => one !== "any");
   const query = useQuery({
     ...deadLettersOptions(slug, { status, definition: url.definition, cursor: url.cursor }),
     placeholderData: keepPreviousData,
+    refetchInterval: usePollInterval(),
   });
   const [redriving, setRedriving] = useState(false);
   const [startedId, setStartedId] = useState<string | null>(null);
   const noRetry = useReason("jobs:retry");
-  const refresh = () => void client.invalidateQueries({ queryKey: deadLetterKeys.all(slug) });
-  useLiveListener({ onChange: refresh, onResync: refresh });
   const page = query.data;
+  const latest = query.isPlaceholderData ? undefined : page?.data;
+  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(url));
+  useRefresh(
+    deadLetterKeys.all(slug),
+    ({ id, status: now }) => now === "dead_letter" || shown.rows.some((letter) => letter.id === id),
+  );
   const nothing = page?.pagination.total ? null : "There is nothing to put back.";
   return (
     <div className="flex flex-col gap-4">
@@ -60,13 +67,20 @@ export function DeadLettersPage() {
         }
       />
       {startedId ? <ActionProgress id={startedId} onDismiss={() => setStartedId(null)} /> : null}
-      <section aria-label="Dead letters" className="panel overflow-hidden">
+      <section aria-label="Dead letters" className="panel overflow-clip">
+        <ListBar
+          noun="dead letter"
+          waiting={url.cursor === null ? shown.waiting.length : 0}
+          onShow={() => showWaiting()}
+          staleSince={query.isError && page ? query.dataUpdatedAt : null}
+          onRetry={() => void query.refetch()}
+        />
         {query.isError && !page ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : page?.data.length === 0 ? (
+        ) : rows?.length === 0 ? (
           <Nothing slug={slug} />
         ) : (
-          <DeadLetterTable letters={page?.data} />
+          <DeadLetterTable letters={rows} gone={shown.gone} />
         )}
         {page && page.data.length > 0 ? (
           <Pager pagination={page.pagination} cursor={url.cursor} onTurn={(cursor) => void setUrl({ cursor })} />

@@ -2,17 +2,18 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { RotateCcw } from "lucide-react";
-import Link from "next/link";
 import type { ReactNode } from "react";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { JsonView } from "@/components/ui/json-view";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { eventOptions } from "@/lib/client/events";
 import { isRecord } from "@/lib/client/is-record";
+import { usePollInterval } from "@/lib/client/use-live";
 import type { Event } from "@/lib/contract";
 import { ChainPanel } from "../chain/chain-panel";
 import { useTenant } from "../shell/viewer";
@@ -21,8 +22,7 @@ import { EventMisses } from "./event-misses";
 import { EventOutcome } from "./event-outcome";
 import { SOURCE_WORDS } from "./words";
 
-const WHILE_PENDING_MS = 1000;
-const WHILE_OPEN_MS = 5000;
+const WHILE_PENDING_MS = 2000;
 
 interface EventDialogProps {
   readonly id: string;
@@ -34,9 +34,10 @@ interface EventDialogProps {
 /** One event: its data, and what each trigger made of it. */
 export function EventDialog({ id, onClose, onSendAgain }: EventDialogProps) {
   const { slug } = useTenant();
+  const poll = usePollInterval();
   const query = useQuery({
     ...eventOptions(slug, id),
-    refetchInterval: ({ state }) => (state.data?.status === "pending" ? WHILE_PENDING_MS : WHILE_OPEN_MS),
+    refetchInterval: (query) => (query.state.data?.status === "pending" ? WHILE_PENDING_MS : poll(query)),
   });
   const event = query.data;
   return (

@@ -1,7 +1,7 @@
 "use client";
 
 import { X } from "lucide-react";
-import Link from "next/link";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import type { Event } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";

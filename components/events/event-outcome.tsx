@@ -1,6 +1,6 @@
 "use client";
 
-import Link from "next/link";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { plural } from "@/lib/client/format";
 import type { EventFiring, EventRow } from "@/lib/contract";

@@ -1,6 +1,5 @@
 "use client";
 
-import type { FocusEvent } from "react";
 import { Plain } from "@/components/ui/plain";
 import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
@@ -14,24 +13,11 @@ interface EventTableProps {
   /** Undefined while the first answer is on its way. */
   readonly events: readonly EventRow[] | undefined;
   readonly onOpen: (id: string) => void;
-  /** Somebody points at the rows or stands in them: they must not move. */
-  readonly onHold: () => void;
-  readonly onRelease: () => void;
 }
 
-export function EventTable({ events, onOpen, onHold, onRelease }: EventTableProps) {
-  const leave = (event: FocusEvent) => {
-    if (!event.currentTarget.contains(event.relatedTarget)) onRelease();
-  };
+export function EventTable({ events, onOpen }: EventTableProps) {
   return (
-    <table
-      aria-busy={events === undefined}
-      className="w-full table-fixed border-collapse"
-      onPointerEnter={onHold}
-      onPointerLeave={onRelease}
-      onFocus={onHold}
-      onBlur={leave}
-    >
+    <table aria-busy={events === undefined} className="w-full table-fixed border-collapse">
       <caption className="sr-only">Events, newest first</caption>
       <thead>
         <tr>

@@ -1,15 +1,16 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { ArrowUp, SearchX, Send } from "lucide-react";
+import { SearchX, Send } from "lucide-react";
 import { parseAsString, useQueryStates } from "nuqs";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { ListBar } from "@/components/ui/list-bar";
 import { Pager } from "@/components/ui/pager";
 import { Empty, ProblemPanel } from "@/components/ui/states";
-import { Time } from "@/components/ui/time";
 import { eventKeys, eventsOptions } from "@/lib/client/events";
-import { plural } from "@/lib/client/format";
+import { useHeldRows } from "@/lib/client/use-held-rows";
+import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import { LiveIndicator } from "../shell/live-indicator";
 import { useReason, useTenant } from "../shell/viewer";
@@ -19,7 +20,6 @@ import { EventTable } from "./event-table";
 import { FirstEvent } from "./first-event";
 import { NameFilter } from "./name-filter";
 import { SendEventDialog } from "./send-event-dialog";
-import { useHeldRows } from "./use-held-rows";
 
 const parsers = { name: parseAsString, correlation: parseAsString, cursor: parseAsString, event: parseAsString };
 const BLANK: EventDraft = { name: "", data: {} };
@@ -30,9 +30,11 @@ export function EventsPage() {
   const noSend = useReason("events:publish");
   const [{ event, ...place }, setPlace] = useQueryStates(parsers, { history: "push" });
   const [draft, setDraft] = useState<EventDraft | null>(null);
-  const refetchInterval = useRefresh(eventKeys.all(slug));
+  const refetchInterval = usePollInterval(IDLE_POLL_MS);
   const query = useQuery({ ...eventsOptions(slug, place), refetchInterval });
-  const { rows, waiting, hold, release } = useHeldRows(query.data?.data);
+  useRefresh(eventKeys.all(slug));
+  const latest = query.isPlaceholderData ? undefined : query.data?.data;
+  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(place));
   const narrowed = place.name !== null || place.correlation !== null || place.cursor !== null;
   const open = (id: string | null) => void setPlace({ event: id });
   return (
@@ -55,18 +57,14 @@ export function EventsPage() {
         correlation={place.correlation}
         onChange={(change) => void setPlace({ ...change, cursor: null })}
       />
-      <section aria-label="Events" className="panel overflow-hidden">
-        {query.isError && rows ? <Stale at={query.dataUpdatedAt} /> : null}
-        {waiting > 0 ? (
-          <button
-            type="button"
-            onClick={release}
-            className="flex h-9 w-full items-center justify-center gap-2 border-line border-b bg-accent-soft font-medium text-accent text-sm hover:underline"
-          >
-            <ArrowUp aria-hidden className="size-3.5" />
-            {plural(waiting, "new event")} – show
-          </button>
-        ) : null}
+      <section aria-label="Events" className="panel overflow-clip">
+        <ListBar
+          noun="event"
+          waiting={place.cursor === null ? shown.waiting.length : 0}
+          onShow={() => showWaiting()}
+          staleSince={query.isError && rows ? query.dataUpdatedAt : null}
+          onRetry={() => void query.refetch()}
+        />
         {query.isError && !rows ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
         ) : rows?.length === 0 && narrowed ? (
@@ -76,7 +74,7 @@ export function EventsPage() {
         ) : rows?.length === 0 ? (
           <FirstEvent noSend={noSend} onSend={() => setDraft(BLANK)} />
         ) : (
-          <EventTable events={rows} onOpen={open} onHold={hold} onRelease={release} />
+          <EventTable events={rows} onOpen={open} />
         )}
         {query.data && (place.cursor || query.data.pagination.has_more) ? (
           <Pager
@@ -101,13 +99,5 @@ export function EventsPage() {
         />
       )}
     </div>
-  );
-}
-
-function Stale({ at }: { readonly at: number }) {
-  return (
-    <p role="status" className="border-line border-b bg-warn-soft px-4 py-1.5 text-sm text-warn">
-      Could not refresh; as of <Time value={new Date(at).toISOString()} kind="absolute" />.
-    </p>
   );
 }

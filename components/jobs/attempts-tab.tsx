@@ -63,7 +63,7 @@ function AttemptCard({ attempt, runs }: { readonly attempt: Attempt; readonly ru
   return (
     <li className="panel overflow-hidden">
       <div className="flex flex-wrap items-center gap-x-5 gap-y-1.5 px-4 py-2.5 text-sm">
-        <h3 className="tabular w-8 font-semibold">#{attempt.attempt_no}</h3>
+        <h2 className="tabular w-8 font-semibold">#{attempt.attempt_no}</h2>
         <OutcomeBadge outcome={attempt.status} />
         <span>
           {attempt.started_at ? (

@@ -1,9 +1,10 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
-import { childrenOptions } from "@/lib/client/jobs";
+import { Link } from "@/components/ui/link";
+import { childrenOptions, jobKeys } from "@/lib/client/jobs";
 import { usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
 import type { Job } from "@/lib/contract";
 import { StatusBadge } from "./status";
 
@@ -12,17 +13,18 @@ export function ChildrenPanel({ slug, job }: { readonly slug: string; readonly j
   const poll = usePollInterval();
   const query = useQuery({ ...childrenOptions(slug, job.id), refetchInterval: poll });
   const page = query.data;
+  useRefresh(jobKeys.children(slug, job.id), ({ id }) => page?.data.some((child) => child.id === id) ?? false);
   if (!page || page.data.length === 0) return null;
   const { total, total_relation: relation } = page.pagination;
   return (
     <section aria-label="Children" className="panel min-w-0 overflow-hidden">
-      <h3 className="flex h-10 items-center gap-2 border-line border-b px-4 font-medium text-sm">
+      <h2 className="flex h-10 items-center gap-2 border-line border-b px-4 font-medium text-sm">
         Children
         <span className="font-normal text-muted text-xs">
           {page.data.length < total ? `the newest ${page.data.length} of ` : ""}
           {relation === "gte" ? `more than ${total}` : total}
         </span>
-      </h3>
+      </h2>
       <ol className="divide-y divide-line text-sm">
         {page.data.map((child) => (
           <li key={child.id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">

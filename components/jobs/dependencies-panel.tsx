@@ -1,14 +1,15 @@
 "use client";
 
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { ArrowDownToLine, ArrowUpFromLine, Check, CircleDashed, type LucideIcon, X } from "lucide-react";
-import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel } from "@/components/ui/states";
 import { dependenciesOptions, jobKeys } from "@/lib/client/jobs";
-import { useLiveListener, usePollInterval } from "@/lib/client/use-live";
+import { usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
 import type { DependencyEdge, Job } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { StatusBadge } from "./status";
@@ -24,17 +25,12 @@ const IF_ONE_FAILS = {
 /** Whom the job waits or waited for, and who does for it; nothing for a job that stands alone. */
 export function DependenciesPanel({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
-  const client = useQueryClient();
   const poll = usePollInterval();
   const query = useQuery({ ...dependenciesOptions(slug, job.id), refetchInterval: poll });
   const { parents = [], children = [], has_more_children: more = false } = query.data ?? {};
-  useLiveListener({
-    onChange: ({ id }) => {
-      if ([...parents, ...children].some((edge) => edge.job_id === id))
-        void client.invalidateQueries({ queryKey: jobKeys.dependencies(slug, job.id) });
-    },
-    onResync: () => undefined,
-  });
+  useRefresh(jobKeys.dependencies(slug, job.id), ({ id }) =>
+    [...parents, ...children].some((edge) => edge.job_id === id),
+  );
   if (query.isError && !query.data) {
     return (
       <div className="panel">

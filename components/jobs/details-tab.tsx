@@ -1,9 +1,9 @@
 "use client";
 
-import Link from "next/link";
 import type { ReactNode } from "react";
 import { CopyButton } from "@/components/ui/copy-button";
 import { JsonView } from "@/components/ui/json-view";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { formatDuration } from "@/lib/client/format";

@@ -1,17 +1,18 @@
 "use client";
 
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
-import Link from "next/link";
 import { parseAsStringLiteral, useQueryState } from "nuqs";
 import { Tabs } from "radix-ui";
 import { CopyButton } from "@/components/ui/copy-button";
 import { JsonView } from "@/components/ui/json-view";
+import { Link } from "@/components/ui/link";
 import { ProblemPanel } from "@/components/ui/states";
 import { useShortcuts } from "@/components/ui/use-shortcuts";
 import { ApiError } from "@/lib/client/http";
 import { attemptsOptions, jobKeys, jobOptions } from "@/lib/client/jobs";
-import { useLive, useLiveListener, usePollInterval } from "@/lib/client/use-live";
+import { useLive, usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
 import type { Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { ChainPanel } from "../chain/chain-panel";
@@ -34,15 +35,9 @@ const TAB_NAMES = { attempts: "Attempts", output: "Output", data: "Input and res
 /** One job: what happened, why, and what can be done. */
 export function JobDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
-  const client = useQueryClient();
   const poll = usePollInterval();
   const query = useQuery({ ...jobOptions(slug, id), refetchInterval: poll });
-  useLiveListener({
-    onChange: (change) => {
-      if (change.id === id) void client.invalidateQueries({ queryKey: jobKeys.one(slug, id) });
-    },
-    onResync: () => void client.invalidateQueries({ queryKey: jobKeys.one(slug, id) }),
-  });
+  useRefresh(jobKeys.one(slug, id), (change) => change.id === id);
   if (query.data) return <LoadedJob job={query.data} failed={query.isError} />;
   if (query.isPending) return <JobSkeleton />;
   const absent = query.error instanceof ApiError && query.error.status === 404;

@@ -1,10 +1,10 @@
 "use client";
 
 import { Ban, Ellipsis, RotateCcw } from "lucide-react";
-import Link from "next/link";
 import { memo } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
+import { Link } from "@/components/ui/link";
 import { Menu, MenuItem } from "@/components/ui/menu";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
@@ -48,14 +48,14 @@ export const JobTableRow = memo(function JobTableRow(props: JobRowProps) {
           className="block size-4 accent-accent"
         />
       </td>
-      <td className="w-32 px-3 max-sm:w-28 max-sm:pr-0">
+      <td className="relative w-32 px-3 max-sm:w-28 max-sm:pr-0">
         <StatusBadge status={job.status} canceling={job.cancel_requested_at !== null} />
         {job.status === "running" && job.progress ? (
           <progress
             aria-label={`Progress of ${job.definition_key}`}
             value={job.progress.percent}
             max={100}
-            className="meter mt-1.5 max-w-24"
+            className="meter absolute bottom-1.5 left-3 w-24"
           />
         ) : null}
       </td>

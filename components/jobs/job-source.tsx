@@ -1,6 +1,6 @@
 "use client";
 
-import Link from "next/link";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import type { Job } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";

@@ -1,10 +1,10 @@
 "use client";
 
-import { ArrowUp, SearchX } from "lucide-react";
+import { SearchX } from "lucide-react";
 import { Button } from "@/components/ui/button";
+import { ListBar } from "@/components/ui/list-bar";
 import { Empty, ProblemPanel } from "@/components/ui/states";
-import { Time } from "@/components/ui/time";
-import { formatCount, plural } from "@/lib/client/format";
+import { formatCount } from "@/lib/client/format";
 import { type JobFilters, NO_FILTERS } from "@/lib/client/job-filters";
 import type { BulkAction, Pagination } from "@/lib/contract";
 import { BulkBar } from "../actions/bulk-bar";
@@ -33,12 +33,18 @@ export function JobsList(props: JobsListProps) {
   const { query, shown } = list;
   const rows = query.data ? shown.rows : undefined;
   return (
-    <section aria-label="Jobs" className="panel overflow-hidden">
-      {query.isError && rows ? <Stale list={list} /> : null}
-      {shown.waiting.length > 0 ? <NewJobsBar count={shown.waiting.length} onShow={list.showWaiting} /> : null}
-      {selection.ids.size > 0 && query.data ? (
-        <BulkBar selection={selection} shown={shown.rows.length} pagination={query.data.pagination} onAct={onBulk} />
-      ) : null}
+    <section aria-label="Jobs" className="panel overflow-clip">
+      <ListBar
+        noun="job"
+        waiting={filters.cursor === null ? shown.waiting.length : 0}
+        onShow={() => list.showWaiting(selection.ids)}
+        staleSince={query.isError && rows ? query.dataUpdatedAt : null}
+        onRetry={() => void query.refetch()}
+      >
+        {selection.ids.size > 0 && query.data ? (
+          <BulkBar selection={selection} shown={shown.rows.length} pagination={query.data.pagination} onAct={onBulk} />
+        ) : null}
+      </ListBar>
       {query.isError && !rows ? (
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
       ) : rows?.length === 0 ? (
@@ -49,50 +55,12 @@ export function JobsList(props: JobsListProps) {
           noCreate={noCreate}
         />
       ) : (
-        <JobsTable
-          rows={rows}
-          gone={shown.gone}
-          filters={filters}
-          actions={actions}
-          selection={selection}
-          heldRef={list.held}
-          onRelease={list.release}
-        />
+        <JobsTable rows={rows} gone={shown.gone} filters={filters} actions={actions} selection={selection} />
       )}
       {query.data && rows && rows.length > 0 ? (
         <Pager pagination={query.data.pagination} shown={rows.length} filters={filters} onFilters={onFilters} />
       ) : null}
     </section>
-  );
-}
-
-function NewJobsBar({ count, onShow }: { readonly count: number; readonly onShow: () => void }) {
-  return (
-    <button
-      type="button"
-      onClick={onShow}
-      className="flex h-9 w-full items-center justify-center gap-2 border-line border-b bg-accent-soft font-medium text-accent text-sm hover:underline"
-    >
-      <ArrowUp aria-hidden className="size-3.5" />
-      {plural(count, "new job")} – show
-    </button>
-  );
-}
-
-function Stale({ list }: { readonly list: ReturnType<typeof useJobList> }) {
-  const asOf = new Date(list.query.dataUpdatedAt).toISOString();
-  return (
-    <p
-      role="status"
-      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-line border-b bg-warn-soft px-4 py-1.5 text-sm text-warn"
-    >
-      <span>
-        Could not refresh; as of <Time value={asOf} kind="absolute" />.
-      </span>
-      <button type="button" className="min-h-6 font-medium underline" onClick={() => list.query.refetch()}>
-        Try again
-      </button>
-    </p>
   );
 }
 

@@ -1,6 +1,5 @@
 "use client";
 
-import type { FocusEvent, RefObject } from "react";
 import { Skeleton } from "@/components/ui/states";
 import type { JobFilters } from "@/lib/client/job-filters";
 import type { JobRow } from "@/lib/contract";
@@ -17,34 +16,12 @@ interface JobsTableProps {
   readonly filters: JobFilters;
   readonly actions: ActOnJob;
   readonly selection: Selection;
-  /** True while the reader points at or stands in the table: rows must not move then. */
-  readonly heldRef: RefObject<{ pointer: boolean; focus: boolean }>;
-  readonly onRelease: () => void;
 }
 
-export function JobsTable({ rows, gone, filters, actions, selection, heldRef, onRelease }: JobsTableProps) {
+export function JobsTable({ rows, gone, filters, actions, selection }: JobsTableProps) {
   const { slug } = useTenant();
-  const leave = (event: FocusEvent) => {
-    if (event.currentTarget.contains(event.relatedTarget)) return;
-    heldRef.current.focus = false;
-    onRelease();
-  };
   return (
-    <table
-      aria-busy={rows === undefined}
-      className="w-full border-collapse"
-      onPointerEnter={() => {
-        heldRef.current.pointer = true;
-      }}
-      onPointerLeave={() => {
-        heldRef.current.pointer = false;
-        onRelease();
-      }}
-      onFocus={() => {
-        heldRef.current.focus = true;
-      }}
-      onBlur={leave}
-    >
+    <table aria-busy={rows === undefined} className="w-full border-collapse">
       <caption className="sr-only">Jobs, newest first</caption>
       <thead>
         <tr>

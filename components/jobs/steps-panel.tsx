@@ -27,7 +27,7 @@ export function StepsPanel({ job }: { readonly job: Job }) {
   if (steps.length === 0) return null;
   return (
     <section aria-label="Steps" className="panel min-w-0 overflow-hidden lg:col-span-2">
-      <h3 className="flex h-10 items-center border-line border-b px-4 font-medium text-sm">Steps</h3>
+      <h2 className="flex h-10 items-center border-line border-b px-4 font-medium text-sm">Steps</h2>
       <ol className="divide-y divide-line text-sm">
         {steps.map((step) => (
           <StepRow key={`${step.run_no}:${step.name}`} step={step} runs={job.run_no} />

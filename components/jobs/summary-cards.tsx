@@ -1,8 +1,8 @@
 "use client";
 
 import type { LucideIcon } from "lucide-react";
-import Link from "next/link";
 import { cn } from "@/components/ui/cn";
+import { Link } from "@/components/ui/link";
 import { Skeleton } from "@/components/ui/states";
 import { formatAge, formatCount } from "@/lib/client/format";
 import { type JobFilters, jobsHref } from "@/lib/client/job-filters";
@@ -19,6 +19,7 @@ interface Card {
   readonly note: (summary: JobSummary) => string;
 }
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /** How long the queued ones wait, and what does not even wait for a worker. */
@@ -114,8 +115,13 @@ export function SummaryCards({ tenant, summary, filters }: SummaryCardsProps) {
 
 function hrefOf(tenant: string, card: Card, summary: JobSummary | undefined, active: boolean): string {
   if (active) return jobsHref(tenant, {});
-  const after = card.lastDay && summary ? new Date(Date.parse(summary.as_of) - DAY_MS).toISOString() : null;
+  const after = card.lastDay && summary ? lastDayFrom(summary) : null;
   return jobsHref(tenant, { status: card.statuses, after });
+}
+
+/** To the minute, so that the address of a card does not change with each summary. */
+function lastDayFrom({ as_of }: JobSummary): string {
+  return new Date(Math.floor((Date.parse(as_of) - DAY_MS) / MINUTE_MS) * MINUTE_MS).toISOString();
 }
 
 function Figure({ card, summary }: { readonly card: Card; readonly summary: JobSummary }) {

@@ -23,7 +23,10 @@ interface Chosen {
 export function useSelection(filterKey: string, rows: readonly JobRow[]): Selection {
   const none: Chosen = { key: filterKey, ids: new Set(), all: false };
   const [stored, setChosen] = useState<Chosen>(none);
-  const chosen = stored.key === filterKey ? stored : none;
+  const kept = stored.key === filterKey ? stored : none;
+  const shown = new Set(rows.map((row) => row.id));
+  // An action must not reach a row that the reader cannot see.
+  const chosen: Chosen = { ...kept, ids: new Set([...kept.ids].filter((id) => shown.has(id))) };
   const choose = (ids: ReadonlySet<string>, all = false) => setChosen({ key: filterKey, ids, all });
   const toggle = (id: string) => {
     const ids = new Set(chosen.ids);

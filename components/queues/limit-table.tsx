@@ -1,6 +1,8 @@
 "use client";
 
+import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { deleteLimit } from "@/lib/client/queues";
@@ -22,7 +24,12 @@ export function LimitTable({ limits }: { readonly limits: readonly Limit[] }) {
 }
 
 function LimitRow({ limit }: { readonly limit: Limit }) {
-  const remove = useChange({ send: () => deleteLimit(limit.id), done: "The limit is gone" });
+  const remove = useChange({
+    send: () => deleteLimit(limit.id),
+    done: "Limit removed",
+    onDone: () => setAsking(false),
+  });
+  const [asking, setAsking] = useState(false);
   const name = targetName(limit);
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-2 border-line px-4 py-3 not-first:border-t">
@@ -41,15 +48,27 @@ function LimitRow({ limit }: { readonly limit: Limit }) {
           "not reached yet"
         )}
       </p>
-      <Button
-        size="sm"
-        variant="danger"
-        busy={remove.isPending}
-        aria-label={`Remove the limit of ${name}`}
-        onClick={() => remove.mutate(undefined)}
-      >
+      <Button size="sm" variant="danger" aria-label={`Remove the limit of ${name}`} onClick={() => setAsking(true)}>
         Remove
       </Button>
+      {asking ? (
+        <Dialog title="Remove this limit?" open onClose={() => setAsking(false)}>
+          <DialogBody className="flex flex-col gap-2 text-sm">
+            <p className="break-words font-medium">
+              <Plain text={name} />: {numbers(limit)}
+            </p>
+            <p className="text-muted">
+              Jobs that the limit holds back begin as soon as workers are free. This cannot be undone.
+            </p>
+          </DialogBody>
+          <DialogActions>
+            <Button onClick={() => setAsking(false)}>Cancel</Button>
+            <Button variant="danger" busy={remove.isPending} onClick={() => remove.mutate(undefined)}>
+              Remove limit
+            </Button>
+          </DialogActions>
+        </Dialog>
+      ) : null}
     </li>
   );
 }

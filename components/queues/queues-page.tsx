@@ -11,7 +11,8 @@ import { PauseDialog, type PauseStart } from "./pause-dialog";
 import { PauseList } from "./pause-list";
 import { QueueTable } from "./queue-table";
 
-const POLL_MS = 5000;
+/** Three lists are polled. A change that is made here is read again at once. */
+const POLL_MS = 60_000;
 
 /** What is paused, what is limited, and how the queues are set up. */
 export function QueuesPage() {

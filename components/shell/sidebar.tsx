@@ -13,9 +13,9 @@ import {
   Server,
   Webhook,
 } from "lucide-react";
-import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { cn } from "@/components/ui/cn";
+import { Link } from "@/components/ui/link";
 import { Logo } from "./logo";
 import { TenantSwitcher } from "./tenant-switcher";
 import { UserMenu } from "./user-menu";

@@ -25,13 +25,19 @@ export function TenantSwitcher({ tenants, current }: TenantSwitcherProps) {
       trigger={
         <button
           type="button"
-          aria-label={here ? `Tenant ${here.name}, switch` : "Choose a tenant"}
           className="flex min-h-11 items-center gap-2.5 rounded-md border border-line bg-panel px-2.5 py-1.5 text-left hover:bg-hover"
         >
           <Initials name={here?.name ?? "—"} />
           <span className="min-w-0 flex-1">
             <span className="block truncate font-medium text-sm">
-              {here ? <Plain text={here.name} /> : "Choose a tenant"}
+              {here ? (
+                <>
+                  <span className="sr-only">Tenant </span>
+                  <Plain text={here.name} />
+                </>
+              ) : (
+                "Choose a tenant"
+              )}
             </span>
             {here ? <span className="block text-2xs text-muted">{ROLE_NAMES[here.role]}</span> : null}
           </span>

@@ -31,11 +31,11 @@ export function UserMenu({ viewer }: { readonly viewer: ViewerInfo }) {
       trigger={
         <button
           type="button"
-          aria-label={`Account of ${viewer.email}`}
           className="flex min-h-10 w-full items-center gap-2.5 rounded-md px-2 text-left text-sm hover:bg-line"
         >
           <CircleUserRound aria-hidden className="size-4 text-muted" />
           <span className="min-w-0 flex-1 truncate">
+            <span className="sr-only">Account of </span>
             <Plain text={viewer.name || viewer.email} />
           </span>
           <ChevronsUpDown aria-hidden className="size-3.5 text-muted" />

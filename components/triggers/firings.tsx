@@ -1,15 +1,17 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
 import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
+import { Link } from "@/components/ui/link";
+import { ListBar } from "@/components/ui/list-bar";
 import { Pager } from "@/components/ui/pager";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { plural } from "@/lib/client/format";
-import { firingsOptions, triggerKeys } from "@/lib/client/triggers";
-import { useRefresh } from "@/lib/client/use-refresh";
+import { firingsOptions } from "@/lib/client/triggers";
+import { useHeldRows } from "@/lib/client/use-held-rows";
+import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import type { Firing, FiringOutcome } from "@/lib/contract";
 import { StatusBadge } from "../jobs/status";
 import { useTenant } from "../shell/viewer";
@@ -23,11 +25,13 @@ const parsers = { outcome: parseAsStringLiteral(OUTCOMES), cursor: parseAsString
 export function Firings({ triggerId }: { readonly triggerId: string }) {
   const { slug } = useTenant();
   const [place, setPlace] = useQueryStates(parsers, { history: "push" });
-  const refetchInterval = useRefresh(triggerKeys.one(slug, triggerId));
+  const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
   const query = useQuery({ ...firingsOptions(slug, triggerId, place), refetchInterval });
   const list = query.data;
+  const latest = query.isPlaceholderData ? undefined : list?.data;
+  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify([triggerId, place]));
   return (
-    <section aria-label="Firings" className="panel overflow-hidden">
+    <section aria-label="Firings" className="panel overflow-clip">
       <header className="flex flex-wrap items-center gap-2 px-4 py-2.5">
         <h2 className="flex-1 font-semibold text-base">Firings</h2>
         <select
@@ -46,14 +50,23 @@ export function Firings({ triggerId }: { readonly triggerId: string }) {
           ))}
         </select>
       </header>
+      {rows && rows.length > 0 ? (
+        <ListBar
+          noun="firing"
+          waiting={place.cursor === null ? shown.waiting.length : 0}
+          onShow={() => showWaiting()}
+          staleSince={query.isError ? query.dataUpdatedAt : null}
+          onRetry={() => void query.refetch()}
+        />
+      ) : null}
       {query.isError && !list ? (
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-      ) : list?.data.length === 0 ? (
+      ) : rows?.length === 0 ? (
         <p className="border-line border-t px-4 py-6 text-muted text-sm">
           {place.outcome || place.cursor ? "None." : "It has not fired yet."}
         </p>
       ) : (
-        <FiringTable firings={list?.data} />
+        <FiringTable firings={rows} />
       )}
       {list && (place.cursor || list.pagination.has_more) ? (
         <Pager

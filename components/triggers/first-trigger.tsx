@@ -1,7 +1,7 @@
 "use client";
 
 import { CalendarClock, Moon, Radio } from "lucide-react";
-import Link from "next/link";
+import { Link } from "@/components/ui/link";
 import { Empty } from "@/components/ui/states";
 import { useTenant } from "../shell/viewer";
 

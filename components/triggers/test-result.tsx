@@ -1,9 +1,9 @@
 "use client";
 
 import { Check, type LucideIcon, X } from "lucide-react";
-import Link from "next/link";
 import { cn } from "@/components/ui/cn";
 import { JsonView } from "@/components/ui/json-view";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { Skeleton } from "@/components/ui/states";
 import { plural } from "@/lib/client/format";

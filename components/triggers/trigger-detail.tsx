@@ -2,15 +2,16 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { ArrowLeft, Copy, PencilLine, Play, Trash2, TriangleAlert } from "lucide-react";
-import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Switch } from "@/components/ui/switch";
 import { ApiError } from "@/lib/client/http";
 import { triggerKeys, triggerOptions } from "@/lib/client/triggers";
+import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { Trigger } from "@/lib/contract";
 import { LiveIndicator } from "../shell/live-indicator";
@@ -26,7 +27,9 @@ import { reasonWords, whenWords } from "./words";
 /** One trigger: what it does, what it did, and what it left out. */
 export function TriggerDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
-  const refetchInterval = useRefresh(triggerKeys.all(slug));
+  const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
+  // Also covers the list of firings below.
+  useRefresh(triggerKeys.one(slug, id));
   const query = useQuery({ ...triggerOptions(slug, id), refetchInterval });
   const absent = query.error instanceof ApiError && query.error.status === 404;
   return (

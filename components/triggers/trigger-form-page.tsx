@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
-import Link from "next/link";
+import { Link } from "@/components/ui/link";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { BLANK_TRIGGER, fieldsOf, type TriggerFields } from "@/lib/client/trigger-form";
 import { triggerOptions } from "@/lib/client/triggers";

@@ -1,10 +1,10 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { type FormEvent, useEffect, useRef } from "react";
 import { Button } from "@/components/ui/button";
+import { Link } from "@/components/ui/link";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/definitions";
 import type { TriggerFields } from "@/lib/client/trigger-form";

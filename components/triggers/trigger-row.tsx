@@ -1,10 +1,10 @@
 "use client";
 
 import { CalendarClock, Ellipsis, Play, Radio } from "lucide-react";
-import Link from "next/link";
 import { memo } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
+import { Link } from "@/components/ui/link";
 import { Menu, MenuItem, MenuSeparator } from "@/components/ui/menu";
 import { Plain } from "@/components/ui/plain";
 import { Switch } from "@/components/ui/switch";

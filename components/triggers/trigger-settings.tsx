@@ -1,8 +1,8 @@
 "use client";
 
-import Link from "next/link";
 import type { ReactNode } from "react";
 import { JsonView } from "@/components/ui/json-view";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { plural } from "@/lib/client/format";

@@ -12,6 +12,7 @@ import { Empty, ProblemPanel } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatCount } from "@/lib/client/format";
 import { triggerKeys, triggersOptions } from "@/lib/client/triggers";
+import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { TriggerList } from "@/lib/contract";
 import { LiveIndicator } from "../shell/live-indicator";
@@ -37,8 +38,9 @@ export function TriggersPage() {
   const router = useRouter();
   const noWrite = useReason("triggers:write");
   const [place, setPlace] = useQueryStates(parsers, { history: "push" });
-  const refetchInterval = useRefresh(triggerKeys.all(slug));
+  const refetchInterval = usePollInterval(IDLE_POLL_MS);
   const query = useQuery({ ...triggersOptions(slug, place), refetchInterval });
+  useRefresh(triggerKeys.lists(slug));
   const list = query.data;
   const narrowed = place.kind !== null || (place.q ?? "") !== "" || place.cursor !== null;
   return (

@@ -8,7 +8,7 @@ import type { Trigger } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { SchedulePreview } from "./schedule-preview";
 
-const AGAIN_MS = 30_000;
+const AGAIN_MS = 60_000;
 
 /** When a schedule's trigger fires next; an instant that has passed is not shown any more. */
 export function UpcomingInstants({ trigger }: { readonly trigger: Trigger }) {

@@ -22,7 +22,7 @@ export function JsonView({ title, value, empty }: JsonViewProps) {
   return (
     <section aria-label={title} className="panel flex min-w-0 flex-col overflow-hidden">
       <header className="flex h-10 items-center gap-1 border-line border-b pr-2 pl-4">
-        <h3 className="flex-1 font-medium text-sm">{title}</h3>
+        <h2 className="flex-1 font-medium text-sm">{title}</h2>
         {value === null || value === undefined ? null : (
           <>
             <Button variant="ghost" size="sm" aria-pressed={raw} onClick={() => setRaw(!raw)}>

@@ -1,20 +1,22 @@
 "use client";
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { Link } from "@/components/ui/link";
+import { ListBar } from "@/components/ui/list-bar";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { formatCount, formatDuration } from "@/lib/client/format";
+import { useHeldRows } from "@/lib/client/use-held-rows";
+import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { type DeliveryPlace, deliveriesOptions, useWebhookAct } from "@/lib/client/webhooks";
 import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { OutcomeMark } from "./endpoint-state";
 
-const POLL_MS = 5000;
 const OUTCOMES = { "": "all attempts", failed: "that failed", delivered: "that got through" } as const;
 
 /** Every attempt to deliver, newest first, with what was sent and what came back. */
@@ -23,8 +25,11 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
   const [outcome, setOutcome] = useState<DeliveryPlace["outcome"]>(null);
   const [cursor, setCursor] = useState<string | null>(null);
   const options = deliveriesOptions(slug, { id: endpoint.id, outcome, cursor });
-  const query = useQuery({ ...options, placeholderData: keepPreviousData, refetchInterval: POLL_MS });
+  const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
+  const query = useQuery({ ...options, placeholderData: keepPreviousData, refetchInterval });
   const page = query.data;
+  const latest = query.isPlaceholderData ? undefined : page?.data;
+  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify([endpoint.id, outcome, cursor]));
   const choose = (value: string) => {
     setCursor(null);
     setOutcome(value === "failed" || value === "delivered" ? value : null);
@@ -46,20 +51,29 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
           ))}
         </select>
       </div>
-      <div className="panel overflow-hidden">
+      <div className="panel overflow-clip">
+        {rows && rows.length > 0 ? (
+          <ListBar
+            noun="delivery"
+            waiting={cursor === null ? shown.waiting.length : 0}
+            onShow={() => showWaiting()}
+            staleSince={query.isError ? query.dataUpdatedAt : null}
+            onRetry={() => void query.refetch()}
+          />
+        ) : null}
         {query.isError && !page ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : !page ? (
+        ) : !rows ? (
           <div className="p-4">
             <Skeleton className="h-4 w-56 max-w-full" />
           </div>
-        ) : page.data.length === 0 ? (
+        ) : rows.length === 0 ? (
           <p className="px-4 py-6 text-muted text-sm">
             {outcome ? "No such attempt in the last 30 days." : "Nothing was sent yet. “Send test” posts a message."}
           </p>
         ) : (
           <ul>
-            {page.data.map((delivery) => (
+            {rows.map((delivery) => (
               <DeliveryRow key={delivery.id} delivery={delivery} enabled={endpoint.is_enabled} />
             ))}
           </ul>

@@ -1,16 +1,18 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
-import { useWebhookAct, type WebhookAct, webhookOptions } from "@/lib/client/webhooks";
+import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
+import { useWebhookAct, type WebhookAct, webhookKeys, webhookOptions } from "@/lib/client/webhooks";
 import type { WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { Deliveries } from "./deliveries";
@@ -19,12 +21,13 @@ import { EndpointState } from "./endpoint-state";
 import { MadeSecret } from "./made-secret";
 import { VerifySample } from "./verify-sample";
 
-const POLL_MS = 10_000;
-
 /** One endpoint: what it is, what can be done to it, and what came of each attempt. */
 export function EndpointDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
-  const query = useQuery({ ...webhookOptions(slug, id), refetchInterval: POLL_MS });
+  const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
+  const query = useQuery({ ...webhookOptions(slug, id), refetchInterval });
+  // Also covers the list of deliveries below.
+  useRefresh(webhookKeys.one(slug, id));
   if (query.isError && !query.data) {
     return <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />;
   }

@@ -2,24 +2,26 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Webhook } from "lucide-react";
-import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
-import { webhooksOptions } from "@/lib/client/webhooks";
+import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
+import { webhookKeys, webhooksOptions } from "@/lib/client/webhooks";
 import type { WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { EndpointDialog } from "./endpoint-dialog";
 import { EndpointState, LastDelivery } from "./endpoint-state";
 
-const POLL_MS = 10_000;
-
 /** Where the tenant's messages go. */
 export function WebhooksPage() {
   const { slug } = useTenant();
   const [adding, setAdding] = useState(false);
-  const query = useQuery({ ...webhooksOptions(slug), refetchInterval: POLL_MS });
+  const refetchInterval = usePollInterval(IDLE_POLL_MS);
+  const query = useQuery({ ...webhooksOptions(slug), refetchInterval });
+  useRefresh(webhookKeys.all(slug));
   const endpoints = query.data?.data;
   return (
     <div className="flex flex-col gap-4">

@@ -9,7 +9,8 @@ import { Field } from "@/components/ui/field";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { ApiError } from "@/lib/client/http";
 import { remoteDefinitionsOptions, useCreateWorkerKey } from "@/lib/client/worker-keys";
-import { type Definition, LIMITS } from "@/lib/contract";
+import type { Definition } from "@/lib/contract";
+import { LIMITS } from "@/lib/contract/limits";
 
 /** Makes a key and shows its text, this once. */
 export function NewWorkerKeyDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {

@@ -11,7 +11,8 @@ import type { WorkerList } from "@/lib/contract";
 import { WorkerKeys } from "./worker-keys";
 import { WorkerTable } from "./worker-table";
 
-const POLL_MS = 3000;
+/** The age of a heartbeat ticks in the browser, so this only has to find workers that come, leave or fall silent. */
+const POLL_MS = 15_000;
 
 interface WorkersPageProps {
   readonly initial?: WorkerList;

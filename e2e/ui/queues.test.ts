@@ -40,6 +40,7 @@ describe("the page of queues", () => {
     const limits = page.getByRole("region", { name: "Limits" });
     await limits.getByText("3 at once").waitFor();
     await limits.getByRole("button", { name: "Remove the limit of Queue billing-sync" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove limit" }).click();
     await limits.getByText("No limits").waitFor();
     await context.close();
   });

@@ -3,6 +3,10 @@ import type { AssetList, TenantProvider } from "@/lib/contract";
 import { api } from "./http";
 import { queryString } from "./query-string";
 
+export const assetKeys = {
+  all: (tenant: string) => ["tenant", tenant, "assets"] as const,
+};
+
 /** The folders that are registered for the tenant. */
 export function providersOptions(tenant: string) {
   return queryOptions({
@@ -14,7 +18,7 @@ export function providersOptions(tenant: string) {
 
 export function assetsOptions(tenant: string, filters: { provider: string | null; cursor: string | null }) {
   return queryOptions({
-    queryKey: ["tenant", tenant, "assets", filters],
+    queryKey: [...assetKeys.all(tenant), filters],
     queryFn: ({ signal }) =>
       api<AssetList>(`/assets${queryString({ limit: 50, provider_id: filters.provider, cursor: filters.cursor })}`, {
         tenant,

@@ -6,7 +6,8 @@ import { queryString } from "./query-string";
 /** More lines than this make a page slow; the earlier ones are in the download. */
 export const LINES_KEPT = 5000;
 const PAGE_SIZE = 1000;
-const PAUSE_MS = { running: 1000, failed: 5000 } as const;
+/** Asked again soon while lines arrive, and less and less often while the job is silent. */
+const PAUSE_MS = { running: 2000, silent: 15_000, failed: 5000 } as const;
 
 export interface OutputLine {
   readonly key: string;
@@ -55,13 +56,15 @@ export function useJobOutput(
     }
     const stop = new AbortController();
     const read = async (): Promise<void> => {
+      let pauseMs: number = PAUSE_MS.running;
       while (!stop.signal.aborted) {
         const page = await fetchPage(tenant, jobId, { attempt, after: after.current, signal: stop.signal });
         after.current = page.next_after ?? after.current;
         setReading((now) => append(now, page.data));
         if (page.data.length >= PAGE_SIZE) continue;
         if (!page.running || !live) return;
-        await pause(PAUSE_MS.running, stop.signal);
+        pauseMs = page.data.length > 0 ? PAUSE_MS.running : Math.min(pauseMs * 1.5, PAUSE_MS.silent);
+        await pause(pauseMs, stop.signal);
       }
     };
     read().catch(async (error: unknown) => {

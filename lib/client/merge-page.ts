@@ -1,29 +1,39 @@
-import type { JobRow } from "@/lib/contract";
+interface HasId {
+  readonly id: string;
+}
 
-export interface ShownRows {
-  readonly rows: readonly JobRow[];
-  /** Rows that are newer than what is shown and wait to be let in. */
-  readonly waiting: readonly JobRow[];
-  /** Shown rows that the newest answer does not contain any more. */
+export interface ShownRows<T extends HasId> {
+  readonly rows: readonly T[];
+  /** Rows that are not shown yet and wait to be asked for. */
+  readonly waiting: readonly T[];
+  /** Shown rows that the newest answer no longer contains. */
   readonly gone: ReadonlySet<string>;
 }
 
 /**
- * Lays a fresh answer over the rows on the screen: known rows are updated where they stand, rows that left the answer
- * stay where they are, and new ones go on top only when `insert` allows rows to move.
+ * Lays a fresh answer over the rows on the screen. Known rows are updated where they stand, rows that left the answer
+ * stay where they are, and new rows wait. No row moves, appears or leaves.
  */
-export function mergePage(
-  shown: readonly JobRow[],
-  latest: readonly JobRow[],
-  { insert, limit }: { insert: boolean; limit: number },
-): ShownRows {
+export function mergePage<T extends HasId>(shown: readonly T[], latest: readonly T[]): ShownRows<T> {
   const fresh = new Map(latest.map((row) => [row.id, row]));
   const known = new Set(shown.map((row) => row.id));
-  const newest = shown[0]?.id ?? "";
-  // Ids rise with time, so a row that is older than the top one only moved up from the next page.
-  const arrived = latest.filter((row) => !known.has(row.id) && row.id > newest);
-  const updated = shown.map((row) => fresh.get(row.id) ?? row);
-  const rows = insert ? [...arrived, ...updated].slice(0, limit) : updated;
-  const gone = new Set(rows.filter((row) => !fresh.has(row.id)).map((row) => row.id));
-  return { rows, waiting: insert ? [] : arrived, gone };
+  // A row below the last known one is not new: it moved up from the next page.
+  const lastKnown = latest.findLastIndex((row) => known.has(row.id));
+  const waiting = latest.filter((row, index) => !known.has(row.id) && (lastKnown === -1 || index < lastKnown));
+  return {
+    rows: shown.map((row) => fresh.get(row.id) ?? row),
+    waiting,
+    gone: new Set(shown.filter((row) => !fresh.has(row.id)).map((row) => row.id)),
+  };
+}
+
+/** The newest rows, for a reader who asked for them. Selected rows stay: what is about to be acted on is not hidden. */
+export function showNewest<T extends HasId>(
+  shown: readonly T[],
+  latest: readonly T[],
+  selected: ReadonlySet<string>,
+): ShownRows<T> {
+  const there = new Set(latest.map((row) => row.id));
+  const kept = shown.filter((row) => selected.has(row.id) && !there.has(row.id));
+  return { rows: [...latest, ...kept], waiting: [], gone: new Set(kept.map((row) => row.id)) };
 }

@@ -66,13 +66,20 @@ export function useLiveListener(listener: LiveListener): void {
   );
 }
 
-/** How often to poll: not at all while pushed or paused, slower after each failure. For `refetchInterval`. */
-export function usePollInterval(): (query: {
-  state: { fetchFailureCount: number; errorUpdateCount: number; status: string };
-}) => number | false {
-  const state = useLive()?.state;
+/** Of lists that also change without a job: slow enough for an idle page, which sends four requests a minute at most. */
+export const IDLE_POLL_MS = 30_000;
+
+/**
+ * How often to poll, for `refetchInterval`: every few seconds without the stream and slower after each failure, not at
+ * all while paused. While the stream is live, only as often as `whileLiveMs` says: for what changes without a job.
+ */
+export function usePollInterval(
+  whileLiveMs: number | false = false,
+): (query: { state: { fetchFailureCount: number; errorUpdateCount: number; status: string } }) => number | false {
+  const live = useLive();
   return (query) => {
-    if (state === "live" || state === "paused") return false;
+    if (live?.state === "paused") return false;
+    if (live?.state === "live") return whileLiveMs;
     const failures = query.state.status === "error" ? query.state.errorUpdateCount : 0;
     return Math.min(POLL_MS.normal * 2 ** Math.min(failures, 4), POLL_MS.most);
   };

@@ -1,30 +1,43 @@
 "use client";
 
 import { type QueryKey, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
-import { useLive, useLiveListener } from "./use-live";
+import { useCallback, useEffect, useRef } from "react";
+import type { JobChange } from "@/lib/contract";
+import { useLiveListener } from "./use-live";
 
-const AT_MOST_EVERY_MS = 1000;
-const POLL_MS = 5000;
+/** Changes of a burst are answered with one fetch, and those of a busy tenant with one fetch in this time. */
+const REFRESH_MS = { soon: 400, least: 2000 } as const;
 
-/**
- * Reads a part of the page again when jobs of the tenant change, at most once a second. Answers the interval to poll in
- * for what changes without a job; false while the page is paused.
- */
-export function useRefresh(queryKey: QueryKey): number | false {
+/** Answers a function that fetches `queryKey` again soon, and at most once in two seconds however often it is called. */
+export function useThrottledRefresh(queryKey: QueryKey): () => void {
   const client = useQueryClient();
-  const state = useLive()?.state;
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const refresh = () => void client.invalidateQueries({ queryKey });
-  useLiveListener({
-    onChange: () => {
-      timer.current ??= setTimeout(() => {
-        timer.current = undefined;
-        refresh();
-      }, AT_MOST_EVERY_MS);
-    },
-    onResync: refresh,
+  const last = useRef(0);
+  const latestKey = useRef(queryKey);
+  useEffect(() => {
+    latestKey.current = queryKey;
   });
   useEffect(() => () => clearTimeout(timer.current), []);
-  return state === "paused" ? false : POLL_MS;
+  return useCallback(() => {
+    const later = () => {
+      timer.current = setTimeout(run, Math.max(REFRESH_MS.soon, REFRESH_MS.least - (Date.now() - last.current)));
+    };
+    const run = () => {
+      timer.current = undefined;
+      last.current = Date.now();
+      // A fetch under way may have read before the change. Aborting it would starve the page on a slow server.
+      if (client.isFetching({ queryKey: latestKey.current }) > 0) later();
+      else void client.invalidateQueries({ queryKey: latestKey.current });
+    };
+    if (timer.current === undefined) later();
+  }, [client]);
+}
+
+/**
+ * Keeps a part of the page fresh: fetches it again when jobs of the tenant change, at most once in two seconds.
+ * `concerns` narrows that to changes which can matter. Every live page uses this hook or useThrottledRefresh.
+ */
+export function useRefresh(queryKey: QueryKey, concerns: (change: JobChange) => boolean = () => true): void {
+  const refresh = useThrottledRefresh(queryKey);
+  useLiveListener({ onChange: (change) => concerns(change) && refresh(), onResync: refresh });
 }

@@ -11,7 +11,10 @@ import { api } from "./http";
 import { queryString } from "./query-string";
 import { randomKey } from "./random-key";
 
-const keys = (tenant: string) => ["tenant", tenant, "webhooks"] as const;
+export const webhookKeys = {
+  all: (tenant: string) => ["tenant", tenant, "webhooks"] as const,
+  one: (tenant: string, id: string) => [...webhookKeys.all(tenant), "one", id] as const,
+};
 
 export interface DeliveryPage {
   readonly data: readonly WebhookDelivery[];
@@ -20,14 +23,14 @@ export interface DeliveryPage {
 
 export function webhooksOptions(tenant: string) {
   return queryOptions({
-    queryKey: [...keys(tenant), "list"],
+    queryKey: [...webhookKeys.all(tenant), "list"],
     queryFn: ({ signal }) => api<{ data: WebhookEndpoint[] }>("/webhooks", { tenant, signal }),
   });
 }
 
 export function webhookOptions(tenant: string, id: string) {
   return queryOptions({
-    queryKey: [...keys(tenant), "one", id],
+    queryKey: webhookKeys.one(tenant, id),
     queryFn: ({ signal }) => api<WebhookEndpoint>(`/webhooks/${id}`, { tenant, signal }),
   });
 }
@@ -41,7 +44,7 @@ export interface DeliveryPlace {
 export function deliveriesOptions(tenant: string, { id, outcome, cursor }: DeliveryPlace) {
   const query = queryString({ limit: 25, outcome, cursor });
   return queryOptions({
-    queryKey: [...keys(tenant), "deliveries", id, query],
+    queryKey: [...webhookKeys.one(tenant, id), "deliveries", query],
     queryFn: ({ signal }) => api<DeliveryPage>(`/webhooks/${id}/deliveries${query}`, { tenant, signal }),
   });
 }
@@ -58,7 +61,7 @@ export function useWebhookAct(tenant: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (wanted: WebhookAct) => send(tenant, wanted),
-    onSettled: () => void client.invalidateQueries({ queryKey: keys(tenant) }),
+    onSettled: () => void client.invalidateQueries({ queryKey: webhookKeys.all(tenant) }),
   });
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BULK_ACTIONS, BULK_STATUSES } from "@/lib/queue/states";
+import { BULK_ACTIONS, BULK_RESULTS, BULK_STATUSES } from "@/lib/queue/states";
 import { definitionKey, id, instant, instantIn, jobStatus, listOf, pageQuery, queryInteger, queueName } from "./common";
 import { jobRow, jobSource } from "./jobs";
 import { LIMITS } from "./limits";
@@ -79,12 +79,10 @@ export const jobActionListQuery = z.strictObject(pageQuery);
 export const jobActionParams = z.strictObject({ actionId: id });
 export const abortJobAction = z.strictObject({});
 
-export const JOB_ACTION_RESULTS = ["done", "skipped", "failed"] as const;
-
 /** What became of one job; `code` says why when it is not done. */
 export const jobActionResult = z.object({
   job_id: id,
-  result: z.enum(JOB_ACTION_RESULTS),
+  result: z.enum(BULK_RESULTS),
   code: z.string().nullable(),
 });
 export type JobActionResult = z.infer<typeof jobActionResult>;
@@ -94,7 +92,7 @@ export type JobActionResults = z.infer<typeof jobActionResults>;
 
 /** Query of GET /api/v1/jobs/actions/{id}/jobs; `after` is what `next_after` gave. */
 export const jobActionResultsQuery = z.strictObject({
-  result: z.enum(JOB_ACTION_RESULTS).optional(),
+  result: z.enum(BULK_RESULTS).optional(),
   limit: queryInteger(1, LIMITS.actionResultsMax).optional(),
   after: z
     .string()

@@ -39,6 +39,9 @@ export type BulkActionName = (typeof BULK_ACTIONS)[number];
 export const BULK_STATUSES = ["queued", "running", "done", "aborted", "stopped"] as const;
 export type BulkStatus = (typeof BULK_STATUSES)[number];
 
+/** What became of one job of an act on many. */
+export const BULK_RESULTS = ["done", "skipped", "failed"] as const;
+
 /** What people make of a dead letter. */
 export const TRIAGE_STATUSES = ["pending", "investigating", "resolved", "ignored"] as const;
 export type TriageStatus = (typeof TRIAGE_STATUSES)[number];

@@ -20,7 +20,8 @@ const CLEAN: Record<string, string> = {
   "lib/api/route.ts": `import { enqueue } from "@/lib/queue";\nexport const scope = enqueue;`,
   "lib/auth/user.ts": `import pg from "pg";\nexport const user = pg;`,
   "lib/client/jobs.ts": `export const jobs = 1;`,
-  "lib/contract/index.ts": `import type { JobStatus } from "@/lib/queue/states";\nexport type Wire = JobStatus;`,
+  "components/kind.ts": `import type { Wire } from "@/lib/contract";\nexport type Kind = Wire;`,
+  "lib/contract/index.ts": `import type { JobStatus } from "@/lib/queue/states";\nexport type Wire = JobStatus;\nexport const LIMITS = 1;`,
   "lib/db/index.ts": `import pg from "pg";\nexport const db = pg;`,
   "lib/env/worker.ts": `export const env = 1;`,
   "lib/process/index.ts": `export const stop = 1;`,
@@ -71,6 +72,8 @@ const PLANTED: readonly [rule: string, file: string, content: string][] = [
   ["worker-scheduler-apart", "scheduler/peek.ts", `import { main } from "@/worker/main";\nexport const x = main;`],
   ["components-are-client-safe", "components/reads.ts", `import { db } from "@/lib/db";\nexport const x = db;`],
   ["components-are-client-safe", "lib/client/type.ts", `export type { enqueue } from "@/lib/queue";`],
+  ["no-zod-in-pages", "components/limit.ts", `import { LIMITS } from "@/lib/contract";\nexport const x = LIMITS;`],
+  ["no-zod-in-pages", "lib/client/checks.ts", `import * as z from "zod";\nexport const x = z;`],
   ["lib-never-imports-app", "lib/api/page.ts", `import { page } from "@/app/page";\nexport const x = page;`],
   ["app-has-no-database", "app/reads.ts", `import { db } from "@/lib/db";\nexport const x = db;`],
   ["contract-is-leaf", "lib/contract/reads.ts", `import { jobs } from "@/lib/client/jobs";\nexport const x = jobs;`],
@@ -132,7 +135,7 @@ describe("import rules", () => {
     const caught = new Set(violations.map(({ rule, from }) => `${rule.name} ${from}`));
     for (const [rule, file] of PLANTED) expect(caught).toContain(`${rule} ${file}`);
     const rules = new Set(violations.map(({ rule }) => rule.name));
-    expect(rules.size).toBe(13);
+    expect(rules.size).toBe(14);
   });
 
   test("this code keeps them, and no file of it went unseen", () => {

@@ -1,0 +1,80 @@
+"use client";
+
+import { ArrowUp } from "lucide-react";
+import { type ReactNode, useRef } from "react";
+import { plural } from "@/lib/client/format";
+import { cn } from "./cn";
+import { Time } from "./time";
+
+interface ListBarProps {
+  /** What a row is, in the singular. */
+  readonly noun: string;
+  /** How many new rows wait to be shown. */
+  readonly waiting: number;
+  readonly onShow: () => void;
+  /** When the rows were read, in milliseconds, if they could not be refreshed since; null otherwise. */
+  readonly staleSince: number | null;
+  readonly onRetry: () => void;
+  /** Takes the place of the words about freshness, such as the bar of a selection. */
+  readonly children?: ReactNode;
+}
+
+/**
+ * The strip above the rows of a live list. It is always there and always as high, so that nothing below it moves when
+ * new rows arrive, rows are selected, or a refresh fails.
+ */
+export function ListBar({ noun, waiting, onShow, staleSince, onRetry, children }: ListBarProps) {
+  const bar = useRef<HTMLDivElement>(null);
+  const show = () => {
+    onShow();
+    window.scrollTo({ top: 0 });
+    // The button goes away, and with it the keyboard's place, which is taken up just above the new rows.
+    bar.current?.focus({ preventScroll: true });
+  };
+  return (
+    <div
+      ref={bar}
+      tabIndex={-1}
+      data-testid="list-bar"
+      className={cn(
+        "sticky top-0 z-20 flex h-11 items-center border-line border-b bg-panel text-sm outline-none max-lg:top-12",
+        staleSince !== null && "bg-warn-soft",
+      )}
+    >
+      <div className="flex h-full min-w-0 flex-1 items-center overflow-x-auto">
+        {children ?? <Freshness noun={noun} waiting={waiting} staleSince={staleSince} onRetry={onRetry} />}
+      </div>
+      {waiting > 0 ? (
+        <button
+          type="button"
+          onClick={show}
+          className={cn(
+            "mx-3 flex h-7 shrink-0 items-center gap-1.5 rounded-full bg-accent-soft px-3 font-medium text-accent text-xs hover:underline",
+            children && "max-sm:hidden",
+          )}
+        >
+          <ArrowUp aria-hidden className="size-3.5" />
+          {plural(waiting, `new ${noun}`)} – show
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+type FreshnessProps = Pick<ListBarProps, "noun" | "waiting" | "staleSince" | "onRetry">;
+
+function Freshness({ noun, waiting, staleSince, onRetry }: FreshnessProps) {
+  if (staleSince !== null) {
+    return (
+      <p role="status" className="flex min-w-0 items-center gap-x-3 px-4 text-warn">
+        <span className="truncate">
+          Could not refresh; as of <Time value={new Date(staleSince).toISOString()} kind="absolute" />.
+        </span>
+        <button type="button" className="min-h-6 shrink-0 font-medium underline" onClick={onRetry}>
+          Try again
+        </button>
+      </p>
+    );
+  }
+  return <p className="truncate px-4 text-muted text-xs">{waiting === 0 ? `No new ${noun}s` : null}</p>;
+}

@@ -1,0 +1,43 @@
+"use client";
+
+import { useState } from "react";
+import { mergePage, type ShownRows, showNewest } from "./merge-page";
+
+interface HasId {
+  readonly id: string;
+}
+
+interface State<T extends HasId> {
+  readonly key: string;
+  readonly latest: readonly T[] | undefined;
+  readonly shown: ShownRows<T>;
+}
+
+const NO_SELECTION: ReadonlySet<string> = new Set();
+
+/**
+ * The rows of a live list. Known rows change where they stand; new rows wait until `showWaiting` is called, so nothing
+ * moves under the reader. Another `key` (filters, page) begins with the rows of its own answer.
+ */
+export function useHeldRows<T extends HasId>(latest: readonly T[] | undefined, key: string) {
+  const [state, setState] = useState<State<T>>(() => ({ key, latest, shown: asIs(latest) }));
+  const change = (how: (shown: ShownRows<T>) => ShownRows<T>) => setState((now) => ({ ...now, shown: how(now.shown) }));
+  let { shown } = state;
+  if (state.key !== key || state.latest !== latest) {
+    const isSameList = state.key === key && state.shown.rows.length > 0;
+    shown = latest && isSameList ? mergePage(state.shown.rows, latest) : asIs(latest);
+    setState({ key, latest, shown });
+  }
+  return {
+    shown,
+    rows: latest ? shown.rows : undefined,
+    /** Changes known rows before the next answer, as a pushed change says. */
+    update: (how: (row: T) => T) => change((now) => ({ ...now, rows: now.rows.map(how) })),
+    /** Shows the newest rows. Selected rows stay in the list. */
+    showWaiting: (selected = NO_SELECTION) => change((now) => showNewest(now.rows, latest ?? now.rows, selected)),
+  };
+}
+
+function asIs<T extends HasId>(rows: readonly T[] = []): ShownRows<T> {
+  return { rows, waiting: [], gone: new Set() };
+}
