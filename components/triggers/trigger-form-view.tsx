@@ -8,6 +8,7 @@ import { Link } from "@/components/ui/link";
 import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/definitions";
 import type { TriggerFields } from "@/lib/client/trigger-form";
+import { useUnsavedWarning } from "@/lib/client/use-unsaved";
 import type { Trigger } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 import { ConflictPanel } from "./conflict-panel";
@@ -43,6 +44,7 @@ export function TriggerFormView({ initial, trigger, tenantZone }: TriggerFormVie
   const plain = useTriggerForm({ slug, initial, trigger, onSaved: saved });
   const preview = useSchedulePreview(slug, plain.fields);
   const form: TriggerForm = { ...plain, faults: new Map([...preview.faults, ...plain.faults]) };
+  useUnsavedWarning(plain.isChanged);
   const formRef = useFocusOnFault(plain.faults);
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -2,6 +2,7 @@
 
 import { X } from "lucide-react";
 import { createContext, type ReactNode, useContext, useEffect, useId, useState } from "react";
+import { mayDiscard, useUnsavedWarning } from "@/lib/client/use-unsaved";
 import { Button } from "./button";
 import { cn } from "./cn";
 
@@ -32,11 +33,18 @@ export function useDialogElement(): HTMLDialogElement | null {
 /** A modal dialog on the browser's own: focus is kept inside, Escape closes it, focus returns to where it was. */
 export function Dialog({ title, description, open, onClose, children, wide, drawer }: DialogProps) {
   const [dialog, setDialog] = useState<HTMLDialogElement | null>(null);
+  const [typed, setTyped] = useState(false);
+  useUnsavedWarning(open && typed);
+  // The cross, Escape and a click beside the dialog are easy to hit by mistake. A Cancel button inside does not ask.
+  const leave = () => {
+    if (!typed || mayDiscard()) onClose();
+  };
   const titleId = useId();
   const descriptionId = useId();
   useEffect(() => {
     if (!open || !dialog || dialog.open) return;
     const before = document.activeElement;
+    setTyped(false);
     dialog.showModal();
     firstControl(dialog)?.focus();
     return () => {
@@ -53,9 +61,10 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
       aria-describedby={description ? descriptionId : undefined}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        leave();
       }}
-      onClick={(event) => event.target === event.currentTarget && onClose()}
+      onInput={() => setTyped(true)}
+      onClick={(event) => event.target === event.currentTarget && leave()}
       className={cn("overflow-hidden bg-panel p-0 shadow-pop", PLACES[drawer ? "drawer" : wide ? "wide" : "middle"])}
     >
       <div className="flex max-h-[inherit] flex-col">
@@ -70,7 +79,7 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
               </p>
             ) : null}
           </div>
-          <Button variant="ghost" size="icon" aria-label="Close" onClick={onClose}>
+          <Button variant="ghost" size="icon" aria-label="Close" onClick={leave}>
             <X aria-hidden className="size-4" />
           </Button>
         </header>

@@ -146,6 +146,22 @@ test("edit and retry makes a linked job from each state that ended unhappily, an
   expect((await getJob(make.web, scope, dead))?.status).toBe("dead_letter");
 });
 
+test("A7: a dead letter is resolved by its edited retry and names it, and a person's note stays", async () => {
+  const { scope } = await member();
+  const [plain, noted] = [await failed(scope), await failed(scope)];
+  await triageDeadLetter(make.web, scope, { jobId: noted, note: "Ask the bank" });
+  for (const [jobId, note] of [
+    [plain, null],
+    [noted, "Ask the bank"],
+  ] as const) {
+    const { job } = await retryJob(make.web, scope, { jobId, payload: { edited: true } });
+    const letter = await getDeadLetter(make.web, scope, jobId);
+    expect(letter).toMatchObject({ status: "resolved", note: note ?? expect.stringContaining(job.id) });
+  }
+  const open = await listDeadLetters(make.web, scope, { status: ["pending", "investigating"] }, { limit: 10 });
+  expect(open.letters).toEqual([]);
+});
+
 test("RLS-1 another tenant's dead letter is not there, for reading and for every verb", async () => {
   const [{ scope }, other] = [await member(), await member()];
   const id = await failed(scope);

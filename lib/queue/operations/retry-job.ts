@@ -10,6 +10,7 @@ import {
   startRunsSql,
   takeKeysSql,
 } from "../sql/control-jobs";
+import { answeredSql } from "../sql/dead-letters";
 import { waitAgainSql } from "../sql/dependencies";
 import { isRetryable, type JobStatus, type TerminalState } from "../states";
 import type { JobView, NewJob, TenantScope } from "../types";
@@ -121,6 +122,8 @@ export async function retryJob(
       refuse: refuseRetry,
       write: async (_, jobs) => {
         created = await enqueueEdited(tx, scope, { jobId, payload, chainDepth });
+        const dead = jobs.filter((job) => job.status === "dead_letter");
+        if (dead.length > 0) await tx.run(answeredSql, [tx.tenantId, idsOf(dead), created, scope.actor.userId]);
         return jobs;
       },
     };

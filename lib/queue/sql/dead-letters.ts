@@ -48,6 +48,17 @@ export const triageSql = statement(
      note = case when t.run_no = excluded.run_no then coalesce($5, t.note) else excluded.note end`,
 );
 
+/** Resolves dead letters whose work job $3 took over. A note that a person wrote stays. */
+export const answeredSql = statement(
+  "answer_dead_letters",
+  `insert into app.dead_letters as t (tenant_id, job_id, run_no, status, note, changed_by)
+   select a.tenant_id, a.job_id, a.run_no, 'resolved', 'Retried as job ' || $3::uuid || ' with another payload.', $4
+   from app.job_attempts a where ${IS_DEAD} and a.job_id = any ($2::uuid[])
+   on conflict (tenant_id, job_id) do update set run_no = excluded.run_no, changed_at = app.now(),
+     changed_by = excluded.changed_by, status = 'resolved',
+     note = case when t.run_no = excluded.run_no and t.note <> '' then t.note else excluded.note end`,
+);
+
 /** What people and keys did to a job, newest first. */
 export const jobEventsSql = statement(
   "job_events",

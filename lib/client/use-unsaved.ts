@@ -1,0 +1,40 @@
+"use client";
+
+import { useEffect } from "react";
+
+const QUESTION = "Discard your changes? They are not saved.";
+
+/** Asks whether unsaved input may be lost. */
+export function mayDiscard(): boolean {
+  return window.confirm(QUESTION);
+}
+
+/**
+ * While `unsaved` is true, asks before the reader leaves: by a link of the console, by reloading, or by closing the tab.
+ * A form that was sent leaves by the router, which is not asked about.
+ */
+export function useUnsavedWarning(unsaved: boolean): void {
+  useEffect(() => {
+    if (!unsaved) return;
+    const onUnload = (event: BeforeUnloadEvent) => event.preventDefault();
+    const onClick = (event: MouseEvent) => {
+      const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
+      const staysHere =
+        event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
+      if (!(link instanceof HTMLAnchorElement) || link.target === "_blank" || staysHere) return;
+      if (mayDiscard()) {
+        // The question is answered; a link that loads a whole page must not ask again.
+        window.removeEventListener("beforeunload", onUnload);
+        return;
+      }
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    window.addEventListener("beforeunload", onUnload);
+    document.addEventListener("click", onClick, true);
+    return () => {
+      window.removeEventListener("beforeunload", onUnload);
+      document.removeEventListener("click", onClick, true);
+    };
+  }, [unsaved]);
+}
