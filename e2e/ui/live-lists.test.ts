@@ -18,7 +18,7 @@ const { id: trigger } = await stage.api<{ id: string }>("POST", "/jobs/triggers"
 });
 
 /** Addresses of the data that a page shows, in the order in which they were asked for. */
-function asked(page: Page): { readonly path: string; readonly at: number }[] {
+function asked(page: Page): { path: string; at: number }[] {
   const all: { path: string; at: number }[] = [];
   page.on("request", (request) => {
     const url = new URL(request.url());
