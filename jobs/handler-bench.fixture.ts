@@ -17,78 +17,95 @@ import { publishEvent } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { handlers } from "./index";
 
-/** A database of the test file, for looking and for set-up. */
-export const database = await testDatabase();
-const tenantId = randomUUID();
-const actor = { kind: "system", id: null, userId: null } as const;
-let folder: TestFolder;
-let registry: CommandRegistry;
-let web: Database;
-/** The folder of the registered provider; new for each test. */
-export let data = "";
-export let providerId = "";
-
-beforeAll(async () => {
-  folder = await makeTestFolder();
-  registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), { sharedFolder: folder.shared });
-  web = openDatabase({ url: database.urlFor("web"), role: "web", max: 4, applicationName: "jobs test" });
-  await database.query("insert into app.tenants (id, slug, name) values ($1, 'jobs-test', 'Jobs test')", [tenantId]);
-});
-afterAll(async () => {
-  await web.close();
-  await folder.remove();
-});
-
-beforeEach(async () => {
-  data = join(folder.root, `data-${randomUUID()}`);
-  mkdirSync(data, { mode: 0o755 });
-  const text = "insert into app.providers (tenant_id, name, path) values ($1, $2, $2) returning id";
-  const [row] = await database.query<{ id: string }>(text, [tenantId, data]);
-  providerId = row?.id ?? "";
-});
-
 export interface RunOptions {
   readonly jobId?: string;
   /** Transactions that commit; the next one finds the lease lost, after its statements ran. */
   readonly commits?: number;
 }
 
-/** Runs a shipped handler against the database, as one attempt of a job; answers its result, or its outcome. */
-export async function run(
-  key: string,
-  payload: Record<string, unknown>,
-  { jobId = randomUUID(), commits = Infinity }: RunOptions = {},
-) {
-  const handler = handlers.get(key);
-  if (!handler) throw new Error(`no handler ${key}`);
-  let left = commits;
-  const transaction = <T>(fn: (tx: TenantTransaction) => Promise<T>) =>
-    withTenant(web, tenantId, async (tx) => {
-      const value = await fn(tx);
-      left -= 1;
-      if (left < 0) throw new LeaseLostError();
-      return value;
-    });
-  const resolveProviderPath = (_id: string, relative: string) =>
-    resolveInside({ root: data, relative, allowedRoots: [folder.root] });
-  const publish = (tx: TenantTransaction, { name, data, key = name }: JobEvent) =>
-    publishEvent(tx, { tenantId, actor }, { name, data, producerId: `${jobId}:1:${key}`, source: "job" });
-  const { ctx } = testContext({
-    jobId,
-    tenantId,
-    payload: { provider_id: providerId, ...payload },
-    resolveProviderPath,
-  });
-  const context: HandlerRunContext = {
-    ...ctx,
-    registry,
-    transaction,
-    publishEvent: (event, tx) => (tx ? publish(tx, event) : transaction((own) => publish(own, event))),
-    steps: memorySteps().steps,
-  };
-  const { outcome } = await executeHandler(handler, context);
-  return outcome.kind === "succeeded" ? outcome.result : outcome;
-}
+/**
+ * Where a test file runs shipped handlers: a database and a registered folder of its own. Every file opens its own, because
+ * the files of a run share the modules that they import.
+ */
+export async function openHandlerBench() {
+  const database = await testDatabase();
+  const tenantId = randomUUID();
+  const actor = { kind: "system", id: null, userId: null } as const;
+  let folder: TestFolder;
+  let registry: CommandRegistry;
+  let web: Database;
+  /** The folder of the registered provider; new for each test. */
+  let data = "";
+  let providerId = "";
 
-/** Writes a file into the provider's folder. */
-export const put = (name: string, contents: string | Uint8Array) => writeFileSync(join(data, name), contents);
+  beforeAll(async () => {
+    folder = await makeTestFolder();
+    registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), { sharedFolder: folder.shared });
+    web = openDatabase({ url: database.urlFor("web"), role: "web", max: 4, applicationName: "jobs test" });
+    await database.query("insert into app.tenants (id, slug, name) values ($1, 'jobs-test', 'Jobs test')", [tenantId]);
+  });
+  afterAll(async () => {
+    await web.close();
+    await folder.remove();
+  });
+
+  beforeEach(async () => {
+    data = join(folder.root, `data-${randomUUID()}`);
+    mkdirSync(data, { mode: 0o755 });
+    const text = "insert into app.providers (tenant_id, name, path) values ($1, $2, $2) returning id";
+    const [row] = await database.query<{ id: string }>(text, [tenantId, data]);
+    providerId = row?.id ?? "";
+  });
+
+  /** Runs a shipped handler against the database, as one attempt of a job; answers its result, or its outcome. */
+  async function run(
+    key: string,
+    payload: Record<string, unknown>,
+    { jobId = randomUUID(), commits = Infinity }: RunOptions = {},
+  ) {
+    const handler = handlers.get(key);
+    if (!handler) throw new Error(`no handler ${key}`);
+    let left = commits;
+    const transaction = <T>(fn: (tx: TenantTransaction) => Promise<T>) =>
+      withTenant(web, tenantId, async (tx) => {
+        const value = await fn(tx);
+        left -= 1;
+        if (left < 0) throw new LeaseLostError();
+        return value;
+      });
+    const resolveProviderPath = (_id: string, relative: string) =>
+      resolveInside({ root: data, relative, allowedRoots: [folder.root] });
+    const publish = (tx: TenantTransaction, { name, data, key = name }: JobEvent) =>
+      publishEvent(tx, { tenantId, actor }, { name, data, producerId: `${jobId}:1:${key}`, source: "job" });
+    const { ctx } = testContext({
+      jobId,
+      tenantId,
+      payload: { provider_id: providerId, ...payload },
+      resolveProviderPath,
+    });
+    const context: HandlerRunContext = {
+      ...ctx,
+      registry,
+      transaction,
+      publishEvent: (event, tx) => (tx ? publish(tx, event) : transaction((own) => publish(own, event))),
+      steps: memorySteps().steps,
+    };
+    const { outcome } = await executeHandler(handler, context);
+    return outcome.kind === "succeeded" ? outcome.result : outcome;
+  }
+
+  /** Writes a file into the provider's folder. */
+  const put = (name: string, contents: string | Uint8Array) => writeFileSync(join(data, name), contents);
+
+  return {
+    database,
+    run,
+    put,
+    get data() {
+      return data;
+    },
+    get providerId() {
+      return providerId;
+    },
+  };
+}

@@ -3,12 +3,15 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { data, database, providerId, put, run } from "./handler-bench.fixture";
+import { openHandlerBench } from "./handler-bench.fixture";
+
+const bench = await openHandlerBench();
+const { database, put, run } = bench;
 
 const inventory = () =>
   database.query<{ path: string; sha256: string; size: string; updated_at: Date }>(
     'select path, sha256, size, updated_at from app.assets where provider_id = $1 order by path collate "C"',
-    [providerId],
+    [bench.providerId],
   );
 const paths = async () => (await inventory()).map((asset) => asset.path);
 const none = { added: 0, changed: 0, removed: 0, unchanged: 0, skipped: 0 };
@@ -16,7 +19,7 @@ test("sync-folder writes what is there, and then only what is different", async 
   put("a\n🎉", "one");
   put("-b", "two");
   put("c", "three");
-  symlinkSync("/etc/passwd", join(data, "link"));
+  symlinkSync("/etc/passwd", join(bench.data, "link"));
   expect(await run("sync-folder", {})).toEqual({ ...none, scanned: 3, added: 3, skipped: 1, bytes: 11 });
   const before = await inventory();
   expect(before.map(({ path, size }) => [path, size])).toEqual([
@@ -26,7 +29,7 @@ test("sync-folder writes what is there, and then only what is different", async 
   ]);
   expect(before[0]?.sha256).toBe(createHash("sha256").update("two").digest("hex"));
   put("c", "other");
-  rmSync(join(data, "-b"));
+  rmSync(join(bench.data, "-b"));
   put("d", "");
   expect(await run("sync-folder", {})).toEqual({
     scanned: 3,
@@ -47,13 +50,13 @@ test("sync-folder counts like one run when an attempt before it failed half-way"
   expect(await run("sync-folder", {})).toMatchObject({ added: 1200 });
   for (let index = 0; index < 10; index += 1) put(`file-${index}`, "new");
   for (let index = 1200; index < 1300; index += 1) put(`file-${index}`, "added");
-  rmSync(join(data, "file-20"));
+  rmSync(join(bench.data, "file-20"));
   const jobId = randomUUID();
   expect(await run("sync-folder", {}, { jobId, commits: 2 })).toEqual({ kind: "lease_lost" });
   // Came and went between the attempts: nothing that the job as a whole did.
   await database.query(
     "update app.assets set path = 'gone', path_hash = sha256('gone') where provider_id = $1 and seen_in = $2 and change = 'added' and path = (select max(path) from app.assets where seen_in = $2 and change = 'added')",
-    [providerId, jobId],
+    [bench.providerId, jobId],
   );
   expect(await run("sync-folder", {}, { jobId })).toMatchObject({
     scanned: 1299,
@@ -73,11 +76,11 @@ test("LEASE-03 sync-folder of a late attempt leaves no row behind", async () => 
 
 test("sync-folder removes only below its path_prefix", async () => {
   for (const sub of ["sub", "sub-2", "other"]) {
-    mkdirSync(join(data, sub), { mode: 0o755 });
+    mkdirSync(join(bench.data, sub), { mode: 0o755 });
     put(`${sub}/x%_`, sub);
   }
   await run("sync-folder", {});
-  for (const sub of ["sub", "sub-2", "other"]) rmSync(join(data, sub, "x%_"));
+  for (const sub of ["sub", "sub-2", "other"]) rmSync(join(bench.data, sub, "x%_"));
   put("sub/y", "new");
   expect(await run("sync-folder", { path_prefix: "sub/" })).toEqual({
     ...none,
@@ -92,7 +95,7 @@ test("sync-folder removes only below its path_prefix", async () => {
 const events = () =>
   database.query<{ name: string; data: Record<string, unknown> }>(
     "select name, data - array['job_id', 'list_id'] as data from app.events where data ->> 'provider_id' = $1 order by id",
-    [providerId],
+    [bench.providerId],
   );
 
 test("Z-05 sync-folder tells of images that it added or changed, once, and of nothing else", async () => {
@@ -100,14 +103,14 @@ test("Z-05 sync-folder tells of images that it added or changed, once, and of no
   put("notes.txt", "no image");
   await run("sync-folder", {});
   expect(await events()).toEqual([]);
-  mkdirSync(join(data, "album"), { mode: 0o755 });
-  writeFileSync(join(data, "album", "one.png"), png);
+  mkdirSync(join(bench.data, "album"), { mode: 0o755 });
+  writeFileSync(join(bench.data, "album", "one.png"), png);
   const jobId = randomUUID();
   await run("sync-folder", { path_prefix: "/album/" }, { jobId });
   await run("sync-folder", { path_prefix: "/album/" }, { jobId });
   await run("sync-folder", {});
   const counts = { images_added: 1, images_changed: 0, added: 1, changed: 0, removed: 0 };
-  const told = { provider_id: providerId, folder_path: "album", ...counts };
+  const told = { provider_id: bench.providerId, folder_path: "album", ...counts };
   expect(await events()).toEqual([{ name: "images.ingest.completed", data: told }]);
 });
 
@@ -119,19 +122,19 @@ test("Z-05 import-csv tells of a list that it made, when it is filled, and not w
   expect(await events()).toEqual([]);
   await run("import-csv", payload, { jobId });
   await run("import-csv", payload);
-  const told = { name: "told of", columns: ["a", "b"], rows: 2, provider_id: providerId, path: "new.csv" };
+  const told = { name: "told of", columns: ["a", "b"], rows: 2, provider_id: bench.providerId, path: "new.csv" };
   expect(await events()).toEqual([{ name: "list.created", data: told }]);
 });
 
 test("sync-folder keeps the rows of what is there but unreadable, and drops what became something else", async () => {
-  mkdirSync(join(data, "closed"), { mode: 0o755 });
+  mkdirSync(join(bench.data, "closed"), { mode: 0o755 });
   for (const name of ["closed/in", "secret", "pipe"]) put(name, name);
   await run("sync-folder", {});
-  rmSync(join(data, "pipe"));
-  execFileSync("mkfifo", [join(data, "pipe")]);
-  execFileSync("chmod", ["0", join(data, "closed"), join(data, "secret")]);
+  rmSync(join(bench.data, "pipe"));
+  execFileSync("mkfifo", [join(bench.data, "pipe")]);
+  execFileSync("chmod", ["0", join(bench.data, "closed"), join(bench.data, "secret")]);
   const result = await run("sync-folder", {});
-  execFileSync("chmod", ["755", join(data, "closed"), join(data, "secret")]);
+  execFileSync("chmod", ["755", join(bench.data, "closed"), join(bench.data, "secret")]);
   expect(result).toEqual({ ...none, scanned: 0, removed: 1, skipped: 3, bytes: 0 });
   expect(await paths()).toEqual(["closed/in", "secret"]);
 });
@@ -139,7 +142,7 @@ test("sync-folder keeps the rows of what is there but unreadable, and drops what
 test("sync-folder removes nothing when the folder is not there", async () => {
   put("a", "1");
   await run("sync-folder", {});
-  rmSync(data, { recursive: true });
+  rmSync(bench.data, { recursive: true });
   expect(await run("sync-folder", {})).toMatchObject({ kind: "failed", errorType: "not_found" });
   expect(await paths()).toEqual(["a"]);
 });
@@ -147,9 +150,9 @@ test("sync-folder removes nothing when the folder is not there", async () => {
 test("sync-folder leaves what another job saw meanwhile", async () => {
   put("a", "1");
   await run("sync-folder", {});
-  rmSync(join(data, "a"));
+  rmSync(join(bench.data, "a"));
   await database.query("update app.assets set seen_at = app.now() + interval '1 minute' where provider_id = $1", [
-    providerId,
+    bench.providerId,
   ]);
   expect(await run("sync-folder", {})).toMatchObject({ removed: 0 });
 });

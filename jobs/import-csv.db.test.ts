@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { data, database, put, run } from "./handler-bench.fixture";
+import { openHandlerBench } from "./handler-bench.fixture";
+
+const bench = await openHandlerBench();
+const { database, put, run } = bench;
 
 const listRows = (list: string) =>
   database.query<{ line_no: string; data: unknown }>(
@@ -121,7 +124,7 @@ test.each([
   ["link.csv", "invalid_input"],
   ["folder", "invalid_input"],
 ])("import-csv refuses %s", async (path, errorType) => {
-  mkdirSync(join(data, "folder"));
-  symlinkSync("/etc/passwd", join(data, "link.csv"));
+  mkdirSync(join(bench.data, "folder"));
+  symlinkSync("/etc/passwd", join(bench.data, "link.csv"));
   expect(await run("import-csv", { path, list: "x" })).toMatchObject({ kind: "failed", errorType });
 });

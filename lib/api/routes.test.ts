@@ -63,8 +63,11 @@ test("the reference is a whole OpenAPI 3.1 document with unique operation ids", 
   expect(new Set(operations.map((operation) => operation.operationId)).size).toBe(operations.length);
   for (const operation of operations) expect(Object.keys(operation.responses)).toContain("503");
   const create = document.paths["/api/v1/jobs"].post;
-  expect(create.requestBody.content["application/json"].schema.additionalProperties).toBe(false);
-  expect(create.requestBody.content["application/json"].schema.required).toEqual(["definition_key"]);
+  expect(create.requestBody.content["application/json"].schema).toEqual({ $ref: "#/components/schemas/CreateJob" });
+  expect(document.components.schemas.CreateJob).toMatchObject({
+    additionalProperties: false,
+    required: ["definition_key"],
+  });
   expect(
     document.paths["/api/v1/jobs/{jobId}"].get.parameters.map((parameter: { name: string }) => parameter.name),
   ).toEqual(["jobId", "X-Tenant-Id"]);

@@ -35,7 +35,7 @@ describe("A-04 a parent's result in a child's payload", () => {
       first: "{{ parents.p.result.list[0].a-b }}",
       none: "{{parents.p.result.list[1]}}",
       text: "{{parents.p.status}}: {{parents.p.result.n}} {{parents.p.result.list}} {{parents.p.result.yes}}",
-      fallback: ['{{parents.p.result.gone | default: {"a": [1]}}}', { "{{key}}": '{{"{{"}}' }],
+      fallback: ['{{parents.p.result.gone | default: {"a": [1]}}}', { key: '{{"{{"}}' }],
     };
     expect(await render(payload, result)).toMatchObject({
       status: "queued",
@@ -44,7 +44,7 @@ describe("A-04 a parent's result in a child's payload", () => {
         first: "x",
         none: null,
         text: 'succeeded: 7 [{"a-b": "x"}, null] true',
-        fallback: [{ a: [1] }, { "{{key}}": "{{" }],
+        fallback: [{ a: [1] }, { key: "{{" }],
       },
     });
     expect((await render("{{parents.p.result}}", ["all"])).payload).toEqual(["all"]);
