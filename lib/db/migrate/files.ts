@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { MigrationError } from "./migration-error";
 
@@ -22,31 +22,15 @@ export function readMigrations(folder = defaultMigrationsFolder()): Migration[] 
     .filter((name) => FILE_NAME.test(name))
     .sort();
   if (names.length === 0) throw new MigrationError("bad-folder", `No migration lies in ${folder}.`);
-  const reserved = readReserved(folder);
-  let expected = 1;
-  for (const name of names) {
-    const number = Number(name.slice(0, 4));
-    while (number !== expected && reserved.has(expected)) expected += 1;
-    if (number !== expected) {
+  names.forEach((name, index) => {
+    if (Number(name.slice(0, 4)) !== index + 1) {
       throw new MigrationError(
         "bad-folder",
-        `Migrations are numbered without gaps; ${name} should have number ${expected}.`,
+        `Migrations are numbered without gaps; ${name} should have number ${index + 1}.`,
       );
     }
-    expected += 1;
-  }
+  });
   return names.map((name) => readMigration(folder, name));
-}
-
-/** Numbers of migrations that are not written yet, one range a line ("0036-0055"). Only these may be missing. */
-function readReserved(folder: string): ReadonlySet<number> {
-  const file = path.join(folder, "reserved.txt");
-  if (!existsSync(file)) return new Set();
-  const numbers = new Set<number>();
-  for (const [, from = "", to = ""] of readFileSync(file, "utf8").matchAll(/^(\d{4})-(\d{4})$/gm)) {
-    for (let number = Number(from); number <= Number(to); number += 1) numbers.add(number);
-  }
-  return numbers;
 }
 
 function readMigration(folder: string, fileName: string): Migration {

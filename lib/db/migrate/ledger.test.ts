@@ -38,14 +38,6 @@ test("migration files are numbered without gaps, and line ends do not change the
   expect(() => readMigrations("/nowhere")).toThrow("cannot be read");
 });
 
-test("a number may be missing only while it is reserved, and is never taken twice", () => {
-  const reserved = { "reserved.txt": "0002-0003\n", "0001_a.sql": "" };
-  expect(readMigrations(folderWith({ ...reserved, "0003_b.sql": "" }))).toHaveLength(2);
-  expect(readMigrations(folderWith({ ...reserved, "0004_b.sql": "" }))).toHaveLength(2);
-  expect(() => readMigrations(folderWith({ ...reserved, "0005_b.sql": "" }))).toThrow("should have number 4");
-  expect(() => readMigrations(folderWith({ ...reserved, "0003_b.sql": "", "0003_c.sql": "" }))).toThrow("number 4");
-});
-
 test("each role has a password of its own, the same one for the same secret", () => {
   expect(rolePassword("s", "web")).toBe(rolePassword("s", "web"));
   const all = [rolePassword("s", "web"), rolePassword("s", "worker"), rolePassword("t", "web")];

@@ -36,15 +36,13 @@ function migrationsFolder(count = ALL.length, extra: Record<string, string> = {}
   const folder = mkdtempSync(path.join(tmpdir(), "leasehold-migrations-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const source = defaultMigrationsFolder();
-  const files = readdirSync(source).filter((name) => name.endsWith(".sql"));
-  const beside = readdirSync(source).filter((name) => !name.endsWith(".sql"));
-  for (const name of [...files.sort().slice(0, count), ...beside])
+  for (const name of readdirSync(source).sort().slice(0, count))
     copyFileSync(path.join(source, name), path.join(folder, name));
   for (const [name, sql] of Object.entries(extra)) writeFileSync(path.join(folder, name), sql);
   return folder;
 }
 
-const next = (title: string) => `${String(Number(ALL.at(-1)?.slice(0, 4)) + 1).padStart(4, "0")}_${title}.sql`;
+const next = (title: string) => `${String(ALL.length + 1).padStart(4, "0")}_${title}.sql`;
 
 function startProcess(folder?: string): ChildProcess {
   const args = ["--import", "tsx", fixture, database.adminUrl, database.secret, ...(folder ? [folder] : [])];
