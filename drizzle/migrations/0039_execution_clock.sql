@@ -4,7 +4,8 @@
 create function app.clock() returns timestamptz
   language sql volatile parallel safe
   as $$ select app.now() + (clock_timestamp() - now()) $$;
-grant execute on function app.clock() to public;
+revoke all on function app.clock() from public;
+grant execute on function app.clock() to leasehold_web, leasehold_worker, leasehold_scheduler;
 
 -- Ends blocked jobs with the given outcomes, as the statements that end other jobs do. The instant of each end is read
 -- after its live row was taken.
