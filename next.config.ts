@@ -11,7 +11,7 @@ const config: NextConfig = {
   images: { unoptimized: true },
   // Types are checked by `npm test` with a compiler that takes a fifth of the time.
   typescript: { ignoreBuildErrors: true },
-  serverExternalPackages: ["pg", "pino", "@node-rs/argon2", "re2js", "ajv", "ajv-formats"],
+  serverExternalPackages: ["pg", "pino", "@node-rs/argon2", "re2js"],
   devIndicators: false,
 };
 
