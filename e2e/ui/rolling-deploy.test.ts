@@ -55,13 +55,18 @@ function secondBuild(): string {
   }
   symlinkSync(path.resolve("node_modules"), path.join(base, "node_modules"));
   const pages = path.join(base, ".next-test");
+  const id = readFileSync(path.join(pages, "BUILD_ID"), "utf8").trim();
+  const otherId = [...id].reverse().join("");
+  renameSync(path.join(pages, "static", id), path.join(pages, "static", otherId));
   const chunks = path.join(pages, "static/chunks");
   for (const name of readdirSync(chunks)) renameSync(path.join(chunks, name), path.join(chunks, MARK + name));
   for (const name of readdirSync(pages, { recursive: true, encoding: "utf8" })) {
     const file = path.join(pages, name);
-    if (!statSync(file).isFile() || !/\.(?:js|mjs|css|json|html|rsc|map)$/.test(name)) continue;
+    if (!statSync(file).isFile() || !/\.(?:js|mjs|css|json|html|rsc|map)$|BUILD_ID$/.test(name)) continue;
     const text = readFileSync(file, "utf8");
-    const renamed = text.replaceAll(/static\/chunks\/(?=[\w~.-]+\.(?:js|css))/g, `static/chunks/${MARK}`);
+    const renamed = text
+      .replaceAll(/static\/chunks\/(?=[\w~.-]+\.(?:js|css))/g, `static/chunks/${MARK}`)
+      .replaceAll(id, otherId);
     if (renamed !== text) writeFileSync(file, renamed);
   }
   return base;
