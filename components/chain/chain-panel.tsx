@@ -9,6 +9,7 @@ import { type ChainLink, chainKey, chainOptions, inOrder } from "@/lib/client/ch
 import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { Job } from "@/lib/contract";
+import { isTerminal } from "@/lib/queue/states";
 import { nothingWords } from "../events/words";
 import { StatusBadge } from "../jobs/status";
 import { useTenant } from "../shell/viewer";
@@ -24,8 +25,11 @@ interface ChainPanelProps {
 /** Everything that happened under one correlation id, in its order; nothing where no event is part of it. */
 export function ChainPanel({ correlation, current, first }: ChainPanelProps) {
   const { slug } = useTenant();
-  const refetchInterval = usePollInterval();
-  const query = useQuery({ ...chainOptions(slug, correlation), refetchInterval });
+  const poll = usePollInterval();
+  const query = useQuery({
+    ...chainOptions(slug, correlation),
+    refetchInterval: (one) => (one.state.data?.links.every(isOver) ? false : poll(one)),
+  });
   const chain = query.data;
   // A chain grows by what its own jobs publish and enqueue, so the other jobs of the tenant do not concern it.
   useRefresh(chainKey(slug, correlation), ({ id }) => {
@@ -53,6 +57,10 @@ export function ChainPanel({ correlation, current, first }: ChainPanelProps) {
     </section>
   );
 }
+
+/** True for a link that nothing more can come of. */
+const isOver = (link: ChainLink): boolean =>
+  link.kind === "event" ? link.event.status !== "pending" : isTerminal(link.job.status);
 
 function LinkLine({
   link,

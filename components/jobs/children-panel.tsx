@@ -6,14 +6,17 @@ import { childrenOptions, jobKeys } from "@/lib/client/jobs";
 import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { Job } from "@/lib/contract";
+import { isTerminal } from "@/lib/queue/states";
 import { StatusBadge } from "./status";
 
 /** The newest jobs that this one has as children; nothing for a job without any. */
 export function ChildrenPanel({ slug, job }: { readonly slug: string; readonly job: Job }) {
   const poll = usePollInterval();
-  const query = useQuery({ ...childrenOptions(slug, job.id), refetchInterval: poll });
+  const query = useQuery({ ...childrenOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
   const page = query.data;
-  useRefresh(jobKeys.children(slug, job.id), ({ id }) => page?.data.some((child) => child.id === id) ?? false);
+  useRefresh(jobKeys.children(slug, job.id), ({ id }) => page?.data.some((child) => child.id === id) ?? false, {
+    resync: false,
+  });
   if (!page || page.data.length === 0) return null;
   const { total, total_relation: relation } = page.pagination;
   return (

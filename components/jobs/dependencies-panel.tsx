@@ -11,6 +11,7 @@ import { dependenciesOptions, jobKeys } from "@/lib/client/jobs";
 import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { DependencyEdge, Job } from "@/lib/contract";
+import { isTerminal } from "@/lib/queue/states";
 import { useTenant } from "../shell/viewer";
 import { StatusBadge } from "./status";
 
@@ -26,10 +27,15 @@ const IF_ONE_FAILS = {
 export function DependenciesPanel({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
-  const query = useQuery({ ...dependenciesOptions(slug, job.id), refetchInterval: poll });
+  const query = useQuery({
+    ...dependenciesOptions(slug, job.id),
+    refetchInterval: isTerminal(job.status) ? false : poll,
+  });
   const { parents = [], children = [], has_more_children: more = false } = query.data ?? {};
-  useRefresh(jobKeys.dependencies(slug, job.id), ({ id }) =>
-    [...parents, ...children].some((edge) => edge.job_id === id),
+  useRefresh(
+    jobKeys.dependencies(slug, job.id),
+    ({ id }) => [...parents, ...children].some((edge) => edge.job_id === id),
+    { resync: false },
   );
   if (query.isError && !query.data) {
     return (

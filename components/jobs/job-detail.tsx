@@ -36,7 +36,10 @@ const TAB_NAMES = { attempts: "Attempts", output: "Output", data: "Input and res
 export function JobDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
-  const query = useQuery({ ...jobOptions(slug, id), refetchInterval: poll });
+  const query = useQuery({
+    ...jobOptions(slug, id),
+    refetchInterval: (one) => (one.state.data && isTerminal(one.state.data.status) ? false : poll(one)),
+  });
   useRefresh(jobKeys.one(slug, id), (change) => change.id === id);
   if (query.data) return <LoadedJob job={query.data} failed={query.isError} />;
   if (query.isPending) return <JobSkeleton />;
@@ -45,6 +48,7 @@ export function JobDetail({ id }: { readonly id: string }) {
     <div className="flex flex-col gap-4">
       <BackLink slug={slug} />
       <div className="panel">
+        <h1 className="sr-only">Job</h1>
         <ProblemPanel
           error={query.error}
           onRetry={absent ? undefined : () => query.refetch()}

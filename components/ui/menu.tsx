@@ -15,10 +15,12 @@ interface MenuProps {
 /** A menu that opens from a button. Not modal: it neither locks scrolling nor hides the page. */
 export function Menu({ trigger, children, align = "end", label }: MenuProps) {
   const dialog = useDialogElement();
+  // Inside the page's main part, because what stands outside every landmark is skipped by who moves between them.
+  const container = dialog ?? (typeof document === "undefined" ? null : document.getElementById("main"));
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal container={dialog}>
+      <DropdownMenu.Portal container={container}>
         <DropdownMenu.Content
           align={align}
           sideOffset={6}

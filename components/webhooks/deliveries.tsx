@@ -54,7 +54,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
       <div className="panel overflow-clip">
         {rows && rows.length > 0 ? (
           <ListBar
-            noun="delivery"
+            noun="attempt"
             waiting={cursor === null ? shown.waiting.length : 0}
             onShow={() => showWaiting()}
             staleSince={query.isError ? query.dataUpdatedAt : null}

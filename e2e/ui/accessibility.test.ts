@@ -67,6 +67,12 @@ const VIEWS: readonly View[] = [
     ready: "tr[data-job-id]",
     open: (page) => page.getByLabel("Select every job on this page").check(),
   },
+  {
+    name: "an open menu",
+    path: "/t/acme/jobs",
+    ready: "tr[data-job-id]",
+    open: (page) => page.getByRole("button", { name: /^Status/ }).click(),
+  },
   { name: "act on many jobs", path: "/t/acme/jobs", ready: "tr[data-job-id]", open: openBulkDialog },
   {
     name: "change a job",

@@ -60,8 +60,14 @@ describe("a live list", () => {
     "%s: jobs of others at five a second cost one fetch of a list in two seconds, and no page is prefetched",
     async (_, at, lists) => {
       const { page, context } = await stage.signIn(stage.people.admin, { at });
-      await page.waitForLoadState("networkidle").catch(() => undefined);
       const requests = asked(page);
+      const opened = Date.now();
+      // A page reads everything once more when its stream opens.
+      await waitFor(async () => (Date.now() - (requests.at(-1)?.at ?? opened) > 3000 ? true : null), {
+        withinMs: 60_000,
+        what: "a quiet page",
+      });
+      requests.length = 0;
       const from = Date.now();
       await flow(30);
       const seconds = (Date.now() - from) / 1000;
@@ -70,6 +76,37 @@ describe("a live list", () => {
       await context.close();
     },
   );
+
+  test("an idle page sends four requests a minute at most, and none for a job that has ended", async () => {
+    const idle = [
+      ["/t/acme/jobs", 4],
+      ["/t/acme/jobs/dead-letters", 4],
+      [`/t/acme/jobs/triggers/${trigger}`, 4],
+      ["/t/acme/jobs/triggers", 4],
+      ["/t/acme/jobs/events", 4],
+      ["/t/acme/webhooks", 4],
+      ["/t/acme/assets", 4],
+      [`/t/acme/jobs/${ended}`, 0],
+      [`/t/acme/jobs/${ended}?tab=output`, 0],
+    ] as const;
+    const platform = ["/platform/queues", "/platform/workers"].map((at) => [at, 4] as const);
+    const pages = [];
+    for (const [at, most] of [...idle, ...platform]) {
+      // A person may hold few streams at once.
+      const admin = () => stage.make.user({ roles: { [stage.acme.id]: "admin" } });
+      const person = at.startsWith("/platform") ? stage.people.superAdmin : await admin();
+      const { page, context } = await stage.signIn(person, { at });
+      pages.push({ at, most, context, requests: asked(page) });
+    }
+    const quietFrom = Date.now() + 8000; // each page reads everything once more when its stream opens
+    await waitFor(async () => (Date.now() > quietFrom + 60_000 ? true : null), { withinMs: 110_000, what: "a minute" });
+    const sent = pages.map(({ at, most, requests }) => {
+      const count = requests.filter((one) => one.at > quietFrom && one.at <= quietFrom + 60_000).length;
+      return count > most ? `${at}: ${count}` : null;
+    });
+    expect(sent.filter((line) => line !== null)).toEqual([]);
+    await Promise.all(pages.map(({ context }) => context.close()));
+  }, 300_000);
 
   test("rows neither move nor leave while jobs arrive, and the layout does not shift", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });

@@ -48,6 +48,7 @@ test("F-02 an endpoint is added, its secret shown once, tested, looked at, sent 
   receiver.answer = (_request, response) => void response.writeHead(204).end();
   await deliveries.getByRole("button", { name: "Resend" }).first().click();
   await waitFor(() => receiver.received.length > before);
+  await deliveries.getByRole("button", { name: "1 new attempt – show" }).click();
   await deliveries.getByText("204").first().waitFor();
   const ids = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
   expect(ids.size).toBe(1);

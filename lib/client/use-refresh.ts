@@ -35,9 +35,14 @@ export function useThrottledRefresh(queryKey: QueryKey): () => void {
 
 /**
  * Keeps a part of the page fresh: fetches it again when jobs of the tenant change, at most once in two seconds.
- * `concerns` narrows that to changes which can matter. Every live page uses this hook or useThrottledRefresh.
+ * `concerns` narrows that to changes which can matter. `resync` is false for a part whose key lies below one that is read
+ * again anyway when the stream opens. Every live page uses this hook or useThrottledRefresh.
  */
-export function useRefresh(queryKey: QueryKey, concerns: (change: JobChange) => boolean = () => true): void {
+export function useRefresh(
+  queryKey: QueryKey,
+  concerns: (change: JobChange) => boolean = () => true,
+  { resync = true }: { readonly resync?: boolean } = {},
+): void {
   const refresh = useThrottledRefresh(queryKey);
-  useLiveListener({ onChange: (change) => concerns(change) && refresh(), onResync: refresh });
+  useLiveListener({ onChange: (change) => concerns(change) && refresh(), onResync: () => resync && refresh() });
 }

@@ -1,0 +1,60 @@
+import type { Page } from "playwright";
+import { expect, test } from "vitest";
+import { openStage } from "./stage";
+
+const stage = await openStage({ worker: false });
+
+/** Answers the next question of the browser; resolves to its kind. */
+const answer = (page: Page, leaves: boolean) =>
+  new Promise<string>((resolve) => {
+    page.once("dialog", async (dialog) => {
+      await (leaves ? dialog.accept() : dialog.dismiss());
+      resolve(dialog.type());
+    });
+  });
+
+test("a trigger form asks before what was typed is lost, by a link and by reloading", async () => {
+  const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs/triggers/new" });
+  await page.locator('input[name="label"]').fill("Half done");
+  const link = page.getByRole("link", { name: "Events", exact: true });
+  const stay = answer(page, false);
+  await link.click();
+  expect(await stay).toBe("confirm");
+  expect(await page.locator('input[name="label"]').inputValue()).toBe("Half done");
+  const unload = answer(page, false);
+  await page.evaluate(() => window.location.reload());
+  expect(await unload).toBe("beforeunload");
+  const leave = answer(page, true);
+  await link.click();
+  expect(await leave).toBe("confirm");
+  await page.waitForURL(/\/events$/);
+  await context.close();
+});
+
+test.each([
+  ["a new job", "/t/acme/jobs", "New job"],
+  ["an event", "/t/acme/jobs/events", "Send event"],
+  ["a webhook endpoint", "/t/acme/webhooks", "Add endpoint"],
+])(
+  "the form of %s asks before Escape loses what was typed, and does not ask while nothing was",
+  async (_, at, button) => {
+    const { page, context } = await stage.signIn(stage.people.admin, { at });
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: button }).first().click();
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: button }).first().click();
+    const field = dialog.locator("textarea, input:not([type=checkbox])").first();
+    await field.fill("x");
+    const stay = answer(page, false);
+    await page.keyboard.press("Escape");
+    expect(await stay).toBe("confirm");
+    expect(await field.inputValue()).toBe("x");
+    const leave = answer(page, true);
+    await page.keyboard.press("Escape");
+    await leave;
+    await dialog.waitFor({ state: "detached" });
+    await context.close();
+  },
+);
