@@ -198,7 +198,7 @@ test.each([
   },
 );
 
-test("K6: where nobody is accepted, refused recipients do not hide deferred ones", async () => {
+test("K6: if no recipient is accepted, refused recipients do not hide deferred ones", async () => {
   const mail = { ...MAIL, to: ["later@example.test", "never@example.test"] };
   const steps = memorySteps();
   refuse = { recipient: (address) => (address.startsWith("later") ? 451 : 550) };

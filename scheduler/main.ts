@@ -88,7 +88,7 @@ async function main(shutdown: Shutdown): Promise<void> {
   announceReady({ port: health.port });
 }
 
-/** True, or why this scheduler is not ready: nobody leads, or it leads and the partitions need an operator. */
+/** True, or why this scheduler is not ready: no scheduler leads, or it leads and the partitions need an operator. */
 async function readiness(db: Database, leads: boolean): Promise<true | string> {
   if (leads) return (await partitionProblem(db)) ?? true;
   return (await somebodyLeads(db)) || "no scheduler leads";

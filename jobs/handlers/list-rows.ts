@@ -58,7 +58,7 @@ const clearRowsSql = statement(
 );
 
 /**
- * Forgets imports that nobody is working on: of this job's earlier attempts, of jobs that have ended or wait, and of jobs
+ * Deletes abandoned imports: of this job's earlier attempts, of jobs that have ended or wait, and of jobs
  * that are recorded nowhere any more. Those that another transaction is writing for are left alone.
  */
 const forgetImportsSql = statement(
@@ -150,4 +150,4 @@ async function clearRows(tx: TenantTransaction, { listId, generation }: OpenImpo
   }
 }
 
-const superseded = (): Error => new Error("a later attempt of this job has begun the import anew");
+const superseded = (): Error => new Error("a later attempt of this job has restarted the import");

@@ -80,7 +80,7 @@ const TYPE_OF: Readonly<Partial<Record<FieldKind, string>>> = {
 const choicesOf = (property: Record<string, unknown>): string[] =>
   Array.isArray(property.enum) ? property.enum.map((choice) => JSON.stringify(choice)) : [];
 
-/** What stands in a field at first; empty = the field is left out unless somebody fills it in. */
+/** What stands in a field at first; empty = the field is left out unless the user fills it in. */
 function initialOf(property: Record<string, unknown>, kind: FieldKind): string {
   const value = property.default;
   if (value === undefined) return "";

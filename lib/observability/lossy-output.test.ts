@@ -88,7 +88,7 @@ async function goesOn({ child, beats }: ReturnType<typeof chatter>): Promise<voi
 }
 
 describe("E-42: a process that logs goes on, and hears SIGTERM", () => {
-  test("while nobody reads its standard output", () => goesOn(chatter("pipe")));
+  test("while its standard output is not read", () => goesOn(chatter("pipe")));
 
   test("after the reader of its standard output is gone", async () => {
     const one = chatter("pipe");

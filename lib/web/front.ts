@@ -93,7 +93,7 @@ function serve({ req, res }: Exchange, options: FrontOptions, state: { closing: 
   });
 }
 
-/** Assets of another build come from where that build published them; all else, and what nobody published, is Next's. */
+/** Serves assets that another build published; Next answers everything else. */
 async function answerPage(
   { req, res }: Exchange,
   path: string,

@@ -68,7 +68,7 @@ async function checkLogins(): Promise<void> {
   try {
     await refuseUnsafeLogins(pools);
   } catch (error) {
-    // A database that is away is no reason not to start: /readyz asks again.
+    // An unreachable database does not prevent the start, because /readyz checks again.
     if (!isUnavailable(error)) throw error;
   } finally {
     await Promise.all(pools.map((pool) => pool.close()));

@@ -169,7 +169,7 @@ test.each([true, false])(
   async (deadLetter) => {
     const { key } = await make.definition({ executor: "remote", deadLetter });
     const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
-    // A hand-out that nobody got does not count.
+    // A hand-out whose answer was lost does not count.
     const [unheard] = (await claim({ definitions: [key] })).jobs;
     if (unheard) await settleAttempts(make.worker, [releasedEnd(unheard)]);
     for (let n = 1; n <= 10; n += 1) {

@@ -16,7 +16,7 @@ const MOST_STEPS = 5_000_000;
 /** Instructions of all patterns of one schema together. Compiling that many takes about a tenth of a second. */
 const MOST_INSTRUCTIONS = 10_000;
 const MOST_PATTERN_LENGTH = 4096;
-/** Errors kept of the failing branches of one keyword; nobody reads more, and without a cap they fill the heap. */
+/** Errors kept of the failing branches of one keyword; more are never shown, and without a cap they fill the heap. */
 const MOST_BRANCH_ERRORS = 8;
 
 /** A branch that fails makes an error, which costs more than what it looks at. */
