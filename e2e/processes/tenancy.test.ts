@@ -66,6 +66,7 @@ function addresses(path: string): string[] {
   const filled = path.includes("[jobId]")
     ? Object.values(jobs).map((id) => path.replace("[jobId]", id))
     : [path.replace(/\[.*?\]/, "session")];
+  if (path.endsWith("/attempts")) return [...filled, ...filled.map((address) => `${address}?tails=true`)];
   if (path !== "/api/v1/jobs") return filled;
   const filters = [
     `tag=${CANARY}`,
@@ -86,7 +87,14 @@ function expectNothingOfA(text: string, asked: string): void {
 describe("TENANT-08 with row security alone, B sees nothing of A", () => {
   test("what B must not see is there to be seen: A's own key finds the canary on every route that has it", async () => {
     const job = `/api/v1/jobs/${jobs.failed}`;
-    for (const path of ["/api/v1/jobs", job, `${job}/logs`, `${job}/attempts`, "/api/v1/assets", "/api/v1/providers"]) {
+    for (const path of [
+      "/api/v1/jobs",
+      job,
+      `${job}/logs`,
+      `${job}/attempts?tails=true`,
+      "/api/v1/assets",
+      "/api/v1/providers",
+    ]) {
       expect((await web.call("GET", path, { key: keyA })).text, path).toContain(CANARY);
     }
   });

@@ -43,7 +43,9 @@ test("what find-similar finds is the job's result", async () => {
       rows: 3,
       distinct: 3,
       pairs: 1,
+      rejected: 0,
       similar: [{ lines: [2, 3], values: ["Anna Meier", "Anna Meyer"], distance: 1 }],
+      read_as: { delimiter: ",", quote: '"', encoding: "utf-8", header: true },
     },
   ]);
 });
