@@ -50,6 +50,15 @@ export class Held implements Attempt, WatchedLease {
     return processClock() - this.since >= this.leaseSeconds * 1000;
   }
 
+  /**
+   * True while the job's expires_at is certainly still to come: the claim was sent at `since`, so the database's clock is no
+   * further from `claimedAt` than this process's clock is from `since`.
+   */
+  isInTime(): boolean {
+    const { expiresInMs } = this.job;
+    return expiresInMs === null || processClock() - this.since < expiresInMs;
+  }
+
   get stopReason(): StopReason | undefined {
     return this.#reason;
   }

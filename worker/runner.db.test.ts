@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { DatabaseError } from "@/lib/db";
-import { cancelJob, getJob, rescueExpiredLeases, settleAttempts, updateDefinition } from "@/lib/queue";
+import { cancelJob, expireJobs, getJob, rescueExpiredLeases, settleAttempts, updateDefinition } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { failingOnce } from "./failing-once.fixture";
@@ -108,6 +108,37 @@ describe("a runner", () => {
     await waitFor(() => runner.count === 0);
     expect(underWay).toEqual([]);
     expect(await spentOn(job.jobId)).toEqual(UNSPENT);
+  });
+
+  test.each([true, false])(
+    "begins no job whose expires_at passed after its claim (started with it: %s)",
+    async (started) => {
+      const { id } = await make.job(scope, {
+        definitionKey: definition.key,
+        expiresAt: new Date(Date.now() + 3_600_000),
+      });
+      const claim = await claimAgain(id);
+      expect(claim.expiresInMs).toBeGreaterThan(3_000_000);
+      await database.query("update app.live_jobs set expires_at = app.clock() where job_id = $1", [id]);
+      runner.take([{ ...claim, started, expiresInMs: 1 }], processClock() - 1);
+      await waitFor(() => runner.count === 0);
+      expect([underWay, await spentOn(id)]).toEqual([[], UNSPENT]);
+      expect(await make.claim("the-runner")).toEqual([]);
+      expect((await expireJobs(make.scheduler, { limit: 10 })).count).toBe(1);
+      expect(await getJob(make.web, scope, id)).toMatchObject({ status: "expired", attemptCount: 0, startedAt: null });
+    },
+  );
+
+  test("begins a job whose expires_at may have passed, once the database has looked", async () => {
+    const { id } = await make.job(scope, {
+      definitionKey: definition.key,
+      expiresAt: new Date(Date.now() + 3_600_000),
+    });
+    runner.take([{ ...(await claimAgain(id)), expiresInMs: 1 }], processClock() - 1);
+    await waitFor(() => underWay.length === 1);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+    expect(await statusOf(id)).toBe("succeeded");
   });
 
   test("leaves a job to its lease when it fails to start for a reason that would come back", async () => {

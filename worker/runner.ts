@@ -12,7 +12,7 @@ import { Pace } from "./pace";
 import { LONGEST_WAIT_MS, overMs, renewForMs } from "./renew-for";
 import type { RunTools } from "./run-attempt";
 import type { Settler } from "./settler";
-import { Starts } from "./starts";
+import { type Begun, Starts } from "./starts";
 import { Waiting } from "./waiting";
 
 /** While so many ends wait to be stored, nothing more is claimed. */
@@ -246,16 +246,17 @@ export class Runner {
     const { log, settler, random } = this.options;
     // Nothing has begun, so whoever is next begins with all attempts, if the lease was not taken already.
     if (this.draining || isLost(held)) return this.release(held);
-    let definition: RunnableDefinition | null | undefined = this.definitions.ifKnown(job);
+    let definition = this.definitions.ifKnown(job);
+    let begun: Begun = "begun";
     try {
       definition ??= await this.definitionOf(held);
-      if (!job.started && !(await this.starts.begin(held))) definition = null;
+      if (!job.started || !held.isInTime()) begun = await this.starts.begin(held);
     } catch (error) {
       return this.releaseAfter(held, error);
     }
-    if (!definition || isLost(held)) {
-      log.warn({ job_id: job.jobId, attempt_no: job.leaseNo }, "the lease was lost before the attempt began");
-      return definition ? this.release(held) : undefined;
+    if (begun !== "begun" || isLost(held)) {
+      if (begun !== "expired") log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
+      return begun === "lost" ? undefined : this.release(held);
     }
     const isVerbose = log.isLevelEnabled("debug");
     if (isVerbose) log.debug(fieldsOf(job, definition), "attempt started");

@@ -37,8 +37,8 @@ const watched = (names: string[]): Database => ({
   },
 });
 
-async function take(count: number): Promise<Held[]> {
-  for (let n = 0; n < count; n += 1) await make.job(scope);
+async function take(count: number, expiresAt?: Date): Promise<Held[]> {
+  for (let n = 0; n < count; n += 1) await make.job(scope, expiresAt ? { expiresAt } : {});
   const { lanes } = await pollWork(make.worker, { workerId: WORKER, afterLane: 0, maxLanes: 256 });
   const lanesAsked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit: 100, leaseSeconds: 30 }));
   const since = processClock();
@@ -54,9 +54,9 @@ async function opened(): Promise<void> {
   await waitFor(async () => {
     const [held] = await take(1);
     asked.length = 0;
-    const begun = held !== undefined && (await starts.begin(held));
+    const begun = held && (await starts.begin(held));
     if (held) starts.ended(held, true);
-    return begun && asked[0] === "note_starts";
+    return begun === "begun" && asked[0] === "note_starts";
   });
   await database.query("delete from app.live_jobs");
   asked.length = 0;
@@ -87,7 +87,7 @@ describe("starts of jobs that were claimed ahead", () => {
     const held = await take(9);
     const [, b, , d, e] = held;
     if (!b || !d || !e) throw new Error("there are nine");
-    expect(await beginAll([e, b, d])).toEqual([true, true, true]);
+    expect(await beginAll([e, b, d])).toEqual(["begun", "begun", "begun"]);
     expect(asked).toEqual(["note_starts"]);
     await lapse(held);
     await rescue();
@@ -97,7 +97,7 @@ describe("starts of jobs that were claimed ahead", () => {
   test("are marked one by one as long as the database knows nothing of this worker", async () => {
     await database.query("delete from app.job_workers");
     const held = await take(3);
-    expect(await beginAll(held)).toEqual([true, true, true]);
+    expect(await beginAll(held)).toEqual(["begun", "begun", "begun"]);
     expect(asked.filter((name) => name !== "open_starts")).toEqual(["start_attempts"]);
   });
 
@@ -107,7 +107,7 @@ describe("starts of jobs that were claimed ahead", () => {
     if (!lost || !kept) throw new Error("there are two");
     await lapse([lost]);
     await rescue();
-    expect(await beginAll([lost, kept])).toEqual([false, true]);
+    expect(await beginAll([lost, kept])).toEqual(["lost", "begun"]);
     expect(asked.slice(0, 2)).toEqual(["note_starts", "start_attempts"]);
     const [marked] = await database.query("select attempt_started_at from app.live_jobs where job_id = $1", [
       kept.job.jobId,
@@ -126,10 +126,10 @@ describe("starts of jobs that were claimed ahead", () => {
     await waitFor(async () => {
       const [later] = await take(1);
       asked.length = 0;
-      return later !== undefined && (await starts.begin(later)) && asked[0] === "note_starts";
+      return later !== undefined && (await starts.begin(later)) === "begun" && asked[0] === "note_starts";
     });
     asked.length = 0;
-    expect(await starts.begin(second)).toBe(true);
+    expect(await starts.begin(second)).toBe("begun");
     expect(asked).toEqual(["start_attempts"]);
   });
 
@@ -142,7 +142,7 @@ describe("starts of jobs that were claimed ahead", () => {
     const unheard = await claimJobs(make.worker, { workerId: WORKER, lanes: lanesAsked, limit: 2, firstNo });
     starts.lost([firstNo, firstNo + 1]);
     const held = await take(1);
-    expect(await beginAll(held)).toEqual([true]);
+    expect(await beginAll(held)).toEqual(["begun"]);
     expect(asked).toEqual(["note_starts"]);
     const all = [...unheard.map((job) => ({ job })), ...held];
     await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s'");
@@ -155,7 +155,7 @@ describe("starts of jobs that were claimed ahead", () => {
     const [dropped, begun] = await take(2);
     if (!dropped || !begun) throw new Error("there are two");
     starts.ended(dropped, false);
-    expect(await starts.begin(begun)).toBe(true);
+    expect(await starts.begin(begun)).toBe("begun");
     await lapse([dropped, begun]);
     await rescue();
     expect(await spent([dropped, begun])).toEqual([0, 1]);
@@ -168,7 +168,7 @@ describe("starts of jobs that were claimed ahead", () => {
     const firstNo = starts.numbers(10);
     starts.lost([firstNo, firstNo + 9]);
     starts.ended(dropped, false);
-    expect(await starts.begin(begun)).toBe(true);
+    expect(await starts.begin(begun)).toBe("begun");
     expect(asked).toEqual(["note_starts"]);
     await lapse([dropped, begun]);
     await rescue();
@@ -180,19 +180,30 @@ describe("starts of jobs that were claimed ahead", () => {
     const [first] = await take(1);
     if (!first) throw new Error("there is one");
     missing = 1;
-    expect(await starts.begin(first)).toBe(true);
+    expect(await starts.begin(first)).toBe("begun");
     starts.ended(first, true);
     let later: Held | undefined;
     await waitFor(async () => {
       [later] = await take(1);
       asked.length = 0;
-      return later !== undefined && (await starts.begin(later)) && asked[0] === "note_starts";
+      return later !== undefined && (await starts.begin(later)) === "begun" && asked[0] === "note_starts";
     });
     for (const send of undelivered.splice(0)) await send();
     if (!later) throw new Error("there is one");
     await lapse([later]);
     await rescue();
     expect(await spent([later])).toEqual([1]);
+  });
+
+  test("are left to the database for jobs that may have expired, and a job is expired by its clock alone", async () => {
+    await opened();
+    const held = await take(3, new Date(Date.now() + 3_600_000));
+    const [past, near, far] = held;
+    if (!past || !near || !far) throw new Error("there are three");
+    const soon = ({ job, takenAt, since }: Held) => new Held({ ...job, expiresInMs: 0 }, takenAt, since, 60_000);
+    await database.query("update app.live_jobs set expires_at = app.clock() where job_id = $1", [past.job.jobId]);
+    expect(await beginAll([far, soon(past), soon(near)])).toEqual(["begun", "expired", "begun"]);
+    expect(asked).toEqual(["note_starts", "start_attempts"]);
   });
 
   test("show in the rows of those that go on for long", async () => {

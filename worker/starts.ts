@@ -22,6 +22,9 @@ export interface StartsOptions {
   readonly onStarted: (jobs: readonly ClaimedJob[]) => void;
 }
 
+/** Whether an attempt has begun. An expired job is given back, and the sweep ends it. */
+export type Begun = "begun" | "lost" | "expired";
+
 const noOf = ({ job }: Held): number => job.claimNo ?? 0;
 
 /**
@@ -42,7 +45,7 @@ export class Starts {
   private known: { readonly taken: number; readonly since: number } | undefined;
   private openAgainAt = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
-  private readonly batcher: Batcher<Held, boolean>;
+  private readonly batcher: Batcher<Held, Begun>;
 
   constructor(private readonly options: StartsOptions) {
     this.batcher = new Batcher((batch) => this.send(batch), { most: MOST_STARTS });
@@ -78,24 +81,28 @@ export class Starts {
     if (this.waiting.delete(held) && !isRecorded) this.lost([noOf(held), noOf(held)]);
   }
 
-  /** False when the lease is lost: then nothing may be begun. */
-  begin(held: Held): Promise<boolean> {
+  /** Marks an attempt as begun, unless its lease is lost or the database's clock has passed the job's expires_at. */
+  begin(held: Held): Promise<Begun> {
     return this.batcher.add(held);
   }
 
-  private async send(batch: readonly Held[]): Promise<boolean[]> {
+  private async send(batch: readonly Held[]): Promise<Begun[]> {
     const numbered = batch.filter((held) => this.mayNote(held));
     const isNoted = numbered.length > 0 && (await this.note(new Set(numbered)));
     const single = isNoted ? batch.filter((held) => held.beganAt === undefined) : batch;
-    const held = new Set(single.length === 0 ? [] : await this.mark(single));
-    const answers = batch.map((one) => one.beganAt !== undefined || held.has(one));
-    this.options.onStarted(batch.flatMap(({ job }, index) => (answers[index] ? [job] : [])));
+    const marked = single.length === 0 ? undefined : await this.mark(single);
+    const answers = batch.map((one): Begun => {
+      if (one.beganAt !== undefined || marked?.begun.has(one.jobId)) return "begun";
+      return marked?.expired.has(one.jobId) ? "expired" : "lost";
+    });
+    this.options.onStarted(batch.flatMap(({ job }, index) => (answers[index] === "begun" ? [job] : [])));
     return answers;
   }
 
-  private mayNote({ job, since }: Held): boolean {
-    if (job.claimNo === null) return false;
-    if (this.known) return since > this.known.since && this.unheard.length <= MOST_UNHEARD;
+  private mayNote(held: Held): boolean {
+    // The database has to look at a job that may have expired.
+    if (held.job.claimNo === null || held.job.started || !held.isInTime()) return false;
+    if (this.known) return held.since > this.known.since && this.unheard.length <= MOST_UNHEARD;
     void this.open();
     return false;
   }
@@ -118,6 +125,8 @@ export class Starts {
     }
     const now = performance.now();
     for (const held of batch) {
+      // The note took so long that the job may have expired: it is marked like the others, or refused.
+      if (!held.isInTime()) continue;
       held.beganAt = now;
       this.waiting.delete(held);
       this.noted.add(held);
@@ -126,16 +135,12 @@ export class Starts {
     return true;
   }
 
-  private async mark(batch: readonly Held[]): Promise<readonly Held[]> {
-    const ids = new Set(
-      await startAttempts(
-        this.options.db,
-        batch.map(({ job }) => job),
-      ),
-    );
-    const held = batch.filter(({ job }) => ids.has(job.jobId));
-    for (const one of held) this.waiting.delete(one);
-    return held;
+  private async mark(batch: readonly Held[]): Promise<{ begun: Set<string>; expired: Set<string> }> {
+    const jobs = batch.map(({ job }) => job);
+    const { begun, expired } = await startAttempts(this.options.db, jobs);
+    const ids = new Set(begun);
+    for (const one of batch) if (ids.has(one.jobId)) this.waiting.delete(one);
+    return { begun: ids, expired: new Set(expired) };
   }
 
   private rangesWithout(batch: ReadonlySet<Held>): Numbers[] {

@@ -118,6 +118,8 @@ export interface ClaimedJob extends Lease {
   readonly claimedAt: Date;
   /** Whether the attempt is marked as started already. */
   readonly started: boolean;
+  /** Milliseconds from `claimedAt` to the job's expires_at; null = it has none. */
+  readonly expiresInMs: number | null;
   /** Its number in its worker, if it was given one. */
   readonly claimNo: number | null;
   readonly leaseExpiresAt: Date;

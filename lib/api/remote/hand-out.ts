@@ -9,7 +9,7 @@ import {
   startAttempts,
 } from "@/lib/queue";
 import { versions } from "./definitions";
-import { settle } from "./settle";
+import { giveBack, settle } from "./settle";
 
 interface Prepared {
   readonly job: ClaimedJob;
@@ -28,13 +28,15 @@ export async function handOut(
   const prepared = await Promise.all(jobs.map(async (job) => ({ job, definition: await versions.of(db, job) })));
   const fit: Prepared[] = [];
   for (const one of prepared) if (!(await refused(db, one))) fit.push(one);
-  const started = new Set(
-    await startAttempts(
-      db,
-      fit.map(({ job }) => job),
-    ),
+  const { begun, expired } = await startAttempts(
+    db,
+    fit.map(({ job }) => job),
   );
-  const held = fit.filter(({ job }) => started.has(job.jobId));
+  const held = fit.filter(({ job }) => begun.includes(job.jobId));
+  await giveBack(
+    db,
+    fit.flatMap(({ job }) => (expired.includes(job.jobId) ? [job] : [])),
+  );
   notifyChanges(db, [...new Set(held.map(({ job }) => job.laneNo))]);
   return { jobs: held.map(({ job }) => job), sent: held.map((one) => toRemoteJob(one, maxTimeoutSeconds)) };
 }

@@ -45,6 +45,7 @@ interface UnusualOfJob {
   timeout_seconds: number | null;
   retry_delay_seconds: number | null;
   retry_multiplier: number | null;
+  expires_in_ms: number | null;
 }
 
 const USUAL: UnusualOfJob = {
@@ -56,6 +57,7 @@ const USUAL: UnusualOfJob = {
   timeout_seconds: null,
   retry_delay_seconds: null,
   retry_multiplier: null,
+  expires_in_ms: null,
 };
 
 /** Places in a lane, or a lane that a limit held back, which has none. */
@@ -155,23 +157,32 @@ function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {
   ];
 }
 
+/** The ids of jobs whose attempts were to start. A job whose lease is lost is in neither list. */
+export interface StartedAttempts {
+  readonly begun: readonly string[];
+  /** Their expires_at passed first: the holder gives them back unspent, and they end as expired. */
+  readonly expired: readonly string[];
+}
+
 /**
- * Marks attempts as started, before their first side effect; returns the ids of the jobs that are still held. `beganAt`,
- * by `performance.now()`, is of those that have begun already.
+ * Marks attempts as started, before their first side effect. `beganAt`, by `performance.now()`, is of those that have
+ * begun already; they are marked also after their expires_at.
  */
 export async function startAttempts(
   db: Runner,
   leases: readonly (Lease & { readonly beganAt?: number | undefined })[],
-): Promise<string[]> {
-  const started = new Set<string>();
+): Promise<StartedAttempts> {
+  const begun = new Set<string>();
+  const expired = new Set<string>();
   for (let asked = leases; asked.length > 0; ) {
-    const rows = await db.run<{ job_id: string }>(startAttemptsSql, [...leaseArrays(asked), beganArray(asked)]);
-    for (const row of rows) started.add(row.job_id);
-    const missing = asked.filter(({ jobId }) => !started.has(jobId));
+    const values = [...leaseArrays(asked), beganArray(asked)];
+    const rows = await db.run<{ job_id: string; has_expired: boolean }>(startAttemptsSql, values);
+    for (const row of rows) (row.has_expired ? expired : begun).add(row.job_id);
+    const missing = asked.filter(({ jobId }) => !begun.has(jobId) && !expired.has(jobId));
     // A row that somebody else changed in the moment of the statement was passed over: its lease is still held.
     asked = missing.length === 0 ? [] : await heldOf(db, missing);
   }
-  return [...started];
+  return { begun: [...begun], expired: [...expired] };
 }
 
 async function heldOf<L extends Lease>(db: Runner, leases: readonly L[]): Promise<L[]> {
@@ -214,6 +225,7 @@ export function toClaimedJob(row: ClaimedRow): ClaimedJob {
     leaseExpiresAt: row.lease_expires_at,
     sortKey: row.sort_key,
     started: row.started,
+    expiresInMs: own.expires_in_ms,
     claimNo: row.claim_no === null ? null : Number(row.claim_no),
     definitionId: row.definition_id,
     definitionVersion: row.definition_version,

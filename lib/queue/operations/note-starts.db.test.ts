@@ -82,7 +82,7 @@ describe("a note of which numbers have begun", () => {
     await lapse();
     await rescue();
     expect(await note(3)).toBe(false);
-    expect(await startAttempts(make.worker, jobs)).toEqual([]);
+    expect(await startAttempts(make.worker, jobs)).toEqual({ begun: [], expired: [] });
     taken = (await openStarts(make.worker, WORKER)) ?? -1;
     expect(await note(3)).toBe(true);
     expect(await Promise.all(jobs.map(spentOf))).toEqual([0, 0, 0]);
@@ -160,7 +160,7 @@ describe("when an attempt that was noted began", () => {
   test("is stored in its own row for one that goes on for long", async () => {
     await note(3);
     await database.query("update app.live_jobs set claimed_at = claimed_at - interval '100 s'");
-    expect(await startAttempts(make.worker, [{ ...jobs[0], beganAt: beganAt() }])).toEqual([jobs[0].jobId]);
+    expect((await startAttempts(make.worker, [{ ...jobs[0], beganAt: beganAt() }])).begun).toEqual([jobs[0].jobId]);
     const [row] = await database.query(
       "select extract(epoch from app.now() - attempt_started_at)::float8 as seconds from app.live_jobs where job_id = $1",
       [jobs[0].jobId],

@@ -21,6 +21,7 @@ const claimed: ClaimedJob = {
   retryMultiplier: null,
   correlationId: null,
   chainDepth: 0,
+  expiresInMs: null,
   claimNo: null,
   started: true,
   claimedAt: new Date(0),

@@ -110,18 +110,23 @@ export const claimReservedSql = statement(
 
 /**
  * Marks attempts as started, under the fence, before their first side effect, or `$3[i]` milliseconds after it for one
- * that a note says has begun. A lease that is missing from the answer is lost, or its row was changed by somebody else in
- * this very moment.
+ * that a note says has begun. A job that has not begun by its expires_at, by the clock after its row is locked, is
+ * answered as expired and not marked. A lease that is missing from the answer is lost, or its row was changed by somebody
+ * else in this very moment.
  */
 export const startAttemptsSql = statement(
   "start_attempts",
   `with held as materialized (
-     select r.tid, app.clock() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
+     select r.tid, r.job_id, x.began_ms_ago is null and r.expires_at <= app.clock() as has_expired,
+       app.clock() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
      from unnest($1::uuid[], $2::bigint[], $3::float8[]) x (job_id, lease_no, began_ms_ago)
-     cross join lateral (${heldRows("ctid as tid")} for no key update) r
+     cross join lateral (${heldRows("ctid as tid, job_id, expires_at")} for no key update) r
+   ), begun as (
+     update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, h.began_at),
+       started_at = coalesce(r.started_at, greatest(r.claimed_at, h.began_at))
+     from held h where r.ctid = h.tid and h.has_expired is not true
+     returning r.job_id
    )
-   update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, h.began_at),
-     started_at = coalesce(r.started_at, greatest(r.claimed_at, h.began_at))
-   from held h where r.ctid = h.tid
-   returning r.job_id`,
+   select job_id, false as has_expired from begun
+   union all select job_id, true from held where has_expired`,
 );
