@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { integer, jsonb, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { boolean, integer, jsonb, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { app, bytea } from "./app";
 
 // Answers kept for repeated requests, and the ledger of migrations.
@@ -20,4 +20,10 @@ export const schemaMigrations = app.table("schema_migrations", {
   name: text("name").notNull().primaryKey(),
   sha256: text("sha256").notNull(),
   appliedAt: timestamp("applied_at", { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
+});
+
+// One row: facts that every process compares with its own settings.
+export const installation = app.table("installation", {
+  onlyRow: boolean("only_row").notNull().primaryKey().default(true),
+  dataKeyCheck: bytea("data_key_check"),
 });

@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import pg from "pg";
 import { beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
 import { migrate, openDatabase, roleUrl, schemaStatus } from "@/lib/db";
 import { createTestDatabase, type TestDatabase } from "@/lib/testing/database";
@@ -172,6 +173,23 @@ test("readiness tells a database that is behind, current or newer", async () => 
   expect(await schemaStatus(db)).toBe("current");
   await migrate(options(migrationsFolder(ALL.length, { [next("x")]: "select 1;" })));
   expect(await schemaStatus(db)).toBe("newer");
+});
+
+test("a migration changes the rows of every tenant, and no process sees them because of that", async () => {
+  await migrate(options());
+  await database.query(
+    `with made as (insert into app.tenants (slug, name) select 't' || n, 't' from generate_series(1, 4) n returning id)
+     insert into app.lists (tenant_id, name) select id, 'before' from made`,
+  );
+  const fix = migrationsFolder(ALL.length, { [next("data_fix")]: "update app.lists set name = 'after';" });
+  await migrate(options(fix));
+  expect(await database.query("select name, count(*)::int as n from app.lists group by name")).toEqual([
+    { name: "after", n: 4 },
+  ]);
+  const web = new pg.Client({ connectionString: roleUrl(database.adminUrl, database.secret, "web") });
+  onTestFinished(() => web.end());
+  await web.connect();
+  expect((await web.query("select name from app.lists")).rows).toEqual([]);
 });
 
 test("a server that is not there is said to be unreachable, without the password", async () => {

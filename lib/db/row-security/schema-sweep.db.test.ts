@@ -53,6 +53,16 @@ describe("RLS-9 the sweep fails when", () => {
       ["no tenant policy for web with both USING and WITH CHECK: planted"],
     ],
     [
+      "a migration would see none of a table's rows",
+      `${PROTECTED} call app.protect_tenant_table('app.planted'); drop policy owner_migrates on app.planted`,
+      ["a data fix in a migration would change no row: app.open_to_migrations was not called: planted"],
+    ],
+    [
+      "the owner's policy forgets the login of the session",
+      `${PROTECTED} call app.protect_tenant_table('app.planted'); alter policy owner_migrates on app.planted using (true)`,
+      ["a process could reach the rows that only migrations may see: planted"],
+    ],
+    [
       "a policy forgets WITH CHECK's own condition",
       `${PROTECTED} call app.protect_tenant_table('app.planted');
        alter policy tenant_rw on app.planted with check (true)`,

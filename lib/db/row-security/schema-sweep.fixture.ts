@@ -19,6 +19,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   leader: "process of the installation",
   claim_reservations: "claims under way, of lanes by their numbers; workers only",
   schema_migrations: "ledger of the installation",
+  installation: "facts about the installation; processes read them, people never",
 };
 
 /** Keys that do not begin with a tenant, but hold ids or secrets that only the server makes, so that nobody probes them. */
@@ -65,6 +66,14 @@ const RULES: Readonly<Record<string, string>> = {
   "row security is not enabled and forced although the table holds people's rows": `
     select c.relname as what from ${TABLES} and c.relname in ('tenants', 'users', 'sessions')
       and not (c.relrowsecurity and c.relforcerowsecurity)`,
+  "a data fix in a migration would change no row: app.open_to_migrations was not called": `
+    select c.relname as what from ${TABLES} and not c.relispartition and c.relforcerowsecurity and not exists (
+      select 1 from pg_policy p where p.polrelid = c.oid and p.polname = 'owner_migrates' and p.polcmd = '*'
+        and p.polroles = array['leasehold_owner'::regrole::oid])`,
+  "a process could reach the rows that only migrations may see": `
+    select c.relname as what from pg_policy p join pg_class c on c.oid = p.polrelid
+    where p.polname = 'owner_migrates'
+      and pg_get_expr(p.polqual, p.polrelid) !~ 'pg_has_role\\(SESSION_USER, ''leasehold_owner'''`,
   "no tenant policy for web with both USING and WITH CHECK": `
     select c.relname as what from ${TABLES} and not c.relispartition and ${HAS_TENANT} and not exists (
       select 1 from pg_policy p where p.polrelid = c.oid and p.polcmd = '*' and p.polpermissive
