@@ -26,4 +26,5 @@ export const schemaMigrations = app.table("schema_migrations", {
 export const installation = app.table("installation", {
   onlyRow: boolean("only_row").notNull().primaryKey().default(true),
   dataKeyCheck: bytea("data_key_check"),
+  home: text("home"),
 });

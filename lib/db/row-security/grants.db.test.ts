@@ -1,4 +1,3 @@
-import pg from "pg";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { APPLICATION_ROLES, type ApplicationRole, DatabaseError, openDatabase, statement, withTenant } from "@/lib/db";
 import { testDatabase } from "@/lib/testing/database";
