@@ -15,6 +15,7 @@ import type { DeadLetter } from "@/lib/contract";
 import { TRIAGE_STATUSES } from "@/lib/queue/states";
 import { errorMessage } from "../jobs/error-text";
 import { type ActOnJob, useActOnJob } from "../jobs/job-actions";
+import { RetryLink } from "../jobs/retry-links";
 import { useReason, useTenant } from "../shell/viewer";
 import { TriageDialog } from "./triage-dialog";
 
@@ -94,6 +95,11 @@ function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
         {letter.note ? (
           <p className="truncate text-muted text-xs">
             <Plain oneLine text={letter.note} />
+          </p>
+        ) : null}
+        {letter.retried_by_id ? (
+          <p className="text-muted text-xs">
+            <RetryLink id={letter.retried_by_id}>Retried as</RetryLink>
           </p>
         ) : null}
         <div className="mt-1 w-40 sm:hidden">

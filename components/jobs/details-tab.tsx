@@ -62,6 +62,9 @@ export function DetailsTab({ job }: { readonly job: Job }) {
         <Row name="Retry of">
           <JobLink slug={slug} id={job.retried_from_id} />
         </Row>
+        <Row name="Retried as">
+          <JobLink slug={slug} id={job.retried_by_id} />
+        </Row>
       </dl>
       <ChildrenPanel slug={slug} job={job} />
       {hasMetadata ? <JsonView title="Metadata" value={job.metadata} empty="" /> : null}

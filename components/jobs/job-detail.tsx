@@ -27,6 +27,7 @@ import { JobHeadline } from "./job-headline";
 import { JobSkeleton } from "./job-skeleton";
 import { hasSourcePage, JobSource } from "./job-source";
 import { OutputTab } from "./output-tab";
+import { RetryLinks } from "./retry-links";
 import { StepsPanel } from "./steps-panel";
 
 const TABS = ["attempts", "output", "data", "details"] as const;
@@ -110,6 +111,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
               Started by <JobSource job={job} />
             </p>
           ) : null}
+          <RetryLinks job={job} />
         </div>
         <HeaderActions job={job} actions={actions} />
       </header>

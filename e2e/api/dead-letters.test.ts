@@ -61,7 +61,15 @@ test("redrive: a dry run, a definition's, and one with another payload", async (
   const [edited = "", plain = ""] = ids;
   const made = await redrive({ ids: [edited], payload: { b: 1 } });
   expect([made.status, made.body.retried_from_id, made.body.payload]).toEqual([201, edited, { b: 1 }]);
-  expect((await get(`${LETTERS}/${edited}`)).body.status).toBe("resolved");
+  expect((await get(`${LETTERS}/${edited}`)).body).toMatchObject({ status: "resolved", retried_by_id: made.body.id });
+  const [resolved] = (await get(`${LETTERS}?status=resolved`)).body.data;
+  expect(resolved).toMatchObject({ id: edited, retried_by_id: made.body.id });
+  expect((await get(`/api/v1/jobs/${edited}`)).body.retried_by_id).toBe(made.body.id);
+  expect(made.body.retried_by_id).toBeNull();
+  const retries = await get(`/api/v1/jobs?retried_from_id=${edited}`);
+  expect(retries.body.data.map((job: { id: string }) => job.id)).toEqual([made.body.id]);
+  expect((await get(`/api/v1/jobs?retried_from_id=${edited}`, foreignKey)).body.data).toEqual([]);
+  expectProblem(await get("/api/v1/jobs?retried_from_id=mine"), 400, "invalid-query");
   // What is resolved is put back only by name: the edited one would run with both payloads.
   expect((await redrive({ definition_key: "any", status: ["resolved"], dry_run: true })).body.count).toBeGreaterThan(0);
   const action = await redrive({ definition_key: "any" });

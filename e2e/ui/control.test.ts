@@ -5,11 +5,14 @@ import { openStage, rowOf } from "./stage";
 const stage = await openStage();
 const LATER = { scheduled_for: "2090-01-01T00:00:00Z" };
 const read = (id: string) =>
-  stage.api<{ status: string; priority: number; scheduled_for: string; payload: unknown; retried_from_id: string }>(
-    "GET",
-    `/jobs/${id}`,
-    { key: stage.keys.acme },
-  );
+  stage.api<{
+    id: string;
+    status: string;
+    priority: number;
+    scheduled_for: string;
+    payload: unknown;
+    retried_from_id: string;
+  }>("GET", `/jobs/${id}`, { key: stage.keys.acme });
 const state = (page: Page) => page.getByRole("region", { name: "State" });
 const ofTag = (tag: string) => ({ ...LATER, correlation_id: tag });
 
@@ -60,6 +63,13 @@ test("a job that failed is edited and retried as a new, linked job", async () =>
   const made = await read(page.url().slice(-36));
   expect([made.payload, made.retried_from_id]).toEqual([{ lines: ["better"] }, id]);
   expect((await read(id)).status).toBe("dead_letter");
+  await page.getByText("Retry of").getByRole("link").click();
+  await page.waitForURL((url) => url.pathname.endsWith(id));
+  await page.getByText("Retried as").getByRole("link").click();
+  await page.waitForURL((url) => url.pathname.endsWith(made.id));
+  await page.goto("/t/acme/jobs/dead-letters?status=resolved");
+  const link = rowOf(page, id).getByText("Retried as").getByRole("link");
+  expect(await link.getAttribute("href")).toBe(`/t/acme/jobs/${made.id}`);
   await context.close();
 });
 

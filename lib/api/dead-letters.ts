@@ -26,6 +26,7 @@ export function serializeDeadLetter(letter: DeadLetterView): DeadLetter {
     note: letter.note,
     changed_at: letter.changedAt?.toISOString() ?? null,
     changed_by: letter.changedBy,
+    retried_by_id: letter.retriedById,
     job: serializeJobRow(letter.job),
   };
 }

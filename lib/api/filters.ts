@@ -22,6 +22,7 @@ export function jobFilter(query: Omit<JobListQuery, "limit" | "offset" | "cursor
     tag: query.tag,
     correlationId: query.correlation_id,
     parentJobId: query.parent_job_id,
+    retriedFromId: query.retried_from_id,
     createdAfter: dateOf(query.created_after),
     createdBefore: dateOf(query.created_before),
     q: query.q,

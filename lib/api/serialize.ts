@@ -79,6 +79,7 @@ export function serializeJob(job: JobView): Job {
     payload: job.payload ?? null,
     metadata: job.metadata ?? {},
     result: job.result ?? null,
+    retried_by_id: job.retriedById ?? null,
   };
 }
 

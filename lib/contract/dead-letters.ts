@@ -17,6 +17,8 @@ export const deadLetter = z.object({
   note: z.string(),
   changed_at: instant.nullable(),
   changed_by: z.string().nullable(),
+  /** The newest job made of it with another payload. */
+  retried_by_id: id.nullable(),
   job: jobRow,
 });
 export type DeadLetter = z.infer<typeof deadLetter>;

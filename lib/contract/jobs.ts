@@ -79,6 +79,9 @@ export const job = jobRow.extend({
   payload: json,
   metadata: json,
   result: json,
+  retried_by_id: id.nullable().meta({
+    description: "The newest job made of this one with another payload; retried_from_id of that job leads back",
+  }),
   deduplicated: z.boolean().optional(),
   /** With `deduplicated`: what was done to the job that holds the key. */
   conflict: z.enum(["returned", "replaced", "rescheduled"]).optional(),
@@ -163,6 +166,7 @@ export const jobListQuery = z.strictObject({
   tag: tag.optional(),
   correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
   parent_job_id: id.optional(),
+  retried_from_id: id.optional().meta({ description: "The edited retries of this job" }),
   created_after: instantIn.optional(),
   created_before: instantIn.optional(),
   q: z.string().min(1).max(LIMITS.searchLength).optional(),

@@ -50,6 +50,8 @@ export interface DeadLetterFilter {
 /** A job that failed for good, and what people made of it. */
 export interface DeadLetterView {
   readonly job: JobView;
+  /** The newest job made of it with another payload. */
+  readonly retriedById: string | null;
   readonly status: TriageStatus;
   readonly note: string;
   readonly changedAt: Date | null;

@@ -125,6 +125,8 @@ export interface JobView {
   readonly correlationId: string | null;
   readonly parentJobId: string | null;
   readonly retriedFromId: string | null;
+  /** The newest job made of this one with another payload. Left out (undefined) in lists. */
+  readonly retriedById?: string | null;
   readonly scheduledFor: Date;
   readonly queuedAt: Date;
   readonly startedAt: Date | null;
@@ -152,6 +154,8 @@ export interface JobFilter {
   readonly tag?: string;
   readonly correlationId?: string;
   readonly parentJobId?: string;
+  /** The job that was retried with another payload. */
+  readonly retriedFromId?: string;
   /** Inclusive. */
   readonly createdAfter?: Date;
   /** Exclusive. */

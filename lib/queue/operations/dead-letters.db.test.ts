@@ -5,6 +5,7 @@ import {
   getJob,
   listDeadLetters,
   listJobEvents,
+  listJobs,
   previewBulkAction,
   redriveEdited,
   retryJob,
@@ -146,7 +147,7 @@ test("edit and retry makes a linked job from each state that ended unhappily, an
   expect((await getJob(make.web, scope, dead))?.status).toBe("dead_letter");
 });
 
-test("A7: a dead letter is resolved by its edited retry and names it, and a person's note stays", async () => {
+test("a dead letter is resolved by its edited retry, both name each other, and a person's note stays", async () => {
   const { scope } = await member();
   const [plain, noted] = [await failed(scope), await failed(scope)];
   await triageDeadLetter(make.web, scope, { jobId: noted, note: "Ask the bank" });
@@ -158,6 +159,15 @@ test("A7: a dead letter is resolved by its edited retry and names it, and a pers
     const letter = await getDeadLetter(make.web, scope, jobId);
     expect(letter).toMatchObject({ status: "resolved", note: note ?? expect.stringContaining(job.id) });
   }
+  const newest = (await retryJob(make.web, scope, { jobId: plain, payload: { again: true } })).job;
+  expect((await getJob(make.web, scope, plain))?.retriedById).toBe(newest.id);
+  const resolved = await listDeadLetters(make.web, scope, { status: ["resolved"] }, { limit: 10 });
+  expect(resolved.letters.find(({ job }) => job.id === plain)?.retriedById).toBe(newest.id);
+  const retries = await listJobs(make.web, scope, { retriedFromId: plain }, { limit: 10 });
+  expect(retries.jobs.map((job) => [job.id === newest.id, job.retriedFromId])).toEqual([
+    [true, plain],
+    [false, plain],
+  ]);
   const open = await listDeadLetters(make.web, scope, { status: ["pending", "investigating"] }, { limit: 10 });
   expect(open.letters).toEqual([]);
 });

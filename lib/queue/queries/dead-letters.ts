@@ -1,5 +1,6 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { countDeadLettersSql, getDeadLetterSql, jobEventsSql, listDeadLettersSql } from "../sql/dead-letters";
+import { newestRetriesSql } from "../sql/read-jobs";
 import type { TriageStatus } from "../states";
 import type { Actor, JobView, Page, TenantScope } from "../types";
 import type { DeadLetterFilter, DeadLetterView, JobEvent } from "../types-control";
@@ -14,6 +15,11 @@ interface TriageRow {
   readonly note: string;
   readonly changed_at: Date | null;
   readonly changed_by: string | null;
+}
+
+interface RetryRow {
+  readonly job_id: string;
+  readonly retried_by_id: string;
 }
 
 export interface DeadLetterPage {
@@ -42,12 +48,11 @@ export function listDeadLetters(
     const rows = await readPage(tx, scope, filter, { beforeId: afterId ?? null, limit: limit + 1, offset });
     const total = await countDeadLetters(tx, scope, filter, COUNTED_JOBS + 1);
     const shown = rows.slice(0, limit);
-    const jobs = await getJobRows(
-      tx,
-      scope,
-      shown.map((row) => row.job_id),
-    );
-    const jobOf = new Map(jobs.map((job) => [job.id, job]));
+    const ids = shown.map((row) => row.job_id);
+    const jobs = await getJobRows(tx, scope, ids);
+    const retries = await tx.run<RetryRow>(newestRetriesSql, [scope.tenantId, ids]);
+    const retryOf = new Map(retries.map((row) => [row.job_id, row.retried_by_id]));
+    const jobOf = new Map(jobs.map((job) => [job.id, { ...job, retriedById: retryOf.get(job.id) ?? null }]));
     return {
       letters: shown.flatMap((row) => toView(row, jobOf.get(row.job_id))),
       hasMore: rows.length > limit,
@@ -87,7 +92,8 @@ export async function countDeadLetters(
 
 function toView(row: TriageRow, job: JobView | null | undefined): DeadLetterView[] {
   const { status, note, changed_at, changed_by } = row;
-  return job ? [{ job, status, note, changedAt: changed_at, changedBy: changed_by }] : [];
+  if (!job) return [];
+  return [{ job, retriedById: job.retriedById ?? null, status, note, changedAt: changed_at, changedBy: changed_by }];
 }
 
 /** One dead letter; null when the job is none, or is not this tenant's. */

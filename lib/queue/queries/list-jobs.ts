@@ -16,7 +16,7 @@ export const HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const WAITING: readonly JobStatus[] = ["queued", "blocked", "paused"];
 
 /**
- * A page of jobs, newest first. Filters by status, definition, correlation and parent reach back over all history;
+ * A page of jobs, newest first. Filters by status, definition, correlation, parent and retried job reach back over all history;
  * source, queue and tag look at the newest 20,000 jobs.
  */
 export function listJobs(
@@ -101,6 +101,7 @@ export function shapeOf(filter: JobFilter, found: Resolved): ListShape {
 
 function driverOf(filter: JobFilter, { jobId, definitionIds }: Resolved): Driver {
   if (jobId !== null) return "id";
+  if (filter.retriedFromId !== undefined) return "retried";
   if (filter.parentJobId !== undefined) return "parent";
   if (filter.correlationId !== undefined) return "correlation";
   if (definitionIds === null) return "none";
@@ -126,5 +127,6 @@ export function valuesOf(scope: Pick<TenantScope, "tenantId">, filter: JobFilter
     found.jobId,
     (filter.status ?? []).filter((status) => WAITING.includes(status)),
     SCAN_BUDGET,
+    filter.retriedFromId ?? null,
   ];
 }

@@ -21,6 +21,7 @@ export interface JobRow {
   correlation_id: string | null;
   parent_job_id: string | null;
   retried_from_id: string | null;
+  retried_by_id?: string | null;
   scheduled_for: Date;
   queued_at: Date;
   started_at: Date | null;
@@ -59,7 +60,14 @@ export function toJobView(row: JobRow, more: MoreFacts = {}): JobView {
     source: row.source,
     sourceRef: row.source_ref,
     priority: row.priority,
-    ...("payload" in row ? { payload: row.payload, metadata: row.metadata ?? {}, result: row.result } : {}),
+    ...("payload" in row
+      ? {
+          payload: row.payload,
+          metadata: row.metadata ?? {},
+          result: row.result,
+          retriedById: row.retried_by_id ?? null,
+        }
+      : {}),
     tags: row.tags,
     dedupeKey: row.dedupe_key,
     correlationId: row.correlation_id,

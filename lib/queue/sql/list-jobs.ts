@@ -8,7 +8,7 @@ import { type Statement, statement, tenantIs } from "@/lib/db";
  * statements runs.
  *
  * $1 tenant · $2 ids before · $3 ids from · $4 limit · $5 offset · $6 definition ids · $7 correlation id · $8 parent
- * · $9 sources · $10 queue · $11 tag · $12 job id · $13 live states · $14 scan budget
+ * · $9 sources · $10 queue · $11 tag · $12 job id · $13 live states · $14 scan budget · $15 retried job
  */
 export interface ListShape {
   /** All: no status filter. Otherwise which branches are wanted. */
@@ -21,11 +21,12 @@ export interface ListShape {
 
 export const BRANCHES = ["waiting", "running", "succeeded", "failed", "dead_letter", "canceled", "expired"] as const;
 export type Branch = (typeof BRANCHES)[number];
-export type Driver = "none" | "id" | "parent" | "correlation" | "definition" | "definitions";
+export type Driver = "none" | "id" | "retried" | "parent" | "correlation" | "definition" | "definitions";
 
 const DRIVERS: Readonly<Record<Driver, string>> = {
   none: "",
   id: "and j.id = $12::uuid",
+  retried: "and j.retried_from_id = $15::uuid",
   parent: "and j.parent_job_id = $8::uuid",
   correlation: "and j.correlation_id = $7::text",
   definition: "and j.definition_id = ($6::uuid[])[1]",
@@ -33,7 +34,8 @@ const DRIVERS: Readonly<Record<Driver, string>> = {
 };
 
 const OTHERS = `and ($6::uuid[] is null or j.definition_id = any ($6)) and ($7::text is null or j.correlation_id = $7)
-    and ($8::uuid is null or j.parent_job_id = $8) and ($12::uuid is null or j.id = $12)`;
+    and ($8::uuid is null or j.parent_job_id = $8) and ($12::uuid is null or j.id = $12)
+    and ($15::uuid is null or j.retried_from_id = $15)`;
 
 const SCANNING = `and ($9::text[] is null or j.source = any ($9))
     and ($10::text is null or exists (select 1 from app.lanes n join app.job_queues q on q.id = n.queue_id
@@ -107,7 +109,7 @@ function branchText(branch: Branch, source: Source): string {
 
 /** Names the type of every parameter, since not each statement uses each of them. */
 const TYPES = `with used as (select $1::uuid, $2::uuid, $3::uuid, $4::int, $5::int, $6::uuid[], $7::text, $8::uuid,
-  $9::text[], $10::text, $11::text, $12::uuid, $13::text[], $14::int)`;
+  $9::text[], $10::text, $11::text, $12::uuid, $13::text[], $14::int, $15::uuid)`;
 
 const cache = new Map<string, Statement>();
 

@@ -28,7 +28,7 @@ test("a filter that no index serves walks its window of jobs once, though the st
   for (const branch of branches) {
     const { text } = listJobsSql({ branches: [branch], driver: "none", scans: true }, "count");
     const ids = ["ffffffff-ffff-ffff-ffff-ffffffffffff", "00000000-0000-0000-0000-000000000000"];
-    const filters = [null, null, null, null, null, "x", null, ["queued"], 20_000];
+    const filters = [null, null, null, null, null, "x", null, ["queued"], 20_000, null];
     await client.query("begin");
     await client.query("select set_config('app.current_tenant_id', $1, true)", [scope.tenantId]);
     const { rows } = await client.query<{ "QUERY PLAN": string }>(

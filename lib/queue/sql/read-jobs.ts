@@ -24,7 +24,12 @@ const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.defi
       or p.definition_id = j.definition_id or p.tenant_id = j.tenant_id)
     order by p.paused_until desc nulls first limit 1) end as pause`;
 
-const DETAIL = "j.payload, j.metadata, case when l.job_id is null then a.result end as result";
+/** The newest job that was made of this one with another payload. A retry has the greater id, so older partitions are left out. */
+const newestRetry = (of: string): string => `(select r.id from app.jobs r
+    where ${tenantIs("r.tenant_id")} and r.retried_from_id = ${of} and r.id > ${of} order by r.id desc limit 1)`;
+
+const DETAIL = `j.payload, j.metadata, case when l.job_id is null then a.result end as result,
+  ${newestRetry("j.id")} as retried_by_id`;
 
 const JOINS = `
   join app.lanes n on n.lane_no = j.lane_no
@@ -45,6 +50,15 @@ export const getJobSql = statement(
 export const jobsByIdSql = statement(
   "jobs_by_id",
   `select ${ROW} from app.jobs j ${JOINS} where ${tenantIs("j.tenant_id")} and j.id = any ($2::uuid[]) order by j.id desc`,
+  { repeatable: true },
+);
+
+/** The newest edited retry of each of the jobs $2 that has one. */
+export const newestRetriesSql = statement(
+  "newest_retries",
+  `select x.job_id, x.retried_by_id from (
+     select u.job_id, ${newestRetry("u.job_id")} as retried_by_id from unnest($2::uuid[]) u (job_id)) x
+   where x.retried_by_id is not null`,
   { repeatable: true },
 );
 
