@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type Database, DatabaseError, type Statement } from "@/lib/db";
-import { type ClaimedJob, getJob, readLogs, rescueExpiredLeases } from "@/lib/queue";
+import { type ClaimedJob, getJob, listAttempts, readLogs, rescueExpiredLeases, settleAttempts } from "@/lib/queue";
+import { retried } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
@@ -61,6 +62,32 @@ describe("live output of an attempt", () => {
     ]);
     await output.end();
     expect((await getJob(make.web, scope, job.jobId))?.progress).toEqual({ percent: 40, message: "at 40" });
+  });
+
+  test("a running attempt shows its process and, if asked, the ends of what it has printed", async () => {
+    const output = writer({ mostBytes: 1_000_000 });
+    output.spawned(4711);
+    for (const body of ["a".repeat(150_000), "b".repeat(150_000), "c"]) {
+      output.write({ stream: "stdout", body });
+      output.write({ stream: "stderr", body: "warning\n" });
+    }
+    output.report(40, "half");
+    const attempt = async (tails: boolean) => (await listAttempts(make.web, scope, job.jobId, { tails }))?.[0];
+    await waitFor(async () => (await attempt(false))?.progress !== null);
+    expect(await attempt(false)).toMatchObject({ status: "running", pid: 4711, stdoutTail: null, stderrTail: null });
+    const { stdoutTail, ...others } = (await attempt(true)) ?? {};
+    expect(stdoutTail).toBe(`${"a".repeat(46_607)}${"b".repeat(150_000)}c`);
+    expect(others).toMatchObject({
+      stderrTail: "warning\nwarning\nwarning\n",
+      progress: { percent: 40, message: "half" },
+    });
+    await settleAttempts(make.worker, [retried(job, 60)]);
+    await database.query("update app.live_jobs set ready = true where job_id = $1", [job.jobId]);
+    await make.claim("the next");
+    expect(await listAttempts(make.web, scope, job.jobId, { tails: true })).toMatchObject([
+      { status: "running", pid: null, stdoutTail: null, progress: null },
+      { status: "failed", progress: { percent: 40, message: "half" } },
+    ]);
   });
 
   test("P-04 is cut where it is full, says so once, and counts what is not kept", async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@/lib/db";
-import { appendLogs, type Lease, type LogChunk, notifyChanges, reportProgress } from "@/lib/queue";
+import { appendLogs, type Lease, type LogChunk, noteProcess, notifyChanges, reportProgress } from "@/lib/queue";
 
 const FLUSH_MS = 300;
 const CHUNK_CHARS = 32 * 1024;
@@ -30,6 +30,7 @@ export class AttemptOutputWriter {
   private lines: Line[] = [];
   private unsent: LogChunk[] = [];
   private progress: { percent: number; message: string | null } | undefined;
+  private pid: number | undefined;
   private nextSeq = 0;
   private bytes = 0;
   private readonly dropped = { stdout: 0, stderr: 0, log: 0 };
@@ -80,11 +81,18 @@ export class AttemptOutputWriter {
     this.schedule();
   }
 
+  /** Shows the attempt's process, unless the attempt ends first: its end says it as well. */
+  spawned(pid: number): void {
+    this.pid = pid;
+    this.schedule();
+  }
+
   /** Stores what is left; gives up after five seconds, since a result is worth more than its output. */
   async end(): Promise<void> {
     if (this.isUntouched) return;
     clearTimeout(this.timer);
     this.ending = true;
+    this.pid = undefined;
     this.tellDropped();
     const late = new AbortController();
     await Promise.race([this.flushRest(), delay(LAST_FLUSH_MS, undefined, { signal: late.signal }).catch(() => {})]);
@@ -124,10 +132,11 @@ export class AttemptOutputWriter {
     const { db, lease, laneNo, onLost } = this.options;
     this.unsent.push(...this.lines.map((line) => ({ ...line, seq: this.nextSeq++ })));
     this.lines = [];
-    const { progress } = this;
-    if (this.over || (this.unsent.length === 0 && !progress)) return;
+    const { progress, pid } = this;
+    if (this.over || (this.unsent.length === 0 && !progress && pid === undefined)) return;
     try {
-      let held = true;
+      let held = pid === undefined || (await noteProcess(db, lease, pid));
+      if (this.pid === pid) this.pid = undefined;
       while (held && this.unsent.length > 0) {
         const part = this.unsent.slice(0, CHUNKS_AT_ONCE);
         held = await appendLogs(db, lease, part);

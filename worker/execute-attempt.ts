@@ -76,6 +76,7 @@ class WorkerAttempt extends AttemptContext {
   onSpawn(pid: number): void {
     this.#attempt.spawned(pid);
     this.#around.leases.spawned(this.#attempt, pid);
+    this.#writer().spawned(pid);
     failpoint("spawned");
   }
 

@@ -88,6 +88,11 @@ function AttemptCard({ attempt, runs }: { readonly attempt: Attempt; readonly ru
           <ErrorText type={attempt.error_type} text={attempt.error_text} />
         </div>
       ) : null}
+      {attempt.progress?.message ? (
+        <p className="border-line border-t px-4 py-1.5 text-muted text-xs">
+          Last progress: <Plain text={attempt.progress.message} />
+        </p>
+      ) : null}
       <Footnote attempt={attempt} />
     </li>
   );
@@ -103,6 +108,7 @@ function Footnote({ attempt }: { readonly attempt: Attempt }) {
   const next = attempt.retry_at !== null && Date.parse(attempt.retry_at) > now ? attempt.retry_at : null;
   const printed = (attempt.stdout_bytes ?? 0) + (attempt.stderr_bytes ?? 0);
   const notes = [
+    attempt.pid === null ? "" : `process ${attempt.pid}`,
     printed > 0 ? `${formatBytes(printed)} printed` : "",
     attempt.dropped_bytes ? `${formatBytes(attempt.dropped_bytes)} of it not kept` : "",
     attempt.cpu_ms === null ? "" : `${formatDuration(attempt.cpu_ms)} of processor time`,

@@ -77,6 +77,7 @@ export const liveJobs = app.table("live_jobs", {
   timeouts: integer("timeouts").notNull().default(0),
   snoozes: integer("snoozes").notNull().default(0),
   claimNo: bigint("claim_no", { mode: "number" }),
+  pid: integer("pid"),
 });
 
 export const jobAttempts = app.table(
@@ -110,6 +111,7 @@ export const jobAttempts = app.table(
     attemptCount: integer("attempt_count"),
     progress: smallint("progress"),
     result: jsonb("result"),
+    progressMessage: text("progress_message"),
   },
   (table) => [primaryKey({ columns: [table.jobId, table.attemptNo] })],
 );

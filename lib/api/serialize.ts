@@ -141,6 +141,7 @@ export function serializeAttempt(attempt: AttemptView): Attempt {
     cpu_ms: attempt.cpuMs,
     peak_rss_bytes: attempt.peakRssBytes,
     retry_at: isoOrNull(attempt.retryAt),
+    progress: attempt.progress,
   };
 }
 

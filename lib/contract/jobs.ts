@@ -222,6 +222,7 @@ export const attempt = z.object({
   cpu_ms: z.number().nullable(),
   peak_rss_bytes: z.number().nullable(),
   retry_at: instant.nullable(),
+  progress: jobProgress.nullable(),
 });
 export type Attempt = z.infer<typeof attempt>;
 

@@ -25,6 +25,7 @@ export {
   type ExtendedLeases,
   extendLeases,
   holdLease,
+  noteProcess,
   reportProgress,
 } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";

@@ -25,6 +25,8 @@ export interface AttemptView {
   readonly cpuMs: number | null;
   readonly peakRssBytes: number | null;
   readonly retryAt: Date | null;
+  /** The last that it reported; 100 % of one that succeeded. */
+  readonly progress: { readonly percent: number; readonly message: string | null } | null;
 }
 
 export type LogStream = "stdout" | "stderr" | "log";

@@ -6,6 +6,7 @@ import {
   canceledAttemptsSql,
   extendLeasesSql,
   holdLeaseSql,
+  noteProcessSql,
   reportProgressSql,
 } from "../sql/hold-leases";
 import type { Lease, LogChunk } from "../types-worker";
@@ -69,6 +70,10 @@ export async function reportProgress(
   const message = progress.message ? cutText(cleanText(progress.message), 500) : null;
   return (await db.run(reportProgressSql, [lease.jobId, lease.leaseNo, percent, message])).length > 0;
 }
+
+/** Shows the process that an attempt runs. Returns false when the lease is lost. */
+export const noteProcess = async (db: Runner, lease: Lease, pid: number): Promise<boolean> =>
+  (await db.run(noteProcessSql, [lease.jobId, lease.leaseNo, pid])).length > 0;
 
 /** Stores output of an attempt. Returns false when the lease is lost; nothing is stored then. */
 export async function appendLogs(db: Runner, lease: Lease, chunks: readonly LogChunk[]): Promise<boolean> {

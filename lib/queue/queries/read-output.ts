@@ -26,6 +26,8 @@ interface AttemptRow {
   cpu_ms: number | null;
   peak_rss_bytes: number | null;
   retry_at: Date | null;
+  progress: number | null;
+  progress_message: string | null;
 }
 
 export interface AttemptsPage {
@@ -76,6 +78,7 @@ function toAttempt(row: AttemptRow): AttemptView {
     cpuMs: row.cpu_ms,
     peakRssBytes: row.peak_rss_bytes,
     retryAt: row.retry_at,
+    progress: row.progress === null ? null : { percent: row.progress, message: row.progress_message },
   };
 }
 

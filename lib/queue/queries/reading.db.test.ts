@@ -3,8 +3,10 @@ import {
   cancelJob,
   enqueueJobs,
   foldStatDeltas,
+  getJob,
   listAttempts,
   listJobs,
+  reportProgress,
   settleAttempts,
   summarizeJobs,
 } from "@/lib/queue";
@@ -90,6 +92,23 @@ describe("reading", () => {
       await settleAttempts(make.worker, [{ ...end(claimed), output }]);
       expect(await listAttempts(make.web, own, claimed.jobId, { tails: true })).toMatchObject([output]);
     }
+  });
+
+  test.each([
+    ["a plain success", {}, 100],
+    ["a success with output", { output: { pid: 1 } }, 100],
+    ["a failure", { status: "failed", outcome: "failed", errorText: "no" }, 92],
+  ] as const)("the last progress stays with the attempt and its job: %s", async (_, end, percent) => {
+    const own = await make.tenant();
+    const claimed = await make.runningJob(own);
+    await reportProgress(make.worker, claimed, { percent: 92, message: "nearly" });
+    await settleAttempts(make.worker, [{ ...succeeded(claimed), ...end }]);
+    const progress = { percent, message: "nearly" };
+    expect(await listAttempts(make.web, own, claimed.jobId)).toMatchObject([{ progress }]);
+    expect((await getJob(make.web, own, claimed.jobId))?.progress).toEqual(progress);
+    const silent = await make.runningJob(own);
+    await settleAttempts(make.worker, [{ ...succeeded(silent), ...end }]);
+    expect((await getJob(make.web, own, silent.jobId))?.progress).toBeNull();
   });
 
   test("E-39: attempts come page by page without gaps or doubles, and without the ends of their output unless asked", async () => {

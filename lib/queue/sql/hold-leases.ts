@@ -36,6 +36,12 @@ export const reportProgressSql = statement(
    where job_id = $1 and lease_no = $2 and state = 'running' returning job_id`,
 );
 
+/** Shows the process of an attempt; no row = the lease is lost. */
+export const noteProcessSql = statement(
+  "note_process",
+  `update app.live_jobs set pid = $3 where job_id = $1 and lease_no = $2 and state = 'running' returning job_id`,
+);
+
 /**
  * Appends output of an attempt while its lease is held; no row = the lease is lost. The same chunk sent twice is stored
  * once, so a chunk may be sent again when the answer to it was lost.

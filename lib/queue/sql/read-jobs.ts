@@ -1,6 +1,22 @@
 import { statement, tenantIs } from "@/lib/db";
 import { TIMEOUT_SECONDS } from "./fallbacks";
 
+/** As much as is kept of a stream when its attempt has ended. */
+const TAIL_BYTES = 192 * 1024;
+
+/** What succeeded is done, whatever it reported last. */
+const progressOf = (status: string): string =>
+  `case when ${status} = 'succeeded' and a.progress is not null then 100 else a.progress end`;
+
+/** The end of what the running attempt of `l` has printed so far, as far as its log has it. */
+const liveTail = (stream: "stdout" | "stderr"): string => `case when $5::boolean then (
+       select right(string_agg(t.body, '' order by t.seq), ${TAIL_BYTES}) from (
+         select c.seq, c.body, sum(octet_length(c.body)) over (order by c.seq desc) - octet_length(c.body) as after from (
+           select g.seq, g.body from app.job_logs g
+           where ${tenantIs("g.tenant_id")} and g.job_id = l.job_id and g.attempt_no = l.lease_no and g.stream = '${stream}'
+           order by g.seq desc limit 2000) c) t
+       where t.after < ${TAIL_BYTES}) end`;
+
 /** What lists show of a job. `l` is its live row, `a` its latest attempt, which carries the outcome once it has one. */
 const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.definition_version, q.name as queue,
   coalesce(l.state, a.outcome) as status, j.source, j.source_ref, coalesce(l.priority, j.priority) as priority, j.tags,
@@ -11,7 +27,8 @@ const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.defi
   coalesce(case when l.job_id is null then a.attempt_count else l.attempts_spent end, 0) as attempt_count, j.max_attempts,
   coalesce(l.run_no, a.run_no, 1) as run_no, coalesce(j.timeout_seconds, v.timeout_seconds, ${TIMEOUT_SECONDS}) as timeout_seconds,
   l.lease_expires_at, case when l.job_id is null then a.worker_id else l.claimed_by_worker end as claimed_by_worker,
-  l.cancel_requested_at, case when l.job_id is null then a.progress else l.progress end as progress, l.progress_message,
+  l.cancel_requested_at, case when l.job_id is null then ${progressOf("a.outcome")} else l.progress end as progress,
+  case when l.job_id is null then a.progress_message else l.progress_message end as progress_message,
   a.error_text as last_error, a.error_type, j.created_by, l.ready, l.scheduled_for > app.now() as is_future,
   a.status = 'snoozed' as is_put_off, l.lane_no,
   l.sort_key, n.queue_id, exists (
@@ -38,7 +55,8 @@ const JOINS = `
   join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
   left join app.live_jobs l on l.job_id = j.id and ${tenantIs("l.tenant_id")}
   left join lateral (
-    select status, outcome, run_started_at, finished_at, attempt_count, run_no, worker_id, progress, error_text, error_type, result
+    select status, outcome, run_started_at, finished_at, attempt_count, run_no, worker_id, progress, progress_message,
+      error_text, error_type, result
     from app.job_attempts where job_id = j.id and ${tenantIs("tenant_id")} order by attempt_no desc limit 1) a on true`;
 
 export const getJobSql = statement(
@@ -106,12 +124,13 @@ export const listAttemptsSql = statement(
   `select a.job_id, a.attempt_no, a.run_no, a.status, a.worker_id, a.claimed_at, a.started_at, a.finished_at, a.pid,
      a.exit_code, a.signal, a.error_type, a.error_text, case when $5::boolean then a.stdout_tail end as stdout_tail,
      case when $5::boolean then a.stderr_tail end as stderr_tail, a.stdout_bytes, a.stderr_bytes, a.dropped_bytes,
-     a.cpu_ms, a.peak_rss_bytes, a.retry_at
+     a.cpu_ms, a.peak_rss_bytes, a.retry_at, ${progressOf("a.status")} as progress, a.progress_message
    from app.job_attempts a where ${tenantIs("a.tenant_id")} and a.job_id = $2 and a.worker_id is not null
      and ($4::bigint is null or a.attempt_no < $4)
    union all
-   select l.job_id, l.lease_no, l.run_no, 'running', l.claimed_by_worker, l.claimed_at, l.attempt_started_at, null, null,
-     null, null, null, null, null, null, null, null, null, null, null, null
+   select l.job_id, l.lease_no, l.run_no, 'running', l.claimed_by_worker, l.claimed_at, l.attempt_started_at, null, l.pid,
+     null, null, null, null, ${liveTail("stdout")}, ${liveTail("stderr")}, null, null, null, null, null, null, l.progress,
+     l.progress_message
    from app.live_jobs l where ${tenantIs("l.tenant_id")} and l.job_id = $2 and l.state = 'running'
      and ($4::bigint is null or l.lease_no < $4)
    order by 2 desc limit $3`,

@@ -32,11 +32,12 @@ const listed = (columns: readonly string[], from = ""): string =>
   columns.map((column) => `, ${from}${column}`).join("");
 
 const attemptColumns = (details: readonly string[]): string =>
-  `job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at, finished_at${listed(details)}`;
+  `job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at, finished_at, progress,
+       progress_message${listed(details)}`;
 
 const attemptValues = (at: string, details: readonly string[]): string =>
   `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status, ${at}.claimed_by_worker, ${at}.claimed_at,
-       ${at}.attempt_started_at, app.clock()${listed(details, `${at}.`)}`;
+       ${at}.attempt_started_at, app.clock(), ${at}.progress, ${at}.progress_message${listed(details, `${at}.`)}`;
 
 /** When the attempt of `r` began: by its own row, or as its worker says in `x`. */
 const BEGAN_AT = `coalesce(r.attempt_started_at, case when x.began_ms_ago is not null
@@ -103,11 +104,11 @@ export const finishPlainSql = statement(
      where r.ctid = x.tid and (r.job_id, r.lease_no) is not distinct from (x.job_id, x.lease_no)
        and r.lease_expires_at is not null and not r.has_dedupe_key and not r.has_dependents
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
-       r.scheduled_for, ${BEGAN_AT} as attempt_started_at, coalesce(r.started_at, ${BEGAN_AT}) as run_started_at, r.progress,
+       r.scheduled_for, ${BEGAN_AT} as attempt_started_at, coalesce(r.started_at, ${BEGAN_AT}) as run_started_at, r.progress, r.progress_message,
        r.attempts_spent + 1 as attempt_count, 'succeeded' as status, 'succeeded' as outcome, x.result
    ), attempt as (
-     insert into app.job_attempts (${attemptColumns([])}, outcome, run_started_at, attempt_count, progress, result)
-     select ${attemptValues("e", [])}, e.outcome, e.run_started_at, e.attempt_count, e.progress, e.result from ended e
+     insert into app.job_attempts (${attemptColumns([])}, outcome, run_started_at, attempt_count, result)
+     select ${attemptValues("e", [])}, e.outcome, e.run_started_at, e.attempt_count, e.result from ended e
    ), ${COUNT_ENDED}
    select case when count(*) < cardinality($1) then coalesce(array_agg(job_id), '{}') end as done from ended`,
 );
@@ -125,10 +126,10 @@ function finishing(asked: string, details: readonly string[]): string {
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
        r.scheduled_for, ${BEGAN_AT} as attempt_started_at, coalesce(r.started_at, ${BEGAN_AT}) as run_started_at,
        r.has_dedupe_key, r.has_dependents,
-       r.progress, r.attempts_spent + x.spent::int as attempt_count, x.status, x.outcome, x.result${listed(details, "x.")}
+       r.progress, r.progress_message, r.attempts_spent + x.spent::int as attempt_count, x.status, x.outcome, x.result${listed(details, "x.")}
    ), attempt as (
-     insert into app.job_attempts (${attemptColumns(details)}, outcome, run_started_at, attempt_count, progress, result)
-     select ${attemptValues("e", details)}, e.outcome, e.run_started_at, e.attempt_count, e.progress, e.result
+     insert into app.job_attempts (${attemptColumns(details)}, outcome, run_started_at, attempt_count, result)
+     select ${attemptValues("e", details)}, e.outcome, e.run_started_at, e.attempt_count, e.result
      from ended e
      returning job_id
    ), ${RELEASE_KEYS}, ${COUNT_ENDED}, ${toldOf("e.outcome")}
@@ -156,11 +157,11 @@ export const requeueAttemptsSql = statement(
        started_at = coalesce(r.started_at, x.attempt_started),
        attempts_spent = r.attempts_spent + x.spent::int, reclaims = r.reclaims + $2::int,
        timeouts = r.timeouts + (x.status = 'timeout')::int, snoozes = r.snoozes + (x.status = 'snoozed')::int,
-       claimed_by_worker = null, claimed_at = null, attempt_started_at = null, lease_expires_at = null
+       claimed_by_worker = null, claimed_at = null, attempt_started_at = null, lease_expires_at = null, pid = null
      from held x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, x.worker as claimed_by_worker,
-       x.claimed as claimed_at, x.attempt_started as attempt_started_at, r.ready, r.scheduled_for, x.status, x.spent
-       ${listed(DETAILS, "x.")}
+       x.claimed as claimed_at, x.attempt_started as attempt_started_at, r.progress, r.progress_message, r.ready,
+       r.scheduled_for, x.status, x.spent${listed(DETAILS, "x.")}
    ), attempt as (
      insert into app.job_attempts (${attemptColumns(DETAILS)}, retry_at)
      select ${attemptValues("b", DETAILS)}, b.scheduled_for from back b
