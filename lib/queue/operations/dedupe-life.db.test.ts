@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { withTenant } from "@/lib/db";
-import { CHANNELS, enqueueJob, getJob, promoteDueJobs, settleAttempts } from "@/lib/queue";
-import { retried } from "@/lib/testing/attempt-ends";
+import { CHANNELS, deleteExpired, enqueueJob, getJob, promoteDueJobs, settleAttempts } from "@/lib/queue";
+import { retried, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
@@ -57,6 +57,33 @@ test("LEASE-16 a job that waits for its retry keeps its key, and becomes due tog
   expect(await enqueue("waits")).toMatchObject({ deduplicated: true, jobId: one.jobId });
   await database.moveClock(61_000);
   expect((await promoteDueJobs(make.scheduler, { limit: 100 })).count).toBe(2);
+  await database.moveClock(0);
+});
+
+test("a key whose job ended inside its window is pruned once the window is over, and only then", async () => {
+  const end = async (dedupeKey: string, windowSeconds: number) => {
+    const job = await make.runningJob(scope, { definitionKey, dedupeKey, dedupe: { mode: "window", windowSeconds } });
+    await settleAttempts(make.worker, [succeeded(job)]);
+    return job.jobId;
+  };
+  const keys = async () =>
+    (await database.query<{ key: string }>("select key from app.dedupe_keys where key like 'window %' order by 1")).map(
+      ({ key }) => key,
+    );
+  await end("window over", 60);
+  await end("window used", 60);
+  const open = await end("window open", 3600);
+  await make.job(scope, { definitionKey, dedupeKey: "window live", dedupe: { mode: "window", windowSeconds: 60 } });
+  await deleteExpired(make.scheduler);
+  expect(await keys()).toEqual(["window live", "window open", "window over", "window used"]);
+  await database.moveClock(61_000);
+  await withTenant(make.web, scope.tenantId, async (tx) => {
+    expect((await enqueueJob(tx, scope, { definitionKey, dedupeKey: "window used" })).deduplicated).toBe(false);
+    expect(await deleteExpired(make.scheduler)).toBe(1);
+  });
+  expect(await keys()).toEqual(["window live", "window open", "window used"]);
+  expect(await enqueue("window open")).toMatchObject({ deduplicated: true, jobId: open });
+  expect((await enqueue("window over")).deduplicated).toBe(false);
   await database.moveClock(0);
 });
 

@@ -7,6 +7,7 @@ import {
   deleteOldAnswersSql,
   deleteOldDeliveriesSql,
   deleteOldFiringsSql,
+  deleteOldKeysSql,
   deleteOldSessionsSql,
   deleteOldTriggersSql,
   foldStatDeltasSql,
@@ -50,7 +51,7 @@ export async function partitionProblem(db: Runner): Promise<string | null> {
 }
 
 /**
- * Deletes answers and sessions that nobody can use any more and bulk actions, deliveries and events of a month ago,
+ * Deletes answers, sessions and dedupe keys that nobody can use any more and bulk actions, deliveries and events of a month ago,
  * and firings and deleted triggers of three months ago, a bounded part at a time; returns how many.
  */
 export async function deleteExpired(db: Runner): Promise<number> {
@@ -61,7 +62,9 @@ export async function deleteExpired(db: Runner): Promise<number> {
   const events = await db.run(deleteOldEventsSql, [DELETE_ROWS]);
   const firings = await db.run(deleteOldFiringsSql, [DELETE_ROWS]);
   const triggers = await db.run(deleteOldTriggersSql, [DELETE_ROWS]);
-  return [answers, sessions, actions, deliveries, events, firings, triggers].reduce(
+  // Last, so that an enqueue that wants one of these keys waits for nothing but the commit.
+  const keys = await db.run(deleteOldKeysSql, [DELETE_ROWS]);
+  return [answers, sessions, actions, deliveries, events, firings, triggers, keys].reduce(
     (sum, rows) => sum + rows.length,
     0,
   );

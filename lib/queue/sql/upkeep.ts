@@ -73,6 +73,14 @@ export const deleteOldTriggersSql = statement(
    returning 1`,
 );
 
+/** Keys whose job ended inside their window and whose window is over by now; those in use this moment are passed over. */
+export const deleteOldKeysSql = statement(
+  "delete_old_keys",
+  `delete from app.dedupe_keys where ctid = any (array(
+     select ctid from app.dedupe_keys where not live and held_until <= app.now()
+     order by held_until limit $1 for update skip locked)) returning 1`,
+);
+
 export const pruneWorkersSql = statement(
   "prune_workers",
   "delete from app.job_workers where last_seen_at < app.now() - interval '1 day' returning worker_id",
