@@ -113,7 +113,10 @@ describe("the list of jobs", () => {
     await page.getByRole("alert").getByText("req-1").waitFor();
     await context.unroute("**/api/v1/jobs?*");
     // A change that the stream tells of asks as well, and may be first.
-    await tryAgain.or(page.getByRole("heading", { name: "No job matches" })).first().click();
+    await tryAgain
+      .or(page.getByRole("heading", { name: "No job matches" }))
+      .first()
+      .click();
     await page.getByRole("heading", { name: "No job matches" }).waitFor();
     await context.close();
   });
