@@ -74,7 +74,10 @@ const forbidden = [
   {
     name: "contract-is-leaf",
     from: { path: "^lib/contract/", pathNot: TEST },
-    to: { path: "^(app|components|worker|scheduler|e2e|lib|drizzle|jobs)/", pathNot: `^lib/contract/|${QUEUE_TYPES}` },
+    to: {
+      path: "^(app|components|worker|scheduler|e2e|lib|drizzle|jobs)/",
+      pathNot: `^lib/(contract|text)/|${QUEUE_TYPES}`,
+    },
   },
   {
     name: "schema-is-leaf",

@@ -92,6 +92,22 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     expectProblem(await post(`jobs/${id}/fail`, { lease_no: 1, message: "no" }), 409, "lease-lost");
   });
 
+  test("complete keeps the digits of a number that a double cannot hold, and the log says so once", async () => {
+    const { definition, claim, post } = await remote();
+    const { id } = await enqueue({ definition_key: definition });
+    await claim();
+    const text =
+      '{"lease_no":1,"result":{"id":1152921504606846976,"ratio":0.1000000000000000055511151231257827,"n":1E5}}';
+    for (const status of [200, 200]) expect((await post(`jobs/${id}/complete`, text)).status).toBe(status);
+    expect((await jobOf(id)).result).toEqual({
+      id: "1152921504606846976",
+      ratio: "0.1000000000000000055511151231257827",
+      n: 100_000,
+    });
+    const lines = (await get(`/api/v1/jobs/${id}/logs`)).body.data;
+    expect(lines.map((line: { body: string }) => line.body)).toEqual([expect.stringContaining("kept as texts")]);
+  });
+
   test("fail is followed by what the definition says: a pause, another attempt, dead letter", async () => {
     const { definition, claim, post } = await remote({
       definition: { retry: { strategy: "fixed", delay_seconds: 0 } },

@@ -1,5 +1,7 @@
 import type * as z from "zod";
 import { escapeToken, LIMITS, MalformedJson, type ProblemError, scanJson } from "@/lib/contract";
+import type { ReportChange } from "@/lib/execution/output/clean-result";
+import { parseCaptured } from "@/lib/execution/output/exact-json";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { HttpProblem } from "./problem";
 import { wordsOf } from "./words";
@@ -68,12 +70,12 @@ export async function readJson(
 
 /**
  * As `readJson`, for what a worker captured: what cannot be stored exactly is not refused but has to be cleaned, since
- * recording how an attempt ended must not fail.
+ * recording how an attempt ended must not fail. `report` hears what is not as it was sent.
  */
-export async function readCapturedJson(request: Request, maxBytes: number = LIMITS.bodyBytes): Promise<unknown> {
-  const text = await readText(request, maxBytes);
+export async function readCapturedJson(request: Request, report: ReportChange): Promise<unknown> {
+  const text = await readText(request, LIMITS.bodyBytes);
   try {
-    return text === "" ? {} : JSON.parse(text);
+    return text === "" ? {} : parseCaptured(text, report);
   } catch {
     throw new HttpProblem("malformed-json", { detail: "The body is not valid JSON." });
   }

@@ -1,3 +1,4 @@
+import { faultOfNumber } from "@/lib/text/exact-numbers";
 import type { ProblemError } from "./problems";
 
 /** What a JSON text may hold before anything parses it; nothing below this scan ever recurses deeper. */
@@ -17,8 +18,11 @@ interface Frame {
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-/** Digits that a double always gives back. */
-const EXACT_LENGTH = 15;
+const NUMBER_FAULTS = {
+  "too-large": "numbers beyond ±(2^53-1) are refused; send them as strings",
+  "too-small": "the number is too small to be kept; send it as a string",
+  "too-many-digits": "the number has more digits than can be kept; send it as a string",
+} as const;
 const LITERAL = /true|false|null/y;
 const HEX4 = /^[0-9a-fA-F]{4}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -155,14 +159,8 @@ class Scanner {
     const found = NUMBER.exec(this.text);
     if (!found) throw new MalformedJson(this.at);
     this.at += found[0].length;
-    const value = Number(found[0]);
-    if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-      this.report("number-out-of-range", "numbers beyond ±(2^53-1) are refused; send them as strings");
-    } else if (value === 0 && /[1-9]/.test(found[0].split(/[eE]/)[0] ?? "")) {
-      this.report("number-out-of-range", "the number is too small to be kept; send it as a string");
-    } else if (found[0].length > EXACT_LENGTH && decimalOf(found[0]) !== decimalOf(String(value))) {
-      this.report("number-out-of-range", "the number has more digits than can be kept; send it as a string");
-    }
+    const fault = faultOfNumber(found[0]);
+    if (fault !== null) this.report("number-out-of-range", NUMBER_FAULTS[fault]);
   }
 
   private checkText(value: string, where: string): void {
@@ -193,15 +191,6 @@ class Scanner {
   private skipBlank(): void {
     while (this.at < this.text.length && " \t\n\r".includes(this.text[this.at] ?? "x")) this.at += 1;
   }
-}
-
-/** The digits and the exponent of a number as written, so that 1.50, 15e-1 and 1.5 are the same. */
-function decimalOf(text: string): string {
-  const [mantissa = "", exponent = "0"] = text.replace(/^-/, "").toLowerCase().split("e");
-  const [whole = "", fraction = ""] = mantissa.split(".");
-  const digits = `${whole}${fraction}`.replace(/^0+/, "");
-  const kept = digits.replace(/0+$/, "");
-  return `${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
 }
 
 /** One step of a JSON pointer (RFC 6901); well formed whatever the key holds. */

@@ -142,7 +142,10 @@ describe("snooze", () => {
     const of = (key: string) => executeCommand(registry, key, {}, testContext().ctx);
     expect((await of("later")).outcome).toEqual({ kind: "snoozed", seconds: 90, reason: "the library is closed" });
     expect((await of("broken")).outcome).toMatchObject({ kind: "failed", message: "exit code 3" });
-    expect((await of("nonsense")).outcome).toMatchObject({ kind: "succeeded" });
+    expect((await of("nonsense")).outcome).toMatchObject({
+      kind: "failed",
+      message: expect.stringContaining("a snooze that cannot be read"),
+    });
   });
 
   test("of a command puts off the handler that runs it", async () => {

@@ -1,4 +1,4 @@
-import { cleanMessage, cleanResult } from "@/lib/execution/output/clean-result";
+import { cleanMessage, cleanResult, type ReportChange } from "@/lib/execution/output/clean-result";
 import { dropTerminalSequences, storable } from "@/lib/execution/output/clean-text";
 import { redactText } from "@/lib/execution/output/redactor";
 import { secretForms } from "@/lib/execution/output/secret-forms";
@@ -13,4 +13,4 @@ export const cleanLine = (text: string): string => redactText(storable(dropTermi
 export const cleanError = (text: string): string => cleanMessage(dropTerminalSequences(text), NO_LITERALS);
 
 /** A result of a remote worker as it can be stored, exactly as those of handlers are. */
-export const cleanAnswer = (result: unknown): unknown => cleanResult(result, NO_LITERALS);
+export const cleanAnswer = (result: unknown, report: ReportChange): unknown => cleanResult(result, NO_LITERALS, report);

@@ -1,7 +1,10 @@
 import type * as z from "zod";
 import type { completeWork, failWork, settledWork } from "@/lib/contract";
+import type { Runner } from "@/lib/db";
+import { changeLine } from "@/lib/execution/output/clean-result";
 import {
   type AttemptEnd,
+  appendLogs,
   decideAttemptEnd,
   decideRelease,
   type EndedAttempt,
@@ -15,6 +18,9 @@ import { cleanAnswer, cleanError } from "./clean";
 import type { WorkerContext } from "./route";
 import { endAttempt } from "./settle";
 
+/** Above the numbers that a worker may give its lines, so that the same end sent again writes no second line. */
+const FIRST_OWN_LINE = 2_000_000_001;
+
 type Settled = z.infer<typeof settledWork>;
 type FailBody = z.output<typeof failWork>;
 type Params = { jobId: string };
@@ -22,17 +28,27 @@ type Params = { jobId: string };
 /** Records that a remote attempt succeeded. @throws HttpProblem lease-lost */
 export async function complete(context: WorkerContext<Params, z.output<typeof completeWork>>): Promise<Settled> {
   const lease = { jobId: context.params.jobId, leaseNo: context.body.lease_no };
-  const execution: ExecutionEnd = { kind: "succeeded", result: cleanAnswer(context.body.result) };
+  const changes = new Set(context.changes);
+  const result = cleanAnswer(context.body.result, (change) => changes.add(change));
+  const execution: ExecutionEnd = { kind: "succeeded", result };
   const ended = await endAttempt(context, lease, {
     isRepeat: ({ status }) => status === "succeeded",
-    decide: ({ job }, definition) =>
-      decideAttemptEnd(
-        context.db,
-        { claimed: job, definition, execution, environment: context.runtime.config.retry },
-        Math.random,
-      ),
+    decide: async ({ job }, definition) => {
+      await noteChanges(context.db, lease, [...changes]);
+      const environment = context.runtime.config.retry;
+      return decideAttemptEnd(context.db, { claimed: job, definition, execution, environment }, Math.random);
+    },
   });
   return toSettled(lease, ended);
+}
+
+/** Says in the attempt's log how the stored result differs from the one that was sent. */
+async function noteChanges(db: Runner, lease: Lease, changes: readonly string[]): Promise<void> {
+  const chunks = changes.map((change, index) => {
+    const body = changeLine(change);
+    return { seq: FIRST_OWN_LINE + index, stream: "log", level: "warn", body } as const;
+  });
+  await appendLogs(db, lease, chunks);
 }
 
 /** Records any other end of a remote attempt; what follows is decided as for every job. @throws HttpProblem lease-lost */

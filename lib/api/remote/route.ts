@@ -18,6 +18,8 @@ export interface WorkerContext<P, B> {
   /** Sees all tenants: narrowing it to the key's scope and to what the key's workers hold is the handler's work. */
   readonly db: Database;
   readonly runtime: ApiRuntime;
+  /** What reading the body changed, such as numbers that became texts. */
+  readonly changes: readonly string[];
   /** Aborted when the client leaves before it has the whole answer. */
   readonly signal: AbortSignal;
   /** Throws once the key is not valid any more. */
@@ -35,10 +37,13 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
     const { runtime, info, key } = await authorize(request);
     const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, (await context.params) ?? {});
     parseQuery(NOTHING, info.search);
-    const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, await readCapturedJson(request));
+    const changes: string[] = [];
+    const sent = await readCapturedJson(request, (change) => changes.push(change));
+    const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, sent);
     const answer = await spec.handler({
       params,
       body,
+      changes,
       key,
       holder: `remote:${key.id}:`,
       db: runtime.worker,

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
-import { cleanMessage } from "../output/clean-result";
-import { type Frame, FrameReader, shortMessage } from "../output/frames";
+import { cleanMessage, reportTo } from "../output/clean-result";
+import { type Frame, FrameReader, type LostKind, shortMessage } from "../output/frames";
 import type { SecretForms } from "../output/secret-forms";
 import type { RunContext } from "../types";
 import type { RowChannel } from "./row-channel";
@@ -20,13 +20,18 @@ export class FrameSink {
   lastActivity = performance.now();
   result: unknown = null;
   snooze: { readonly seconds: number; readonly reason: string | null } | null = null;
-  /** Set when a row was lost that somebody wanted to read. */
-  lostRow: string | null = null;
+  readonly #lost = new Map<LostKind, string>();
   readonly #options: FrameSinkOptions;
   #problems = 0;
 
   constructor(options: FrameSinkOptions) {
     this.#options = options;
+  }
+
+  /** An unreadable line that the outcome depends on: rows that somebody reads, the last result, a wish to snooze. */
+  get lost(): string | null {
+    const [first] = this.#lost;
+    return first === undefined ? null : `the command sent a ${first[0]} that cannot be read: ${first[1]}`;
   }
 
   /** Resolves at the end of the stream; does not throw. */
@@ -63,15 +68,18 @@ export class FrameSink {
       ctx.onLog(frame.level, cleanMessage(frame.message, secrets));
     } else if (frame.type === "result") {
       this.result = frame.value ?? null;
+      this.#lost.delete("result");
+      for (const change of frame.changes) reportTo(ctx)(change);
     } else if (frame.type === "snooze") {
+      this.#lost.delete("snooze");
       this.snooze = { seconds: frame.seconds, reason: frame.reason };
     } else {
       this.#report(frame);
     }
   }
 
-  #report({ problem, isRow }: Extract<Frame, { type: "invalid" }>): void {
-    if (isRow && this.#options.rows) this.lostRow ??= problem;
+  #report({ problem, lost }: Extract<Frame, { type: "invalid" }>): void {
+    if (lost !== null && (lost !== "row" || this.#options.rows)) this.#lost.set(lost, problem);
     this.#problems += 1;
     if (this.#problems <= MOST_REPORTED_PROBLEMS) this.#options.ctx.onLog("warn", `fd 3: ${problem}`);
   }

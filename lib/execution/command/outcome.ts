@@ -18,7 +18,7 @@ export function outcomeOf(ended: Ended): Outcome {
   const { process, secrets } = ended;
   if (process.stoppedBy) return stoppedOutcome(process.stoppedBy, howItEnded(process));
   if (process.spawnError) return spawnFailure(process.spawnError);
-  if (process.lostRow) return failure("internal", `the command sent a row that cannot be read: ${process.lostRow}`);
+  if (process.exitCode === 0 && process.lost) return failure("internal", process.lost);
   if (process.exitCode === 0 && process.snooze) return snoozed(process.snooze, secrets);
   if (process.exitCode === 0) return { kind: "succeeded", result: cleanResult(process.result, secrets, ended.report) };
   return failedExit(ended);

@@ -34,7 +34,8 @@ export interface ProcessResult {
   readonly result: unknown;
   /** The command asked to be run again later. */
   readonly snooze?: FrameSink["snooze"];
-  readonly lostRow: string | null;
+  /** What on fd 3 could not be read although the outcome depends on it. */
+  readonly lost: string | null;
   /** Why no process was started, as an error code. */
   readonly spawnError?: string;
 }
@@ -51,11 +52,11 @@ const FRAMES_FD = 3;
 export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   const sink = new FrameSink(plan.frames);
   const child = start(plan);
-  if (child instanceof Error) return { stoppedBy: null, result: null, lostRow: null, spawnError: codeOf(child) };
+  if (child instanceof Error) return { stoppedBy: null, result: null, lost: null, spawnError: codeOf(child) };
   const { pid } = child;
   if (pid === undefined) {
     const [error] = await once(child, "error").catch((reason: unknown) => [reason]);
-    return { stoppedBy: null, result: null, lostRow: null, spawnError: codeOf(error) };
+    return { stoppedBy: null, result: null, lost: null, spawnError: codeOf(error) };
   }
   child.on("error", () => undefined);
   plan.onSpawn?.(pid);
@@ -81,7 +82,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     stoppedBy: stopper.reason,
     result: sink.result,
     snooze: sink.snooze,
-    lostRow: sink.lostRow,
+    lost: sink.lost,
   };
 }
 

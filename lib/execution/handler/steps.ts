@@ -1,4 +1,5 @@
 import { AttemptStoppedError, NonRetryableError } from "../errors";
+import { asExactJson } from "../output/exact-json";
 import type { StepStore } from "../types";
 
 const NAME_CHARS = 200;
@@ -35,8 +36,9 @@ export class HandlerSteps {
 /** What a later attempt will read, so that the first one does not see anything else. */
 function asStored(name: string, result: unknown): unknown {
   try {
-    return result === undefined ? null : JSON.parse(JSON.stringify(result));
-  } catch {
-    throw new NonRetryableError(`the result of step ${JSON.stringify(name)} is not JSON`, { errorType: "internal" });
+    return asExactJson(result);
+  } catch (error) {
+    const message = `the result of step ${JSON.stringify(name)} is not JSON: ${(error as Error).message}`;
+    throw new NonRetryableError(message, { errorType: "internal" });
   }
 }

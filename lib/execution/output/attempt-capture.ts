@@ -1,7 +1,7 @@
 import type { Usage } from "../process/usage";
 import type { AttemptOutput, OutputStream, RunContext } from "../types";
 import type { SecretForms } from "./secret-forms";
-import { StreamCapture } from "./stream-capture";
+import { type CapturedStream, StreamCapture } from "./stream-capture";
 
 export interface ProcessEnd {
   readonly pid?: number | undefined;
@@ -21,15 +21,15 @@ export const NO_OUTPUT: AttemptOutput = Object.freeze({
   droppedBytes: 0,
 });
 
-const NOTHING = { head: "", tail: "", bytes: 0, dropped: 0 } as const;
+const NOTHING: CapturedStream = { head: "", tail: "", bytes: 0, dropped: 0, leftOut: 0 };
 
 /** Everything that the processes of one attempt print. Costs nothing while none is started. */
 export class AttemptCapture {
   readonly #streams = new Map<OutputStream, StreamCapture>();
   readonly #secrets: SecretForms;
-  readonly #ctx: Pick<RunContext, "onOutput">;
+  readonly #ctx: Pick<RunContext, "onOutput" | "onLog">;
 
-  constructor(secrets: SecretForms, ctx: Pick<RunContext, "onOutput">) {
+  constructor(secrets: SecretForms, ctx: Pick<RunContext, "onOutput" | "onLog">) {
     this.#secrets = secrets;
     this.#ctx = ctx;
   }
@@ -46,6 +46,8 @@ export class AttemptCapture {
   finish(end: ProcessEnd): AttemptOutput {
     const stdout = this.#streams.get("stdout")?.finish() ?? NOTHING;
     const stderr = this.#streams.get("stderr")?.finish() ?? NOTHING;
+    this.#tellLeftOut("standard output", stdout);
+    this.#tellLeftOut("standard error", stderr);
     return {
       stdoutHead: stdout.head,
       stdoutTail: stdout.tail,
@@ -59,6 +61,10 @@ export class AttemptCapture {
       ...(end.signal === undefined ? {} : { signal: end.signal }),
       ...end.usage,
     };
+  }
+
+  #tellLeftOut(name: string, { leftOut, bytes }: CapturedStream): void {
+    if (leftOut > 0) this.#ctx.onLog("warn", `The log leaves out ${leftOut} of ${bytes} bytes of ${name}.`);
   }
 
   #stream(name: OutputStream): StreamCapture {

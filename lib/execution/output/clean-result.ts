@@ -8,14 +8,20 @@ export const MAX_RESULT_BYTES = 256 * 1024;
 const MAX_DEPTH = 32;
 const MAX_NODES = 10_000;
 const PREVIEW_CHARS = 2000;
+/** What `ReportChange` says of numbers that a double cannot hold. */
+export const NUMBERS_AS_TEXT = "numbers that JSON readers would round are kept as texts";
+const NOT_JSON = [Map, Set, WeakMap, WeakSet, Promise, ArrayBuffer, RegExp] as const;
 
 /** Takes one sentence about a way in which what is stored differs from what was given. Each is said once. */
 export type ReportChange = (change: string) => void;
 
 /** Reports changes of a result in the attempt's log. */
 export function reportTo(ctx: { onLog(level: "warn", text: string): void }): ReportChange {
-  return (change) => ctx.onLog("warn", `The result was changed: ${change}.`);
+  return (change) => ctx.onLog("warn", changeLine(change));
 }
+
+/** The line of the attempt's log that tells of a change. */
+export const changeLine = (change: string): string => `The result was changed: ${change}.`;
 
 interface Cleaning {
   readonly secrets: SecretForms;
@@ -26,7 +32,8 @@ interface Cleaning {
 /**
  * Turns whatever a job answers into JSON that can be stored exactly, except that known secrets are masked. Never throws:
  * what JSON cannot hold is replaced (a bigint by its text, NaN by null, a cycle by a note), and a result that is too
- * large by a preview. `report` hears of each kind of change.
+ * large by a preview. `report` hears of each kind of change. As in JSON.stringify, a Date becomes its ISO text, and a
+ * property that is undefined is missing; of those nothing is reported.
  */
 export function cleanResult(value: unknown, secrets: SecretForms, report?: ReportChange): unknown {
   if (value === undefined || value === null) return null;
@@ -50,9 +57,9 @@ function clean(value: unknown, depth: number, state: Cleaning): unknown {
   if (state.nodes > MAX_NODES) return leftOut("too many values", state);
   if (typeof value === "string") return cleanString(value, state);
   if (typeof value === "number") return cleanNumber(value, state);
-  if (typeof value === "bigint") return cleanString(String(value), state);
-  if (typeof value === "boolean" || value === null) return value;
-  if (typeof value !== "object") return undefined;
+  if (typeof value === "bigint") return numberAsText(String(value), state);
+  if (typeof value === "boolean" || value === null || value === undefined) return value;
+  if (typeof value !== "object") return leftOut(`a ${typeof value} is not JSON`, state);
   if (depth >= MAX_DEPTH) return leftOut("too deep", state);
   try {
     return cleanObject(value, depth, state);
@@ -79,17 +86,29 @@ function cleanNumber(value: number, state: Cleaning): unknown {
     state.changes.add("numbers that JSON does not have are null");
     return null;
   }
-  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return cleanString(String(value), state);
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    // String() rounds the digits of integers up to 1e21.
+    return numberAsText(Math.abs(value) < 1e21 ? String(BigInt(Math.trunc(value))) : String(value), state);
+  }
   // A secret may be a number; most jobs have no secret at all.
   if (state.secrets.forms.length === 0 || redactLiterals(String(value), state.secrets) === String(value)) return value;
   state.changes.add("secrets are masked");
   return MASK;
 }
 
+function numberAsText(digits: string, state: Cleaning): unknown {
+  state.changes.add(NUMBERS_AS_TEXT);
+  return cleanString(digits, state);
+}
+
 function cleanObject(value: object, depth: number, state: Cleaning): unknown {
   if (Array.isArray(value)) return cleanArray(value, depth, state);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   if (value instanceof Error) return cleanString(value.message, state);
+  if (NOT_JSON.some((type) => value instanceof type) || ArrayBuffer.isView(value))
+    return leftOut(`a ${value.constructor.name} is not JSON`, state);
+  if (value instanceof Date && Number.isNaN(value.getTime())) return leftOut("a Date without a time", state);
+  // A Date, a URL and the like say themselves what their JSON is.
+  if ("toJSON" in value && typeof value.toJSON === "function") return clean(value.toJSON(), depth + 1, state);
   const entries: [string, unknown][] = [];
   for (const key of Object.keys(value)) {
     if (state.nodes > MAX_NODES) break;
@@ -103,6 +122,7 @@ function cleanArray(values: readonly unknown[], depth: number, state: Cleaning):
   const cleaned: unknown[] = [];
   for (const item of values) {
     if (state.nodes > MAX_NODES) break;
+    if (item === undefined) state.changes.add("entries of lists that are undefined are null");
     cleaned.push(clean(item, depth + 1, state) ?? null);
   }
   return cleaned;

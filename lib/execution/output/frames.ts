@@ -1,19 +1,27 @@
+import { isUtf8 } from "node:buffer";
+import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import type { LogLevel } from "../types";
 import { storable } from "./clean-text";
+import { parseCaptured } from "./exact-json";
 
 /** UTF-8 bytes of one line on fd 3. */
 export const MAX_FRAME_BYTES = 64 * 1024;
 // A result above its own limit is still read, so that a preview of it can be kept.
 const MAX_LINE_BYTES = 1024 * 1024;
+const END_BYTES = 256;
 
 /** What a command says on fd 3, one JSON object a line. */
 export type Frame =
   | { readonly type: "progress"; readonly percent: number; readonly message: string | null }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string }
   | { readonly type: "row"; readonly value: unknown }
-  | { readonly type: "result"; readonly value: unknown }
+  /** `changes` names what in the value is not as it was sent. */
+  | { readonly type: "result"; readonly value: unknown; readonly changes: readonly string[] }
   | { readonly type: "snooze"; readonly seconds: number; readonly reason: string | null }
-  | { readonly type: "invalid"; readonly problem: string; readonly isRow: boolean };
+  | { readonly type: "invalid"; readonly problem: string; readonly lost: LostKind | null };
+
+/** What an unreadable line was, as far as the outcome of the attempt depends on it. */
+export type LostKind = "row" | "result" | "snooze";
 
 /** Cuts the bytes of fd 3 into frames. A line that is no frame is reported as such and does no harm to the next. */
 export class FrameReader {
@@ -44,8 +52,9 @@ export class FrameReader {
     this.#size += part.length;
     if (this.#size > MAX_LINE_BYTES) {
       this.#overlong = true;
-      // Its beginning says what was lost.
-      this.#parts = [Buffer.concat([...this.#parts.slice(0, 1), part]).subarray(0, 64)];
+      // The two ends say what was lost.
+      const seen = Buffer.concat([...this.#parts, part]);
+      this.#parts = [seen.subarray(0, END_BYTES), seen.subarray(Math.max(END_BYTES, seen.length - END_BYTES))];
       return;
     }
     if (part.length > 0) this.#parts.push(part);
@@ -58,41 +67,71 @@ export class FrameReader {
     this.#parts = [];
     this.#size = 0;
     this.#overlong = false;
-    if (isOverlong) frames.push(tooLong(size, line.subarray(0, 64).includes('"row"')));
+    if (isOverlong) frames.push(tooLong(size, lostKind(line.toString("latin1"), "result")));
     else if (line.length > 0) frames.push(parseFrame(line));
   }
 }
 
-function tooLong(size: number, isRow: boolean): Frame {
-  return { type: "invalid", problem: `a frame of ${size} bytes is too long`, isRow };
+const invalid = (problem: string, lost: LostKind | null = null): Frame => ({ type: "invalid", problem, lost });
+
+function tooLong(size: number, lost: LostKind | null): Frame {
+  const most = lost === "result" ? MAX_LINE_BYTES : MAX_FRAME_BYTES;
+  return invalid(`a frame of ${size} bytes is too long; a ${lost ?? "frame"} may have ${most}`, lost);
+}
+
+const LOST_TYPE = /"type"\s{0,8}:\s{0,8}"(row|result|snooze)"/;
+const HARMLESS_TYPE = /"type"\s{0,8}:\s{0,8}"(?:progress|log)"/;
+const isLostKind = (type: unknown): type is LostKind => type === "row" || type === "result" || type === "snooze";
+
+/** What a line that cannot be parsed seems to be; `otherwise` when it names no type. */
+function lostKind(text: string, otherwise: LostKind | null): LostKind | null {
+  const type = LOST_TYPE.exec(text)?.[1];
+  if (isLostKind(type)) return type;
+  return HARMLESS_TYPE.test(text) ? null : otherwise;
 }
 
 function parseFrame(line: Buffer): Frame {
+  const text = line.toString("utf8");
   let frame: unknown;
   try {
-    frame = JSON.parse(line.toString("utf8"));
+    frame = JSON.parse(text);
   } catch {
-    return { type: "invalid", problem: "a line is not JSON", isRow: false };
+    return invalid("a line is not JSON", lostKind(text, null));
   }
-  if (typeof frame !== "object" || frame === null)
-    return { type: "invalid", problem: "a frame is no object", isRow: false };
-  return toFrame(frame as Record<string, unknown>, line.length);
+  if (typeof frame !== "object" || frame === null) return invalid("a frame is no object");
+  const { type } = frame as { type?: unknown };
+  if (type === "result") return toResult(line, text);
+  if (line.length > MAX_FRAME_BYTES) return tooLong(line.length, isLostKind(type) ? type : null);
+  return toFrame(frame as Record<string, unknown>, text);
 }
 
-function toFrame(frame: Record<string, unknown>, size: number): Frame {
-  const isRow = frame.type === "row";
-  const limit = frame.type === "result" ? MAX_LINE_BYTES : MAX_FRAME_BYTES;
-  if (size > limit) return tooLong(size, isRow);
-  if (isRow || frame.type === "result") return { type: frame.type as "row" | "result", value: frame.value };
-  if (frame.type === "progress") return toProgress(frame);
-  if (frame.type === "log") return toLog(frame);
-  if (frame.type === "snooze") return toSnooze(frame);
-  return { type: "invalid", problem: "a frame has no known type", isRow: false };
+function toResult(line: Buffer, text: string): Frame {
+  const changes: string[] = [];
+  const { value } = parseCaptured(text, (change) => changes.push(change)) as { value?: unknown };
+  if (!isUtf8(line)) changes.push("bytes that are not UTF-8 are replaced");
+  return { type: "result", value, changes };
+}
+
+function toFrame(frame: Record<string, unknown>, text: string): Frame {
+  switch (frame.type) {
+    case "row":
+      return hasInexactNumber(text)
+        ? invalid("a row has a number that JSON readers round; send it as a string", "row")
+        : { type: "row", value: frame.value };
+    case "progress":
+      return toProgress(frame);
+    case "log":
+      return toLog(frame);
+    case "snooze":
+      return toSnooze(frame);
+    default:
+      return invalid("a frame has no known type");
+  }
 }
 
 function toProgress({ percent, message }: Record<string, unknown>): Frame {
   if (typeof percent !== "number" || !Number.isFinite(percent)) {
-    return { type: "invalid", problem: "a progress frame has no percent", isRow: false };
+    return invalid("a progress frame has no percent");
   }
   const whole = Math.max(0, Math.min(100, Math.round(percent)));
   return { type: "progress", percent: whole, message: typeof message === "string" ? shortMessage(message) : null };
@@ -109,7 +148,7 @@ export function shortMessage(text: string): string {
 
 function toSnooze({ seconds, reason }: Record<string, unknown>): Frame {
   if (typeof seconds !== "number" || !(seconds >= 1 && seconds <= 604_800)) {
-    return { type: "invalid", problem: "a snooze frame needs seconds from 1 to 604800", isRow: false };
+    return invalid("a snooze frame needs seconds from 1 to 604800", "snooze");
   }
   return { type: "snooze", seconds, reason: typeof reason === "string" ? shortMessage(reason) : null };
 }
@@ -117,6 +156,6 @@ function toSnooze({ seconds, reason }: Record<string, unknown>): Frame {
 const LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "warn", "error"]);
 
 function toLog({ level, message }: Record<string, unknown>): Frame {
-  if (typeof message !== "string") return { type: "invalid", problem: "a log frame has no message", isRow: false };
+  if (typeof message !== "string") return invalid("a log frame has no message");
   return { type: "log", level: LEVELS.has(level) ? (level as LogLevel) : "info", message };
 }

@@ -12,6 +12,7 @@ export class LiveOutput {
   #sent = 0;
   #recent = "";
   #skipped = 0;
+  #leftOut = 0;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(emit: (text: string) => void) {
@@ -28,10 +29,11 @@ export class LiveOutput {
     if (this.#sent < MOST_BYTES) this.#timer ??= setTimeout(() => this.#flush(), WINDOW_MS);
   }
 
-  /** Sends what is still waiting. */
-  end(): void {
+  /** Sends what is still waiting. Returns how many bytes were left out altogether. */
+  end(): number {
     if (this.#timer) clearTimeout(this.#timer);
     this.#flush();
+    return this.#leftOut;
   }
 
   #flush(): void {
@@ -49,7 +51,9 @@ export class LiveOutput {
     let cut = this.#recent.length - WINDOW_CHARS;
     const code = this.#recent.charCodeAt(cut);
     if (code >= 0xdc00 && code <= 0xdfff) cut += 1;
-    this.#skipped += Buffer.byteLength(this.#recent.slice(0, cut));
+    const bytes = Buffer.byteLength(this.#recent.slice(0, cut));
+    this.#skipped += bytes;
+    this.#leftOut += bytes;
     this.#recent = this.#recent.slice(cut);
   }
 

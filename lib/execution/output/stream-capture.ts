@@ -15,6 +15,8 @@ export interface CapturedStream {
   readonly tail: string;
   readonly bytes: number;
   readonly dropped: number;
+  /** Bytes that were not passed on live. */
+  readonly leftOut: number;
 }
 
 /** One output stream of an attempt: cleaned, redacted, passed on live, and kept as head and tail. */
@@ -55,11 +57,11 @@ export class StreamCapture {
   /** Ends the stream and says what is kept of it. */
   finish(): CapturedStream {
     this.endOfProcess();
-    this.#live.end();
+    const leftOut = this.#live.end();
     const head = this.#head.bytes();
     const tail = this.#tail.bytes();
     const dropped = Math.max(0, this.#bytes - head.length - tail.length);
-    return { head: head.toString("utf8"), tail: tail.toString("utf8"), bytes: this.#bytes, dropped };
+    return { head: head.toString("utf8"), tail: tail.toString("utf8"), bytes: this.#bytes, dropped, leftOut };
   }
 
   #keep(text: string): void {

@@ -3,6 +3,7 @@ import type { PublishedEvent } from "@/lib/queue/types";
 import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
 import { JobError, NonRetryableError, SnoozedError } from "../errors";
 import { cleanResult, reportTo } from "../output/clean-result";
+import { asExactJson } from "../output/exact-json";
 import { secretForms } from "../output/secret-forms";
 import type { LogLevel } from "../types";
 import type { Answer, Call, FromGuest, FromHost, ThreadData } from "./protocol";
@@ -163,7 +164,7 @@ class Guest {
     const answer = await answerOf(async () => {
       const result = await this.#steps.get(run)?.();
       // As it will be stored; what is no JSON fails here and not on the way.
-      return result === undefined ? null : JSON.parse(JSON.stringify(result));
+      return asExactJson(result);
     });
     this.#tell({ type: "step-ran", run, answer });
   }

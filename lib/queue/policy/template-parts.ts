@@ -1,3 +1,4 @@
+import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import type { Problem } from "../types";
 import { checkPayload, escapePointer } from "./payload-check";
 
@@ -119,6 +120,7 @@ function parsePlaceholder(inner: string, readPath: ReadPath): TemplatePart | str
   if (typeof path === "string" || match[2] === undefined) return path;
   const fallback = parseJson(match[2]);
   if (!fallback) return "has a default that is not JSON";
+  if (hasInexactNumber(match[2])) return "has a default with a number that cannot be kept exactly; write it as a text";
   const [unstorable] = checkPayload(fallback.value);
   return unstorable ? `has a default that ${unstorable.detail}` : { ...path, default: fallback.value };
 }

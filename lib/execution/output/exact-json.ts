@@ -1,0 +1,44 @@
+import { scanJson } from "@/lib/contract/scan-json";
+import { quoteInexactNumbers } from "@/lib/text/exact-numbers";
+import { NUMBERS_AS_TEXT, type ReportChange } from "./clean-result";
+
+/**
+ * JSON.parse that rounds nothing: a number that a double cannot hold becomes the text of its digits. `report` hears of that
+ * and of keys that appear twice, of which the last one counts.
+ * @throws SyntaxError
+ */
+export function parseCaptured(text: string, report: ReportChange): unknown {
+  const value = JSON.parse(text) as unknown;
+  if (text.includes('"') && hasDuplicateKey(text)) report("a key appears twice, and its last value is kept");
+  const quoted = quoteInexactNumbers(text);
+  if (quoted === text) return value;
+  report(NUMBERS_AS_TEXT);
+  return JSON.parse(quoted);
+}
+
+function hasDuplicateKey(text: string): boolean {
+  return scanJson(text, Number.POSITIVE_INFINITY).some(({ code }) => code === "duplicate-key");
+}
+
+/**
+ * The JSON that is stored of a value, parsed again, so that a first reader sees the same as later ones. A Date is its ISO
+ * text and a property that is undefined is missing.
+ * @throws TypeError for a value that JSON would change: NaN, a bigint, a Map, a function, undefined in a list, a cycle
+ */
+export function asExactJson(value: unknown): unknown {
+  if (value === undefined) return null;
+  const text = JSON.stringify(value, function replace(this: unknown, key: string, json: unknown) {
+    const fault = faultOf(json, Array.isArray(this));
+    if (fault !== null) throw new TypeError(`${fault} is not JSON (${key === "" ? "the value" : key})`);
+    return json;
+  });
+  return JSON.parse(text) as unknown;
+}
+
+function faultOf(value: unknown, inList: boolean): string | null {
+  if (typeof value === "number") return Number.isFinite(value) ? null : String(value);
+  if (value === undefined) return inList ? "undefined" : null;
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value)) return `a ${value.constructor.name}`;
+  return null;
+}
