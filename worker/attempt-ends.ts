@@ -52,7 +52,10 @@ export async function endOf(
 ): Promise<AttemptEnd | null> {
   if (outcome.kind === "lease_lost") return null;
   const ended = { claimed, definition, execution: outcome, output, environment: tools.retry };
-  const end = { ...(await decideAttemptEnd(db, ended, random)), beganAt };
+  const decided = { ...(await decideAttemptEnd(db, ended, random)), beganAt };
+  const isSuspect =
+    decided.status === "released" && definition.executor === "handler" && tools.quarantine?.isOverMemory;
+  const end = isSuspect ? { ...decided, suspect: true } : decided;
   return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(claimed, child)) };
 }
 

@@ -13,6 +13,8 @@ export interface Attempt extends WatchedLease {
   readonly stopReason: StopReason | undefined;
   /** Aborted when it is told to stop. */
   readonly signal: AbortSignal;
+  /** When it began, if a note says so and not its own row. */
+  readonly beganAt?: number | undefined;
   /** Has a process group. */
   spawned(pid: number): void;
 }
@@ -32,6 +34,13 @@ export async function executeAttempt(
   definition: RunnableDefinition,
   around: Surroundings,
 ): Promise<Execution> {
+  const { quarantine } = around.tools;
+  if (definition.executor === "handler" && quarantine?.takes(attempt.job)) {
+    return quarantine.run(attempt, definition, (pid) => {
+      attempt.spawned(pid);
+      around.leases.spawned(attempt, pid);
+    });
+  }
   const context = new WorkerAttempt(attempt, definition, around);
   const execution = await runAttempt(context);
   return context.hasOutput ? withDropped(execution, await context.endOutput()) : execution;

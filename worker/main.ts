@@ -20,6 +20,7 @@ import {
 import type { WorkerRegistration } from "@/lib/queue";
 import { watchMemory } from "./memory-watch";
 import { Presence } from "./presence";
+import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
 import { WARM_CONNECTIONS, WorkerService } from "./service";
 import { within } from "./within";
 
@@ -36,8 +37,6 @@ const POOL = 8;
 const WEB_POOL_MAX = 20;
 /** Told to stop while it registers, it waits so long for the answer. */
 const REGISTERED_WITHIN_MS = 3000;
-/** EX_TEMPFAIL: whoever watches over workers starts another one. */
-const OVER_MEMORY_LIMIT = 75;
 
 async function main(shutdown: Shutdown): Promise<void> {
   const worker = open("worker", env.databaseUrls.worker, { max: POOL, keep: WARM_CONNECTIONS });
@@ -89,14 +88,19 @@ async function main(shutdown: Shutdown): Promise<void> {
     limitBytes: env.memoryLimitBytes,
     rss: () => process.memoryUsage.rss(),
     onOver: (rss) => {
-      log.warn({ rss_bytes: rss, limit_bytes: env.memoryLimitBytes }, "over the memory limit: draining");
-      shutdown.begin("the memory limit", OVER_MEMORY_LIMIT);
+      service.suspectHandlers();
+      leaveForMemory(rss);
     },
   });
   shutdown.onDrain(unwatch);
   warnOfSettings();
   log.info(bannerOf(describe(), registry.sha256), "worker is ready");
   announceReady({ port: health.port, workerId });
+}
+
+function leaveForMemory(rss: number): void {
+  log.warn({ rss_bytes: rss, limit_bytes: env.memoryLimitBytes }, "over the memory limit: draining");
+  shutdown.begin("the memory limit", OVER_MEMORY_LIMIT);
 }
 
 function warnOfSettings(): void {

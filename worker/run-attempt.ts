@@ -33,6 +33,7 @@ import {
 import { findProviderPath } from "@/lib/tenancy/providers";
 import { deliverWebhook, type WebhookTools } from "./deliver-webhook";
 import { publishFromJob } from "./publish-from-job";
+import type { Quarantine } from "./quarantine";
 import { refused } from "./refused";
 
 /** What running attempts takes, the same for all of them. */
@@ -46,6 +47,8 @@ export interface RunTools {
   readonly providerRoots: readonly string[];
   readonly maxTimeoutSeconds: number;
   readonly startThread?: StartThread;
+  /** For handlers that may have ended a worker; without it they run like all others. */
+  readonly quarantine?: Quarantine;
   /** What the installation says of retries. */
   readonly retry?: RetrySettings;
   readonly webhooks?: WebhookTools;

@@ -5,10 +5,11 @@ import { z } from "zod";
 import type { Database } from "@/lib/db";
 import { defineJob, type JobHandler, loadCommandRegistry } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
-import { type ClaimedJob, getJob, listAttempts } from "@/lib/queue";
+import { type ClaimedJob, getJob, listAttempts, readLogs } from "@/lib/queue";
 import type { TestDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import type { LeaseEvent } from "./leases";
+import type { RunTools } from "./run-attempt";
 import { Runner } from "./runner";
 import { Settler } from "./settler";
 
@@ -48,7 +49,7 @@ export async function runnerStage(database: TestDatabase) {
       }),
   });
 
-  const runnerOn = (db: Database = make.worker, places = 10): Runner =>
+  const runnerOn = (db: Database = make.worker, places = 10, more: Partial<RunTools> = {}): Runner =>
     new Runner({
       workerId: "the-runner",
       db,
@@ -69,6 +70,7 @@ export async function runnerStage(database: TestDatabase) {
         handlers: new Map([[key, handler]]),
         providerRoots: [],
         maxTimeoutSeconds: 3600,
+        ...more,
       },
       logMaxBytes: 1000,
       random: () => 0.5,
@@ -98,6 +100,8 @@ export async function runnerStage(database: TestDatabase) {
     claimed,
     claimAgain,
     statuses,
+    logsOf: async (jobId: string) =>
+      (await readLogs(make.web, scope, jobId, { limit: 1000 }))?.lines.map(({ body }) => body),
     statusOf: async (jobId: string) => (await getJob(make.web, scope, jobId))?.status,
     /** The job's status, the attempts that count, and how each ended. */
     spentOn: async (jobId: string) => {

@@ -1,20 +1,18 @@
-import type { handlers as installedHandlers } from "@/jobs";
-import { type Database, type Listener, listen } from "@/lib/db";
+import { type Listener, listen } from "@/lib/db";
 import { hasFailpoints } from "@/lib/env/test-build";
 import type { WorkerEnv } from "@/lib/env/worker";
-import type { CommandRegistry } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
 import { CHANNELS, type ClaimedJob, interleave, type PolledWork, warmUp } from "@/lib/queue";
-import { makeSealer } from "@/lib/tenancy/webhooks/seal";
 import { parseBands } from "./bands";
 import { Claimer } from "./claimer";
 import { DrainCancels } from "./drain-cancels";
-import { threadStarter } from "./handler-threads";
 import { Leases } from "./leases";
+import { Quarantine } from "./quarantine";
 import { Runner } from "./runner";
 import { Served, type Wanted } from "./served";
 import { Settler } from "./settler";
 import { standInForLeader } from "./stand-in";
+import { type ToolParts, toolsOf } from "./tools";
 import { UnheardClaims } from "./unheard-claims";
 import { within } from "./within";
 
@@ -28,15 +26,9 @@ export const WARM_CONNECTIONS = 4;
 /** Definitions that are read before the first job. */
 const MOST_READ_BEFORE = 50;
 
-export interface WorkerParts {
-  readonly env: WorkerEnv;
+export interface WorkerParts extends ToolParts {
   readonly log: Logger;
   readonly workerId: string;
-  readonly worker: Database;
-  readonly web: Database;
-  readonly registry: CommandRegistry;
-  readonly handlers: typeof installedHandlers;
-  readonly random: () => number;
   /** The lease thread is gone: this process can do nothing safely any more. */
   readonly onFatal: () => void;
 }
@@ -49,6 +41,7 @@ export class WorkerService {
   private readonly drainCancels: DrainCancels;
   private readonly unheard: UnheardClaims;
   private readonly wanted: Wanted;
+  private readonly quarantine: Quarantine;
   private listener: Listener | undefined;
   private servedVersion: number | undefined;
 
@@ -56,8 +49,14 @@ export class WorkerService {
     private readonly parts: WorkerParts,
     private current: Served,
   ) {
-    const { env, log, workerId, worker, web, registry, handlers, random } = parts;
+    const { env, log, workerId, worker, random } = parts;
     this.wanted = wantedOf(env);
+    this.quarantine = new Quarantine({
+      log,
+      program: new URL("./quarantine.mjs", import.meta.url),
+      memoryMb: env.memoryLimitBytes / (1024 * 1024),
+      maxTimeoutSeconds: env.maxTimeoutSeconds,
+    });
     const settler = new Settler(worker, log, random);
     this.unheard = new UnheardClaims({ db: worker, log, workerId, settler });
     this.leases = new Leases(env.databaseUrls.listen, { log, logFormat: env.logFormat, onDied: parts.onFatal });
@@ -68,18 +67,7 @@ export class WorkerService {
       random,
       leases: this.leases,
       settler,
-      tools: {
-        worker,
-        web,
-        registry,
-        handlers,
-        providerRoots: env.providerRoots,
-        maxTimeoutSeconds: env.maxTimeoutSeconds,
-        startThread: threadStarter(env.threadMemoryMb),
-        retry: env.retry,
-        webhooks: { policy: env.webhooks, sealer: makeSealer(env.dataKey), random },
-        eventMaxDepth: env.eventMaxDepth,
-      },
+      tools: { ...toolsOf(parts), quarantine: this.quarantine },
       logMaxBytes: env.logMaxBytes,
       places: env.concurrency,
       mostAside: env.webhookConcurrency,
@@ -171,8 +159,14 @@ export class WorkerService {
       this.parts.log.info({ running, seconds }, "waiting for running jobs");
     });
     this.drainCancels.stop();
+    this.quarantine.close();
     await this.listener?.close();
     await this.leases.close();
+  }
+
+  /** This worker leaves because of its memory: handlers that it gives back run in quarantine from then on. */
+  suspectHandlers(): void {
+    this.quarantine.isOverMemory = true;
   }
 
   /** Kills what runs, at once: the process is about to leave. */

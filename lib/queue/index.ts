@@ -89,6 +89,7 @@ export { canonicalJson } from "./policy/canonical-json";
 export { contentKey } from "./policy/content-key";
 export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/fairness";
 export { interleave } from "./policy/interleave";
+export { MAX_RECLAIMS } from "./policy/retry";
 export { attemptTimeout } from "./policy/retry-policy";
 export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-actions";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";

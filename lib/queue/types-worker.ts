@@ -108,6 +108,8 @@ export interface ClaimedJob extends Lease {
   readonly timeouts: number;
   /** How often this run was put off. */
   readonly snoozes: number;
+  /** How many leases this run has lost. */
+  readonly reclaims: number;
   readonly maxAttempts: number;
   readonly timeoutSeconds: number | null;
   readonly retryDelaySeconds: number | null;
@@ -151,6 +153,8 @@ export interface AttemptEnd extends Lease {
   readonly retryInSeconds?: number;
   /** Whether the attempt counts against max_attempts. */
   readonly spent: boolean;
+  /** The job may be what harmed its worker: the end counts as a lost lease. Only of a job that goes back to the queue. */
+  readonly suspect?: boolean;
   /** When the attempt began, by `performance.now()`, for one whose own row does not say it. */
   readonly beganAt?: number | undefined;
   readonly errorType?: string;

@@ -70,6 +70,7 @@ export function toJson(batch: readonly AttemptEnd[]): string {
       outcome: end.outcome,
       retry_in_seconds: end.retryInSeconds,
       spent: end.spent,
+      suspect: end.suspect,
       began_ms_ago: msSinceBegun(end) ?? undefined,
       error_type: end.errorType,
       error_text: end.errorText === undefined ? undefined : cutText(cleanText(end.errorText), ERROR_TEXT_MAX),

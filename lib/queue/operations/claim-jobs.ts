@@ -41,6 +41,7 @@ interface UnusualOfJob {
   attempts_spent: number;
   timeouts: number;
   snoozes: number;
+  reclaims: number;
   chain_depth: number;
   timeout_seconds: number | null;
   retry_delay_seconds: number | null;
@@ -53,6 +54,7 @@ const USUAL: UnusualOfJob = {
   attempts_spent: 0,
   timeouts: 0,
   snoozes: 0,
+  reclaims: 0,
   chain_depth: 0,
   timeout_seconds: null,
   retry_delay_seconds: null,
@@ -221,6 +223,7 @@ export function toClaimedJob(row: ClaimedRow): ClaimedJob {
     attemptsSpent: own.attempts_spent,
     timeouts: own.timeouts,
     snoozes: own.snoozes,
+    reclaims: own.reclaims,
     claimedAt: row.claimed_at,
     leaseExpiresAt: row.lease_expires_at,
     sortKey: row.sort_key,

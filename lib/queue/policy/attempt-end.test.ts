@@ -15,6 +15,7 @@ const claimed: ClaimedJob = {
   attemptsSpent: 1,
   timeouts: 0,
   snoozes: 0,
+  reclaims: 0,
   maxAttempts: 3,
   timeoutSeconds: null,
   retryDelaySeconds: 7,

@@ -7,7 +7,7 @@ import { RELEASE_KEYS } from "./release-keys";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
-  began_ms_ago double precision, error_type text, error_text text, result jsonb, pid int, exit_code int, signal text,
+  suspect boolean,  began_ms_ago double precision, error_type text, error_text text, result jsonb, pid int, exit_code int, signal text,
   stdout_tail text, stderr_tail text, stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint, cpu_ms bigint,
   peak_rss_bytes bigint)`;
 
@@ -138,13 +138,14 @@ function finishing(asked: string, details: readonly string[]): string {
 
 /**
  * Puts jobs back into the queue for the holders of their leases: retry, release, snooze, rescue. A job with a cancel
- * request is left alone (it has to end instead), and so is a lease that is lost or locked. `$2` adds to reclaims.
+ * request is left alone (it has to end instead), and so is a lease that is lost or locked. `$2` adds to reclaims,
+ * as does an end that makes its job a suspect.
  */
 export const requeueAttemptsSql = statement(
   "requeue_attempts",
   `with held as materialized (
      select r.tid, r.claimed_by_worker as worker, r.claimed_at as claimed, ${BEGAN_AT} as attempt_started, x.status,
-       x.retry_in_seconds, x.spent${listed(DETAILS, "x.")}
+       x.retry_in_seconds, x.spent, x.suspect${listed(DETAILS, "x.")}
      from jsonb_to_recordset($1::jsonb) as x ${END} cross join lateral (
        ${heldRows("ctid as tid, claimed_by_worker, claimed_at, attempt_started_at")}
          and cancel_requested_at is null for update skip locked) r
@@ -155,7 +156,7 @@ export const requeueAttemptsSql = statement(
        sort_key = case when x.retry_in_seconds <= 0 then r.sort_key
                        else app.sort_key_of(app.now() + make_interval(secs => x.retry_in_seconds), r.priority) end,
        started_at = coalesce(r.started_at, x.attempt_started),
-       attempts_spent = r.attempts_spent + x.spent::int, reclaims = r.reclaims + $2::int,
+       attempts_spent = r.attempts_spent + x.spent::int, reclaims = r.reclaims + greatest($2::int, coalesce(x.suspect, false)::int),
        timeouts = r.timeouts + (x.status = 'timeout')::int, snoozes = r.snoozes + (x.status = 'snoozed')::int,
        claimed_by_worker = null, claimed_at = null, attempt_started_at = null, lease_expires_at = null, pid = null
      from held x where r.ctid = x.tid

@@ -1,0 +1,79 @@
+import { handlers } from "@/jobs";
+import { openDatabase } from "@/lib/db";
+import { dataDir } from "@/lib/db/embedded/index.mjs";
+import { orExit } from "@/lib/env/read";
+import { loadWorkerEnv } from "@/lib/env/worker";
+import { type Execution, loadCommandRegistry } from "@/lib/execution";
+import { createLogger } from "@/lib/observability/log";
+import { DefinitionVersions } from "@/lib/queue";
+import { endOf } from "./attempt-ends";
+import { executeAttempt } from "./execute-attempt";
+import { Held } from "./held";
+import { watchMemory } from "./memory-watch";
+import { type FromQuarantine, OVER_MEMORY_LIMIT, type ToQuarantine } from "./quarantine-protocol";
+import { EMPTY_OUTPUT } from "./refused";
+import { Settler } from "./settler";
+import { toolsOf } from "./tools";
+
+// A process of a worker, for handlers that may have ended one: it runs one attempt at a time, and has no lease, no claims
+// and no heartbeat of its own. Its worker renews the lease and records the end. When the worker is gone, the attempt is
+// told to stop and recorded from here, so that the end of a worker costs a suspect nothing.
+const POOL = 4;
+const LEAVES_WITHIN_MS = 5000;
+
+const env = orExit(loadWorkerEnv);
+const log = createLogger({ process: "worker", level: env.logLevel, format: env.logFormat });
+const open = (role: "worker" | "web") =>
+  openDatabase({ url: env.databaseUrls[role], role, max: POOL, applicationName: "leasehold quarantine" });
+const [worker, web] = [open("worker"), open("web")];
+const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
+const random = Math.random;
+const tools = toolsOf({ env, worker, web, registry, handlers, random });
+const definitions = new DefinitionVersions();
+let running: Held | undefined;
+
+const send = (message: FromQuarantine) => {
+  if (process.connected) process.send?.(message);
+};
+
+async function run({ job, isNoted }: Extract<ToQuarantine, { type: "run" }>): Promise<void> {
+  const held = new Held(job, performance.now(), 0, 0);
+  if (isNoted) held.beganAt = performance.now();
+  running = held;
+  // The worker has read the definition just now: where that fails here, the database is away.
+  const definition = await definitions.of(worker, job).catch(() => null);
+  const execution: Execution = definition
+    ? await executeAttempt(held, definition, {
+        db: worker,
+        leases: { spawned: (_attempt, pid) => send({ type: "spawned", pid }) },
+        tools,
+        logMaxBytes: env.logMaxBytes,
+        onLost: () => held.stop("lease-lost"),
+      })
+    : { outcome: { kind: "released" }, output: EMPTY_OUTPUT };
+  running = undefined;
+  if (process.connected) return send({ type: "ended", execution });
+  const { beganAt } = held;
+  const end = definition && (await endOf({ db: worker, tools, claimed: job, definition, random, beganAt }, execution));
+  if (end) await new Settler(worker, log, random).add(end, job.laneNo);
+  process.exit(0);
+}
+
+process.on("message", (message: ToQuarantine) => {
+  if (message.type === "run") void run(message);
+  else running?.stop(message.reason);
+});
+process.on("disconnect", () => {
+  if (!running) process.exit(0);
+  running.stop("shutdown");
+  const graceMs = (definitions.ifKnown(running.job)?.killGraceSeconds ?? 0) * 1000;
+  setTimeout(() => process.exit(1), graceMs + LEAVES_WITHIN_MS);
+});
+// A second look at what a worker watches: here there is only one handler that can hold so much.
+watchMemory({
+  limitBytes: env.memoryLimitBytes,
+  rss: () => process.memoryUsage.rss(),
+  onOver: () => process.exit(OVER_MEMORY_LIMIT),
+});
+if (!process.connected) process.exit(0);
+send({ type: "ready" });
