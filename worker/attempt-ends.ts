@@ -5,9 +5,11 @@ import {
   type ClaimedJob,
   decideAttemptEnd,
   decideEnd,
+  decideRelease,
   type ExecutionEnd,
   type NewJob,
   type RunnableDefinition,
+  releasedEnd,
 } from "@/lib/queue";
 import type { RunTools } from "./run-attempt";
 
@@ -51,6 +53,12 @@ export async function endOf(
   { outcome, output, children }: Execution,
 ): Promise<AttemptEnd | null> {
   if (outcome.kind === "lease_lost") return null;
+  if (outcome.kind === "released" && outcome.reason !== undefined) {
+    const why = { deadLetter: definition.deadLetter, reason: outcome.reason };
+    // A database that is still away has not counted: the next release does.
+    const uncounted = () => ({ ...releasedEnd(claimed), errorText: outcome.reason });
+    return { ...(await decideRelease(db, claimed, why).catch(uncounted)), output, beganAt };
+  }
   const ended = { claimed, definition, execution: outcome, output, environment: tools.retry };
   const decided = { ...(await decideAttemptEnd(db, ended, random)), beganAt };
   const isSuspect =

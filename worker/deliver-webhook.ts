@@ -1,5 +1,6 @@
-import type { Database } from "@/lib/db";
+import { type Database, isUnavailable } from "@/lib/db";
 import type { Execution, Outcome, RunContext, StopReason } from "@/lib/execution";
+import { stoppedOutcome } from "@/lib/execution/command/outcome";
 import {
   type Delivered,
   deliver,
@@ -16,6 +17,7 @@ import type { ClaimedJob } from "@/lib/queue";
 import { type DeliveryPlace, findDeliveryPlace, recordDelivery } from "@/lib/tenancy/webhooks/deliveries";
 import type { Sealer } from "@/lib/tenancy/webhooks/seal";
 import { EMPTY_OUTPUT, refused } from "./refused";
+import { throughOutage } from "./through-outage";
 
 const WEBHOOK_TEST = "webhook.test";
 
@@ -41,11 +43,17 @@ export async function deliverWebhook(job: ClaimedJob, around: Surroundings): Pro
   try {
     const { endpoint_id: endpointId, type, message_id: messageId } = parsed.data;
     const where = { tenantId: job.tenantId, jobId: job.jobId, endpointId, type, messageId };
-    const place = await findDeliveryPlace(around.web, around.webhooks.sealer, where);
+    const find = () => findDeliveryPlace(around.web, around.webhooks.sealer, where);
+    const place = await throughOutage(around.hooks, find);
     return await toPlace(job, { payload: parsed.data, place, around });
   } catch (error) {
     const isUnreadable = error instanceof Error && error.name === "UnsealError";
     if (isUnreadable) return refused("internal", `The webhook was not delivered: ${error.message}.`);
+    // Told to stop while it waited for the database: nothing was sent.
+    if (isUnavailable(error) && around.hooks.signal.aborted) {
+      const reason = around.hooks.signal.reason as StopReason;
+      return { outcome: stoppedOutcome(reason, "it had not started"), output: EMPTY_OUTPUT };
+    }
     return {
       outcome: { kind: "failed", errorType: "database", message: "The endpoint could not be read." },
       output: EMPTY_OUTPUT,

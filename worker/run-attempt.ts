@@ -35,6 +35,7 @@ import { deliverWebhook, type WebhookTools } from "./deliver-webhook";
 import { publishFromJob } from "./publish-from-job";
 import type { Quarantine } from "./quarantine";
 import { refused } from "./refused";
+import { throughOutage } from "./through-outage";
 
 /** What running attempts takes, the same for all of them. */
 export interface RunTools {
@@ -135,30 +136,44 @@ export abstract class AttemptContext implements HandlerRunContext {
   }
 
   get steps(): StepStore {
-    return stepsOf(this.tools.worker, this.job);
+    return stepsOf(this.tools.worker, this);
   }
 
   get resolveProviderPath(): RunContext["resolveProviderPath"] {
     const { tools, job } = this;
-    return (providerId, relative) => providerPath(tools, job.tenantId, { providerId, relative });
+    return (providerId, relative) =>
+      throughOutage(this, () => providerPath(tools, job.tenantId, { providerId, relative }));
   }
 
+  /** Waits for a database that is away until `fn` is called; what happens from then on is for the handler to know. */
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T> {
-    return inLease(this.tools.web, this.job, fn);
+    let hasBegun = false;
+    const own = (tx: TenantTransaction) => {
+      hasBegun = true;
+      return fn(tx);
+    };
+    return throughOutage(
+      this,
+      () => inLease(this.tools.web, this.job, own),
+      () => !hasBegun,
+    );
   }
 
   publishEvent(event: JobEvent, tx?: TenantTransaction): Promise<PublishedEvent> {
     const { job, tools } = this;
     const asked = { event, maxDepth: tools.eventMaxDepth };
-    return tx ? publishFromJob(tx, job, asked) : this.transaction((own) => publishFromJob(own, job, asked));
+    if (tx) return publishFromJob(tx, job, asked);
+    // Published once in a run, however often it is asked for.
+    return throughOutage(this, () => inLease(tools.web, job, (own) => publishFromJob(own, job, asked)));
   }
 }
 
-function stepsOf(worker: Database, job: ClaimedJob): StepStore {
+function stepsOf(worker: Database, attempt: { readonly job: ClaimedJob; readonly signal: AbortSignal }): StepStore {
+  const { job } = attempt;
   return {
-    find: (name) => findStep(worker, job, name),
+    find: (name) => throughOutage(attempt, () => findStep(worker, job, name)),
     store: (name, result) =>
-      storeStep(worker, job, { name, result }).catch((error: unknown) => {
+      throughOutage(attempt, () => storeStep(worker, job, { name, result })).catch((error: unknown) => {
         if (error instanceof QueueLeaseLost) throw new LeaseLostError();
         if (!(error instanceof QueueError)) throw error;
         const message = `the result of step ${JSON.stringify(name)} cannot be stored: ${error.message}`;

@@ -22,6 +22,7 @@ const RESOURCES = ["ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EBUSY", "EAGAIN", "E
 export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
   if (error instanceof LeaseLostError) return stoppedOutcome("lease-lost", "");
   if (error instanceof SnoozedError) return snoozed(error, secrets);
+  if (isLostConnection(error)) return { kind: "released", reason: "The connection to PostgreSQL was lost." };
   const known = describe(error);
   const stack = ownFrames(error);
   return {
@@ -88,6 +89,13 @@ function classOf(error: unknown): ErrorClass {
   // A mistake in the handler rather than in the world; another attempt may still meet other data.
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) return "internal";
   return "unknown";
+}
+
+// Of our own database: an outage is nobody's attempt. A handler's other databases throw other errors.
+function isLostConnection(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name !== "DatabaseError") return false;
+  const { kind, connectionLost } = error as { kind?: unknown; connectionLost?: unknown };
+  return kind === "unavailable" && connectionLost === true;
 }
 
 // The same statement with the same values fails the same way again.

@@ -26,7 +26,8 @@ export type Outcome =
   | { readonly kind: "timeout"; readonly message: string }
   | { readonly kind: "canceled" }
   | { readonly kind: "lease_lost" }
-  | { readonly kind: "released" }
+  /** Given back, no attempt is spent; `reason` when it was not the worker's wish but the database's connection. */
+  | { readonly kind: "released"; readonly reason?: string }
   /** Not now: the work asked to be tried again later, which spends no attempt. */
   | { readonly kind: "snoozed"; readonly seconds: number; readonly reason?: string };
 

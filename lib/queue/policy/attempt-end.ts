@@ -17,7 +17,7 @@ export type ExecutionEnd =
     }
   | { readonly kind: "timeout"; readonly message: string }
   | { readonly kind: "canceled" }
-  | { readonly kind: "released" }
+  | { readonly kind: "released"; readonly reason?: string }
   | { readonly kind: "snoozed"; readonly seconds: number; readonly reason?: string };
 
 /** How often a run may be put off: a job that never stops doing so would never end. */

@@ -4,13 +4,17 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { afterAll, expect, test } from "vitest";
-import { migrate, roleUrl } from "@/lib/db";
+import { z } from "zod";
+import { migrate, roleUrl, statement } from "@/lib/db";
 import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
+import { defineJob, type HandlerContext } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
 import { type ClaimedJob, getJob, rescueExpiredLeases } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import type { TestDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
+import { processClock } from "./lease-protocol";
+import { runnerStage } from "./runner.fixture";
 import { Settler } from "./settler";
 
 const home = mkdtempSync(path.join(tmpdir(), "leasehold-outage-"));
@@ -34,14 +38,16 @@ async function query<R extends pg.QueryResultRow>(text: string, values?: unknown
 }
 
 const database: Pick<TestDatabase, "query" | "urlFor"> = { query, urlFor: (role) => roleUrl(adminUrl, secret, role) };
-const make = makeFactory(database as TestDatabase);
-const scope = await make.tenant();
+const stage = await runnerStage(database as TestDatabase);
+const { make, scope } = stage;
 
 afterAll(async () => {
-  await make.close();
+  await stage.close();
   await server.stop();
   for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true });
 });
+
+const holdNothing = statement("hold_nothing", "select 1 as one");
 
 async function settledOverAnOutage(jobs: readonly ClaimedJob[]) {
   const settler = new Settler(make.worker, log, () => 0.5);
@@ -67,4 +73,67 @@ test("LEASE-01 after an outage the fence decides: an end whose job was given to 
   await rescueExpiredLeases(make.worker, { limit: 10, random: () => 0 });
   expect(await settledOverAnOutage([job])).toEqual(["lost"]);
   expect((await getJob(make.web, scope, job.jobId))?.status).toBe("queued");
+}, 60_000);
+
+/** Runs a job of this handler, whose second part begins when the server has stopped for a second. */
+async function ranOverAnOutage(run: (ctx: HandlerContext<unknown>, whileAway: Promise<void>) => Promise<unknown>) {
+  let goOn = (): void => undefined;
+  const whileAway = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let isWaiting = false;
+  const { key } = stage.definition;
+  const handler = defineJob({
+    key,
+    schema: z.unknown(),
+    run: async (ctx) => {
+      isWaiting = true;
+      return run(ctx, whileAway);
+    },
+  });
+  const runner = stage.runnerOn(make.worker, 10, { handlers: new Map([[key, handler]]) });
+  const job = await stage.claimed();
+  runner.take([job], processClock());
+  await waitFor(() => isWaiting);
+  await server.stop();
+  goOn();
+  await new Promise((resolve) => setTimeout(resolve, 4000));
+  server = await start(port);
+  await waitFor(() => runner.count === 0, { withinMs: 30_000 });
+  return { jobId: job.jobId, runner };
+}
+
+test("E-30: steps, transactions, events and progress wait for PostgreSQL to be back: the job succeeds in its one attempt", async () => {
+  const { jobId } = await ranOverAnOutage(async (ctx, whileAway) => {
+    await ctx.step("before", () => 1);
+    await whileAway;
+    ctx.progress(50, "half");
+    ctx.log("a line");
+    await Promise.all([
+      ctx.step("during", () => 2),
+      ctx.transaction(async () => 3),
+      ctx.publishEvent({ name: "outage.over", data: {} }),
+    ]);
+    ctx.enqueue({ definitionKey: ctx.attempt === 1 ? stage.definition.key : "none" });
+    return { done: true };
+  });
+  expect(await stage.spentOn(jobId)).toEqual(["succeeded", 1, "succeeded"]);
+  expect(await stage.logsOf(jobId)).toEqual(["a line"]);
+  expect(await query("select name from app.events where caused_by_job_id = $1", [jobId])).toHaveLength(1);
+}, 60_000);
+
+test("E-30: a transaction that PostgreSQL's restart cuts through gives the job back, unspent", async () => {
+  let isOpen = false;
+  const handle = async (ctx: HandlerContext<unknown>, whileAway: Promise<void>) =>
+    ctx.transaction(async (tx) => {
+      await tx.run(holdNothing, []);
+      isOpen = true;
+      await whileAway;
+      return tx.run(holdNothing, []);
+    });
+  const { jobId, runner } = await ranOverAnOutage(handle);
+  expect([isOpen, ...(await stage.spentOn(jobId))]).toEqual([true, "queued", 0, "released"]);
+  runner.take([await stage.claimAgain(jobId)], processClock());
+  await waitFor(() => runner.count === 0);
+  expect(await stage.spentOn(jobId)).toEqual(["succeeded", 1, "released", "succeeded"]);
 }, 60_000);
