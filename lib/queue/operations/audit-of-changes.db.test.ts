@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { cancelJob, changeJob, getJob, pauseJob, settleAttempts, triageDeadLetter } from "@/lib/queue";
+import { cancelJob, changeJob, enqueueJob, getJob, pauseJob, settleAttempts, triageDeadLetter } from "@/lib/queue";
 import { dead } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
@@ -51,3 +51,34 @@ test("E-45: a dead letter's triage is audited only when its status or note chang
   await triageDeadLetter(make.web, own, { jobId, note: "" });
   expect(await actionsOf(jobId)).toEqual(["triage", "triage"]);
 });
+
+test.each([
+  ["replace_payload", { payload: { n: 1 } }, { payload: { n: 2 } }, "replaced"],
+  [
+    "reschedule",
+    { scheduledFor: new Date(Date.now() + 3_600_000) },
+    { scheduledFor: new Date(Date.now() + 7_200_000) },
+    "rescheduled",
+  ],
+] as const)(
+  "a duplicate that asks to %s is audited only when it changes the job",
+  async (onConflict, same, other, conflict) => {
+    const own = await make.tenant();
+    const { key: definitionKey } = await make.definition();
+    const scheduledFor = new Date(Date.now() + 10_000_000);
+    const ask = (change: object) =>
+      enqueueJob(make.web, own, {
+        definitionKey,
+        dedupeKey: "k",
+        dedupe: { mode: "live", onConflict },
+        scheduledFor,
+        ...change,
+      });
+    const { jobId } = await ask(same);
+    for (let n = 0; n < 2; n += 1) expect(await ask(same)).toMatchObject({ jobId, conflict });
+    const audited = async () => (await actionsOf(jobId)).filter((action) => action.startsWith("dedupe_"));
+    expect(await audited()).toEqual([]);
+    await ask(other);
+    expect(await audited()).toEqual([`dedupe_${conflict}`]);
+  },
+);
