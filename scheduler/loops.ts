@@ -147,10 +147,7 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "forget silent workers",
     everyMs: HOUR,
-    turn: async ({ inTerm }) => {
-      await inTerm(pruneWorkers);
-      return { again: false };
-    },
+    turn: async ({ inTerm }) => ({ again: (await inTerm(pruneWorkers)) > 0 }),
   },
 ];
 

@@ -32,7 +32,8 @@ const publishSql = statement(
 );
 const pruneSql = statement(
   "web_assets_prune",
-  "delete from app.web_assets where published_at < app.now() - interval '7 days'",
+  `delete from app.web_assets where path = any (array(
+     select path from app.web_assets where published_at < app.now() - interval '7 days' for update skip locked))`,
 );
 const findSql = statement("web_assets_find", "select media_type, body from app.web_assets where path = $1");
 

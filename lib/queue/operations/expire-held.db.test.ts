@@ -46,7 +46,7 @@ test("jobs expire past one whose dedupe key somebody holds, in a transaction of 
       [keyed],
     );
     const expired = await make.scheduler.transaction((tx) => expireJobs(tx, { limit: 10 }));
-    expect(expired).toMatchObject({ count: others.length, left: [keyed] });
+    expect(expired).toMatchObject({ count: others.length, left: [] });
   });
   expect(await statuses([keyed, ...others])).toEqual(["queued", ...others.map(() => "expired")]);
   expect(await expireJobs(make.scheduler, { limit: 10 })).toMatchObject({ count: 1, left: [] });

@@ -2,7 +2,7 @@ import type { Database, Transaction } from "@/lib/db";
 import { decideAfterLostLease, type Random } from "../policy/retry";
 import { generalPolicy } from "../policy/retry-policy";
 import { takeFromWorkersSql } from "../sql/attempt-starts";
-import { expiredLeasesSql, lockExpiredSql, postponeLeasesSql } from "../sql/rescue";
+import { expiredLeasesSql, lockExpiredSql, lockTimeoutSql, postponeLeasesSql } from "../sql/rescue";
 import type { RetryClasses, RetrySettings, RetryStrategy } from "../types";
 import type { AttemptEnd } from "../types-worker";
 import { leaseArrays } from "./claim-jobs";
@@ -43,22 +43,27 @@ export interface Rescued {
   readonly unstorable: readonly string[];
 }
 
+const NONE: Rescued = { laneNos: [], rescued: 0, ended: 0, unstorable: [] };
+/** The longest wait for what an end has to lock beside its row. */
+const LOCK_TIMEOUT = "200ms";
 /** Rows that cannot be rescued are not looked at each second, nor do they fill the list of those that can. */
 const POSTPONE_SECONDS = 60;
 
 /**
- * Turns leases that ran out into lost attempts. The list is only a hint: each row is locked and looked at again, and the
- * write is fenced, so a job that was renewed, settled or claimed again in between is left alone. Any number of rescuers
- * may run at once. A row that the database refuses is left out, and keeps none of the others from being rescued.
+ * Turns leases that ran out into lost attempts. Each row is locked and looked at again, and the write is fenced, so a job
+ * that was renewed, settled or claimed again in between is left alone. Any number of rescuers may run at once. Rows that
+ * another transaction has locked and rows that the database refuses keep none of the others from being rescued.
  */
 export async function rescueExpiredLeases(
   db: Database | Transaction,
   { limit, ...deciding }: { readonly limit: number } & Deciding,
 ): Promise<Rescued> {
-  const expired = await db.run<ExpiredRow>(expiredLeasesSql, [limit]);
-  if (expired.length === 0) return { laneNos: [], rescued: 0, ended: 0, unstorable: [] };
-  const write = (tx: Transaction) => settleLost(tx, expired, deciding);
-  return "inTransaction" in db ? write(db) : db.transaction(write);
+  const rescue = async (tx: Transaction): Promise<Rescued> => {
+    await tx.run(lockTimeoutSql, [LOCK_TIMEOUT]);
+    const expired = await tx.run<ExpiredRow>(expiredLeasesSql, [limit]);
+    return expired.length === 0 ? NONE : settleLost(tx, expired, deciding);
+  };
+  return "inTransaction" in db ? rescue(db) : db.transaction(rescue);
 }
 
 interface Deciding {
@@ -69,10 +74,13 @@ interface Deciding {
 
 async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], deciding: Deciding): Promise<Rescued> {
   const leases = expired.map((row) => ({ jobId: row.job_id, leaseNo: Number(row.lease_no) }));
-  await tx.run(takeFromWorkersSql, [[...new Set(expired.map((row) => row.claimed_by_worker))]]);
+  const workers = [...new Set(expired.map((row) => row.claimed_by_worker))];
+  const busy = new Set(
+    (await tx.run<{ worker_id: string }>(takeFromWorkersSql, [workers])).map((row) => row.worker_id),
+  );
   const rows = await tx.run<{ job_id: string; started: boolean }>(lockExpiredSql, leaseArrays(leases));
   const started = new Map(rows.map((row) => [row.job_id, row.started]));
-  const lost = expired.filter((row) => started.has(row.job_id));
+  const lost = expired.filter((row) => started.has(row.job_id) && !busy.has(row.claimed_by_worker));
   const ends = lost.map((row) => toEnd(row, started.get(row.job_id) === true, deciding));
   const settled = await settleAttempts(tx, ends, true);
   const unstorable = leases.filter((lease) => settled.unstorable.includes(lease.jobId));

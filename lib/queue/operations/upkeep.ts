@@ -52,11 +52,12 @@ export async function partitionProblem(db: Runner): Promise<string | null> {
 
 /**
  * Deletes answers, sessions and dedupe keys that nobody can use any more and bulk actions, deliveries and events of a month ago,
- * and firings and deleted triggers of three months ago, a bounded part at a time; returns how many.
+ * and firings and deleted triggers of three months ago, a bounded part at a time; returns how many. Rows that another
+ * transaction has locked are passed over.
  */
 export async function deleteExpired(db: Runner): Promise<number> {
   const answers = await db.run(deleteOldAnswersSql, [DELETE_ROWS]);
-  const sessions = await db.run(deleteOldSessionsSql);
+  const sessions = await db.run(deleteOldSessionsSql, [DELETE_ROWS]);
   const actions = await db.run(deleteOldBulkActionsSql, [DELETE_ROWS]);
   const deliveries = await db.run(deleteOldDeliveriesSql, [DELETE_ROWS]);
   const events = await db.run(deleteOldEventsSql, [DELETE_ROWS]);
@@ -74,8 +75,9 @@ export async function deleteExpired(db: Runner): Promise<number> {
 export const somebodyLeads = async (db: Runner): Promise<boolean> =>
   (await db.run<{ leads: boolean }>(somebodyLeadsSql))[0]?.leads ?? false;
 
-/** Forgets workers that have been silent for a day. Their jobs do not depend on it: a lease is per job. */
-export const pruneWorkers = async (db: Runner): Promise<number> => (await db.run(pruneWorkersSql)).length;
+/** Prunes a bounded part of the workers that have been silent for a day; returns how many. Jobs have leases of their own. */
+export const pruneWorkers = async (db: Runner): Promise<number> =>
+  (await db.run(pruneWorkersSql, [DELETE_ROWS])).length;
 
 /**
  * The first statement of each transaction of a leader; also keeps the term from changing until COMMIT.

@@ -34,10 +34,16 @@ export const leasesUnderSql = statement(
   { repeatable: true },
 );
 
-/** Before leases are taken from these workers: from now on they note nothing that is not known here. */
+/**
+ * Before leases are taken from the workers `$1`: from now on their notes are refused until they ask again. Returns the
+ * workers whose rows another transaction has locked, from which nothing may be taken now.
+ */
 export const takeFromWorkersSql = statement(
   "take_from_workers",
-  `update app.attempt_starts s set taken = s.taken + 1
-   from (select worker_id from app.attempt_starts where worker_id = any ($1) order by worker_id for update) w
-   where s.worker_id = w.worker_id`,
+  `with free as materialized (
+     select worker_id from app.attempt_starts where worker_id = any ($1) order by worker_id for update skip locked
+   ), taken as (
+     update app.attempt_starts s set taken = s.taken + 1 from free f where s.worker_id = f.worker_id
+   )
+   select worker_id from app.attempt_starts where worker_id = any ($1) and worker_id not in (select worker_id from free)`,
 );

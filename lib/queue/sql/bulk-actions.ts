@@ -137,8 +137,9 @@ export const endBulkActionSql = statement(
 
 export const deleteOldBulkActionsSql = statement(
   "delete_old_bulk_actions",
-  `delete from app.bulk_actions where id in (
-     select id from app.bulk_actions where finished_at < app.now() - interval '30 days' limit $1) returning 1`,
+  `delete from app.bulk_actions where id = any (array(
+     select id from app.bulk_actions where finished_at < app.now() - interval '30 days'
+     limit $1 for update skip locked)) returning 1`,
 );
 
 /** The lowest id that a scanning filter looked at below $2: where the next look begins. */

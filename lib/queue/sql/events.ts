@@ -172,8 +172,9 @@ export const heldKeysSql = statement(
 
 export const deleteOldEventsSql = statement(
   "delete_old_events",
-  `delete from app.events where id in (
-     select id from app.events where received_at < app.now() - interval '30 days' and status = 'done' limit $1) returning 1`,
+  `delete from app.events where id = any (array(
+     select id from app.events where received_at < app.now() - interval '30 days' and status = 'done'
+     limit $1 for update skip locked)) returning 1`,
 );
 
 const VIEW = `${SUMMARY}, e.source, coalesce(e.correlation_id, e.caused_by_job_id::text) as correlation_id, e.depth,

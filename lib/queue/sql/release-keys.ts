@@ -11,3 +11,12 @@ export const RELEASE_KEYS = `freed as (
      where (select bool_or(has_dedupe_key) from ended) and e.has_dedupe_key and k.tenant_id = e.tenant_id
        and k.job_id = e.job_id and k.held_until > app.now()
    )`;
+
+/**
+ * For the search of a sweep over live_jobs `l`: false while another transaction has locked the job's dedupe key, which
+ * the end of the job has to release. Otherwise the key is locked until the end of the transaction.
+ */
+export const KEY_IS_FREE = `(not l.has_dedupe_key
+       or exists (select 1 from app.dedupe_keys k where k.tenant_id = l.tenant_id and k.job_id = l.job_id
+         for update skip locked)
+       or not exists (select 1 from app.dedupe_keys k where k.tenant_id = l.tenant_id and k.job_id = l.job_id))`;

@@ -4,32 +4,35 @@ import { counted } from "./counted";
 import { RELEASED } from "./dependencies";
 import { heldRows } from "./held-rows";
 import { toldOf } from "./job-events";
-import { RELEASE_KEYS } from "./release-keys";
+import { KEY_IS_FREE, RELEASE_KEYS } from "./release-keys";
 
 // A lease that ends later than any lease can was not given by this clock (a restored backup, a server whose clock went
 // back): it counts as over, since nobody would wait for it. A lease is an hour at most.
 const IS_OVER = "(lease_expires_at < app.now() or lease_expires_at > app.now() + interval '2 hours')";
 
 /**
- * Lists running jobs whose lease is over, with what the decision needs. The decision is written by the fenced statements
- * of settle-attempts, so a job that was renewed, settled or claimed again since is not touched.
+ * Lists and locks running jobs whose lease is over, with what the decision needs. Jobs that another transaction has locked
+ * take none of the `$1` rows. The decision is written by the fenced statements of settle-attempts, so a job that was
+ * renewed, settled or claimed again since is not touched.
  */
 export const expiredLeasesSql = statement(
   "expired_leases",
-  `select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.claimed_by_worker,
+  `with expired as materialized (
+     select l.* from app.live_jobs l where l.state = 'running' and ${IS_OVER} and ${KEY_IS_FREE}
+     limit $1 for update of l skip locked
+   )
+   select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.claimed_by_worker,
      r.attempts_spent, r.reclaims, r.cancel_requested_at is not null as cancel_requested,
      v.definition_id is not null as recorded, j.max_attempts,
      j.retry_delay_seconds as job_retry_delay_seconds, j.retry_multiplier as job_retry_multiplier, v.retry_delay_seconds,
      v.retry_multiplier, v.retry_strategy, v.retry_max_delay_seconds, v.retry_jitter, v.retry_classes, v.dead_letter,
      q.retry_delay_seconds as queue_retry_delay_seconds, q.retry_multiplier as queue_retry_multiplier
-   from app.live_jobs r
+   from expired r
    left join lateral (select definition_id, definition_version, max_attempts, retry_delay_seconds, retry_multiplier
      from app.jobs where id = r.job_id offset 0) j on true
    left join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
    left join app.lanes l on l.lane_no = r.lane_no
-   left join app.job_queues q on q.id = l.queue_id
-   where r.state = 'running' and ${IS_OVER}
-   limit $1`,
+   left join app.job_queues q on q.id = l.queue_id`,
 );
 
 /**
@@ -64,23 +67,14 @@ export const promoteDueSql = statement(
    select lane_no, count(*)::int as n from promoted group by lane_no`,
 );
 
-/** Jobs that waited past their expires_at, the longest first. Only a hint: each is looked at again when it is ended. */
-export const dueToExpireSql = statement(
-  "due_to_expire",
-  `select job_id from app.live_jobs where expires_at <= app.now() and expires_at is not null and state <> 'running'
-   order by expires_at limit $1`,
-);
+/** Locks jobs that waited past their expires_at, the longest first. Each is looked at again when it is ended. */
+export const dueToExpireSql = statement("due_to_expire", overdue("l.job_id"));
 
 /** For the transaction: how long a statement waits for a lock. */
 export const lockTimeoutSql = statement("lock_timeout", "select set_config('lock_timeout', $1, true)");
 
 /** Ends up to `$1` jobs that waited past their expires_at: no attempt runs for them any more. Held ones are passed over. */
-export const expireWaitingSql = statement(
-  "expire_waiting",
-  expiring(`select ctid as tid from app.live_jobs
-     where expires_at <= app.now() and expires_at is not null and state <> 'running'
-     order by expires_at limit $1 for update skip locked`),
-);
+export const expireWaitingSql = statement("expire_waiting", expiring(overdue("l.ctid as tid")));
 
 /** The same for those of the given jobs. */
 export const expireTheseSql = statement(
@@ -89,6 +83,13 @@ export const expireTheseSql = statement(
      cross join lateral (select ctid as tid from app.live_jobs where job_id = x.job_id and expires_at <= app.now()
        and state <> 'running' for update skip locked) r`),
 );
+
+/** Locks up to `$1` jobs that waited past their expires_at, whose rows and keys no other transaction has locked. */
+function overdue(columns: string): string {
+  return `select ${columns} from app.live_jobs l
+     where l.expires_at <= app.now() and l.expires_at is not null and l.state <> 'running' and ${KEY_IS_FREE}
+     order by l.expires_at limit $1 for update of l skip locked`;
+}
 
 /** @param due a query that locks the rows that are to end */
 function expiring(due: string): string {

@@ -27,11 +27,11 @@ const listSql = statement(
 
 const LEADS = "exists (select from app.leader where leader_id = $3 and term = $4)";
 
-/** Holds what is stored of a folder; no row: somebody stored another look meanwhile, or another one leads. */
+/** Locks what is stored of a folder; no row: another look was stored meanwhile, the row is locked, or another one leads. */
 const holdSql = statement(
   "hold_provider_watch",
   `select folders from app.provider_watches
-   where ${tenantIs("tenant_id")} and provider_id = $2 and fingerprint = $5 and ${LEADS} for update`,
+   where ${tenantIs("tenant_id")} and provider_id = $2 and fingerprint = $5 and ${LEADS} for update skip locked`,
 );
 
 const storeSql = statement(
@@ -81,7 +81,7 @@ export async function beginWatch(
 
 /**
  * Stores how a folder looks now in the place of how it looked when it was listed, and answers that; null, and nothing is
- * stored, when it is another one by now or another one leads. Until the end of the transaction nobody else can.
+ * stored, when it is another one by now, is locked, or another one leads. Until the end of the transaction nobody else can.
  */
 export async function replaceLook(
   tx: TenantTransaction,
