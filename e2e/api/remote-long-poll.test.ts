@@ -1,11 +1,17 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
+import { rescueExpiredLeases } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
 import { remoteFixture } from "./remote-fixture";
 
 const database = await testDatabase();
+const factory = makeFactory(database);
+afterAll(() => factory.close());
 const { web, superKey, enqueue, expectProblem, remote, leaveWhileWaiting, jobOf, attemptsOf } =
   await remoteFixture(database);
 
@@ -74,6 +80,32 @@ describe("the long poll", () => {
     expect(attempts.map((one: { status: string }) => one.status).toSorted()).toEqual(["released", "running"]);
   });
 
+  test("an answer that a proxy drops spends no attempt: the job goes on with all of them after its lease", async () => {
+    const { definition, key: workerKey, claim, post } = await remote({ definition: { max_attempts: 1 } });
+    const { id } = await enqueue({ definition_key: definition });
+    const dropped = await claimThroughDroppingProxy(web.url, workerKey, definition);
+    expect(dropped).toContain(id);
+    expect(await stateOf(id)).toBe("running");
+    await lapse(id);
+    expect(await jobOf(id)).toMatchObject({ status: "queued", attempt_count: 0 });
+    const [job] = await claim();
+    expect([job.lease_no, job.attempt]).toEqual([2, 1]);
+    expect((await post(`jobs/${id}/complete`, { lease_no: 2 })).status).toBe(200);
+    const [heard, lost] = await attemptsOf(id);
+    expect(lost).toMatchObject({ status: "worker_lost", started_at: null });
+    expect(heard).toMatchObject({ status: "succeeded", started_at: job.claimed_at });
+  });
+
+  test("an attempt whose worker was heard of once counts when its lease is lost", async () => {
+    const { definition, claim, post } = await remote();
+    const { id } = await enqueue({ definition_key: definition });
+    const [job] = await claim();
+    expect((await post(`jobs/${id}/heartbeat`, { lease_no: 1 })).status).toBe(200);
+    expect((await jobOf(id)).started_at).toBe(job.claimed_at);
+    await lapse(id);
+    expect(await jobOf(id)).toMatchObject({ status: "queued", attempt_count: 1 });
+  });
+
   test("a key has a bounded number of places, and leaving frees them", async () => {
     const { definition, key: workerKey, post } = await remote();
     const body = { worker: { name: "one" }, definitions: [definition], wait_seconds: 30 };
@@ -109,6 +141,45 @@ test("on shutdown waiting claims are answered at once, with no jobs", async () =
   );
   expect(rows).toEqual([]);
 });
+
+/** Sends a claim through a proxy that takes the whole answer and hands on none of it; returns what was lost. */
+async function claimThroughDroppingProxy(url: string, key: string, definition: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  let onAnswer: (text: string) => void = () => undefined;
+  const answer = new Promise<string>((resolve) => {
+    onAnswer = resolve;
+  });
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    client.pipe(upstream, { end: false });
+    let text = "";
+    upstream.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+    });
+    upstream.on("end", () => onAnswer(text));
+    client.on("error", () => undefined);
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const client = connect((proxy.address() as AddressInfo).port, "127.0.0.1");
+  const body = JSON.stringify({ worker: { name: "behind-a-proxy" }, definitions: [definition] });
+  client.write(
+    `POST /api/v1/worker/jobs/claim HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  const text = await answer;
+  client.destroy();
+  proxy.close();
+  return text;
+}
+
+/** Ends the lease of a job, and puts the job back into the queue at once. */
+async function lapse(id: string): Promise<void> {
+  await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
+    id,
+  ]);
+  await rescueExpiredLeases(factory.scheduler, { limit: 10, random: () => 0 });
+  await database.query("update app.live_jobs set ready = true where job_id = $1", [id]);
+}
 
 async function stateOf(id: string): Promise<string | undefined> {
   const [row] = await database.query("select state from app.live_jobs where job_id = $1", [id]);

@@ -43,11 +43,13 @@ export {
   findEndedAttempt,
   findHeldAttempt,
   type HeldAttempt,
+  markHeard,
   measureLog,
   noteRemoteWorker,
   type RemoteClaimed,
   type RemoteLane,
   type RemoteScope,
+  SINCE_HAND_OUT,
   seeRemoteWorker,
 } from "./operations/remote-work";
 export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";

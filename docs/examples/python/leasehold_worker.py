@@ -127,6 +127,13 @@ class Job:
             if answer["cancel_requested"]:
                 self.stop("cancel")
 
+    def begin(self):
+        """Says that the attempt begins. An attempt that the server has not heard of when its lease ends does not count."""
+        lease = {"lease_no": self.fields["lease_no"], "lease_seconds": max(5, self.lease_seconds)}
+        answer = self.api.post_until_answered(f"jobs/{self.id}/heartbeat", lease, give_up_after=self.lease_seconds)
+        if answer["cancel_requested"]:
+            self.stop("cancel")
+
     def keep(self, done):
         """Renews the lease until the job is done."""
         next_beat = time.monotonic() + self._beat_seconds()
@@ -291,8 +298,9 @@ class Worker:
     def _run(self, job, lease):
         done = threading.Event()
         keeper = threading.Thread(target=job.keep, args=(done,), daemon=True)
-        keeper.start()
         try:
+            job.begin()
+            keeper.start()
             verb, fields = self._attempt(job)
             done.set()
             keeper.join()

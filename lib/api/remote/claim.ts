@@ -69,11 +69,15 @@ async function look(context: Context, scope: RemoteScope, poll: LongPoll): Promi
   const { db, key, holder, body, signal, runtime } = context;
   const workerId = holder + body.worker.name;
   const request = { workerId, scope, limit: body.limit, leaseSeconds: body.lease_seconds, share: shareOf(key.id) };
+  const since = performance.now();
   const { jobs: claimed, retryInMs } = await claimRemoteJobs(db, request, Math.random);
   if (claimed.length === 0) return { answer: null, retryInMs };
   const backAgain = (jobs = claimed) => giveBack(db, jobs).catch((error: unknown) => logLoss(context, error));
   try {
-    const { jobs, sent } = await handOut(db, claimed, runtime.config.maxTimeoutSeconds);
+    const { jobs, sent } = await handOut(db, claimed, {
+      maxTimeoutSeconds: runtime.config.maxTimeoutSeconds,
+      since,
+    });
     if (poll.clientLeft || poll.age() > CLAIM_WITHIN_MS - LATE_MS) {
       await backAgain();
       return { answer: null, retryInMs };

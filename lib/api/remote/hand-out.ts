@@ -1,13 +1,6 @@
 import type { RemoteJob } from "@/lib/contract";
 import type { Runner } from "@/lib/db";
-import {
-  attemptTimeout,
-  type ClaimedJob,
-  decideAttemptEnd,
-  notifyChanges,
-  type RunnableDefinition,
-  startAttempts,
-} from "@/lib/queue";
+import { attemptTimeout, type ClaimedJob, decideAttemptEnd, notifyChanges, type RunnableDefinition } from "@/lib/queue";
 import { versions } from "./definitions";
 import { giveBack, settle } from "./settle";
 
@@ -17,28 +10,27 @@ interface Prepared {
 }
 
 /**
- * Starts the attempts of claimed jobs and makes them ready to be sent. A job whose payload does not fit the version that
- * it was accepted with is not sent: its attempt ends as failed. One whose lease is lost meanwhile is left out.
+ * Makes claimed jobs ready to be sent. An attempt begins when its worker is first heard of (`markHeard`), so that a job
+ * whose answer is lost on its way spends none. A job whose payload does not fit the version that it was accepted with is
+ * not sent: its attempt ends as failed. Nor is one whose expires_at may have passed: it is given back.
+ * @param since when the claim was sent, by `performance.now()`
  */
 export async function handOut(
   db: Runner,
   jobs: readonly ClaimedJob[],
-  maxTimeoutSeconds: number,
+  { maxTimeoutSeconds, since }: { readonly maxTimeoutSeconds: number; readonly since: number },
 ): Promise<{ readonly jobs: readonly ClaimedJob[]; readonly sent: readonly RemoteJob[] }> {
   const prepared = await Promise.all(jobs.map(async (job) => ({ job, definition: await versions.of(db, job) })));
   const fit: Prepared[] = [];
   for (const one of prepared) if (!(await refused(db, one))) fit.push(one);
-  const { begun, expired } = await startAttempts(
-    db,
-    fit.map(({ job }) => job),
-  );
-  const held = fit.filter(({ job }) => begun.includes(job.jobId));
+  const isInTime = ({ job }: Prepared) => performance.now() - since < (job.expiresInMs ?? Number.POSITIVE_INFINITY);
+  const [ready, late] = [fit.filter(isInTime), fit.filter((one) => !isInTime(one))];
   await giveBack(
     db,
-    fit.flatMap(({ job }) => (expired.includes(job.jobId) ? [job] : [])),
+    late.map(({ job }) => job),
   );
-  notifyChanges(db, [...new Set(held.map(({ job }) => job.laneNo))]);
-  return { jobs: held.map(({ job }) => job), sent: held.map((one) => toRemoteJob(one, maxTimeoutSeconds)) };
+  notifyChanges(db, [...new Set(ready.map(({ job }) => job.laneNo))]);
+  return { jobs: ready.map(({ job }) => job), sent: ready.map((one) => toRemoteJob(one, maxTimeoutSeconds)) };
 }
 
 async function refused(db: Runner, { job, definition }: Prepared): Promise<boolean> {

@@ -10,6 +10,7 @@ import {
   findHeldAttempt,
   type HeldAttempt,
   type Lease,
+  markHeard,
   measureLog,
   notifyChanges,
   type RunnableDefinition,
@@ -45,7 +46,7 @@ export async function heartbeat({
 }: Context): Promise<z.infer<typeof heartbeatAnswer>> {
   const lease: Lease = { jobId: params.jobId, leaseNo: body.lease_no };
   const held = await findHeldAttempt(db, holder, lease);
-  if (!held) throw leaseLost();
+  if (!held || !(await markHeard(db, held))) throw leaseLost();
   const definition = await versions.of(db, held.job);
   await endOverdue(db, held, { definition, config: runtime.config });
   const longest = definition.leaseSeconds;

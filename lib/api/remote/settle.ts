@@ -12,6 +12,7 @@ import {
   notifyWork,
   type RunnableDefinition,
   releasedEnd,
+  SINCE_HAND_OUT,
   settleAttempts,
 } from "@/lib/queue";
 import { HttpProblem } from "../problem";
@@ -41,7 +42,12 @@ export async function endAttempt(
   },
 ): Promise<EndedAttempt> {
   const held = await findHeldAttempt(db, holder, lease);
-  const stored = held && (await settle(db, held.job.laneNo, await end.decide(held, await versions.of(db, held.job))));
+  const endOf = async (one: HeldAttempt): Promise<AttemptEnd> => {
+    const decided = await end.decide(one, await versions.of(db, one.job));
+    // What is given back unheard of did not begin.
+    return one.job.started || decided.status === "released" ? decided : { ...decided, beganAt: SINCE_HAND_OUT };
+  };
+  const stored = held && (await settle(db, held.job.laneNo, await endOf(held)));
   const ended = await findEndedAttempt(db, holder, lease);
   if (!ended || !(stored || end.isRepeat(ended))) throw leaseLost();
   return ended;

@@ -15,7 +15,7 @@ import {
 } from "../sql/remote-work";
 import type { AttemptStatus, TerminalState } from "../states";
 import type { AttemptEnd, ClaimedJob, Lease, WorkerRegistration } from "../types-worker";
-import { type ClaimedRow, claimFromLanes, toClaimedJob } from "./claim-jobs";
+import { type ClaimedRow, claimFromLanes, startAttempts, toClaimedJob } from "./claim-jobs";
 import { describeLanes } from "./poll-work";
 
 const LANES_PER_CLAIM = 256;
@@ -121,6 +121,22 @@ export async function findHeldAttempt(db: Runner, holder: string, lease: Lease):
     cancelRequested: row.cancel_requested,
     runningSeconds: row.running_seconds,
   };
+}
+
+/**
+ * For the end of an attempt whose worker says nothing else of it: it began when it was handed out. Lost answers show only
+ * in that no message comes.
+ */
+export const SINCE_HAND_OUT = Number.NEGATIVE_INFINITY;
+
+/**
+ * Marks an attempt as begun, from its hand-out on, because its worker was heard of; free for one that is marked already.
+ * Returns false when the lease is lost.
+ */
+export async function markHeard(db: Runner, { job }: Pick<HeldAttempt, "job">): Promise<boolean> {
+  if (job.started) return true;
+  const { begun } = await startAttempts(db, [{ ...job, beganAt: SINCE_HAND_OUT }]);
+  return begun.length > 0;
 }
 
 export interface EndedAttempt {
