@@ -7,11 +7,11 @@ import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
   installShutdown,
-  refuseUnsafeLogins,
+  misfit,
+  requireFit,
   type Shutdown,
   startHealthServer,
   VERSION,
-  waitForSchema,
 } from "@/lib/process";
 import { CHANNELS, partitionProblem, seekLeadership, somebodyLeads } from "@/lib/queue";
 import { LOOPS } from "./loops";
@@ -42,15 +42,12 @@ async function main(shutdown: Shutdown): Promise<void> {
     onError,
   });
   shutdown.onDrain(() => web.close());
-  await waitForSchema(db, { log, signal: shutdown.signal });
-  if (!shutdown.signal.aborted) await refuseUnsafeLogins([db, web]);
   let stopTerm: (() => Promise<void>) | undefined;
-  const health = await startHealthServer({
-    port: env.healthPort,
-    host: env.healthHost,
-    ready: () => readiness(db, stopTerm !== undefined),
-  });
+  const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
   shutdown.onDrain(() => health.close());
+  await requireFit({ pools: [db, web] }, { log, signal: shutdown.signal });
+  if (shutdown.signal.aborted) return;
+  health.setReady(() => readiness(db, stopTerm !== undefined));
 
   const endTerm = () => {
     const ended = stopTerm?.();
@@ -88,8 +85,14 @@ async function main(shutdown: Shutdown): Promise<void> {
   announceReady({ port: health.port });
 }
 
-/** True, or why this scheduler is not ready: no scheduler leads, or it leads and the partitions need an operator. */
+/**
+ * True, or why this scheduler is not ready: it does not fit the database, no scheduler leads, or it leads and the partitions
+ * need an operator.
+ */
 async function readiness(db: Database, leads: boolean): Promise<true | string> {
+  // Without the web pool, whose only connection a bulk action may hold.
+  const problem = await misfit({ pools: [db] });
+  if (problem) return problem.summary;
   if (leads) return (await partitionProblem(db)) ?? true;
   return (await somebodyLeads(db)) || "no scheduler leads";
 }

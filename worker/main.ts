@@ -11,13 +11,15 @@ import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
   installShutdown,
-  refuseUnsafeLogins,
+  misfit,
+  type Needs,
+  requireFit,
   type Shutdown,
   startHealthServer,
   VERSION,
-  waitForSchema,
 } from "@/lib/process";
 import type { WorkerRegistration } from "@/lib/queue";
+import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { watchMemory } from "./memory-watch";
 import { Presence } from "./presence";
 import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
@@ -43,17 +45,15 @@ async function main(shutdown: Shutdown): Promise<void> {
   const web = open("web", env.databaseUrls.web, { max: Math.min(WEB_POOL_MAX, env.concurrency + 1) });
   shutdown.onDrain(async () => void (await Promise.all([worker.close(), web.close()])));
   const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
-  await waitForSchema(worker, { log, signal: shutdown.signal });
+  const needs: Needs = { pools: [worker, web], dataKey: { check: dataKeyCheck(env.dataKey), worker } };
+  const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
+  shutdown.onDrain(() => health.close());
+  await requireFit(needs, { log, signal: shutdown.signal });
   if (shutdown.signal.aborted) return;
-  await refuseUnsafeLogins([worker, web]);
   const onFatal = () => shutdown.begin("the lease thread failed", 1);
   const parts = { env, log, workerId, worker, web, registry, handlers, random: Math.random, onFatal };
   const service = await WorkerService.create(parts);
-  const health = await startHealthServer({
-    port: env.healthPort,
-    host: env.healthHost,
-    ready: () => service.isReady(),
-  });
+  health.setReady(() => readiness(service, needs));
   const describe = (): WorkerRegistration => ({
     workerId,
     hostname: hostname(),
@@ -81,10 +81,23 @@ async function main(shutdown: Shutdown): Promise<void> {
   shutdown.onForce(() => service.killAll());
   shutdown.onDrain(async () => {
     presence.drain();
-    await service.stop(graceForRunning()).then(() => health.close());
+    await service.stop(graceForRunning());
   });
   service.start();
-  const unwatch = watchMemory({
+  shutdown.onDrain(limitMemory(shutdown));
+  warnOfSettings();
+  log.info(bannerOf(describe(), registry.sha256), "worker is ready");
+  announceReady({ port: health.port, workerId });
+}
+
+/** True, or why this worker is not ready. Leaves the web pool alone, because running handlers may hold all of it. */
+async function readiness(service: WorkerService, needs: Needs): Promise<true | string> {
+  if (!service.isReady()) return "no poll got through in the last five seconds";
+  return (await misfit({ ...needs, pools: [needs.pools[0]] }))?.summary ?? true;
+}
+
+function limitMemory(shutdown: Shutdown): () => void {
+  return watchMemory({
     limitBytes: env.memoryLimitBytes,
     rss: () => process.memoryUsage.rss(),
     onOver: (rss) => {
@@ -92,10 +105,6 @@ async function main(shutdown: Shutdown): Promise<void> {
       leaveForMemory(rss);
     },
   });
-  shutdown.onDrain(unwatch);
-  warnOfSettings();
-  log.info(bannerOf(describe(), registry.sha256), "worker is ready");
-  announceReady({ port: health.port, workerId });
 }
 
 function leaveForMemory(rss: number): void {

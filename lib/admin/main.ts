@@ -1,10 +1,12 @@
-import { migrate } from "@/lib/db";
+import { type Database, migrate, openDatabase } from "@/lib/db";
 import { loadAdminEnv } from "@/lib/env/admin";
 import { orExit } from "@/lib/env/read";
+import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { ensureDatabase } from "./create-database";
+import { settleDataKey } from "./data-key";
 import { seed } from "./seed";
 
-const USAGE = "usage: migrate [--create-database] | seed [--demo] [--admin EMAIL]";
+const USAGE = "usage: migrate [--create-database] [--new-data-key] | seed [--demo] [--admin EMAIL]";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -14,7 +16,23 @@ async function main([verb, ...args]: string[]): Promise<void> {
   if (verb === "seed") return seed(env, { ...seedOptions(args, env.demo), log: say });
   if (args.includes("--create-database")) await ensureDatabase(env.adminUrl);
   const { applied } = await migrate({ adminUrl: env.adminUrl, secret: env.secret, log: say });
+  await withAdmin(env.adminUrl, (admin) =>
+    settleDataKey(admin, {
+      check: dataKeyCheck(env.dataKey),
+      replace: args.includes("--new-data-key"),
+      log: say,
+    }),
+  );
   say(applied.length === 0 ? "The database is up to date." : `${applied.length} migrations applied.`);
+}
+
+async function withAdmin(url: string, work: (admin: Database) => Promise<void>): Promise<void> {
+  const admin = openDatabase({ url, role: "admin", max: 1, applicationName: "leasehold admin" });
+  try {
+    await work(admin);
+  } finally {
+    await admin.close();
+  }
 }
 
 function seedOptions(args: readonly string[], demo: boolean): { demo: boolean; adminEmail?: string } {

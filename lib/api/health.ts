@@ -1,4 +1,4 @@
-import { schemaStatus, unsafeLogin } from "@/lib/db";
+import { misfit } from "@/lib/process";
 import { HttpProblem } from "./problem";
 import { jsonResponse } from "./respond";
 import { getRuntime, shutdownSignal } from "./runtime";
@@ -13,8 +13,7 @@ export const livez: RouteHandler = guarded(async () => jsonResponse('{"status":"
   summary: "Whether the process answers",
 });
 
-/** Says whether requests will be served: the database answers, its schema is that of this version, its logins
- * are safe, and no shutdown is under way. */
+/** Says whether requests will be served: the database answers, this process fits it, and no shutdown is under way. */
 export const readyz: RouteHandler = guarded(
   async () => {
     if (shutdownSignal().aborted) throw notReady("The server is shutting down.");
@@ -30,12 +29,9 @@ export const readyz: RouteHandler = guarded(
 
 /** Why requests would fail although the database answers, or null. */
 async function problemOf(): Promise<string | null> {
-  const { web, auth, platform, worker } = getRuntime();
-  const status = await schemaStatus(web);
-  if (status === "newer") return "The database is newer than this version.";
-  if (status === "behind") return "The database is behind this version; run `npm run db:migrate`.";
-  const unsafe = (await Promise.all([web, auth, platform, worker].map(unsafeLogin))).some(Boolean);
-  return unsafe ? "A database login is a superuser or bypasses row security." : null;
+  const { web, auth, platform, worker, dataKeyCheck } = getRuntime();
+  const problem = await misfit({ pools: [web, auth, platform, worker], dataKey: { check: dataKeyCheck, worker } });
+  return problem?.summary ?? null;
 }
 
 function notReady(detail: string): HttpProblem {

@@ -5,6 +5,7 @@ import { loadWebEnv } from "@/lib/env/web";
 import type { WebhookPolicy } from "@/lib/execution/webhook";
 import { createLogger } from "@/lib/observability/log";
 import type { RetrySettings } from "@/lib/queue/types";
+import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { makeSealer, type Sealer } from "@/lib/tenancy/webhooks/seal";
 
 /** Settings of the web process, as far as requests need them. */
@@ -44,6 +45,8 @@ export interface ApiRuntime {
   readonly worker: Database;
   /** For secrets that are stored. */
   readonly sealer: Sealer;
+  /** Of the key behind the sealer, to be compared with those of the other processes. */
+  readonly dataKeyCheck: Buffer;
   close(): Promise<void>;
 }
 
@@ -128,5 +131,5 @@ function openRuntime(): ApiRuntime {
     webhooks: env.webhooks,
   };
   const close = async () => void (await Promise.all(Object.values(pools).map((pool) => pool.close())));
-  return { config, log, ...pools, sealer: makeSealer(env.dataKey), close };
+  return { config, log, ...pools, sealer: makeSealer(env.dataKey), dataKeyCheck: dataKeyCheck(env.dataKey), close };
 }

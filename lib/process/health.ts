@@ -7,17 +7,22 @@ export interface HealthOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly host: string;
-  /** Whether work can be done now; false, a reason, a rejection or three seconds of silence answer 503. */
-  readonly ready: () => Promise<boolean | string> | boolean | string;
+  /** As `setReady`; until it is set, /readyz answers 503 with the reason "starting". */
+  readonly ready?: ReadyCheck;
 }
+
+/** Whether work can be done now; false, a reason, a rejection or three seconds of silence answer 503. */
+type ReadyCheck = () => Promise<boolean | string> | boolean | string;
 
 export interface HealthServer {
   readonly port: number;
+  setReady(ready: ReadyCheck): void;
   close(): Promise<void>;
 }
 
 /** Serves /livez (the process turns) and /readyz (it can work). Liveness asks nothing of the database. */
-export async function startHealthServer({ port, host, ready }: HealthOptions): Promise<HealthServer> {
+export async function startHealthServer({ port, host, ...options }: HealthOptions): Promise<HealthServer> {
+  let ready: ReadyCheck = options.ready ?? (() => "starting");
   const server = createServer((request, response) => {
     const path = request.url?.split("?")[0];
     if (request.method !== "GET" && request.method !== "HEAD") return answer(response, 405, "method not allowed");
@@ -31,6 +36,9 @@ export async function startHealthServer({ port, host, ready }: HealthOptions): P
   await listen(server, port, host);
   return {
     port: (server.address() as AddressInfo).port,
+    setReady: (check) => {
+      ready = check;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -39,7 +47,7 @@ export async function startHealthServer({ port, host, ready }: HealthOptions): P
   };
 }
 
-async function isReady(ready: HealthOptions["ready"]): Promise<boolean | string> {
+async function isReady(ready: ReadyCheck): Promise<boolean | string> {
   const late = new Promise<false>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref());
   try {
     return await Promise.race([ready(), late]);

@@ -1,5 +1,5 @@
+export { misfit, type Needs, requireFit } from "./fitness";
 export { type HealthOptions, type HealthServer, startHealthServer } from "./health";
 export { announceReady, type Ready } from "./ready";
 export { installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";
 export { VERSION } from "./version";
-export { refuseUnsafeLogins, waitForSchema } from "./wait-for-schema";

@@ -5,12 +5,13 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import next from "next";
 import { beginShutdown, closeRuntime, shutdownSignal } from "@/lib/api/runtime";
-import { type Database, isUnavailable, openDatabase } from "@/lib/db";
+import { type Database, openDatabase } from "@/lib/db";
 import { publishOrigin } from "@/lib/env/publish-origin";
 import { orExit } from "@/lib/env/read";
 import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
-import { announceReady, installShutdown, refuseUnsafeLogins, VERSION } from "@/lib/process";
+import { announceReady, installShutdown, requireFit, VERSION } from "@/lib/process";
+import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { createFront, type Front, type NextHandler } from "./front";
 import { findAsset, listAssets, PUBLISH_EVERY_MS, publishAssets } from "./shared-assets";
 
@@ -46,7 +47,8 @@ async function main(): Promise<void> {
   shutdown.onDrain(() => stop(front));
   // Only now is the true port known, and with it the default of our public origin.
   origin = publishOrigin(env.host, port);
-  await checkLogins();
+  await checkFit(shutdown.signal);
+  if (shutdown.signal.aborted) return;
   const app = next({ dev, dir: projectFolder(), hostname: env.host, port });
   await app.prepare();
   const upgrade = app.getUpgradeHandler();
@@ -61,15 +63,17 @@ async function main(): Promise<void> {
 }
 
 /** On pools of its own, because the pools of requests belong to the bundle of the routes. */
-async function checkLogins(): Promise<void> {
-  const pools = (["web", "auth", "platform", "worker"] as const).map((role) =>
-    openDatabase({ url: env.databaseUrls[role], role, max: 1, applicationName: "leasehold-web start" }),
-  );
+async function checkFit(signal: AbortSignal): Promise<void> {
+  const open = (role: "web" | "auth" | "platform" | "worker") =>
+    openDatabase({ url: env.databaseUrls[role], role, max: 1, applicationName: "leasehold-web start" });
+  const [web, auth, platform, worker] = [open("web"), open("auth"), open("platform"), open("worker")];
+  const pools = [web, auth, platform, worker] as const;
   try {
-    await refuseUnsafeLogins(pools);
-  } catch (error) {
     // An unreachable database does not prevent the start, because /readyz checks again.
-    if (!isUnavailable(error)) throw error;
+    await requireFit(
+      { pools: [...pools], dataKey: { check: dataKeyCheck(env.dataKey), worker } },
+      { log, signal, unreachable: "pass" },
+    );
   } finally {
     await Promise.all(pools.map((pool) => pool.close()));
   }
@@ -134,6 +138,6 @@ function projectFolder(): string {
 main().catch((error: NodeJS.ErrnoException) => {
   const taken = error.code === "EADDRINUSE";
   if (taken) log.fatal({ port: env.port, host: env.host }, `port ${env.port} is taken; set PORT to another one`);
-  else log.fatal({ err: error }, error.name === "UnsafeLoginError" ? error.message : "web could not start");
+  else log.fatal({ err: error }, error.name === "MisfitError" ? error.message : "web could not start");
   process.exit(taken ? EXIT_PORT_TAKEN : 1);
 });

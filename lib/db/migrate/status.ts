@@ -8,9 +8,13 @@ export type SchemaStatus = "behind" | "current" | "newer";
 
 const appliedNames = statement("applied_migrations", "select name from app.schema_migrations", { repeatable: true });
 
+let ofThisBuild: readonly string[] | undefined;
+
 /** Compares the database with the migration files of this build. Throws DatabaseError when the database is not there. */
-export async function schemaStatus(db: Runner, folder?: string): Promise<SchemaStatus> {
-  const expected = readMigrations(folder).map(({ name }) => name);
+export async function schemaStatus(db: Runner): Promise<SchemaStatus> {
+  // Read once, because the files of a later version may replace these while the process runs.
+  ofThisBuild ??= readMigrations().map(({ name }) => name);
+  const expected = ofThisBuild;
   const applied = await readApplied(db);
   if (applied.some((name) => !expected.includes(name))) return "newer";
   return expected.every((name) => applied.includes(name)) ? "current" : "behind";

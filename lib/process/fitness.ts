@@ -1,0 +1,87 @@
+import { setTimeout } from "node:timers/promises";
+import { type Database, isUnavailable, schemaStatus, unsafeLogin } from "@/lib/db";
+import type { Logger } from "@/lib/observability/log";
+import { dataKeyFits } from "@/lib/tenancy/data-key";
+
+const LOOK_AGAIN_MS = 500;
+/** How long a migration that runs elsewhere may take. */
+const BEHIND_FOR_MS = 60_000;
+
+/** Why a process must not work with its database. */
+export interface Misfit {
+  /** For /readyz, which anybody may read. */
+  readonly summary: string;
+  /** For the operator: what is wrong, and what to do. */
+  readonly advice: string;
+}
+
+const plain = (text: string): Misfit => ({ summary: text, advice: text });
+const NEWER = plain("The database is newer than this version. Start the newer version instead.");
+const BEHIND = plain("The database is behind this version. Run `npm run db:migrate`.");
+const OTHER_KEY: Misfit = {
+  summary: "DATA_KEY is not the key that the secrets in the database are sealed with.",
+  advice:
+    "DATA_KEY is not the key that the secrets in the database are sealed with (unset, it derives from LEASEHOLD_SECRET). Set " +
+    "DATA_KEY to the former key; or run `npm run db:migrate -- --new-data-key` with the new one, and rotate the secrets of webhooks.",
+};
+
+/** What a process needs to fit its database. */
+export interface Needs {
+  /** One pool for each role that the process uses; the first one reads the schema's version. */
+  readonly pools: readonly [Database, ...Database[]];
+  /** For a process that opens sealed secrets: the check value of its data key, and its pool of the worker role. */
+  readonly dataKey?: { readonly check: Buffer; readonly worker: Database };
+}
+
+/** The process does not fit its database; the message says what to do. */
+export class MisfitError extends Error {
+  override readonly name = "MisfitError";
+}
+
+/**
+ * Returns why the process must not work with this database, or null: the schema is of another version, a login is a
+ * superuser or bypasses row security, or the data key is another one.
+ * @throws DatabaseError when the database does not answer
+ */
+export async function misfit({ pools, dataKey }: Needs): Promise<Misfit | null> {
+  const status = await schemaStatus(pools[0]);
+  if (status === "newer") return NEWER;
+  if (status === "behind") return BEHIND;
+  const advice = (await Promise.all(pools.map(unsafeLogin))).find((problem) => problem !== null);
+  if (advice) return { summary: "A database login is a superuser or bypasses row security.", advice };
+  return dataKey && !(await dataKeyFits(dataKey.worker, dataKey.check)) ? OTHER_KEY : null;
+}
+
+interface Wait {
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** `pass` returns when the database does not answer, for a process whose /readyz asks again. Default `wait`. */
+  readonly unreachable?: "wait" | "pass";
+}
+
+/**
+ * Resolves when the process fits its database, or when the signal aborts. Waits as long as it takes for a database that
+ * does not answer, and up to a minute for one that is behind, because another process may be migrating it.
+ * @throws MisfitError when the process does not fit
+ */
+export async function requireFit(needs: Needs, { log, signal, unreachable = "wait" }: Wait): Promise<void> {
+  const deadline = performance.now() + BEHIND_FOR_MS;
+  for (let last: string | undefined; !signal.aborted; ) {
+    const found = await misfit(needs).then(
+      (problem) => ({ problem, error: null }),
+      (error: unknown) => ({ problem: null, error }),
+    );
+    if (!found.problem && !found.error) return;
+    if (found.problem && (found.problem !== BEHIND || performance.now() > deadline)) {
+      throw new MisfitError(found.problem.advice);
+    }
+    if (unreachable === "pass" && isUnavailable(found.error)) return;
+    // A refused login (SQLSTATE 28P01) shows here: the secret is another one than that of the migration.
+    const status = found.problem?.summary ?? reasonOf(found.error);
+    if (status !== last) log.warn({ status }, "waiting for the database");
+    last = status;
+    await setTimeout(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : "unreachable");
