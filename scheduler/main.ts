@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { type Database, listen, openDatabase } from "@/lib/db";
+import { type Database, listen, type OpenOptions, openDatabase } from "@/lib/db";
 import { orExit } from "@/lib/env/read";
 import { loadSchedulerEnv } from "@/lib/env/scheduler";
 import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
+  DirectConnection,
   installShutdown,
   misfit,
+  type Needs,
   requireFit,
   type Shutdown,
   startHealthServer,
@@ -23,31 +25,26 @@ const POOL = 4;
 /** Chunks of bulk actions come one after the other. */
 const WEB_POOL = 1;
 
+const onError = (error: unknown) => log.warn({ err: error }, "the database connection broke");
+
+function open(role: "scheduler" | "web", size: Pick<OpenOptions, "max" | "applicationName">): Database {
+  const onPreparedLost = (advice: string) => log.error({ role }, advice);
+  return openDatabase({ url: env.databaseUrls[role], role, ...size, prepare: env.prepare, onError, onPreparedLost });
+}
+
 async function main(shutdown: Shutdown): Promise<void> {
   const leaderId = `${hostname()}:${process.pid}:${randomUUID()}`;
-  const onError = (error: unknown) => log.warn({ err: error }, "the database connection broke");
-  const db = openDatabase({
-    url: env.databaseUrls.scheduler,
-    role: "scheduler",
-    max: POOL,
-    applicationName: "leasehold scheduler",
-    onError,
-  });
+  const db = open("scheduler", { max: POOL, applicationName: "leasehold scheduler" });
   shutdown.onDrain(() => db.close());
-  const web = openDatabase({
-    url: env.databaseUrls.web,
-    role: "web",
-    max: WEB_POOL,
-    applicationName: "leasehold scheduler for tenants",
-    onError,
-  });
+  const web = open("web", { max: WEB_POOL, applicationName: "leasehold scheduler for tenants" });
   shutdown.onDrain(() => web.close());
   let stopTerm: (() => Promise<void>) | undefined;
   const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
   shutdown.onDrain(() => health.close());
-  await requireFit({ pools: [db, web] }, { log, signal: shutdown.signal });
+  const needs: Needs = { pools: [db, web], direct: new DirectConnection(env.databaseUrls.listen) };
+  await requireFit(needs, { log, signal: shutdown.signal });
   if (shutdown.signal.aborted) return;
-  health.setReady(() => readiness(db, stopTerm !== undefined));
+  health.setReady(() => readiness(needs, stopTerm !== undefined));
 
   const endTerm = () => {
     const ended = stopTerm?.();
@@ -89,9 +86,10 @@ async function main(shutdown: Shutdown): Promise<void> {
  * True, or why this scheduler is not ready: it does not fit the database, no scheduler leads, or it leads and the partitions
  * need an operator.
  */
-async function readiness(db: Database, leads: boolean): Promise<true | string> {
-  // Without the web pool, whose only connection a bulk action may hold.
-  const problem = await misfit({ pools: [db] });
+async function readiness(needs: Needs, leads: boolean): Promise<true | string> {
+  const [db] = needs.pools;
+  // The only connection of the web pool may be held by a bulk action.
+  const problem = await misfit(needs, { skipLogins: true });
   if (problem) return problem.summary;
   if (leads) return (await partitionProblem(db)) ?? true;
   return (await somebodyLeads(db)) || "no scheduler leads";

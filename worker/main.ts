@@ -10,6 +10,7 @@ import { loadCommandRegistry } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
+  DirectConnection,
   installShutdown,
   misfit,
   type Needs,
@@ -45,7 +46,8 @@ async function main(shutdown: Shutdown): Promise<void> {
   const web = open("web", env.databaseUrls.web, { max: Math.min(WEB_POOL_MAX, env.concurrency + 1) });
   shutdown.onDrain(async () => void (await Promise.all([worker.close(), web.close()])));
   const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
-  const needs: Needs = { pools: [worker, web], dataKey: { check: dataKeyCheck(env.dataKey), worker } };
+  const direct = new DirectConnection(env.databaseUrls.listen);
+  const needs: Needs = { pools: [worker, web], direct, dataKey: { check: dataKeyCheck(env.dataKey), worker } };
   const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
   shutdown.onDrain(() => health.close());
   await requireFit(needs, { log, signal: shutdown.signal });
@@ -93,7 +95,7 @@ async function main(shutdown: Shutdown): Promise<void> {
 /** True, or why this worker is not ready. Leaves the web pool alone, because running handlers may hold all of it. */
 async function readiness(service: WorkerService, needs: Needs): Promise<true | string> {
   if (!service.isReady()) return "no poll got through in the last five seconds";
-  return (await misfit({ ...needs, pools: [needs.pools[0]] }))?.summary ?? true;
+  return (await misfit(needs, { skipLogins: true }))?.summary ?? true;
 }
 
 function limitMemory(shutdown: Shutdown): () => void {
@@ -121,7 +123,9 @@ function warnOfSettings(): void {
 
 function open(role: "worker" | "web", url: string, size: Pick<OpenOptions, "max" | "keep">): Database {
   const onError = (error: Error) => log.warn({ err: error }, "an idle database connection broke");
-  return openDatabase({ url, role, ...size, applicationName: "leasehold worker", onError });
+  const onPreparedLost = (advice: string) => log.error({ role }, advice);
+  const { prepare } = env;
+  return openDatabase({ url, role, ...size, prepare, applicationName: "leasehold worker", onError, onPreparedLost });
 }
 
 function bannerOf(worker: WorkerRegistration, commandsSha256: string) {

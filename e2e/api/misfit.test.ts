@@ -1,60 +1,78 @@
-import { expect, test } from "vitest";
-import { testDatabase } from "@/lib/testing/database";
-import { type ProcessName, startProcess } from "@/lib/testing/processes";
-import { startWeb } from "./web";
+import pg from "pg";
+import { expect, inject, onTestFinished, test } from "vitest";
+import type { DatabaseRole } from "@/lib/db";
+import { createTestDatabase, testDatabase } from "@/lib/testing/database";
+import { type ProcessName, type StartOptions, startProcess } from "@/lib/testing/processes";
+import { startPooler } from "@/lib/testing/transaction-pooler";
 
 const database = await testDatabase();
 const login = decodeURIComponent(new URL(database.adminUrl).username);
-
-const DATA_KEYS: readonly ProcessName[] = ["web", "worker"];
+const ALL: readonly ProcessName[] = ["web", "worker", "scheduler"];
 const LOGINS = { web: "DATABASE_AUTH_URL", worker: "DATABASE_WORKER_URL", scheduler: "DATABASE_WEB_URL" } as const;
 
+const start = (name: ProcessName, env: Record<string, string> = {}, on: StartOptions["database"] = database) =>
+  startProcess(name, { database: on, env: { SHUTDOWN_GRACE_SECONDS: "3", ...env } });
+
 /** What a process says that ends with code 1 instead of becoming ready. */
-async function refusal(name: ProcessName, env: Record<string, string>): Promise<string> {
-  const process = await startProcess(name, { database, env }).catch((error: Error) => error.message);
-  if (typeof process !== "string") throw new Error(`${name} became ready`);
-  expect(process).toMatch(/^ended with 1 /);
-  return process;
+async function refusal(...args: Parameters<typeof start>): Promise<string> {
+  const said = await start(...args).then(
+    () => `${args[0]} became ready`,
+    (error: Error) => error.message,
+  );
+  expect(said).toMatch(/^ended with 1 /);
+  return said;
 }
 
-test("web, worker and scheduler refuse a superuser's login by its name, and another data key", async () => {
-  const web = await startWeb(database);
-  for (const [name, setting] of Object.entries(LOGINS) as [ProcessName, string][]) {
-    const said = await refusal(name, { [setting]: database.adminUrl });
-    expect(said).toContain(`The database login ${login} is a superuser`);
-    expect(said).toContain(`ALTER ROLE`);
-  }
-  for (const name of DATA_KEYS)
-    expect(await refusal(name, { DATA_KEY: "a data key that is not the one of the others" })).toMatch(
-      /DATA_KEY is not the key that the secrets in the database are sealed with/,
-    );
-  expect((await web.call("GET", "/readyz")).status).toBe(200);
+async function readyz({ url }: { readonly url: string }): Promise<[number, string]> {
+  const response = await fetch(`${url}/readyz`);
+  return [response.status, await response.text()];
+}
+
+async function allReady(processes: readonly { readonly url: string }[]): Promise<void> {
+  const statuses = async () => (await Promise.all(processes.map(readyz))).map(([status]) => status);
+  await expect.poll(statuses, { timeout: 30_000 }).toEqual(processes.map(() => 200));
+}
+
+test("web, worker and scheduler refuse a superuser's login by its name; web and worker another data key", async () => {
+  const web = await start("web");
+  const byLogin = Promise.all(ALL.map((name) => refusal(name, { [LOGINS[name]]: database.adminUrl })));
+  for (const said of await byLogin) expect(said).toMatch(new RegExp(`login ${login} is a superuser .*ALTER ROLE`));
+  const DATA_KEY = "a data key that is not the one of the others";
+  for (const said of await Promise.all([refusal("web", { DATA_KEY }), refusal("worker", { DATA_KEY })]))
+    expect(said).toMatch(/DATA_KEY is not the key that the secrets in the database are sealed with/);
+  expect(await readyz(web)).toEqual([200, expect.anything()]);
 });
 
 test("web, worker and scheduler refuse a database that is newer, and are not ready once it has become so", async () => {
-  const running = await Promise.all([
-    startWeb(database),
-    startProcess("worker", { database }),
-    startProcess("scheduler", { database }),
-  ]);
-  const answers = () =>
-    Promise.all(
-      running.map(async ({ url }) => {
-        const response = await fetch(`${url}/readyz`);
-        return [response.status, /newer than this version/.test(await response.text())];
-      }),
-    );
-  await expect.poll(answers, { timeout: 20_000 }).toEqual([
-    [200, false],
-    [200, false],
-    [200, false],
-  ]);
+  const running = await Promise.all(ALL.map((name) => start(name)));
+  await allReady(running);
   await database.query("insert into app.schema_migrations (name, sha256) values ('9999_later', repeat('0', 64))");
-  expect(await answers()).toEqual([
-    [503, true],
-    [503, true],
-    [503, true],
+  for (const answer of await Promise.all(running.map(readyz)))
+    expect(answer).toEqual([503, expect.stringContaining("newer than this version")]);
+  for (const said of await Promise.all(ALL.map((name) => refusal(name))))
+    expect(said).toMatch(/The database is newer than this version/);
+});
+
+test("behind a pooler in transaction mode all refuse without DATABASE_DIRECT_URL, and work with it", async () => {
+  const pooled = await createTestDatabase(inject("testServer"));
+  onTestFinished(() => pooled.drop());
+  const urlFor = (user: string) => pooled.urlFor(user.replace("leasehold_", "") as DatabaseRole);
+  const through = await startPooler({ urlFor, ignoreOptions: true });
+  const behind = { adminUrl: through(pooled.adminUrl), secret: pooled.secret };
+  const DATABASE_PREPARE = "false";
+  for (const said of await Promise.all(ALL.map((name) => refusal(name, { DATABASE_PREPARE }, behind))))
+    expect(said).toMatch(/DATABASE_DIRECT_URL .* pooler in transaction mode/);
+
+  const other = new pg.Client({ connectionString: pooled.adminUrl });
+  await other.connect();
+  await other.query("select pg_advisory_lock(hashtextextended('leasehold.leader', 0))");
+  const env = { DATABASE_PREPARE, DATABASE_DIRECT_URL: pooled.adminUrl };
+  const [web, worker, scheduler] = await Promise.all([
+    start("web", env, behind),
+    start("worker", env, behind),
+    start("scheduler", env, behind),
   ]);
-  for (const name of ["web", "worker", "scheduler"] as const)
-    expect(await refusal(name, {})).toMatch(/The database is newer than this version/);
+  expect(await readyz(scheduler)).toEqual([503, expect.stringContaining("no scheduler leads")]);
+  await other.end();
+  await allReady([web, worker, scheduler]);
 });

@@ -1,5 +1,5 @@
 import { type Database, migrate, openDatabase } from "@/lib/db";
-import { loadAdminEnv } from "@/lib/env/admin";
+import { type AdminEnv, loadAdminEnv } from "@/lib/env/admin";
 import { orExit } from "@/lib/env/read";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { ensureDatabase } from "./create-database";
@@ -16,7 +16,7 @@ async function main([verb, ...args]: string[]): Promise<void> {
   if (verb === "seed") return seed(env, { ...seedOptions(args, env.demo), log: say });
   if (args.includes("--create-database")) await ensureDatabase(env.adminUrl);
   const { applied } = await migrate({ adminUrl: env.adminUrl, secret: env.secret, log: say });
-  await withAdmin(env.adminUrl, (admin) =>
+  await withAdmin(env, (admin) =>
     settleDataKey(admin, {
       check: dataKeyCheck(env.dataKey),
       replace: args.includes("--new-data-key"),
@@ -26,8 +26,11 @@ async function main([verb, ...args]: string[]): Promise<void> {
   say(applied.length === 0 ? "The database is up to date." : `${applied.length} migrations applied.`);
 }
 
-async function withAdmin(url: string, work: (admin: Database) => Promise<void>): Promise<void> {
-  const admin = openDatabase({ url, role: "admin", max: 1, applicationName: "leasehold admin" });
+async function withAdmin(
+  { adminUrl: url, prepare }: AdminEnv,
+  work: (admin: Database) => Promise<void>,
+): Promise<void> {
+  const admin = openDatabase({ url, prepare, role: "admin", max: 1, applicationName: "leasehold admin" });
   try {
     await work(admin);
   } finally {

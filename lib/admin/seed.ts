@@ -12,9 +12,18 @@ export interface SeedOptions {
 }
 
 /** Brings in what an installation starts with. Running it again changes nothing that is there. */
-export async function seed(env: Omit<AdminEnv, "dataKey">, { demo, adminEmail, log }: SeedOptions): Promise<void> {
+export async function seed(
+  env: Omit<AdminEnv, "dataKey" | "prepare"> & { readonly prepare?: boolean },
+  { demo, adminEmail, log }: SeedOptions,
+): Promise<void> {
   const open = (role: "platform" | "web") =>
-    openDatabase({ url: roleUrl(env.adminUrl, env.secret, role), role, max: 2, applicationName: "leasehold seed" });
+    openDatabase({
+      url: roleUrl(env.adminUrl, env.secret, role),
+      role,
+      max: 2,
+      prepare: env.prepare,
+      applicationName: "leasehold seed",
+    });
   const [db, web] = [open("platform"), open("web")];
   try {
     await ensureDefinitions(db, log);

@@ -29,8 +29,12 @@ export const readyz: RouteHandler = guarded(
 
 /** Why requests would fail although the database answers, or null. */
 async function problemOf(): Promise<string | null> {
-  const { web, auth, platform, worker, dataKeyCheck } = getRuntime();
-  const problem = await misfit({ pools: [web, auth, platform, worker], dataKey: { check: dataKeyCheck, worker } });
+  const { web, auth, platform, worker, dataKeyCheck, direct } = getRuntime();
+  const problem = await misfit({
+    pools: [web, auth, platform, worker],
+    direct,
+    dataKey: { check: dataKeyCheck, worker },
+  });
   return problem?.summary ?? null;
 }
 

@@ -4,6 +4,7 @@ import { type Database, openDatabase } from "@/lib/db";
 import { loadWebEnv } from "@/lib/env/web";
 import type { WebhookPolicy } from "@/lib/execution/webhook";
 import { createLogger } from "@/lib/observability/log";
+import { DirectConnection } from "@/lib/process";
 import type { RetrySettings } from "@/lib/queue/types";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { makeSealer, type Sealer } from "@/lib/tenancy/webhooks/seal";
@@ -47,6 +48,7 @@ export interface ApiRuntime {
   readonly sealer: Sealer;
   /** Of the key behind the sealer, to be compared with those of the other processes. */
   readonly dataKeyCheck: Buffer;
+  readonly direct: DirectConnection;
   close(): Promise<void>;
 }
 
@@ -109,6 +111,8 @@ function openRuntime(): ApiRuntime {
       role,
       max,
       queryTimeoutMs,
+      prepare: env.prepare,
+      onPreparedLost: (advice) => log.error({ role }, advice),
       applicationName: "leasehold-web",
       onError: (error) => log.warn({ role, error: error.message }, "idle database connection lost"),
     });
@@ -118,6 +122,7 @@ function openRuntime(): ApiRuntime {
     platform: open("platform", PLATFORM_CONNECTIONS, QUERY_TIMEOUT_MS),
     worker: open("worker", WORKER_CONNECTIONS, QUERY_TIMEOUT_MS),
   };
+  const direct = new DirectConnection(env.databaseUrls.listen);
   const config = {
     origin: env.origin,
     authSecret: env.authSecret,
@@ -131,5 +136,13 @@ function openRuntime(): ApiRuntime {
     webhooks: env.webhooks,
   };
   const close = async () => void (await Promise.all(Object.values(pools).map((pool) => pool.close())));
-  return { config, log, ...pools, sealer: makeSealer(env.dataKey), dataKeyCheck: dataKeyCheck(env.dataKey), close };
+  return {
+    config,
+    log,
+    ...pools,
+    sealer: makeSealer(env.dataKey),
+    dataKeyCheck: dataKeyCheck(env.dataKey),
+    direct,
+    close,
+  };
 }

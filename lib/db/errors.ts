@@ -80,6 +80,8 @@ const KIND_BY_STATE: Readonly<Record<string, DatabaseErrorKind>> = {
   "57P02": "unavailable",
   "57P03": "unavailable",
   "57P05": "unavailable",
+  "26000": "unavailable",
+  "42P05": "unavailable",
 };
 
 const KIND_BY_CLASS: Readonly<Record<string, DatabaseErrorKind>> = {
@@ -89,9 +91,12 @@ const KIND_BY_CLASS: Readonly<Record<string, DatabaseErrorKind>> = {
   "58": "unavailable",
 };
 
+/** A prepared statement that is not there, or is there already: a pooler gave the session's next transaction to another one. */
+export const PREPARED_LOST: ReadonlySet<string> = new Set(["26000", "42P05"]);
+
 // The server ends the session with these, or the session points at the wrong server.
-const ENDS_CONNECTION = new Set(["25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05"]);
-const ALWAYS_UNDONE = new Set(["40001", "40P01", "53300", "57P03"]);
+const ENDS_CONNECTION = new Set(["25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05", "26000", "42P05"]);
+const ALWAYS_UNDONE = new Set(["40001", "40P01", "53300", "57P03", "26000", "42P05"]);
 
 /** Turns whatever pg or drizzle threw into a {@link DatabaseError}; one that is already there stays as it is. */
 export function toDatabaseError(error: unknown): DatabaseError {

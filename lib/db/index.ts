@@ -1,9 +1,11 @@
 export { openDatabase } from "./database";
+export { keepsSessions } from "./direct-connection";
 export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";
 export { type Listener, type ListenOptions, listen } from "./listen";
 export { type MigrateOptions, MigrationError, migrate } from "./migrate";
 export { roleUrl } from "./migrate/credentials";
 export { type SchemaStatus, schemaStatus } from "./migrate/status";
+export { PREPARED_LOST_ADVICE } from "./pool";
 export { retryUndone } from "./retry";
 export { unsafeLogin } from "./safe-login";
 export { openSession, type Session } from "./session";

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { failpoint, hasFailpoints } from "@/lib/env/test-build";
-import { asUndone, DatabaseError, toAcquireError, toDatabaseError } from "./errors";
+import { asUndone, DatabaseError, PREPARED_LOST, toAcquireError, toDatabaseError } from "./errors";
 import { jitter, pause } from "./pause";
 import { stemOf } from "./statement";
 import type { OpenOptions, PoolStats, Statement } from "./types";
@@ -13,6 +13,13 @@ const IDLE_TIMEOUT_MS = 30_000;
 // still leaves an HTTP answer its five seconds.
 const ACQUIRE_PATIENCE_MS = 1500;
 const CLOSE_GRACE_MS = 3000;
+/** How long a pool counts as one whose pooler loses prepared statements. */
+const LOST_FOR_MS = 60_000;
+
+/** What to do about a pooler that does not keep prepared statements. */
+export const PREPARED_LOST_ADVICE =
+  "Prepared statements are lost between transactions, because a pooler in transaction mode does not keep them. " +
+  "Use PgBouncer 1.21 or newer with max_prepared_statements above 0, or set DATABASE_PREPARE=false.";
 
 /** The pg pool with what it leaves open: broken connections are destroyed, and nothing it emits goes unheard. */
 export class ConnectionPool {
@@ -20,9 +27,12 @@ export class ConnectionPool {
   readonly #clients = new Set<pg.PoolClient>();
   readonly #max: number;
   readonly #prepare: boolean;
+  readonly #onPreparedLost: OpenOptions["onPreparedLost"];
+  #preparedLostAt: number | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenOptions) {
+    this.#onPreparedLost = options.onPreparedLost;
     this.#max = options.max;
     this.#prepare = options.prepare ?? true;
     this.#pool = new pg.Pool({
@@ -52,7 +62,7 @@ export class ConnectionPool {
     const giveUpAt = Date.now() + ACQUIRE_PATIENCE_MS;
     for (;;) {
       try {
-        return new Connection(await this.#pool.connect(), this.#prepare);
+        return new Connection(await this.#pool.connect(), this.#prepare, () => this.#preparedLost());
       } catch (error) {
         if (this.#closing || !isWorthRetrying(error) || Date.now() >= giveUpAt) throw toAcquireError(error);
       }
@@ -62,7 +72,13 @@ export class ConnectionPool {
 
   stats(): PoolStats {
     const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.#pool;
-    return { total, idle, waiting, max: this.#max };
+    const lostAt = this.#preparedLostAt ?? Number.NEGATIVE_INFINITY;
+    return { total, idle, waiting, max: this.#max, preparedLost: performance.now() - lostAt < LOST_FOR_MS };
+  }
+
+  #preparedLost(): void {
+    if (this.#preparedLostAt === undefined) this.#onPreparedLost?.(PREPARED_LOST_ADVICE);
+    this.#preparedLostAt = performance.now();
   }
 
   close(): Promise<void> {
@@ -91,7 +107,11 @@ export class Connection {
   readonly #prepare: boolean;
   #broken = false;
 
-  constructor(client: pg.PoolClient, prepare: boolean) {
+  constructor(
+    client: pg.PoolClient,
+    prepare: boolean,
+    private readonly onPreparedLost: () => void,
+  ) {
     this.#client = client;
     this.#prepare = prepare;
   }
@@ -118,6 +138,7 @@ export class Connection {
     } catch (error) {
       const failure = toDatabaseError(error);
       if (failure.connectionLost) this.#broken = true;
+      if (this.#prepare && PREPARED_LOST.has(failure.sqlState ?? "")) this.onPreparedLost();
       throw failure;
     }
   }

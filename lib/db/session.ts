@@ -30,7 +30,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     keepAlive: true,
-    options: `-c idle_session_timeout=${options.idleTimeoutSeconds * 1000}`,
   });
   let over = false;
   const lost = (error: unknown) => {
@@ -42,6 +41,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   client.on("end", () => lost(new Error("connection closed")));
   try {
     await client.connect();
+    // Not a startup parameter: PgBouncer refuses `options`, or is told to ignore them.
+    await client.query(`set idle_session_timeout = ${Math.round(options.idleTimeoutSeconds * 1000)}`);
   } catch (error) {
     over = true;
     await endWithin(client, 500);

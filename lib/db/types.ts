@@ -42,6 +42,8 @@ export interface PoolStats {
   readonly idle: number;
   readonly waiting: number;
   readonly max: number;
+  /** A prepared statement was lost in the last minute, so a pooler does not keep them. */
+  readonly preparedLost: boolean;
 }
 
 export interface TransactionOptions {
@@ -71,8 +73,10 @@ export interface OpenOptions {
   readonly applicationName: string;
   /** Hears of idle connections that broke; they are replaced by themselves. */
   readonly onError?: (error: Error) => void;
-  /** Named prepared statements; switch off behind a pooler in transaction mode older than PgBouncer 1.21. */
-  readonly prepare?: boolean;
+  /** Named prepared statements; switch off behind a pooler in transaction mode that does not keep them. Default true. */
+  readonly prepare?: boolean | undefined;
+  /** Called once, with what to do, when a prepared statement was lost. */
+  readonly onPreparedLost?: (advice: string) => void;
   /** How long a caller waits for a connection. Default 2,500 ms, so that an HTTP 503 is out within five seconds. */
   readonly acquireTimeoutMs?: number;
   /** How long the client waits for one answer before it gives the connection up. Default 20,000 ms. */

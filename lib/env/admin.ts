@@ -7,6 +7,7 @@ import { derivedSecret } from "./secrets";
 const schema = z.object({
   DATABASE_URL: databaseUrl,
   DATABASE_DIRECT_URL: databaseUrl.optional(),
+  DATABASE_PREPARE: flag(true),
   LEASEHOLD_SECRET: secretText,
   DATA_KEY: secretText.optional(),
   LEASEHOLD_HOME: z.string().default(".leasehold"),
@@ -20,6 +21,7 @@ export function loadAdminEnv(source?: Source) {
   const env = readEnv(schema, source);
   return {
     adminUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
+    prepare: env.DATABASE_PREPARE,
     secret: env.LEASEHOLD_SECRET,
     dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
     home: path.resolve(env.LEASEHOLD_HOME),

@@ -1,6 +1,6 @@
 import type { ApplicationRole } from "@/lib/db";
 import { roleUrl } from "@/lib/db/migrate/credentials";
-import { databaseUrl, secretText } from "./fields";
+import { databaseUrl, flag, secretText } from "./fields";
 import { EnvironmentError } from "./read";
 
 const OVERRIDES = {
@@ -19,10 +19,13 @@ export const databaseFields = {
   DATABASE_SCHEDULER_URL: databaseUrl.optional(),
   DATABASE_PLATFORM_URL: databaseUrl.optional(),
   DATABASE_AUTH_URL: databaseUrl.optional(),
+  DATABASE_PREPARE: flag(true),
   LEASEHOLD_SECRET: secretText.optional(),
 };
 
-type DatabaseFields = { [Name in keyof typeof databaseFields]?: string | undefined };
+type DatabaseFields = {
+  [Name in Exclude<keyof typeof databaseFields, "DATABASE_PREPARE">]?: string | undefined;
+};
 
 /** URL per role; `direct` is the first role's connection past any pooler, for LISTEN and session locks. */
 export type DatabaseUrls<R extends ApplicationRole> = Readonly<Record<R | "direct", string>>;

@@ -23,6 +23,7 @@ export function loadSchedulerEnv(source?: Source) {
   return {
     databaseUrls: { scheduler: urls.scheduler, web: urls.web, listen: urls.direct },
     providerRoots: env.PROVIDER_ROOTS,
+    prepare: env.DATABASE_PREPARE,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,

@@ -54,6 +54,7 @@ export function loadWebEnv(source?: Source) {
     providerRoots: env.PROVIDER_ROOTS,
     logMaxBytes: env.LOG_MAX_BYTES,
     maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
+    prepare: env.DATABASE_PREPARE,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     retry: retrySettings(env),
     webhooks: webhookPolicy(env),

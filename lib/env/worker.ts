@@ -66,6 +66,7 @@ export function loadWorkerEnv(source?: Source) {
     threadMemoryMb: env.HANDLER_THREAD_MEMORY_MB,
     logMaxBytes: env.LOG_MAX_BYTES,
     maxTimeoutSeconds: env.MAX_TIMEOUT_SECONDS,
+    prepare: env.DATABASE_PREPARE,
     shutdownGraceSeconds: env.SHUTDOWN_GRACE_SECONDS,
     healthPort: env.HEALTH_PORT,
     healthHost: env.HOST,

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { type Database, isUnavailable, schemaStatus, unsafeLogin } from "@/lib/db";
+import { type Database, isUnavailable, keepsSessions, PREPARED_LOST_ADVICE, schemaStatus, unsafeLogin } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import { dataKeyFits } from "@/lib/tenancy/data-key";
 
@@ -18,6 +18,11 @@ export interface Misfit {
 const plain = (text: string): Misfit => ({ summary: text, advice: text });
 const NEWER = plain("The database is newer than this version. Start the newer version instead.");
 const BEHIND = plain("The database is behind this version. Run `npm run db:migrate`.");
+const PREPARED_LOST = plain(PREPARED_LOST_ADVICE);
+const NO_SESSIONS = plain(
+  "DATABASE_DIRECT_URL (or DATABASE_URL without it) leads to a pooler in transaction mode, on which LISTEN and session locks do " +
+    "not last. Set DATABASE_DIRECT_URL to the PostgreSQL server itself.",
+);
 const OTHER_KEY: Misfit = {
   summary: "DATA_KEY is not the key that the secrets in the database are sealed with.",
   advice:
@@ -29,8 +34,25 @@ const OTHER_KEY: Misfit = {
 export interface Needs {
   /** One pool for each role that the process uses; the first one reads the schema's version. */
   readonly pools: readonly [Database, ...Database[]];
+  /** Of the connection for LISTEN and session locks. */
+  readonly direct?: DirectConnection;
   /** For a process that opens sealed secrets: the check value of its data key, and its pool of the worker role. */
   readonly dataKey?: { readonly check: Buffer; readonly worker: Database };
+}
+
+/** Knows whether the direct connection keeps its sessions, and asks until it knows. */
+export class DirectConnection {
+  #keeps: Promise<boolean> | undefined;
+
+  constructor(private readonly url: string) {}
+
+  keepsSessions(): Promise<boolean> {
+    this.#keeps ??= keepsSessions(this.url).catch((error: unknown) => {
+      this.#keeps = undefined;
+      throw error;
+    });
+    return this.#keeps;
+  }
 }
 
 /** The process does not fit its database; the message says what to do. */
@@ -40,16 +62,19 @@ export class MisfitError extends Error {
 
 /**
  * Returns why the process must not work with this database, or null: the schema is of another version, a login is a
- * superuser or bypasses row security, or the data key is another one.
+ * superuser or bypasses row security, the data key is another one, or a pooler loses prepared statements or sessions.
+ * `skipLogins` leaves all pools but the first one alone, for a process whose handlers may hold every connection of the others.
  * @throws DatabaseError when the database does not answer
  */
-export async function misfit({ pools, dataKey }: Needs): Promise<Misfit | null> {
+export async function misfit({ pools, direct, dataKey }: Needs, { skipLogins = false } = {}): Promise<Misfit | null> {
+  if (pools.some((pool) => pool.stats().preparedLost)) return PREPARED_LOST;
   const status = await schemaStatus(pools[0]);
   if (status === "newer") return NEWER;
   if (status === "behind") return BEHIND;
-  const advice = (await Promise.all(pools.map(unsafeLogin))).find((problem) => problem !== null);
+  const advice = (await Promise.all(skipLogins ? [] : pools.map(unsafeLogin))).find((problem) => problem !== null);
   if (advice) return { summary: "A database login is a superuser or bypasses row security.", advice };
-  return dataKey && !(await dataKeyFits(dataKey.worker, dataKey.check)) ? OTHER_KEY : null;
+  if (dataKey && !(await dataKeyFits(dataKey.worker, dataKey.check))) return OTHER_KEY;
+  return !direct || (await direct.keepsSessions()) ? null : NO_SESSIONS;
 }
 
 interface Wait {

@@ -139,7 +139,7 @@ class PooledClient {
   #begin(message: Buffer): void {
     const words = message.subarray(8).toString().split("\0");
     if (words.includes("options") && !this.ignoreOptions) {
-      this.socket.end(reply("E", "SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"));
+      return void this.socket.end(reply("E", "SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"));
     }
     this.#pool = this.poolOf(words[words.indexOf("user") + 1] ?? "");
     const [authenticated, key, ready] = [reply("R", "\0\0\0\0"), reply("K", "\0\0\0\x01\0\0\0\x02"), reply("Z", "I")];

@@ -10,7 +10,7 @@ import { publishOrigin } from "@/lib/env/publish-origin";
 import { orExit } from "@/lib/env/read";
 import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
-import { announceReady, installShutdown, requireFit, VERSION } from "@/lib/process";
+import { announceReady, DirectConnection, installShutdown, requireFit, VERSION } from "@/lib/process";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { createFront, type Front, type NextHandler } from "./front";
 import { findAsset, listAssets, PUBLISH_EVERY_MS, publishAssets } from "./shared-assets";
@@ -28,6 +28,7 @@ const BUILD_FOLDER = __LEASEHOLD_TEST_BUILD__ ? ".next-test" : ".next";
 
 const env = orExit(loadWebEnv);
 const log = createLogger({ process: "web", level: env.logLevel, format: env.logFormat });
+const opening = { prepare: env.prepare };
 const dev = process.argv.includes("--dev");
 
 async function main(): Promise<void> {
@@ -65,15 +66,14 @@ async function main(): Promise<void> {
 /** On pools of its own, because the pools of requests belong to the bundle of the routes. */
 async function checkFit(signal: AbortSignal): Promise<void> {
   const open = (role: "web" | "auth" | "platform" | "worker") =>
-    openDatabase({ url: env.databaseUrls[role], role, max: 1, applicationName: "leasehold-web start" });
+    openDatabase({ ...opening, url: env.databaseUrls[role], role, max: 1, applicationName: "leasehold-web start" });
   const [web, auth, platform, worker] = [open("web"), open("auth"), open("platform"), open("worker")];
   const pools = [web, auth, platform, worker] as const;
+  const direct = new DirectConnection(env.databaseUrls.listen);
+  const needs = { pools, direct, dataKey: { check: dataKeyCheck(env.dataKey), worker } };
   try {
     // An unreachable database does not prevent the start, because /readyz checks again.
-    await requireFit(
-      { pools: [...pools], dataKey: { check: dataKeyCheck(env.dataKey), worker } },
-      { log, signal, unreachable: "pass" },
-    );
+    await requireFit(needs, { log, signal, unreachable: "pass" });
   } finally {
     await Promise.all(pools.map((pool) => pool.close()));
   }
@@ -87,7 +87,13 @@ interface Assets {
 
 async function openAssets(shutdown: ReturnType<typeof installShutdown>): Promise<Assets> {
   const own = await listAssets(join(projectFolder(), BUILD_FOLDER));
-  const db = openDatabase({ url: env.databaseUrls.web, role: "web", max: 2, applicationName: "leasehold-web assets" });
+  const db = openDatabase({
+    ...opening,
+    url: env.databaseUrls.web,
+    role: "web",
+    max: 2,
+    applicationName: "leasehold-web assets",
+  });
   shutdown.onDrain(() => db.close());
   return { own, db };
 }
