@@ -86,7 +86,7 @@ async function main(shutdown: Shutdown): Promise<void> {
     await service.stop(graceForRunning());
   });
   service.start();
-  shutdown.onDrain(limitMemory(shutdown));
+  shutdown.onDrain(limitMemory(service));
   warnOfSettings();
   log.info(bannerOf(describe(), registry.sha256), "worker is ready");
   announceReady({ port: health.port, workerId });
@@ -98,7 +98,7 @@ async function readiness(service: WorkerService, needs: Needs): Promise<true | s
   return (await misfit(needs, { skipLogins: true }))?.summary ?? true;
 }
 
-function limitMemory(shutdown: Shutdown): () => void {
+function limitMemory(service: WorkerService): () => void {
   return watchMemory({
     limitBytes: env.memoryLimitBytes,
     rss: () => process.memoryUsage.rss(),
