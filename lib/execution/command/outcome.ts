@@ -8,7 +8,8 @@ export interface Ended {
   readonly process: ProcessResult;
   readonly spec: CommandSpec;
   readonly secrets: SecretForms;
-  readonly lastLine: string | null;
+  /** What standard error says is wrong. */
+  readonly errorMessage: string | null;
   /** Hears how the stored result differs from the one that the command sent. */
   readonly report: ReportChange;
 }
@@ -49,9 +50,9 @@ function spawnFailure(code: string): Failure {
   return failure("temporary_resource", `no process could be started (${code})`);
 }
 
-function failedExit({ process, spec, secrets, lastLine }: Ended): Failure {
+function failedExit({ process, spec, secrets, errorMessage }: Ended): Failure {
   const { errorType, retryable, retryAfterSeconds, message } = classify(process, spec);
-  const text = [message, lastLine].filter(Boolean).join(": ");
+  const text = [message, errorMessage].filter(Boolean).join(": ");
   const failed = failure(errorType, cleanMessage(text, secrets), retryable);
   return retryAfterSeconds === undefined ? failed : { ...failed, retryAfterSeconds };
 }

@@ -84,13 +84,15 @@ async function runInFolder({ registry, command, request, folder }: Run): Promise
     stop: { signal: ctx.signal, timeoutSeconds: ctx.timeoutSeconds, graceSeconds: ctx.killGraceSeconds },
     onSpawn: (pid) => ctx.onSpawn?.(pid),
   });
-  const said = capture.stderr.lastLine();
+  const said = capture.stderr.errorMessage();
   const wasKilled = registry.launch.namespace !== null && ended.exitCode === 1 && said === KILLED_IN_NAMESPACE;
   const { exitCode: _code, ...rest } = ended;
   const process: ProcessResult = wasKilled ? { ...rest, signal: "SIGKILL" } : ended;
-  const lastLine = wasKilled ? null : said;
   const report = reportTo(ctx);
-  return { outcome: outcomeOf({ process, spec: command.spec, secrets, lastLine, report }), process };
+  return {
+    outcome: outcomeOf({ process, spec: command.spec, secrets, errorMessage: wasKilled ? null : said, report }),
+    process,
+  };
 }
 
 /** The last look at what is to be run: it is trusted, and the kernel runs it without the help of a shell. */

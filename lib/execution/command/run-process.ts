@@ -59,6 +59,8 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     return { stoppedBy: null, result: null, lost: null, spawnError: codeOf(error) };
   }
   child.on("error", () => undefined);
+  plan.capture.stdout.beginProcess();
+  plan.capture.stderr.beginProcess();
   plan.onSpawn?.(pid);
   const group = new ProcessGroup(pid, { mark: plan.folder, searchesMarks: plan.isolation.namespace === null });
   const stopper = new Stopper(group, { ...plan.stop, onStop: () => plan.frames.rows?.discard() });

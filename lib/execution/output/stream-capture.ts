@@ -1,6 +1,5 @@
-import { stripVTControlCharacters } from "node:util";
 import { TextCleaner } from "./clean-text";
-import { shortMessage } from "./frames";
+import { errorMessage } from "./error-lines";
 import { LiveOutput } from "./live-output";
 import { StreamRedactor } from "./redactor";
 import type { SecretForms } from "./secret-forms";
@@ -8,7 +7,6 @@ import { HeadBuffer, TailBuffer } from "./tail";
 
 export const HEAD_BYTES = 64 * 1024;
 export const TAIL_BYTES = 192 * 1024;
-const RECENT_CHARS = 2000;
 
 export interface CapturedStream {
   readonly head: string;
@@ -27,7 +25,9 @@ export class StreamCapture {
   readonly #live: LiveOutput;
   #cleaner = new TextCleaner();
   #bytes = 0;
-  #recent = "";
+  /** Of the processes that run now, so that an earlier one's output is not taken for theirs. */
+  #processBytes = 0;
+  #processes = 0;
 
   constructor(secrets: SecretForms, emit: (text: string) => void) {
     this.#redactor = new StreamRedactor(secrets);
@@ -38,25 +38,33 @@ export class StreamCapture {
     this.#keep(this.#redactor.push(this.#cleaner.push(bytes)));
   }
 
+  /** A process of the attempt begins to write. */
+  beginProcess(): void {
+    if (this.#processes === 0) this.#processBytes = 0;
+    this.#processes += 1;
+  }
+
   /** Ends one process's output; another process of the same attempt may follow. */
   endOfProcess(): void {
+    this.#processes = Math.max(0, this.#processes - 1);
+    this.#flush();
+  }
+
+  #flush(): void {
     this.#keep(this.#redactor.push(this.#cleaner.flush()));
     this.#keep(this.#redactor.flush());
     this.#cleaner = new TextCleaner();
   }
 
-  /** The last line with something on it, at most 500 characters: often the reason of a failure. */
-  lastLine(): string | null {
-    const lines = stripVTControlCharacters(this.#recent)
-      .split(/[\r\n]+/)
-      .map((line) => line.trim());
-    const line = lines.findLast((candidate) => candidate !== "");
-    return line ? shortMessage(line) : null;
+  /** What the last process says is wrong, at most 500 characters; null when it said nothing. See `errorMessage`. */
+  errorMessage(): string | null {
+    const bytes = this.#processBytes === 0 ? Buffer.alloc(0) : this.#tail.bytes();
+    return errorMessage(bytes.subarray(Math.max(0, bytes.length - this.#processBytes)).toString("utf8"));
   }
 
   /** Ends the stream and says what is kept of it. */
   finish(): CapturedStream {
-    this.endOfProcess();
+    this.#flush();
     const leftOut = this.#live.end();
     const head = this.#head.bytes();
     const tail = this.#tail.bytes();
@@ -68,7 +76,7 @@ export class StreamCapture {
     if (text === "") return;
     const bytes = Buffer.from(text, "utf8");
     this.#bytes += bytes.length;
-    this.#recent = (this.#recent + text).slice(-RECENT_CHARS);
+    this.#processBytes += bytes.length;
     this.#head.append(bytes);
     this.#tail.append(bytes);
     this.#live.write(text, bytes.length);
