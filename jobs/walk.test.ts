@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { executeCommand, type HandlerRunContext, loadCommandRegistry, resolveInside } from "@/lib/execution";
+import { AttemptArtifacts } from "@/lib/execution/artifacts/attempt-artifacts";
 import { RowChannel } from "@/lib/execution/command/row-channel";
 import { runCommand } from "@/lib/execution/command/run-command";
 import { AttemptCapture } from "@/lib/execution/output/attempt-capture";
@@ -87,7 +88,8 @@ async function walkFolder(args: Record<string, unknown> = {}) {
   const secrets = secretForms([]);
   const rows = new RowChannel();
   const capture = new AttemptCapture(secrets, ctx);
-  const ended = runCommand(registry, { key, args: all, ctx, capture, secrets, rows });
+  const artifacts = () => new AttemptArtifacts(ctx, secrets);
+  const ended = runCommand(registry, { key, args: all, ctx, capture, secrets, rows, artifacts });
   void ended.then(() => rows.end(null));
   const seen: Record<string, unknown>[] = [];
   for await (const row of rows) seen.push(row as Record<string, unknown>);

@@ -3,6 +3,7 @@ import {
   beatTerm,
   CHANNELS,
   deleteExpired,
+  deleteStrayArtifacts,
   expireJobs,
   fanOutPending,
   fireDueSchedules,
@@ -33,6 +34,8 @@ const BATCH = 1000;
 const SCHEDULES_BATCH = 100;
 /** After a batch that was not full: what comes due meanwhile makes one batch, where a batch for each would cost more. */
 const GATHER_MS = 50;
+/** Artifacts of one transaction: each may have hundreds of chunks. */
+const STRAYS_BATCH = 20;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 
@@ -143,6 +146,12 @@ export const LOOPS: readonly Loop[] = [
     name: "delete what is over",
     everyMs: HOUR,
     turn: async ({ inTerm }) => ({ again: (await inTerm(deleteExpired)) >= BATCH }),
+  },
+  {
+    // Not in the leader's transaction, because deleting chunks may take longer than a heartbeat may wait.
+    name: "delete stray artifacts",
+    everyMs: 600 * SECOND,
+    turn: async ({ db }) => ({ again: (await deleteStrayArtifacts(db, STRAYS_BATCH)) >= STRAYS_BATCH }),
   },
   {
     name: "forget silent workers",

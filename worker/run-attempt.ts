@@ -1,6 +1,7 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { withTenant } from "@/lib/db";
 import {
+  type ArtifactStore,
   type CommandRegistry,
   type Execution,
   executeCommand,
@@ -19,6 +20,7 @@ import {
   type StopReason,
 } from "@/lib/execution";
 import {
+  type ArtifactQuota,
   attemptTimeout,
   type ClaimedJob,
   findStep,
@@ -31,6 +33,7 @@ import {
   storeStep,
 } from "@/lib/queue";
 import { findProviderPath } from "@/lib/tenancy/providers";
+import { artifactsOf } from "./artifact-store";
 import { deliverWebhook, type WebhookTools } from "./deliver-webhook";
 import { publishFromJob } from "./publish-from-job";
 import type { Quarantine } from "./quarantine";
@@ -53,6 +56,8 @@ export interface RunTools {
   /** What the installation says of retries. */
   readonly retry?: RetrySettings;
   readonly webhooks?: WebhookTools;
+  /** Without it attempts can make no artifacts. */
+  readonly artifactQuota?: ArtifactQuota;
   /** Events at this depth start nothing. */
   readonly eventMaxDepth?: number;
 }
@@ -137,6 +142,11 @@ export abstract class AttemptContext implements HandlerRunContext {
 
   get steps(): StepStore {
     return stepsOf(this.tools.worker, this);
+  }
+
+  get artifacts(): ArtifactStore | undefined {
+    const { worker, artifactQuota } = this.tools;
+    return artifactQuota && artifactsOf(worker, this.job, artifactQuota);
   }
 
   get resolveProviderPath(): RunContext["resolveProviderPath"] {

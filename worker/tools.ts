@@ -27,4 +27,5 @@ export const toolsOf = ({ env, worker, web, registry, handlers, random }: ToolPa
   retry: env.retry,
   webhooks: { policy: env.webhooks, sealer: makeSealer(env.dataKey), random },
   eventMaxDepth: env.eventMaxDepth,
+  artifactQuota: env.artifactQuota,
 });

@@ -105,6 +105,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "What you change has another ETag than the one in If-Match: somebody changed it since you read it.",
     remedy: "Read it again, make your change on what it is now, and send the new ETag.",
   },
+  "artifact-gone": {
+    meaning: "The artifact was deleted while it was written, or another upload of the same name began.",
+    remedy: "Upload the whole artifact again.",
+  },
   "lease-lost": {
     meaning:
       "The attempt is over, its lease ran out and was taken, or it never was this worker's. Nothing was written.",
@@ -137,6 +141,11 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
   "payload-too-large": {
     meaning: "The payload is larger than 256 KiB of UTF-8.",
     remedy: "Put large data into a file and let the job read it.",
+  },
+  "artifact-quota": {
+    meaning:
+      "The artifact would take its job or its tenant over a quota. The detail names the quota. Nothing is kept of it.",
+    remedy: "Make a smaller artifact, for instance a compressed one. An operator can raise the quota.",
   },
   "body-too-large": {
     meaning: "The body is larger than this route takes. The detail names the limit.",

@@ -1,4 +1,5 @@
 export * from "./app";
+export * from "./artifacts";
 export * from "./audit";
 export * from "./bookkeeping";
 export * from "./bulk-actions";

@@ -40,6 +40,8 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "too-many-actions": "too-many-actions",
   "too-many-triggers": "too-many-triggers",
   "version-conflict": "precondition-failed",
+  "artifact-quota": "artifact-quota",
+  "artifact-gone": "artifact-gone",
 };
 
 function fromQueue(error: QueueError): HttpProblem {

@@ -5,6 +5,7 @@ import { loadWebEnv } from "@/lib/env/web";
 import type { WebhookPolicy } from "@/lib/execution/webhook";
 import { createLogger } from "@/lib/observability/log";
 import { DirectConnection } from "@/lib/process";
+import type { ArtifactQuota } from "@/lib/queue";
 import type { RetrySettings } from "@/lib/queue/types";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { makeSealer, type Sealer } from "@/lib/tenancy/webhooks/seal";
@@ -18,6 +19,7 @@ export interface RuntimeConfig {
   readonly providerRoots: readonly string[];
   /** Bytes of live output that are kept of one attempt of a remote worker. */
   readonly logMaxBytes: number;
+  readonly artifactQuota: ArtifactQuota;
   /** No attempt of a remote worker is longer. */
   readonly maxTimeoutSeconds: number;
   /** What the installation says of retries, for remote workers. */
@@ -129,6 +131,7 @@ function openRuntime(): ApiRuntime {
     cursorSecret: createHmac("sha256", env.authSecret).update("leasehold cursor").digest("hex"),
     providerRoots: env.providerRoots,
     logMaxBytes: env.logMaxBytes,
+    artifactQuota: env.artifactQuota,
     maxTimeoutSeconds: env.maxTimeoutSeconds,
     retry: env.retry,
     eventMaxDepth: env.eventMaxDepth,

@@ -1,4 +1,5 @@
 import type {
+  Artifact,
   Attempt,
   Definition,
   DependencyEdge,
@@ -13,6 +14,7 @@ import type {
 } from "@/lib/contract";
 import { maskGuesses, maskShown } from "@/lib/execution/output/guesses";
 import type {
+  ArtifactView,
   AttemptView,
   DefinitionView,
   DependenciesView,
@@ -158,6 +160,20 @@ export function serializeLogPage(page: LogPageView, after: string | undefined): 
     data: page.lines.map(serializeLogLine),
     next_after: last ? `${last.attemptNo}:${last.seq}` : (after ?? null),
     running: page.running || page.hasMore,
+  };
+}
+
+export function serializeArtifact(artifact: ArtifactView): Artifact {
+  return {
+    id: artifact.id,
+    job_id: artifact.jobId,
+    run_no: artifact.runNo,
+    attempt_no: artifact.attemptNo,
+    name: artifact.name,
+    content_type: artifact.contentType,
+    size: artifact.size,
+    sha256: artifact.sha256,
+    created_at: iso(artifact.createdAt),
   };
 }
 

@@ -1,3 +1,4 @@
+export * from "./artifacts";
 export * from "./bulk";
 export * from "./common";
 export * from "./dead-letters";

@@ -7,7 +7,7 @@ export function wholeNumber(least: number, most: number, fallback: number) {
   return z
     .string()
     .default(String(fallback))
-    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most, {
+    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most, {
       message: `must be a whole number from ${least} to ${most}`,
     })
     .transform(Number);
@@ -81,6 +81,18 @@ export function retrySettings(env: { readonly [K in keyof typeof retryFields]?: 
 export const chainFields = {
   EVENT_MAX_DEPTH: wholeNumber(1, 1000, 8),
 };
+
+const MIB = 1024 * 1024;
+
+/** Bytes of artifacts that the database keeps. */
+export const artifactFields = {
+  ARTIFACT_JOB_MAX_BYTES: wholeNumber(0, 1024 * 1024 * MIB, 64 * MIB),
+  ARTIFACT_TENANT_MAX_BYTES: wholeNumber(0, 1024 * 1024 * MIB, 1024 * MIB),
+};
+
+export function artifactQuota(env: { readonly [K in keyof typeof artifactFields]: number }) {
+  return { jobBytes: env.ARTIFACT_JOB_MAX_BYTES, tenantBytes: env.ARTIFACT_TENANT_MAX_BYTES };
+}
 
 export const logFields = {
   LOG_LEVEL: z

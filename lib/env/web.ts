@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
 import {
+  artifactFields,
+  artifactQuota,
   chainFields,
   folderList,
   httpOrigin,
@@ -21,6 +23,7 @@ const schema = z.object({
   ...retryFields,
   ...webhookFields,
   ...chainFields,
+  ...artifactFields,
   AUTH_SECRET: secretText.optional(),
   DATA_KEY: secretText.optional(),
   AUTH_URL: httpOrigin.optional(),
@@ -59,6 +62,7 @@ export function loadWebEnv(source?: Source) {
     retry: retrySettings(env),
     webhooks: webhookPolicy(env),
     eventMaxDepth: env.EVENT_MAX_DEPTH,
+    artifactQuota: artifactQuota(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

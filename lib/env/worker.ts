@@ -3,6 +3,8 @@ import path from "node:path";
 import { z } from "zod";
 import { databaseFields, databaseUrls } from "./database-urls";
 import {
+  artifactFields,
+  artifactQuota,
   chainFields,
   commaList,
   folderList,
@@ -25,6 +27,7 @@ const schema = z.object({
   // Read by the handler that sends; here so that a wrong one ends the start.
   ...mailFields,
   ...chainFields,
+  ...artifactFields,
   DATA_KEY: secretText.optional(),
   LEASEHOLD_HOME: z.string().default(".leasehold"),
   PROVIDER_ROOTS: folderList,
@@ -73,6 +76,7 @@ export function loadWorkerEnv(source?: Source) {
     retry: retrySettings(env),
     webhooks: webhookPolicy(env),
     eventMaxDepth: env.EVENT_MAX_DEPTH,
+    artifactQuota: artifactQuota(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
   };

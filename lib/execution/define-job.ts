@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { TenantTransaction } from "@/lib/db";
 import type { PublishedEvent } from "@/lib/queue/types";
+import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "./artifacts/types";
 import type { ChildJob, JobEvent, LogLevel } from "./types";
 
 export type LogContext = Readonly<Record<string, unknown>>;
@@ -31,6 +32,13 @@ export interface HandlerContext<P> {
   /** Runs an allow-listed command and answers its result. */
   command(key: string, args: Readonly<Record<string, unknown>>): Promise<unknown>;
   command(key: string, args: Readonly<Record<string, unknown>>, options: { readonly rows: true }): CommandRun;
+  /**
+   * Keeps a file of the job: answers a writer, or stores a whole content at once. The artifact is visible once it has
+   * ended, also when the attempt fails later; an earlier one of the job of the same name is replaced. A name is 1 to 200
+   * characters and may be used once in an attempt. Over a quota it rejects with a `JobError` that no retry mends.
+   */
+  artifact(name: string, options?: ArtifactOptions): ArtifactWriter;
+  artifact(name: string, content: ArtifactContent, options?: ArtifactOptions): Promise<KeptArtifact>;
   /**
    * Runs statements for this tenant in one transaction, which commits only while the job is still this attempt's: what
    * a late attempt writes is rolled back.

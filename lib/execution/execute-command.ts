@@ -1,3 +1,4 @@
+import { AttemptArtifacts } from "./artifacts/attempt-artifacts";
 import { failure } from "./command/outcome";
 import { runCommand } from "./command/run-command";
 import { AttemptCapture } from "./output/attempt-capture";
@@ -19,7 +20,10 @@ export async function executeCommand(
   const capture = new AttemptCapture(secrets, ctx);
   const invalid = invalidLimits(ctx);
   if (invalid) return { outcome: failure("invalid_input", invalid), output: capture.finish({}) };
-  const { outcome, process } = await runCommand(registry, { key, args, ctx, capture, secrets, rows: null });
+  const artifacts = new AttemptArtifacts(ctx, secrets);
+  const request = { key, args, ctx, capture, secrets, rows: null, artifacts: () => artifacts };
+  const { outcome, process } = await runCommand(registry, request);
+  await artifacts.discard();
   return { outcome, output: capture.finish(process ?? {}) };
 }
 

@@ -54,6 +54,8 @@ async function settle(handle: () => Promise<unknown>, run: HandlerRun): Promise<
   if (run.isStopped) return run.stoppedOutcome("it had not started");
   try {
     const result = await handle();
+    const artifacts = run.isStopped ? undefined : run.settleArtifacts();
+    if (artifacts) await artifacts;
     // A handler that notices the signal may return early; what it returns then is not the job's result.
     return run.isStopped
       ? run.stoppedOutcome("the handler stopped")

@@ -1,4 +1,13 @@
 /** Runs what jobs ask for: allow-listed commands and handlers. Knows no database and no queue operations. */
+export { ChunkedArtifact } from "./artifacts/chunked-artifact";
+export { contentTypeOf, nameProblem } from "./artifacts/names";
+export type {
+  ArtifactContent,
+  ArtifactOptions,
+  ArtifactStore,
+  ArtifactWriter,
+  KeptArtifact,
+} from "./artifacts/types";
 export {
   type CommandRun,
   type DefinitionDefaults,

@@ -2,6 +2,7 @@
 
 import type { ErrorClass } from "@/lib/queue/error-classes";
 import type { NewEvent, NewJob } from "@/lib/queue/types";
+import type { ArtifactStore } from "./artifacts/types";
 
 export type { ErrorClass };
 
@@ -81,6 +82,8 @@ export interface RunContext {
   onLog(level: LogLevel, text: string, context?: Readonly<Record<string, unknown>>): void;
   /** Turns a registered provider of the tenant and a path in it into a real path inside that provider's folder. */
   resolveProviderPath(providerId: string, relative: string): Promise<string>;
+  /** Where artifacts are kept; without it the attempt can make none. */
+  readonly artifacts?: ArtifactStore;
   /** Hears of each process that is started, before it can have done anything that matters to the caller. */
   onSpawn?(pid: number): void;
   /** Called after a command's processes are gone and before its working folder is removed. */

@@ -19,7 +19,9 @@ export type QueueErrorCode =
   | "action-over"
   | "too-many-actions"
   | "too-many-triggers"
-  | "version-conflict";
+  | "version-conflict"
+  | "artifact-quota"
+  | "artifact-gone";
 
 interface QueueErrorDetail {
   readonly problems?: readonly Problem[];

@@ -1,5 +1,13 @@
 /** The queue: the only way in, besides types.ts and states.ts. Knows no HTTP, no page, no process environment. */
 export { LeaseLostError, QueueError, type QueueErrorCode, TermLostError } from "./errors";
+export {
+  type ArtifactQuota,
+  appendArtifact,
+  beginArtifact,
+  deleteStrayArtifacts,
+  discardArtifacts,
+  finishArtifact,
+} from "./operations/artifacts";
 export { abortBulkAction, acceptBulkAction, type BulkRequest, previewBulkAction } from "./operations/bulk-actions";
 export { cancelJob } from "./operations/cancel-job";
 export { changeJob, pauseJob, resumeJob } from "./operations/change-jobs";
@@ -93,6 +101,7 @@ export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/
 export { interleave } from "./policy/interleave";
 export { MAX_RECLAIMS } from "./policy/retry";
 export { attemptTimeout } from "./policy/retry-policy";
+export { getArtifact, listArtifacts, readArtifactChunk } from "./queries/artifacts";
 export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-actions";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
 export { getDeadLetter, listDeadLetters, listJobEvents } from "./queries/dead-letters";

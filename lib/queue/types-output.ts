@@ -59,3 +59,20 @@ export interface StepView {
   readonly result: unknown;
   readonly isShown: boolean;
 }
+
+/** A file that an attempt made. */
+export interface ArtifactView {
+  readonly id: string;
+  readonly jobId: string;
+  readonly runNo: number;
+  readonly attemptNo: number;
+  readonly name: string;
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly chunks: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+  /** When it was complete. */
+  readonly createdAt: Date;
+}

@@ -30,6 +30,10 @@ const SEED = `
     values ($job, 1, $tenant, 1, 'canceled', 'canceled');
   insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body) values ($job, 1, 0, $tenant, 'stdout', 'canary');
   insert into app.job_steps (job_id, run_no, name, tenant_id, attempt_no, result) values ($job, 1, 'canary', $tenant, 1, '{}');
+  insert into app.artifacts (id, tenant_id, job_id, run_no, attempt_no, name, content_type, size, chunks, sha256, completed_at)
+    values ($artifact, $tenant, $job, 1, 1, 'canary', 'text/plain', 6, 1, sha256('canary'), now());
+  insert into app.artifact_chunks (tenant_id, artifact_id, no, bytes) values ($tenant, $artifact, 0, 'canary');
+  insert into app.artifact_usage (tenant_id, bytes) values ($tenant, 6);
   insert into app.dedupe_keys (tenant_id, key, job_id) values ($tenant, 'same-key', $job);
   insert into app.job_dependencies (child_id, edge_no, tenant_id, parent_id, type, on_failure)
     values ($job, 1, $tenant, app.new_id(), 'success', 'cancel');
@@ -81,6 +85,7 @@ export async function seedTenant(query: Query, slug: string): Promise<SeededTena
     definition: randomUUID(),
     provider: randomUUID(),
     list: randomUUID(),
+    artifact: randomUUID(),
     action: randomUUID(),
     trigger: randomUUID(),
     endpoint: randomUUID(),

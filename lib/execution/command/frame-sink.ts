@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { NamedFile } from "../artifacts/collect";
 import { cleanMessage, reportTo } from "../output/clean-result";
 import { type Frame, FrameReader, type LostKind, shortMessage } from "../output/frames";
 import type { SecretForms } from "../output/secret-forms";
@@ -6,6 +7,7 @@ import type { RunContext } from "../types";
 import type { RowChannel } from "./row-channel";
 
 const MOST_REPORTED_PROBLEMS = 10;
+const MOST_ARTIFACTS = 1000;
 
 export interface FrameSinkOptions {
   readonly ctx: Pick<RunContext, "onProgress" | "onLog">;
@@ -20,6 +22,8 @@ export class FrameSink {
   lastActivity = performance.now();
   result: unknown = null;
   snooze: { readonly seconds: number; readonly reason: string | null } | null = null;
+  /** Files to be kept when the command has ended. */
+  readonly artifacts: NamedFile[] = [];
   readonly #lost = new Map<LostKind, string>();
   readonly #options: FrameSinkOptions;
   #problems = 0;
@@ -73,6 +77,9 @@ export class FrameSink {
     } else if (frame.type === "snooze") {
       this.#lost.delete("snooze");
       this.snooze = { seconds: frame.seconds, reason: frame.reason };
+    } else if (frame.type === "artifact") {
+      // One above the limit is taken too, so that the store refuses it and the attempt says so.
+      if (this.artifacts.length <= MOST_ARTIFACTS) this.artifacts.push(frame);
     } else {
       this.#report(frame);
     }

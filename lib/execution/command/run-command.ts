@@ -1,4 +1,5 @@
 import { isUnavailable } from "@/lib/db";
+import type { AttemptArtifacts } from "../artifacts/attempt-artifacts";
 import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { cleanMessage, reportTo } from "../output/clean-result";
@@ -11,6 +12,7 @@ import { trustAgain, UntrustedFileError } from "../registry/trust";
 import type { Outcome, RunContext } from "../types";
 import { buildArguments, checkSize } from "./arguments";
 import { commandEnvironment } from "./environment";
+import { keepFiles } from "./keep-files";
 import { failure, outcomeOf, stoppedOutcome } from "./outcome";
 import type { RowChannel } from "./row-channel";
 import { type ProcessResult, runProcess } from "./run-process";
@@ -23,6 +25,8 @@ export interface CommandRequest {
   readonly capture: AttemptCapture;
   readonly secrets: SecretForms;
   readonly rows: RowChannel | null;
+  /** Those of the attempt. */
+  readonly artifacts: () => AttemptArtifacts;
 }
 
 export interface CommandEnd {
@@ -46,8 +50,10 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
   try {
     folder = await registry.preparation.makeFolder(registry.workRoot, registry.launch.runAs);
     const end = await runInFolder({ registry, command, request, folder });
-    if (end.process) await request.ctx.inspectFolder?.(folder);
-    return end;
+    if (!end.process) return end;
+    const outcome = await keepFiles(end.outcome, { ...request, folder, named: end.process.artifacts ?? [] });
+    await request.ctx.inspectFolder?.(folder);
+    return { ...end, outcome };
   } catch (error) {
     return { outcome: toFailure(error, request.secrets), process: null };
   } finally {

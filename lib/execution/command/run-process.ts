@@ -36,6 +36,8 @@ export interface ProcessResult {
   readonly snooze?: FrameSink["snooze"];
   /** What on fd 3 could not be read although the outcome depends on it. */
   readonly lost: string | null;
+  /** Files that the command wants to be kept. */
+  readonly artifacts?: FrameSink["artifacts"];
   /** Why no process was started, as an error code. */
   readonly spawnError?: string;
 }
@@ -85,6 +87,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     result: sink.result,
     snooze: sink.snooze,
     lost: sink.lost,
+    artifacts: sink.artifacts,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { AttemptArtifacts } from "../artifacts/attempt-artifacts";
 import { RowChannel } from "../command/row-channel";
 import { type CommandEnd, runCommand } from "../command/run-command";
 import type { CommandRun } from "../define-job";
@@ -14,6 +15,7 @@ export interface HandlerCommandsOptions {
   readonly signal: () => AbortSignal;
   readonly capture: AttemptCapture;
   readonly secrets: SecretForms;
+  readonly artifacts: () => AttemptArtifacts;
   /** Takes the progress of a command, which is not yet that of the job. */
   readonly onProgress: RunContext["onProgress"];
 }

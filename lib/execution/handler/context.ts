@@ -1,4 +1,6 @@
 import { isAbsolute } from "node:path";
+import { type AttemptArtifacts, isContent, writeAll } from "../artifacts/attempt-artifacts";
+import type { ArtifactContent, ArtifactOptions } from "../artifacts/types";
 import type { HandlerContext, LogContext } from "../define-job";
 import { AttemptStoppedError, SnoozedError } from "../errors";
 import { cleanMessage, cleanResult } from "../output/clean-result";
@@ -21,6 +23,7 @@ export interface ContextSource {
   readonly commands: HandlerCommands;
   readonly steps: HandlerSteps;
   readonly children: HandlerChildren;
+  readonly artifacts: AttemptArtifacts;
   showProgress(percent: number, message: string | null): void;
   /** @throws AttemptStoppedError once nobody listens to the handler any more */
   check(): void;
@@ -75,6 +78,10 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
 
   get command(): HandlerContext<unknown>["command"] {
     return commandOf(this.#run);
+  }
+
+  get artifact(): HandlerContext<unknown>["artifact"] {
+    return artifactOf(this.#run);
   }
 
   get transaction(): HandlerContext<unknown>["transaction"] {
@@ -133,6 +140,19 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
 function snoozeSeconds(seconds: number): number {
   if (Number.isFinite(seconds) && seconds >= SNOOZE_SECONDS.least && seconds <= SNOOZE_SECONDS.most) return seconds;
   throw new RangeError(`snooze takes ${SNOOZE_SECONDS.least} to ${SNOOZE_SECONDS.most} seconds`);
+}
+
+function artifactOf(run: ContextSource): HandlerContext<unknown>["artifact"] {
+  const check = () => {
+    run.check();
+    if (run.signal.aborted) throw new AttemptStoppedError(String(run.signal.reason));
+  };
+  const artifact = (name: string, second?: ArtifactContent | ArtifactOptions, third: ArtifactOptions = {}) => {
+    check();
+    if (!isContent(second)) return run.artifacts.open(name, second ?? {}, check);
+    return writeAll(run.artifacts.open(name, third, check), second);
+  };
+  return artifact as HandlerContext<unknown>["artifact"];
 }
 
 function commandOf(run: ContextSource): HandlerContext<unknown>["command"] {

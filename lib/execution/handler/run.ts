@@ -1,3 +1,4 @@
+import { AttemptArtifacts } from "../artifacts/attempt-artifacts";
 import type { HandlerContext } from "../define-job";
 import { AttemptStoppedError } from "../errors";
 import { AttemptCapture, NO_OUTPUT } from "../output/attempt-capture";
@@ -17,6 +18,7 @@ export class HandlerRun implements ContextSource {
   #stop: StopWatch | undefined;
   #capture: AttemptCapture | undefined;
   #commands: HandlerCommands | undefined;
+  #artifacts: AttemptArtifacts | undefined;
   #steps: HandlerSteps | undefined;
   #children: HandlerChildren | undefined;
   #isOver = false;
@@ -56,9 +58,20 @@ export class HandlerRun implements ContextSource {
       signal: () => this.signal,
       capture: this.capture,
       secrets: this.secrets,
+      artifacts: () => this.artifacts,
       onProgress: (percent, message) => this.showCommand(percent, message),
     });
     return this.#commands;
+  }
+
+  get artifacts(): AttemptArtifacts {
+    this.#artifacts ??= new AttemptArtifacts(this.ctx, this.secrets);
+    return this.#artifacts;
+  }
+
+  /** Waits for artifacts that are ending, if there are any. @throws NonRetryableError when one was begun and not ended */
+  settleArtifacts(): Promise<void> | undefined {
+    return this.#artifacts?.settle();
   }
 
   get steps(): HandlerSteps {
@@ -97,15 +110,16 @@ export class HandlerRun implements ContextSource {
     this.#stop?.dispose();
   }
 
-  /** What came of it; its commands have ended when this answers. */
+  /** What came of it; its commands have ended, and unfinished artifacts are deleted, when this answers. */
   execution(outcome: Outcome): Execution | Promise<Execution> {
-    if (this.#commands) return this.#afterCommands(this.#commands, outcome);
+    if (this.#commands || this.#artifacts) return this.#afterWork(outcome);
     return this.#executionOf(outcome, this.#capture?.finish({}) ?? NO_OUTPUT);
   }
 
-  async #afterCommands(commands: HandlerCommands, outcome: Outcome): Promise<Execution> {
-    await commands.close(outcome.kind === "lease_lost" ? "lease-lost" : "shutdown");
-    return this.#executionOf(outcome, this.capture.finish(commands.last ?? {}));
+  async #afterWork(outcome: Outcome): Promise<Execution> {
+    await this.#commands?.close(outcome.kind === "lease_lost" ? "lease-lost" : "shutdown");
+    await this.#artifacts?.discard();
+    return this.#executionOf(outcome, this.#capture?.finish(this.#commands?.last ?? {}) ?? NO_OUTPUT);
   }
 
   #executionOf(outcome: Outcome, output: Execution["output"]): Execution {

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import type { LogLevel } from "../types";
+import { toArtifact } from "./artifact-frame";
 import { storable } from "./clean-text";
 import { parseCaptured } from "./exact-json";
 
@@ -18,10 +19,11 @@ export type Frame =
   /** `changes` names what in the value is not as it was sent. */
   | { readonly type: "result"; readonly value: unknown; readonly changes: readonly string[] }
   | { readonly type: "snooze"; readonly seconds: number; readonly reason: string | null }
+  | ReturnType<typeof toArtifact>
   | { readonly type: "invalid"; readonly problem: string; readonly lost: LostKind | null };
 
 /** What an unreadable line was, as far as the outcome of the attempt depends on it. */
-export type LostKind = "row" | "result" | "snooze";
+export type LostKind = "row" | "result" | "snooze" | "artifact";
 
 /** Cuts the bytes of fd 3 into frames. A line that is no frame is reported as such and does no harm to the next. */
 export class FrameReader {
@@ -124,6 +126,8 @@ function toFrame(frame: Record<string, unknown>, text: string): Frame {
       return toLog(frame);
     case "snooze":
       return toSnooze(frame);
+    case "artifact":
+      return toArtifact(frame);
     default:
       return invalid("a frame has no known type");
   }

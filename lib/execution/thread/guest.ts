@@ -1,5 +1,7 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import type { PublishedEvent } from "@/lib/queue/types";
+import { isContent, writeAll } from "../artifacts/attempt-artifacts";
+import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "../artifacts/types";
 import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
 import { JobError, NonRetryableError, SnoozedError } from "../errors";
 import { cleanResult, reportTo } from "../output/clean-result";
@@ -75,6 +77,10 @@ class Guest {
         options?.rows
           ? this.#rows(key, args)
           : this.#call({ verb: "command", key, args })) as HandlerContext<unknown>["command"],
+      artifact: ((name: string, second?: ArtifactContent | ArtifactOptions, third: ArtifactOptions = {}) =>
+        isContent(second)
+          ? writeAll(this.#artifact(name, third), second)
+          : this.#artifact(name, second ?? {})) as HandlerContext<unknown>["artifact"],
       transaction: () => Promise.reject(noTransaction()),
       step: (name, fn) => this.#step(name, async () => fn()) as never,
       enqueue: (job) => this.#tell({ type: "enqueue", job }),
@@ -118,6 +124,23 @@ class Guest {
       return { done: true as const, value: undefined };
     };
     return { rows: { [Symbol.asyncIterator]: () => ({ next, return: end }) }, result };
+  }
+
+  /** The worker's main thread starts it; what it refuses is the answer to the first write or to the end. */
+  #artifact(name: string, options: ArtifactOptions): ArtifactWriter {
+    const artifact = this.#next++;
+    const started = this.#call({ verb: "artifact", name, options, artifact });
+    started.catch(() => undefined);
+    return {
+      write: async (data) => {
+        await started;
+        await this.#call({ verb: "write-artifact", artifact, data });
+      },
+      end: async () => {
+        await started;
+        return (await this.#call({ verb: "end-artifact", artifact })) as KeptArtifact;
+      },
+    };
   }
 
   async #step(name: string, fn: () => Promise<unknown>): Promise<unknown> {

@@ -1,4 +1,5 @@
 import type { Worker } from "node:worker_threads";
+import type { ArtifactWriter } from "../artifacts/types";
 import type { HandlerContext } from "../define-job";
 import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
@@ -29,6 +30,7 @@ export class HandlerThread {
   #exited: Promise<unknown> = Promise.resolve();
   #answered = false;
   readonly #steps = new Map<number, (answer: Answer) => void>();
+  readonly #artifacts = new Map<number, ArtifactWriter>();
   readonly #rows = new Map<number, { readonly rows: AsyncIterator<unknown>; readonly result: Promise<unknown> }>();
 
   constructor(private readonly options: ThreadRun) {}
@@ -103,6 +105,12 @@ export class HandlerThread {
         return context.publishEvent(call.event);
       case "step":
         return context.step(call.name, () => this.#runStep(call.run));
+      case "artifact":
+        return void this.#artifacts.set(call.artifact, context.artifact(call.name, call.options));
+      case "write-artifact":
+        return this.#artifacts.get(call.artifact)?.write(call.data);
+      case "end-artifact":
+        return this.#artifacts.get(call.artifact)?.end();
       case "rows": {
         const { rows, result } = context.command(call.key, call.args, { rows: true });
         this.#rows.set(call.rows, { rows: rows[Symbol.asyncIterator](), result });

@@ -1,4 +1,5 @@
 /** What a handler's thread and its worker tell each other. Everything in it can be cloned. */
+import type { ArtifactOptions } from "../artifacts/types";
 import type { LogContext } from "../define-job";
 import type { ChildJob, JobEvent, LogLevel, StopReason } from "../types";
 import type { WireError } from "./wire-error";
@@ -14,7 +15,7 @@ export interface ThreadData {
   readonly chainDepth: number;
 }
 
-/** What the thread asks of its worker and waits for. `run` and `rows` are numbers that the thread has chosen. */
+/** What the thread asks of its worker and waits for. `run`, `rows` and `artifact` are numbers that the thread has chosen. */
 export type Call =
   | { readonly verb: "command"; readonly key: string; readonly args: Readonly<Record<string, unknown>> }
   | {
@@ -23,6 +24,9 @@ export type Call =
       readonly args: Readonly<Record<string, unknown>>;
       readonly rows: number;
     }
+  | { readonly verb: "artifact"; readonly name: string; readonly options: ArtifactOptions; readonly artifact: number }
+  | { readonly verb: "write-artifact"; readonly artifact: number; readonly data: string | Uint8Array }
+  | { readonly verb: "end-artifact"; readonly artifact: number }
   | { readonly verb: "next-row" | "end-rows" | "rows-result"; readonly rows: number }
   | { readonly verb: "step"; readonly name: string; readonly run: number }
   | { readonly verb: "publish-event"; readonly event: JobEvent }

@@ -19,6 +19,8 @@ import * as workers from "../admin/workers/route";
 import * as assets from "../assets/route";
 import * as event from "../events/[eventId]/route";
 import * as events from "../events/route";
+import * as artifact from "../jobs/[jobId]/artifacts/[artifactId]/route";
+import * as artifacts from "../jobs/[jobId]/artifacts/route";
 import * as attempts from "../jobs/[jobId]/attempts/route";
 import * as cancel from "../jobs/[jobId]/cancel/route";
 import * as dependencies from "../jobs/[jobId]/dependencies/route";
@@ -94,6 +96,8 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/[jobId]/attempts": attempts,
   "/api/v1/jobs/[jobId]/logs": logs,
   "/api/v1/jobs/[jobId]/steps": steps,
+  "/api/v1/jobs/[jobId]/artifacts": artifacts,
+  "/api/v1/jobs/[jobId]/artifacts/[artifactId]": artifact,
   "/api/v1/webhooks": webhooks,
   "/api/v1/webhooks/[endpointId]": webhook,
   "/api/v1/webhooks/[endpointId]/rotate-secret": webhookRotate,

@@ -1,0 +1,19 @@
+import { notFound } from "@/lib/api/problem";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeArtifact } from "@/lib/api/serialize";
+import { artifactList, jobParams } from "@/lib/contract";
+import { listArtifacts } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const GET = tenantRoute({
+  permission: "jobs:read",
+  summary: "List the artifacts of a job",
+  params: jobParams,
+  response: artifactList,
+  handler: async ({ db, scope, params }) => {
+    const artifacts = await listArtifacts(db, scope, params.jobId);
+    if (!artifacts) throw notFound();
+    return { data: artifacts.map(serializeArtifact) };
+  },
+});

@@ -1,0 +1,73 @@
+import { NonRetryableError } from "../errors";
+import { cleanMessage } from "../output/clean-result";
+import type { SecretForms } from "../output/secret-forms";
+import type { RunContext } from "../types";
+import { ChunkedArtifact } from "./chunked-artifact";
+import { contentTypeOf, nameProblem } from "./names";
+import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "./types";
+
+/** The artifacts of one attempt, whether its handler, its commands or both make them. */
+export class AttemptArtifacts {
+  readonly #byName = new Map<string, ChunkedArtifact>();
+
+  constructor(
+    private readonly ctx: Pick<RunContext, "artifacts" | "onLog">,
+    private readonly secrets: SecretForms,
+  ) {}
+
+  /**
+   * Starts an artifact; nothing is stored before its first chunk. `check` throws when the attempt has to stop.
+   * @throws NonRetryableError for a name that is not valid or was used before in this attempt
+   */
+  open(name: string, { contentType }: ArtifactOptions, check: () => void): ArtifactWriter {
+    const { artifacts: store, onLog } = this.ctx;
+    if (!store) throw refused("artifacts cannot be stored here");
+    const problem = nameProblem(name);
+    if (problem) throw refused(`an artifact ${problem}`);
+    if (this.#byName.has(name)) throw refused(`artifact ${JSON.stringify(name)} was begun twice in one attempt`);
+    const report = (what: string) => onLog.call(this.ctx, "warn", cleanMessage(what, this.secrets));
+    const options = {
+      name,
+      contentType: contentTypeOf(name, contentType),
+      store,
+      secrets: this.secrets,
+      check,
+      report,
+    };
+    const artifact = new ChunkedArtifact(options);
+    this.#byName.set(name, artifact);
+    return artifact;
+  }
+
+  /**
+   * Waits for artifacts whose end was asked for.
+   * @throws NonRetryableError when one was begun and not ended, since its content would be lost
+   */
+  async settle(): Promise<void> {
+    for (const artifact of this.#byName.values()) await artifact.idle();
+    const open = [...this.#byName.values()].find(({ state }) => state === "open");
+    if (open) throw refused(`artifact ${JSON.stringify(open.name)} was begun and not ended`);
+  }
+
+  /** Deletes what was begun and is not kept. Does not throw. */
+  async discard(): Promise<void> {
+    for (const artifact of this.#byName.values()) await artifact.idle();
+    const ids = [...this.#byName.values()].flatMap(({ unfinishedId }) => unfinishedId ?? []);
+    if (ids.length > 0) await this.ctx.artifacts?.discard(ids);
+  }
+}
+
+/** Stores a whole content: text, bytes, or what comes piece by piece. */
+export async function writeAll(writer: ArtifactWriter, content: ArtifactContent): Promise<KeptArtifact> {
+  if (typeof content === "string" || content instanceof Uint8Array) await writer.write(content);
+  else for await (const piece of content) await writer.write(piece);
+  return writer.end();
+}
+
+/** Whether the second argument of `ctx.artifact` is the content or the options. */
+export function isContent(value: unknown): value is ArtifactContent {
+  if (typeof value === "string" || value instanceof Uint8Array) return true;
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+const refused = (message: string): NonRetryableError => new NonRetryableError(message, { errorType: "internal" });

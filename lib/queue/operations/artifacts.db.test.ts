@@ -1,0 +1,172 @@
+import { createHash, randomBytes } from "node:crypto";
+import { afterAll, expect, test } from "vitest";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { getArtifact, listArtifacts, readArtifactChunk } from "../queries/artifacts";
+import type { ClaimedJob } from "../types-worker";
+import {
+  ARTIFACTS_PER_JOB,
+  appendArtifact,
+  beginArtifact,
+  deleteStrayArtifacts,
+  discardArtifacts,
+  finishArtifact,
+} from "./artifacts";
+import { rescueExpiredLeases } from "./rescue-expired-leases";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+const scope = await make.tenant();
+afterAll(() => make.close());
+
+const ROOMY = { jobBytes: 1_000_000, tenantBytes: 1_000_000_000 };
+const TEXT = { name: "a.txt", contentType: "text/plain" };
+const shaOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
+
+async function keep(job: ClaimedJob, name: string, chunks: readonly Buffer[], quota = ROOMY): Promise<string> {
+  const id = await beginArtifact(make.worker, job, { name, contentType: "text/plain" });
+  for (const [no, bytes] of chunks.entries()) await appendArtifact(make.worker, job, { id, no, bytes, quota });
+  const whole = Buffer.concat(chunks);
+  await finishArtifact(make.worker, job, { id, size: whole.length, sha256: shaOf(whole) });
+  return id;
+}
+
+const usageOf = async (tenantId: string) =>
+  Number((await database.query("select bytes from app.artifact_usage where tenant_id = $1", [tenantId]))[0]?.bytes);
+
+async function loseLease(job: ClaimedJob): Promise<void> {
+  const late = "update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1";
+  await database.query(late, [job.jobId]);
+  await rescueExpiredLeases(make.worker, { limit: 10, random: () => 0 });
+}
+
+test("an artifact is visible once it is complete, byte for byte, to its tenant alone", async () => {
+  const job = await make.runningJob(scope);
+  const [first, second] = [randomBytes(5000), randomBytes(10)];
+  const id = await beginArtifact(make.worker, job, TEXT);
+  await appendArtifact(make.worker, job, { id, no: 0, bytes: first, quota: ROOMY });
+  expect(await listArtifacts(make.web, scope, job.jobId)).toEqual([]);
+  await appendArtifact(make.worker, job, { id, no: 1, bytes: second, quota: ROOMY });
+  // Sent again, because the answer was lost.
+  await appendArtifact(make.worker, job, { id, no: 1, bytes: second, quota: ROOMY });
+  const whole = Buffer.concat([first, second]);
+  for (let times = 0; times < 2; times += 1) {
+    await finishArtifact(make.worker, job, { id, size: whole.length, sha256: shaOf(whole) });
+  }
+  const [listed] = (await listArtifacts(make.web, scope, job.jobId)) ?? [];
+  expect(listed).toMatchObject({
+    id,
+    name: "a.txt",
+    size: 5010,
+    chunks: 2,
+    attemptNo: 1,
+    sha256: shaOf(whole).toString("hex"),
+  });
+  expect(await readArtifactChunk(make.web, scope, id, 0)).toEqual(first);
+  expect(await readArtifactChunk(make.web, scope, id, 1)).toEqual(second);
+  const other = await make.tenant();
+  expect(await listArtifacts(make.web, other, job.jobId)).toBeNull();
+  expect(await getArtifact(make.web, other, { jobId: job.jobId, artifactId: id })).toBeNull();
+  expect(await readArtifactChunk(make.web, other, id, 0)).toBeNull();
+});
+
+test("an artifact of no bytes is kept, and one whose size does not fit is not", async () => {
+  const job = await make.runningJob(scope);
+  await keep(job, "empty", []);
+  const id = await beginArtifact(make.worker, job, TEXT);
+  const ended = finishArtifact(make.worker, job, { id, size: 1, sha256: shaOf(Buffer.alloc(0)) });
+  await expect(ended).rejects.toMatchObject({ code: "artifact-gone" });
+  expect((await listArtifacts(make.web, scope, job.jobId))?.map(({ name, size }) => [name, size])).toEqual([
+    ["empty", 0],
+  ]);
+});
+
+test("a worker that lost its lease stores and finishes nothing, and its half artifact is deleted", async () => {
+  const tenant = await make.tenant();
+  const late = await make.runningJob(tenant);
+  const bytes = Buffer.from("half");
+  const id = await beginArtifact(make.worker, late, TEXT);
+  await appendArtifact(make.worker, late, { id, no: 0, bytes, quota: ROOMY });
+  await loseLease(late);
+  const lost = { name: "LeaseLostError" };
+  await expect(beginArtifact(make.worker, late, TEXT)).rejects.toMatchObject(lost);
+  await expect(appendArtifact(make.worker, late, { id, no: 1, bytes, quota: ROOMY })).rejects.toMatchObject(lost);
+  await expect(finishArtifact(make.worker, late, { id, size: 4, sha256: shaOf(bytes) })).rejects.toMatchObject(lost);
+  expect(await usageOf(tenant.tenantId)).toBe(4);
+  const running = await make.runningJob(tenant);
+  const kept = await beginArtifact(make.worker, running, TEXT);
+  while ((await deleteStrayArtifacts(make.scheduler, 100)) > 0);
+  expect(await usageOf(tenant.tenantId)).toBe(0);
+  expect(await database.query("select id from app.artifacts where tenant_id = $1", [tenant.tenantId])).toEqual([
+    { id: kept },
+  ]);
+  await discardArtifacts(make.worker, running);
+  expect(await database.query("select id from app.artifacts where tenant_id = $1", [tenant.tenantId])).toEqual([]);
+});
+
+test("a later attempt's artifact replaces the one of its name, which counts for no quota meanwhile", async () => {
+  const tenant = await make.tenant();
+  const first = await make.runningJob(tenant, { maxAttempts: 3 });
+  const quota = { jobBytes: 100, tenantBytes: 1000 };
+  await keep(first, "report", [randomBytes(80)], quota);
+  await keep(first, "other", [randomBytes(20)], quota);
+  await loseLease(first);
+  await database.query("update app.live_jobs set ready = true where job_id = $1", [first.jobId]);
+  const [second] = (await make.claim("w")).filter(({ jobId }) => jobId === first.jobId);
+  if (!second) throw new Error("the job was not claimed");
+  await keep(second, "report", [randomBytes(70)], quota);
+  const listed = await listArtifacts(make.web, tenant, first.jobId);
+  expect(listed?.map(({ name, size, attemptNo }) => [name, size, attemptNo])).toEqual([
+    ["other", 20, 1],
+    ["report", 70, 2],
+  ]);
+  expect(await usageOf(tenant.tenantId)).toBe(90);
+});
+
+test("quotas of job and tenant hold under concurrent writers, and what is left of them can be used", async () => {
+  const tenant = await make.tenant();
+  const jobs = [await make.runningJob(tenant), await make.runningJob(tenant), await make.runningJob(tenant)];
+  const quota = { jobBytes: 400, tenantBytes: 1000 };
+  const writes = jobs.flatMap((job) =>
+    Array.from({ length: 8 }, async (_, at) => {
+      const id = await beginArtifact(make.worker, job, { ...TEXT, name: `${at}` });
+      await appendArtifact(make.worker, job, { id, no: 0, bytes: randomBytes(100), quota });
+    }),
+  );
+  const ends = await Promise.allSettled(writes);
+  const refused = ends.flatMap((end) => (end.status === "rejected" ? [end.reason.code] : []));
+  expect(refused).toEqual(Array.from({ length: 14 }, () => "artifact-quota"));
+  expect(await usageOf(tenant.tenantId)).toBe(1000);
+  const sums = await database.query<{ sum: string }>(
+    "select sum(size) from app.artifacts where tenant_id = $1 group by job_id order by 1 desc",
+    [tenant.tenantId],
+  );
+  expect(sums.map(({ sum }) => Number(sum))).toEqual([400, 400, 200]);
+});
+
+test("a job has 100 artifacts at most, whoever begins them at once", async () => {
+  const job = await make.runningJob(scope);
+  const begun = Array.from({ length: ARTIFACTS_PER_JOB + 3 }, (_, at) =>
+    beginArtifact(make.worker, job, { ...TEXT, name: `${at}` }),
+  );
+  const ends = await Promise.allSettled(begun);
+  expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(3);
+});
+
+test("artifacts go with their job, deleted by itself or with its day", async () => {
+  const tenant = await make.tenant();
+  const [one, two] = [await make.runningJob(tenant), await make.runningJob(tenant)];
+  await keep(one, "a", [Buffer.from("12345")]);
+  await keep(two, "b", [Buffer.from("123")]);
+  await database.query("delete from app.jobs where id = $1", [one.jobId]);
+  expect(await usageOf(tenant.tenantId)).toBe(3);
+  // A dropped partition runs no trigger.
+  await database.query("alter table app.jobs disable trigger delete_artifacts");
+  await database.query("delete from app.jobs where id = $1", [two.jobId]);
+  await database.query("alter table app.jobs enable trigger delete_artifacts");
+  await deleteStrayArtifacts(make.scheduler, 1000);
+  expect(await usageOf(tenant.tenantId)).toBe(0);
+  const left = "select 1 from app.artifact_chunks where tenant_id = $1";
+  expect(await database.query(left, [tenant.tenantId])).toEqual([]);
+  await database.query("delete from app.live_jobs where tenant_id = $1", [tenant.tenantId]);
+});

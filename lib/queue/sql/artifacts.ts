@@ -1,0 +1,74 @@
+import { statement, tenantIs } from "@/lib/db";
+
+/** `$1` job, `$2` lease, `$3` name, `$4` content type, `$5` how many artifacts of other names the job may have. */
+export const beginArtifactSql = statement(
+  "begin_artifact",
+  "select status, artifact from app.begin_artifact($1, $2, $3, $4, $5)",
+);
+
+/** `$4` is the chunk's number, `$6` and `$7` the quotas of the job and of the tenant in bytes. */
+export const appendArtifactSql = statement(
+  "append_artifact",
+  "select app.append_artifact($1, $2, $3, $4, $5, $6, $7) as status",
+);
+
+export const finishArtifactSql = statement(
+  "finish_artifact",
+  "select app.finish_artifact($1, $2, $3, $4, $5) as status",
+);
+
+/** Deletes the unfinished artifacts of an attempt, of the ids `$3` only if it is not null. */
+export const discardArtifactsSql = statement(
+  "discard_artifacts",
+  `delete from app.artifacts
+   where job_id = $1 and attempt_no = $2 and completed_at is null and ($3::uuid[] is null or id = any ($3))`,
+);
+
+/** Unfinished artifacts of attempts that hold no lease any more, `$1` at most. */
+export const deleteUnfinishedArtifactsSql = statement(
+  "delete_unfinished_artifacts",
+  `delete from app.artifacts where (tenant_id, id) in (
+     select a.tenant_id, a.id from app.artifacts a
+     where a.completed_at is null and not exists (
+       select 1 from app.live_jobs l where l.job_id = a.job_id and l.lease_no = a.attempt_no and l.state = 'running')
+     limit $1) returning 1`,
+);
+
+/** Artifacts of deleted jobs, among the `$1` of the oldest jobs: days of jobs are dropped from the oldest on. */
+export const deleteArtifactsWithoutJobSql = statement(
+  "delete_artifacts_without_job",
+  `delete from app.artifacts where (tenant_id, id) in (
+     select a.tenant_id, a.id from (select tenant_id, id, job_id from app.artifacts order by job_id limit $1) a
+     where not exists (select 1 from app.jobs j where j.id = a.job_id)) returning 1`,
+);
+
+const SHOWN =
+  "id, job_id, run_no, attempt_no, name, content_type, size, chunks, encode(sha256, 'hex') as sha256, completed_at";
+
+export const listArtifactsSql = statement(
+  "list_artifacts",
+  `select ${SHOWN} from app.artifacts
+   where ${tenantIs("tenant_id")} and job_id = $2 and completed_at is not null order by name limit 1000`,
+  { repeatable: true },
+);
+
+export const getArtifactSql = statement(
+  "get_artifact",
+  `select ${SHOWN} from app.artifacts
+   where ${tenantIs("tenant_id")} and job_id = $2 and id = $3 and completed_at is not null`,
+  { repeatable: true },
+);
+
+export const readArtifactChunkSql = statement(
+  "read_artifact_chunk",
+  `select bytes from app.artifact_chunks where ${tenantIs("tenant_id")} and artifact_id = $2 and no = $3`,
+  { repeatable: true },
+);
+
+/** How many complete artifacts each of the jobs `$2` has. */
+export const countArtifactsSql = statement(
+  "count_artifacts",
+  `select job_id, count(*)::int as n from app.artifacts
+   where ${tenantIs("tenant_id")} and job_id = any ($2::uuid[]) and completed_at is not null group by job_id`,
+  { repeatable: true },
+);
