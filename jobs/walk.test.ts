@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, linkSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { executeCommand, type HandlerRunContext, loadCommandRegistry, resolveInside } from "@/lib/execution";
 import { AttemptArtifacts } from "@/lib/execution/artifacts/attempt-artifacts";
+import { memoryArtifacts } from "@/lib/execution/artifacts/memory-artifacts.fixture";
 import { RowChannel } from "@/lib/execution/command/row-channel";
 import { runCommand } from "@/lib/execution/command/run-command";
 import { AttemptCapture } from "@/lib/execution/output/attempt-capture";
@@ -190,16 +191,34 @@ test("walk-folder goes deeper than a path may be long", async () => {
   expect(rows.map((row) => row.path)).toEqual([`deep/${`${"d".repeat(200)}/`.repeat(30)}file`]);
 });
 
+async function checksumReport(args: Record<string, unknown> = {}) {
+  const kept = memoryArtifacts();
+  const { registry, key, args: all, ctx } = await run("checksum-report", args, { artifacts: kept.store });
+  const { outcome, output } = await executeCommand(registry, key, all, ctx);
+  return { outcome, output, report: kept.files.get("checksums.txt")?.bytes.toString() ?? "" };
+}
+
+test("checksum-report keeps every line of thousands as an artifact, of which its output shows a part", async () => {
+  const many = join(data, "many");
+  mkdirSync(many, { mode: 0o755 });
+  const names = Array.from({ length: 6000 }, (_, at) => `${at}-${"n".repeat(120)}`);
+  for (const name of names) writeFileSync(join(many, name), name);
+  const { outcome, output, report } = await checksumReport({ path_prefix: "many" });
+  execFileSync("rm", ["-rf", many]);
+  const lines = names.map((name) => `${sha256(name)}  many/${name}`);
+  expect(report.trimEnd().split("\n").toSorted()).toEqual(lines.toSorted());
+  expect(output.droppedBytes).toBeGreaterThan(0);
+  expect(outcome).toMatchObject({ kind: "succeeded", result: { files: 6000, sha256: sha256(report) } });
+});
+
 test("checksum-report is what sha256sum -c accepts, and its result describes it", async () => {
   linkSync(join(data, "plain.txt"), join(data, "hard link"));
-  let report = "";
-  const inspectFolder = async (path: string) => {
-    report = readFileSync(join(path, "checksums.txt"), "utf8");
-  };
-  const { registry, key, args, ctx } = await run("checksum-report", {}, { inspectFolder });
-  const { outcome, output } = await executeCommand(registry, key, args, ctx);
+  const { outcome, output, report } = await checksumReport();
   const bytes = [...contents.values()].join("").length + 1;
-  expect(outcome).toEqual({ kind: "succeeded", result: { files: contents.size + 1, bytes, sha256: sha256(report) } });
+  expect(outcome).toEqual({
+    kind: "succeeded",
+    result: { artifact: "checksums.txt", files: contents.size + 1, bytes, sha256: sha256(report) },
+  });
   // Raw control characters in names make the printed copy differ; the terminal must not act on them.
   expect(output.stdoutTail.split("\n")).toHaveLength(report.split("\n").length);
   expect(output.stderrTail).toMatch(/^7 entries were skipped/);

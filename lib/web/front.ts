@@ -4,7 +4,7 @@ import { allowedMethods } from "@/lib/api/routes";
 import { LIMITS } from "@/lib/contract";
 import { capBody } from "./cap-body";
 import { checkedPath } from "./check-url";
-import { cleanRequestHeaders, neverCachePages, setSecurityHeaders } from "./headers";
+import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
 import { refuse } from "./refuse";
 import type { Asset } from "./shared-assets";
 
@@ -85,7 +85,8 @@ function serve({ req, res }: Exchange, options: FrontOptions, state: { closing: 
     res.once("finish", () => req.destroy());
   };
   if (capBody(req, LIMITS.bodyBytes, tooLarge).refused) return;
-  if (!isApi) neverCachePages(res);
+  if (isApi) sendLengths(res);
+  else neverCachePages(res);
   answerPage({ req, res }, path, { ...options, next }).catch((error: unknown) => {
     options.log.error({ request_id: requestId, path, error: String(error) }, "request failed in the framework");
     if (res.headersSent) res.destroy();

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CLIENT_IP_HEADER, REQUEST_ID_HEADER, usableRequestId } from "@/lib/api/request-info";
+import { CLIENT_IP_HEADER, FILE_LENGTH_HEADER, REQUEST_ID_HEADER, usableRequestId } from "@/lib/api/request-info";
 
 // What only the framework or a proxy in front of it may say. Clients that said it got around checks before.
 const STRIPPED = new Set([
@@ -73,6 +73,23 @@ function pagePolicy(nonce: string, dev: boolean): string {
     "form-action 'self'",
     "frame-ancestors 'none'",
   ].join("; ");
+}
+
+/**
+ * The framework drops the length of a body. A route that knows it says it in a header of its own, from which the length is
+ * made here. Such a body is a file, so that no browser may run anything of it.
+ */
+export function sendLengths(res: ServerResponse): void {
+  const writeHead = res.writeHead;
+  res.writeHead = ((...args: Parameters<typeof writeHead>) => {
+    const length = res.getHeader(FILE_LENGTH_HEADER);
+    if (length !== undefined && !res.headersSent) {
+      res.removeHeader(FILE_LENGTH_HEADER);
+      res.setHeader("content-length", length);
+      res.setHeader("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
+    }
+    return writeHead.apply(res, args);
+  }) as typeof writeHead;
 }
 
 /** Pages show a tenant's data: whatever the renderer thinks, nobody but this browser keeps them, and not for long. */

@@ -81,9 +81,10 @@ function tooLong(size: number, lost: LostKind | null): Frame {
   return invalid(`a frame of ${size} bytes is too long; a ${lost ?? "frame"} may have ${most}`, lost);
 }
 
-const LOST_TYPE = /"type"\s{0,8}:\s{0,8}"(row|result|snooze)"/;
+const LOST_TYPE = /"type"\s{0,8}:\s{0,8}"(row|result|snooze|artifact)"/;
 const HARMLESS_TYPE = /"type"\s{0,8}:\s{0,8}"(?:progress|log)"/;
-const isLostKind = (type: unknown): type is LostKind => type === "row" || type === "result" || type === "snooze";
+const isLostKind = (type: unknown): type is LostKind =>
+  type === "row" || type === "result" || type === "snooze" || type === "artifact";
 
 /** What a line that cannot be parsed seems to be; `otherwise` when it names no type. */
 function lostKind(text: string, otherwise: LostKind | null): LostKind | null {

@@ -1,0 +1,87 @@
+import { createHash, randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { appendArtifact, beginArtifact, finishArtifact, type Lease } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { remoteFixture } from "./remote-fixture";
+import { expectProblem } from "./web";
+
+const database = await testDatabase();
+const { web, key, foreignKey, remote, enqueue, admin, acme } = await remoteFixture(database);
+const QUOTA = { jobBytes: 10_000_000, tenantBytes: 10_000_000 };
+
+const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes);
+
+/** A running job with one artifact of two chunks. */
+async function jobWith(name: string, contentType = "text/plain") {
+  const { definition, claim } = await remote();
+  const { id } = await enqueue({ definition_key: definition });
+  const [claimed] = await claim();
+  const lease: Lease = { jobId: id, leaseNo: claimed.lease_no };
+  const { worker, close } = makeFactory(database);
+  const bytes = randomBytes(300_000);
+  const artifact = await beginArtifact(worker, lease, { name, contentType });
+  for (const [no, from] of [0, 200_000].entries()) {
+    const part = bytes.subarray(from, from + 200_000);
+    await appendArtifact(worker, lease, { id: artifact, no, bytes: part, quota: QUOTA });
+  }
+  await finishArtifact(worker, lease, { id: artifact, size: bytes.length, sha256: sha(bytes).digest() });
+  await close();
+  return { path: `/api/v1/jobs/${id}/artifacts`, artifact, bytes, id };
+}
+
+test("artifacts are listed and downloaded byte for byte, as attachments that no browser runs", async () => {
+  const name = 'out/ü "1" 🎉.html';
+  const { path, artifact, bytes, id } = await jobWith(name, "text/html");
+  const list = await web.call("GET", path, { key });
+  expect(list.body).toEqual({
+    data: [
+      {
+        id: artifact,
+        job_id: id,
+        run_no: 1,
+        attempt_no: 1,
+        name,
+        content_type: "text/html",
+        size: bytes.length,
+        sha256: sha(bytes).digest("hex"),
+        created_at: expect.any(String),
+      },
+    ],
+  });
+  const url = `${web.url}${path}/${artifact}`;
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+  expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
+  const header = (wanted: string) => answer.headers.get(wanted);
+  expect([answer.status, header("content-length"), header("content-type"), header("x-content-type-options")]).toEqual([
+    200,
+    String(bytes.length),
+    "application/octet-stream",
+    "nosniff",
+  ]);
+  expect(header("content-disposition")).toBe(
+    `attachment; filename="_ _1_ __.html"; filename*=UTF-8''%C3%BC%20%221%22%20%F0%9F%8E%89.html`,
+  );
+  expect(header("content-security-policy")).toContain("sandbox");
+  expect(header("etag")).toBe(`"${sha(bytes).digest("hex")}"`);
+  const known = await web.call("GET", `${path}/${artifact}`, {
+    key,
+    headers: { "if-none-match": `${header("etag")}` },
+  });
+  expect([known.status, known.text]).toEqual([304, ""]);
+  const head = await web.call("HEAD", `${path}/${artifact}`, { key });
+  expect([head.status, head.text, head.headers.get("content-length")]).toEqual([200, "", String(bytes.length)]);
+});
+
+test("a session downloads by a link that names the tenant; nobody else gets anything", async () => {
+  const { path, artifact, bytes } = await jobWith("notes.txt");
+  const cookie = await web.login(admin);
+  const linked = await web.call("GET", `${path}/${artifact}?tenant=${acme.slug}`, { cookie });
+  expect([linked.status, linked.headers.get("content-type")]).toEqual([200, "text/plain"]);
+  expect(linked.headers.get("content-length")).toBe(String(bytes.length));
+  expectProblem(await web.call("GET", path, { key: foreignKey }), 404, "not-found");
+  expectProblem(await web.call("GET", `${path}/${artifact}`, { key: foreignKey }), 404, "not-found");
+  expectProblem(await web.call("GET", `${path}/${artifact}`, {}), 401, "unauthenticated");
+  const other = await jobWith("other");
+  expectProblem(await web.call("GET", `${other.path}/${artifact}`, { key }), 404, "not-found");
+});
