@@ -146,7 +146,7 @@ export abstract class AttemptContext implements HandlerRunContext {
 
   get artifacts(): ArtifactStore | undefined {
     const { worker, artifactQuota } = this.tools;
-    return artifactQuota && artifactsOf(worker, this.job, artifactQuota);
+    return artifactQuota && artifactsOf(worker, this, artifactQuota);
   }
 
   get resolveProviderPath(): RunContext["resolveProviderPath"] {

@@ -53,6 +53,8 @@ grant select on app.artifacts, app.artifact_chunks, app.artifact_usage to leaseh
 grant select, insert on app.artifacts, app.artifact_chunks, app.artifact_usage to leasehold_worker;
 grant update (size, chunks, sha256, completed_at), delete on app.artifacts to leasehold_worker;
 grant select, delete on app.artifacts to leasehold_scheduler;
+-- For the row locks of its sweep: it passes over rows that others hold.
+grant update (completed_at) on app.artifacts to leasehold_scheduler;
 grant update (bytes) on app.artifact_usage to leasehold_worker, leasehold_scheduler;
 grant select on app.artifact_usage to leasehold_scheduler;
 
