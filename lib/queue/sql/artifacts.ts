@@ -27,21 +27,21 @@ export const discardArtifactsSql = statement(
 /** Unfinished artifacts of attempts that hold no lease any more, `$1` at most. */
 export const deleteUnfinishedArtifactsSql = statement(
   "delete_unfinished_artifacts",
-  `delete from app.artifacts where (tenant_id, id) in (
-     select a.tenant_id, a.id from app.artifacts a
+  `delete from app.artifacts where ctid = any (array(
+     select a.ctid from app.artifacts a
      where a.completed_at is null and not exists (
        select 1 from app.live_jobs l where l.job_id = a.job_id and l.lease_no = a.attempt_no and l.state = 'running')
-     limit $1 for update of a skip locked) returning 1`,
+     limit $1 for update of a skip locked)) returning 1`,
 );
 
 /** Artifacts of deleted jobs, among the `$1` oldest rows and those of their jobs: days of jobs are dropped from the oldest on. */
 export const deleteArtifactsWithoutJobSql = statement(
   "delete_artifacts_without_job",
-  `delete from app.artifacts where (tenant_id, id) in (
-     select a.tenant_id, a.id from app.artifacts a
+  `delete from app.artifacts where ctid = any (array(
+     select a.ctid from app.artifacts a
      where a.job_id in (select job_id from app.artifacts order by job_id limit $1)
        and not exists (select 1 from app.jobs j where j.id = a.job_id)
-     for update of a skip locked) returning 1`,
+     for update of a skip locked)) returning 1`,
 );
 
 const SHOWN =
