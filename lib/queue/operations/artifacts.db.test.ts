@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { getArtifact, listArtifacts, readArtifactChunk } from "../queries/artifacts";
+import { changedJobs } from "../queries/changed-jobs";
 import type { ClaimedJob } from "../types-worker";
 import {
   ARTIFACTS_PER_JOB,
@@ -68,6 +69,16 @@ test("an artifact is visible once it is complete, byte for byte, to its tenant a
   expect(await listArtifacts(make.web, other, job.jobId)).toBeNull();
   expect(await getArtifact(make.web, other, { jobId: job.jobId, artifactId: id })).toBeNull();
   expect(await readArtifactChunk(make.web, other, id, 0)).toBeNull();
+});
+
+test("a feed hears of a running job's new artifact", async () => {
+  const tenant = await make.tenant();
+  const job = await make.runningJob(tenant);
+  const { position } = await changedJobs(make.web, tenant);
+  expect((await changedJobs(make.web, tenant, position)).changed).toEqual([]);
+  await keep(job, "a", [Buffer.from("1")]);
+  const { changed } = await changedJobs(make.web, tenant, position);
+  expect(changed.map(({ id }) => id)).toEqual([job.jobId]);
 });
 
 test("an artifact of no bytes is kept, and one whose size does not fit is not", async () => {

@@ -1,5 +1,6 @@
-import type { Database } from "@/lib/db";
+import type { Database, TenantTransaction } from "@/lib/db";
 import { statement, tenantIs } from "@/lib/db";
+import { countArtifactsSql } from "../sql/artifacts";
 import type { JobView, TenantScope } from "../types";
 import { getFeedRows, inTenant } from "./get-job";
 
@@ -38,13 +39,26 @@ export function changedJobs(
       scope,
       ids.map((row) => row.id),
     );
-    const position = new Map(jobs.map((job) => [job.id, fingerprint(job)]));
+    const artifacts = await artifactsOfRunning(tx, scope, jobs);
+    const position = new Map(jobs.map((job) => [job.id, fingerprint(job, artifacts.get(job.id) ?? 0)]));
     const changed = since === undefined ? [] : jobs.filter((job) => since.get(job.id) !== position.get(job.id));
     return { changed, position };
   });
 }
 
-function fingerprint(job: JobView): string {
+/** How many artifacts each running job has: an artifact changes nothing else of its job. */
+async function artifactsOfRunning(
+  tx: TenantTransaction,
+  { tenantId }: Pick<TenantScope, "tenantId">,
+  jobs: readonly JobView[],
+): Promise<ReadonlyMap<string, number>> {
+  const running = jobs.filter(({ status }) => status === "running").map(({ id }) => id);
+  if (running.length === 0) return new Map();
+  const rows = await tx.run<{ job_id: string; n: number }>(countArtifactsSql, [tenantId, running]);
+  return new Map(rows.map(({ job_id, n }) => [job_id, n]));
+}
+
+function fingerprint(job: JobView, artifacts: number): string {
   return [
     job.status,
     job.runNo,
@@ -56,5 +70,6 @@ function fingerprint(job: JobView): string {
     job.priority,
     job.claimedByWorker,
     job.waitReason?.code,
+    artifacts,
   ].join("|");
 }
