@@ -66,9 +66,11 @@ class ServerPool {
     for (const one of this.#opening) one.catch(() => {});
   }
 
-  take(): Promise<Server> {
+  /** Waits until every server is open, so that the order in which they are given out does not depend on chance. */
+  async take(): Promise<Server> {
+    await Promise.all(this.#opening);
     const server = this.#free.shift();
-    return server ? Promise.resolve(server) : new Promise((resolve) => this.#waiting.push(resolve));
+    return server ?? new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   async close(): Promise<void> {
