@@ -41,7 +41,8 @@ async function main(shutdown: Shutdown): Promise<void> {
   let stopTerm: (() => Promise<void>) | undefined;
   const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
   shutdown.onDrain(() => health.close());
-  const needs: Needs = { pools: [db, web], direct: new DirectConnection(env.databaseUrls.listen) };
+  const needs: Needs = { pools: [db, web], works: db, direct: new DirectConnection(env.databaseUrls.listen) };
+  health.setReady(async () => (await misfit(needs))?.summary ?? "starting");
   await requireFit(needs, { log, signal: shutdown.signal });
   if (shutdown.signal.aborted) return;
   health.setReady(() => readiness(needs, stopTerm !== undefined));

@@ -47,9 +47,15 @@ async function main(shutdown: Shutdown): Promise<void> {
   shutdown.onDrain(async () => void (await Promise.all([worker.close(), web.close()])));
   const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
   const direct = new DirectConnection(env.databaseUrls.listen);
-  const needs: Needs = { pools: [worker, web], direct, dataKey: { check: dataKeyCheck(env.dataKey), worker } };
+  const needs: Needs = {
+    pools: [worker, web],
+    direct,
+    works: worker,
+    dataKey: { check: dataKeyCheck(env.dataKey), worker },
+  };
   const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
   shutdown.onDrain(() => health.close());
+  health.setReady(async () => (await misfit(needs))?.summary ?? "starting");
   await requireFit(needs, { log, signal: shutdown.signal });
   if (shutdown.signal.aborted) return;
   const onFatal = () => shutdown.begin("the lease thread failed", 1);

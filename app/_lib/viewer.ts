@@ -1,6 +1,7 @@
 import { redirect } from "next/navigation";
 import type { CurrentTenant, ViewerInfo } from "@/components/shell/viewer";
 import { currentViewer, type TenantPage, type Viewer } from "@/lib/api/page";
+import { isPaused } from "@/lib/api/paused";
 
 /** Sends whoever is not signed in to the login, which leads back to this path. */
 export async function requireSignIn(path: string): Promise<Viewer> {
@@ -26,4 +27,11 @@ export function viewerInfo(viewer: Viewer): ViewerInfo {
 export function currentTenant(page: TenantPage): CurrentTenant {
   const { slug, name } = page.tenant;
   return { slug, name, role: page.place.role, permissions: [...page.permissions] };
+}
+
+/** What every page says while nothing runs in a restored copy; a super admin is told how to resume. */
+export async function pausedNotice({ principal }: Viewer): Promise<string | null> {
+  if (!(await isPaused())) return null;
+  const what = "Jobs and webhooks are paused, because the database was restored from a backup.";
+  return principal.user.isSuperAdmin ? `${what} To resume, run: npm run db:migrate -- --resume` : what;
 }

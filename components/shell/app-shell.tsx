@@ -17,11 +17,13 @@ interface AppShellProps {
   readonly viewer: ViewerInfo;
   /** Slug of the tenant of a tenant page; null on platform pages. */
   readonly tenantSlug: string | null;
+  /** Shown above every page. */
+  readonly notice: string | null;
   readonly children: ReactNode;
 }
 
 /** The frame of every signed-in page: navigation at the side, or behind a button on a phone. */
-export function AppShell({ viewer, tenantSlug, children }: AppShellProps) {
+export function AppShell({ viewer, tenantSlug, notice, children }: AppShellProps) {
   const [drawerOpen, setDrawerOpen] = useState(false);
   const [helpOpen, setHelpOpen] = useState(false);
   const pathname = usePathname();
@@ -41,6 +43,11 @@ export function AppShell({ viewer, tenantSlug, children }: AppShellProps) {
           <span className="flex-1" />
           <LiveIndicator />
         </header>
+        {notice ? (
+          <p role="status" className="bg-warn-soft px-4 py-2 text-sm text-warn sm:px-6 lg:px-8">
+            {notice}
+          </p>
+        ) : null}
         <main id="main" tabIndex={-1} className="min-w-0 flex-1 px-4 py-5 outline-none sm:px-6 lg:px-8">
           <div className="mx-auto max-w-[84rem]">{children}</div>
         </main>

@@ -1,10 +1,15 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import type { DatabaseRole } from "@/lib/db";
+import { accountsIn } from "@/lib/testing/accounts";
 import { createTestDatabase, testDatabase } from "@/lib/testing/database";
-import { type ProcessName, type StartOptions, startProcess } from "@/lib/testing/processes";
+import { type ProcessName, plainEnvironment, type StartOptions, startProcess } from "@/lib/testing/processes";
 import { startPooler } from "@/lib/testing/transaction-pooler";
+import { expectProblem, startWeb } from "./web";
 
+const run = promisify(execFile);
 const database = await testDatabase();
 const login = decodeURIComponent(new URL(database.adminUrl).username);
 const ALL: readonly ProcessName[] = ["web", "worker", "scheduler"];
@@ -75,4 +80,33 @@ test("behind a pooler in transaction mode all refuse without DATABASE_DIRECT_URL
   expect(await readyz(scheduler)).toEqual([503, expect.stringContaining("no scheduler leads")]);
   await other.end();
   await allReady([web, worker, scheduler]);
+});
+
+test("in a restored copy web says that it is paused, and nothing runs before the operator resumes", async () => {
+  const copy = await createTestDatabase(inject("testServer"));
+  onTestFinished(() => copy.drop());
+  await copy.query("update app.installation set home = '1/1'");
+  const make = accountsIn(copy);
+  const acme = await make.tenant("acme");
+  const boss = await make.user({ superAdmin: true, roles: { [acme.id]: "admin" } });
+  const web = await startWeb(copy);
+  const working = Promise.all([start("worker", {}, copy), start("scheduler", {}, copy)]);
+  expect(await readyz(web)).toEqual([200, expect.stringContaining("--resume")]);
+  const cookie = await web.login(boss);
+  for (const path of ["/t/acme/jobs", "/platform/workers"])
+    expect((await web.call("GET", path, { cookie })).text).toContain("npm run db:migrate -- --resume");
+  const { key } = await make.key(boss, { kind: "worker", definitions: ["anything"] });
+  const claim = { limit: 1, worker: { name: "remote" }, definitions: ["anything"] };
+  expectProblem(await web.call("POST", "/api/v1/worker/jobs/claim", { key, body: claim }), 503, "unavailable");
+
+  const { DATABASE_URL, LEASEHOLD_SECRET } = { DATABASE_URL: copy.adminUrl, LEASEHOLD_SECRET: copy.secret };
+  const env = { ...plainEnvironment(), DATABASE_URL, LEASEHOLD_SECRET };
+  const admin = (...args: string[]) => run(process.execPath, ["dist/test/admin.mjs", "migrate", ...args], { env });
+  expect((await admin()).stdout).toMatch(/^Paused: .*--resume/m);
+  expect(await copy.query("select 1 from app.job_workers")).toEqual([]);
+  expect(await copy.query("select 1 from app.leader where term > 0")).toEqual([]);
+  await admin("--resume");
+  const processes = await working;
+  for (const one of processes) expect(one.output()).toContain("Paused: the database is a restored copy");
+  await allReady(processes);
 });

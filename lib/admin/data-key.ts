@@ -1,6 +1,6 @@
 import { type Database, statement } from "@/lib/db";
 
-const actAsOwnerSql = statement("admin_act_as_owner", "set local role leasehold_owner");
+export const actAsOwnerSql = statement("admin_act_as_owner", "set local role leasehold_owner");
 
 const readSql = statement(
   "admin_read_data_key",

@@ -1,12 +1,15 @@
-import { type Database, migrate, openDatabase } from "@/lib/db";
+import { type Database, makeRoles, migrate, openDatabase } from "@/lib/db";
 import { type AdminEnv, loadAdminEnv } from "@/lib/env/admin";
 import { orExit } from "@/lib/env/read";
+import { PAUSED } from "@/lib/process";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { ensureDatabase } from "./create-database";
 import { settleDataKey } from "./data-key";
+import { isPaused, setHome } from "./home";
 import { seed } from "./seed";
 
-const USAGE = "usage: migrate [--create-database] [--new-data-key] | seed [--demo] [--admin EMAIL]";
+const USAGE =
+  "usage: migrate [--create-database] [--new-data-key] [--resume | --pause] | migrate --roles [--create-database] | seed [--demo] [--admin EMAIL]";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -15,14 +18,18 @@ async function main([verb, ...args]: string[]): Promise<void> {
   const env = orExit(loadAdminEnv);
   if (verb === "seed") return seed(env, { ...seedOptions(args, env.demo), log: say });
   if (args.includes("--create-database")) await ensureDatabase(env.adminUrl);
+  if (args.includes("--roles")) {
+    await makeRoles({ adminUrl: env.adminUrl, secret: env.secret });
+    return say("The roles are there. Restore the dump, then migrate.");
+  }
   const { applied } = await migrate({ adminUrl: env.adminUrl, secret: env.secret, log: say });
-  await withAdmin(env, (admin) =>
-    settleDataKey(admin, {
-      check: dataKeyCheck(env.dataKey),
-      replace: args.includes("--new-data-key"),
-      log: say,
-    }),
-  );
+  await withAdmin(env, async (admin) => {
+    const replace = args.includes("--new-data-key");
+    await settleDataKey(admin, { check: dataKeyCheck(env.dataKey), replace, log: say });
+    if (args.includes("--resume")) await setHome(admin, "resume");
+    if (args.includes("--pause")) await setHome(admin, "pause");
+    if (await isPaused(admin)) say(PAUSED.advice);
+  });
   say(applied.length === 0 ? "The database is up to date." : `${applied.length} migrations applied.`);
 }
 

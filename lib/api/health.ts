@@ -1,4 +1,5 @@
-import { misfit } from "@/lib/process";
+import { misfit, PAUSED } from "@/lib/process";
+import { isPaused } from "./paused";
 import { HttpProblem } from "./problem";
 import { jsonResponse } from "./respond";
 import { getRuntime, shutdownSignal } from "./runtime";
@@ -22,7 +23,8 @@ export const readyz: RouteHandler = guarded(
       new Promise<string>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, NO_ANSWER).unref()),
     ]);
     if (problem) throw notReady(problem);
-    return jsonResponse('{"status":"ready"}', 200, {});
+    const answer = { status: "ready", ...((await isPaused()) ? { notice: PAUSED.summary } : {}) };
+    return jsonResponse(JSON.stringify(answer), 200, {});
   },
   { access: "open", summary: "Whether requests are served" },
 );

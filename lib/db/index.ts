@@ -1,8 +1,9 @@
 export { openDatabase } from "./database";
 export { keepsSessions } from "./direct-connection";
 export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";
+export { claimHome, isRestoredCopy } from "./home";
 export { type Listener, type ListenOptions, listen } from "./listen";
-export { type MigrateOptions, MigrationError, migrate } from "./migrate";
+export { type MigrateOptions, MigrationError, makeRoles, migrate } from "./migrate";
 export { roleUrl } from "./migrate/credentials";
 export { type SchemaStatus, schemaStatus } from "./migrate/status";
 export { PREPARED_LOST_ADVICE } from "./pool";

@@ -1,5 +1,14 @@
 import { setTimeout } from "node:timers/promises";
-import { type Database, isUnavailable, keepsSessions, PREPARED_LOST_ADVICE, schemaStatus, unsafeLogin } from "@/lib/db";
+import {
+  claimHome,
+  type Database,
+  isRestoredCopy,
+  isUnavailable,
+  keepsSessions,
+  PREPARED_LOST_ADVICE,
+  schemaStatus,
+  unsafeLogin,
+} from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import { dataKeyFits } from "@/lib/tenancy/data-key";
 
@@ -13,6 +22,8 @@ export interface Misfit {
   readonly summary: string;
   /** For the operator: what is wrong, and what to do. */
   readonly advice: string;
+  /** The process waits for it to end instead of refusing to start. */
+  readonly waits?: boolean;
 }
 
 const plain = (text: string): Misfit => ({ summary: text, advice: text });
@@ -23,6 +34,14 @@ const NO_SESSIONS = plain(
   "DATABASE_DIRECT_URL (or DATABASE_URL without it) leads to a pooler in transaction mode, on which LISTEN and session locks do " +
     "not last. Set DATABASE_DIRECT_URL to the PostgreSQL server itself.",
 );
+/** Nothing runs in a restored copy before somebody says so, because its jobs may have run since the backup. */
+export const PAUSED: Misfit = {
+  summary: "Paused: the database is a restored copy. Resume with `npm run db:migrate -- --resume`.",
+  advice:
+    "Paused: the database is a restored copy, whose jobs may have run and whose webhooks may have been sent since the backup. " +
+    "Resume with `npm run db:migrate -- --resume`.",
+  waits: true,
+};
 const OTHER_KEY: Misfit = {
   summary: "DATA_KEY is not the key that the secrets in the database are sealed with.",
   advice:
@@ -36,6 +55,8 @@ export interface Needs {
   readonly pools: readonly [Database, ...Database[]];
   /** Of the connection for LISTEN and session locks. */
   readonly direct?: DirectConnection;
+  /** For a process that runs or schedules jobs, which it must not in a restored copy: its pool of the role for that. */
+  readonly works?: Database;
   /** For a process that opens sealed secrets: the check value of its data key, and its pool of the worker role. */
   readonly dataKey?: { readonly check: Buffer; readonly worker: Database };
 }
@@ -62,11 +83,15 @@ export class MisfitError extends Error {
 
 /**
  * Returns why the process must not work with this database, or null: the schema is of another version, a login is a
- * superuser or bypasses row security, the data key is another one, or a pooler loses prepared statements or sessions.
+ * superuser or bypasses row security, the data key is another one, or a pooler loses prepared statements or sessions, or
+ * the process works and the database is a restored copy.
  * `skipLogins` leaves all pools but the first one alone, for a process whose handlers may hold every connection of the others.
  * @throws DatabaseError when the database does not answer
  */
-export async function misfit({ pools, direct, dataKey }: Needs, { skipLogins = false } = {}): Promise<Misfit | null> {
+export async function misfit(
+  { pools, direct, dataKey, works }: Needs,
+  { skipLogins = false } = {},
+): Promise<Misfit | null> {
   if (pools.some((pool) => pool.stats().preparedLost)) return PREPARED_LOST;
   const status = await schemaStatus(pools[0]);
   if (status === "newer") return NEWER;
@@ -74,7 +99,8 @@ export async function misfit({ pools, direct, dataKey }: Needs, { skipLogins = f
   const advice = (await Promise.all(skipLogins ? [] : pools.map(unsafeLogin))).find((problem) => problem !== null);
   if (advice) return { summary: "A database login is a superuser or bypasses row security.", advice };
   if (dataKey && !(await dataKeyFits(dataKey.worker, dataKey.check))) return OTHER_KEY;
-  return !direct || (await direct.keepsSessions()) ? null : NO_SESSIONS;
+  if (direct && !(await direct.keepsSessions())) return NO_SESSIONS;
+  return works && (await isRestoredCopy(works)) ? PAUSED : null;
 }
 
 interface Wait {
@@ -86,27 +112,33 @@ interface Wait {
 
 /**
  * Resolves when the process fits its database, or when the signal aborts. Waits as long as it takes for a database that
- * does not answer, and up to a minute for one that is behind, because another process may be migrating it.
+ * does not answer or is paused, and up to a minute for one that is behind, because another process may be migrating it.
  * @throws MisfitError when the process does not fit
  */
 export async function requireFit(needs: Needs, { log, signal, unreachable = "wait" }: Wait): Promise<void> {
   const deadline = performance.now() + BEHIND_FOR_MS;
   for (let last: string | undefined; !signal.aborted; ) {
-    const found = await misfit(needs).then(
+    const found = await settle(needs).then(
       (problem) => ({ problem, error: null }),
       (error: unknown) => ({ problem: null, error }),
     );
     if (!found.problem && !found.error) return;
-    if (found.problem && (found.problem !== BEHIND || performance.now() > deadline)) {
+    if (found.problem && !found.problem.waits && (found.problem !== BEHIND || performance.now() > deadline)) {
       throw new MisfitError(found.problem.advice);
     }
     if (unreachable === "pass" && isUnavailable(found.error)) return;
     // A refused login (SQLSTATE 28P01) shows here: the secret is another one than that of the migration.
-    const status = found.problem?.summary ?? reasonOf(found.error);
+    const status = found.problem?.advice ?? reasonOf(found.error);
     if (status !== last) log.warn({ status }, "waiting for the database");
     last = status;
     await setTimeout(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+async function settle(needs: Needs): Promise<Misfit | null> {
+  const problem = await misfit(needs);
+  if (!problem && needs.works) await claimHome(needs.works);
+  return problem;
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : "unreachable");

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { requireSignIn, viewerInfo } from "@/app/_lib/viewer";
+import { pausedNotice, requireSignIn, viewerInfo } from "@/app/_lib/viewer";
 import { AppShell } from "@/components/shell/app-shell";
 import { requirePlatformPage } from "@/lib/api/page";
 
@@ -8,7 +8,7 @@ export default async function PlatformLayout({ children }: { readonly children: 
   await requireSignIn("/platform/workers");
   const viewer = await requirePlatformPage("platform:workers:read");
   return (
-    <AppShell viewer={viewerInfo(viewer)} tenantSlug={null}>
+    <AppShell viewer={viewerInfo(viewer)} tenantSlug={null} notice={await pausedNotice(viewer)}>
       {children}
     </AppShell>
   );

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { type ClaimedWork, type claimWork, LIMITS } from "@/lib/contract";
 import { canceledAttempts, claimRemoteJobs, FairShare, noteRemoteWorker, type RemoteScope } from "@/lib/queue";
+import { refuseWhilePaused } from "../paused";
 import { HttpProblem } from "../problem";
 import { ANSWER_WITHIN_MS } from "../serve";
 import { handOut } from "./hand-out";
@@ -26,6 +27,7 @@ const polls = new Map<string, number>();
  * whole has claimed nothing: the jobs go back without an attempt spent.
  */
 export async function claim(context: Context): Promise<ClaimedWork> {
+  await refuseWhilePaused();
   const { key, body, signal } = context;
   const scope = scopeOf(key, body);
   // Before the poll, which is heard by others from its making on: whoever gets no place must leave nothing behind.

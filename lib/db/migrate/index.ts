@@ -50,6 +50,19 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   }
 }
 
+/**
+ * Creates the roles alone, and opens the database to them: what a server needs before a dump is restored on it. The
+ * database stays empty. Throws {@link MigrationError}.
+ */
+export async function makeRoles({ adminUrl, secret }: Pick<MigrateOptions, "adminUrl" | "secret">): Promise<void> {
+  const client = await connect(adminUrl);
+  try {
+    await ensureRoles(client, secret);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,

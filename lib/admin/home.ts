@@ -1,0 +1,27 @@
+import { type Database, isRestoredCopy, statement } from "@/lib/db";
+import { actAsOwnerSql } from "./data-key";
+
+const moveSql = statement(
+  "admin_move_home",
+  "update app.installation set home = case when $1 then app.current_home() else 'paused' end",
+);
+
+/**
+ * `resume` lets a restored copy work from now on; `pause` stops it as if it had been restored. Processes that already work are
+ * not stopped.
+ * @param admin a login that may act as the owner
+ */
+export function setHome(admin: Database, wish: "resume" | "pause"): Promise<void> {
+  return admin.transaction(async (tx) => {
+    await tx.run(actAsOwnerSql);
+    await tx.run(moveSql, [wish === "resume"]);
+  });
+}
+
+/** True while nothing runs because the database is a restored copy. */
+export function isPaused(admin: Database): Promise<boolean> {
+  return admin.transaction(async (tx) => {
+    await tx.run(actAsOwnerSql);
+    return isRestoredCopy(tx);
+  });
+}

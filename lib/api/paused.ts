@@ -1,0 +1,23 @@
+import { isRestoredCopy } from "@/lib/db";
+import { PAUSED } from "@/lib/process";
+import { HttpProblem } from "./problem";
+import { type ApiRuntime, getRuntime } from "./runtime";
+
+const KNOWN_FOR_MS = 5000;
+const known = new WeakMap<ApiRuntime, { readonly at: number; readonly paused: Promise<boolean> }>();
+
+/** True while nothing runs because the database is a restored copy; at most five seconds old. False if it does not answer. */
+export function isPaused(): Promise<boolean> {
+  const runtime = getRuntime();
+  const last = known.get(runtime);
+  if (last && performance.now() - last.at < KNOWN_FOR_MS) return last.paused;
+  const paused = isRestoredCopy(runtime.web).catch(() => false);
+  known.set(runtime, { at: performance.now(), paused });
+  return paused;
+}
+
+/** @throws HttpProblem while nothing may run */
+export async function refuseWhilePaused(): Promise<void> {
+  if (await isPaused())
+    throw new HttpProblem("unavailable", { detail: PAUSED.advice, headers: { "retry-after": "30" } });
+}
