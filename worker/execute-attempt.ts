@@ -35,7 +35,7 @@ export async function executeAttempt(
   around: Surroundings,
 ): Promise<Execution> {
   const { quarantine } = around.tools;
-  if (definition.executor === "handler" && quarantine?.takes(attempt.job)) {
+  if (quarantine?.takes(attempt.job, definition.executor)) {
     return quarantine.run(attempt, definition, (pid) => {
       attempt.spawned(pid);
       around.leases.spawned(attempt, pid);

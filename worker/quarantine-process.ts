@@ -4,6 +4,9 @@ import type { ClaimedJob } from "@/lib/queue";
 import { killGroup } from "./kill-group";
 import type { FromQuarantine, ToQuarantine } from "./quarantine-protocol";
 
+/** With less, the process could not even start. */
+const LEAST_HEAP_MB = 64;
+
 /** How a process ended. */
 export interface ProcessEnd {
   readonly exitCode: number | null;
@@ -19,7 +22,7 @@ export class QuarantineProcess {
   readonly ready: Promise<boolean>;
 
   constructor(program: URL | string, memoryMb: number) {
-    const memory = memoryMb > 0 ? [`--max-old-space-size=${memoryMb}`] : [];
+    const memory = memoryMb > 0 ? [`--max-old-space-size=${Math.max(LEAST_HEAP_MB, memoryMb)}`] : [];
     this.child = fork(program, {
       serialization: "advanced",
       detached: true,

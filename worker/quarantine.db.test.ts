@@ -28,6 +28,7 @@ beforeAll(async () => {
   vi.stubEnv("LEASEHOLD_SECRET", database.secret);
   vi.stubEnv("LEASEHOLD_HOME", path.join(folder, "home"));
   vi.stubEnv("COMMANDS_FILE", path.resolve("e2e/processes/commands/commands.json"));
+  await make.definition({ key: "quick", commandKey: "quick" });
   await make.definition({ key: "harm", executor: "handler", killGraceSeconds: 1, maxAttempts: 3 });
   await build({
     entryPoints: ["worker/quarantine.entry.ts"],
@@ -110,9 +111,9 @@ describe("E-17: the handler of a job whose run has lost a lease runs in a proces
   test("after a crash, so does each job of its tenant and definition; those of others do not", async () => {
     const { id } = await make.job(scope, { definitionKey: "harm", payload: { how: "fine" } });
     const fresh = await claimAgain(id);
-    expect([fresh.reclaims, quarantine.takes(fresh)]).toEqual([0, true]);
-    expect(quarantine.takes({ ...fresh, tenantId: "another" })).toBe(false);
-    expect(quarantine.takes(await stage.claimed())).toBe(false);
+    expect([fresh.reclaims, quarantine.takes(fresh, "handler")]).toEqual([0, true]);
+    expect(quarantine.takes({ ...fresh, tenantId: "another" }, "handler")).toBe(false);
+    expect(quarantine.takes(await stage.claimed(), "handler")).toBe(false);
     runner.take([fresh], processClock());
     await waitFor(() => runner.count === 0, WITHIN);
     expect(pidOf(await view(id))).not.toBe(process.pid);
@@ -169,5 +170,16 @@ test("E-17: a handler that a worker gives back because of its memory runs in qua
   await draining;
   expect(await stage.spentOn(job.jobId)).toEqual(["queued", 0, "released"]);
   const again = await claimAgain(job.jobId);
-  expect(quarantine.takes(again)).toBe(true);
+  expect(quarantine.takes(again, "handler")).toBe(true);
+});
+
+test("E-17: a command that was lost twice runs in quarantine, safe from handlers that end workers", async () => {
+  const job = await suspect("quick");
+  expect(quarantine.takes(job, "command")).toBe(false);
+  await loseLease(job.jobId);
+  const again = await claimAgain(job.jobId);
+  expect([again.reclaims, quarantine.takes(again, "command")]).toEqual([2, true]);
+  runner.take([again], processClock());
+  await waitFor(() => runner.count === 0, WITHIN);
+  expect((await view(job.jobId))?.status).toBe("succeeded");
 });

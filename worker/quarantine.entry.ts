@@ -21,25 +21,56 @@ import { toolsOf } from "./tools";
 const POOL = 4;
 const LEAVES_WITHIN_MS = 5000;
 
-const env = orExit(loadWorkerEnv);
-const log = createLogger({ process: "worker", level: env.logLevel, format: env.logFormat });
-const open = (role: "worker" | "web") =>
-  openDatabase({ url: env.databaseUrls[role], role, max: POOL, applicationName: "leasehold quarantine" });
-const [worker, web] = [open("worker"), open("web")];
-const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
 const random = Math.random;
-const tools = toolsOf({ env, worker, web, registry, handlers, random });
 const definitions = new DefinitionVersions();
+let isAsked = false;
 let running: Held | undefined;
 
 const send = (message: FromQuarantine) => {
   if (process.connected) process.send?.(message);
 };
 
-async function run({ job, isNoted }: Extract<ToQuarantine, { type: "run" }>): Promise<void> {
+// Heard from the beginning, so that an attempt of a worker that dies meanwhile is still given back.
+process.on("message", (message: ToQuarantine) => {
+  if (message.type === "run") isAsked = true;
+  void ready.then((parts) => {
+    if (message.type === "run") void run(parts, message);
+    else running?.stop(message.reason);
+  });
+});
+process.on("disconnect", () => {
+  if (!isAsked) process.exit(0);
+  running?.stop("shutdown");
+  const graceMs = (running && definitions.ifKnown(running.job)?.killGraceSeconds) ?? 0;
+  setTimeout(() => process.exit(1), graceMs * 1000 + LEAVES_WITHIN_MS);
+});
+const ready = setUp();
+
+async function setUp() {
+  const env = orExit(loadWorkerEnv);
+  const log = createLogger({ process: "worker", level: env.logLevel, format: env.logFormat });
+  const open = (role: "worker" | "web") =>
+    openDatabase({ url: env.databaseUrls[role], role, max: POOL, applicationName: "leasehold quarantine" });
+  const [worker, web] = [open("worker"), open("web")];
+  const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
+  // Here there is only one handler that can hold so much.
+  watchMemory({
+    limitBytes: env.memoryLimitBytes,
+    rss: () => process.memoryUsage.rss(),
+    onOver: () => process.exit(OVER_MEMORY_LIMIT),
+  });
+  send({ type: "ready" });
+  return { env, log, worker, tools: toolsOf({ env, worker, web, registry, handlers, random }) };
+}
+
+type Parts = Awaited<ReturnType<typeof setUp>>;
+
+async function run(parts: Parts, { job, isNoted }: Extract<ToQuarantine, { type: "run" }>): Promise<void> {
   const held = new Held(job, performance.now(), 0, 0);
   if (isNoted) held.beganAt = performance.now();
   running = held;
+  if (!process.connected) held.stop("shutdown");
+  const { worker, tools } = parts;
   // The worker has read the definition just now: where that fails here, the database is away.
   const definition = await definitions.of(worker, job).catch(() => null);
   const execution: Execution = definition
@@ -47,33 +78,15 @@ async function run({ job, isNoted }: Extract<ToQuarantine, { type: "run" }>): Pr
         db: worker,
         leases: { spawned: (_attempt, pid) => send({ type: "spawned", pid }) },
         tools,
-        logMaxBytes: env.logMaxBytes,
+        logMaxBytes: parts.env.logMaxBytes,
         onLost: () => held.stop("lease-lost"),
       })
     : { outcome: { kind: "released" }, output: EMPTY_OUTPUT };
   running = undefined;
+  isAsked = false;
   if (process.connected) return send({ type: "ended", execution });
   const { beganAt } = held;
   const end = definition && (await endOf({ db: worker, tools, claimed: job, definition, random, beganAt }, execution));
-  if (end) await new Settler(worker, log, random).add(end, job.laneNo);
+  if (end) await new Settler(worker, parts.log, random).add(end, job.laneNo);
   process.exit(0);
 }
-
-process.on("message", (message: ToQuarantine) => {
-  if (message.type === "run") void run(message);
-  else running?.stop(message.reason);
-});
-process.on("disconnect", () => {
-  if (!running) process.exit(0);
-  running.stop("shutdown");
-  const graceMs = (definitions.ifKnown(running.job)?.killGraceSeconds ?? 0) * 1000;
-  setTimeout(() => process.exit(1), graceMs + LEAVES_WITHIN_MS);
-});
-// A second look at what a worker watches: here there is only one handler that can hold so much.
-watchMemory({
-  limitBytes: env.memoryLimitBytes,
-  rss: () => process.memoryUsage.rss(),
-  onOver: () => process.exit(OVER_MEMORY_LIMIT),
-});
-if (!process.connected) process.exit(0);
-send({ type: "ready" });

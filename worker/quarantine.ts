@@ -1,7 +1,7 @@
 import type { Execution, Outcome, StopReason } from "@/lib/execution";
 import { stoppedOutcome } from "@/lib/execution/command/outcome";
 import type { Logger } from "@/lib/observability/log";
-import { attemptTimeout, type ClaimedJob, MAX_RECLAIMS, type RunnableDefinition } from "@/lib/queue";
+import { attemptTimeout, type ClaimedJob, type Executor, MAX_RECLAIMS, type RunnableDefinition } from "@/lib/queue";
 import { type ProcessEnd, QuarantineProcess } from "./quarantine-process";
 import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
 import { EMPTY_OUTPUT } from "./refused";
@@ -10,6 +10,8 @@ import { EMPTY_OUTPUT } from "./refused";
 const MOST_PROCESSES = 8;
 /** Less than an attempt has for being recorded after its time limit: until then its lease is renewed. */
 const WAIT_MS = 30_000;
+/** For a process to start, on a machine that is busy. */
+const START_MS = 15_000;
 const IDLE_MS = 10_000;
 const CONVICTED_MS = 10 * 60_000;
 /** A process that is told to stop has its grace period, and this to say how its attempt ended. */
@@ -38,7 +40,8 @@ interface QuarantineOptions {
 /**
  * Runs handlers that may have ended a worker, each in a process of its own: when it ends that one as well, the crash costs
  * this attempt and no other. Suspects are jobs whose run has lost a lease, and for ten minutes the jobs of a tenant and
- * definition of which one has ended its process here. A process that came through serves the next suspect.
+ * definition of which one has ended its process here. Commands and webhooks that were lost twice run here for their own
+ * protection. A process that came through serves the next suspect.
  */
 export class Quarantine {
   private readonly idle: { readonly process: QuarantineProcess; readonly timer: NodeJS.Timeout }[] = [];
@@ -50,8 +53,10 @@ export class Quarantine {
 
   constructor(private readonly options: QuarantineOptions) {}
 
-  /** Whether a job's handler is to run here. Costs next to nothing while nothing is suspected. */
-  takes(job: ClaimedJob): boolean {
+  /** Whether a job is to run here. Costs next to nothing while nothing is suspected. */
+  takes(job: ClaimedJob, executor: Executor): boolean {
+    // A command or a webhook harms no worker; here it is safe from the handlers that do.
+    if (executor !== "handler") return job.reclaims > 1;
     if (job.reclaims > 0) return true;
     if (this.convicted.size === 0) return false;
     const until = this.convicted.get(keyOf(job));
@@ -66,11 +71,10 @@ export class Quarantine {
     const process = await this.freeProcess(suspect.signal);
     if (!process) return withoutOutput(stoppedOutcome(suspect.stopReason ?? "shutdown", "it had not started"));
     suspect.spawned(process.pid);
-    const isReady = await process.ready;
-    const ended = isReady ? await this.watch(process, suspect, { definition, onSpawned }) : null;
-    if (ended?.isClean) this.putBack(process);
+    const { execution, isClean } = await this.watch(process, suspect, { definition, onSpawned });
+    if (isClean) this.putBack(process);
     else process.kill();
-    return ended?.execution ?? withoutOutput(this.cannotStart());
+    return execution;
   }
 
   /** Ends the idle processes. */
@@ -156,7 +160,7 @@ export class Quarantine {
     };
     const patienceMs = definition.killGraceSeconds * 1000 + ANSWER_MS;
     const limitMs = attemptTimeout(job, definition, this.options.maxTimeoutSeconds) * 1000 + patienceMs;
-    const timers = [setTimeout(() => kill("timeout"), limitMs)];
+    const timers = [setTimeout(() => kill("timeout"), limitMs + START_MS)];
     const stop = () => {
       const reason = suspect.stopReason ?? "shutdown";
       if (reason === "lease-lost") return kill(reason);
@@ -171,7 +175,8 @@ export class Quarantine {
     for (const timer of timers) clearTimeout(timer);
     if (!("exitCode" in end)) return { execution: end, isClean: !signal.aborted && end.outcome.kind !== "timeout" };
     if (killed) return { execution: withoutOutput(stoppedOutcome(killed, "its process was killed")), isClean: false };
-    return { execution: this.convict(job, end), isClean: false };
+    const wasReady = await process.ready;
+    return { execution: wasReady ? this.convict(job, end) : withoutOutput(this.cannotStart()), isClean: false };
   }
 
   /** The handler has ended its process, in which nothing else ran. */
@@ -185,7 +190,7 @@ export class Quarantine {
     const outcome: Outcome = {
       kind: "failed",
       errorType: "worker_lost",
-      message: `The handler ended its process (${how}). Nothing else ran in it.`,
+      message: `The attempt ended the process that ran it alone (${how}).`,
       ...(job.attemptsSpent + 1 >= MAX_RECLAIMS ? { retryable: false } : {}),
     };
     const output = {
