@@ -1,15 +1,20 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { z } from "zod";
-import { defineJob, type JobHandler } from "@/lib/execution";
+import { defineJob, type HandlerContext, type JobHandler } from "@/lib/execution";
+import { handlers as installed } from "../jobs";
 
-// In the place of `jobs` in builds that are made for tests: handlers that harm the process that runs them.
-const WAYS = ["exit", "kill", "reject", "memory", "block", "wait", "fine"] as const;
+// In the place of `jobs` in test builds: the handlers of the installation, and one that harms the process that runs it.
+export { builtinDefinitions } from "../jobs";
+
+const WAYS = ["exit", "kill", "reject", "memory", "block", "wait", "tend", "fine"] as const;
 
 const harm = defineJob({
   key: "harm",
   schema: z.looseObject({ how: z.enum(WAYS), file: z.string().optional(), ms: z.number().optional() }),
-  run: async ({ payload: { how, file, ms = 0 }, attempt, signal, log }) => {
-    log(`attempt ${attempt}: ${how}`);
+  run: async (ctx) => {
+    const { attempt, signal } = ctx;
+    const { how, file, ms = 0 } = ctx.payload;
+    ctx.log(`attempt ${attempt}: ${how}`);
     if (file !== undefined) writeFileSync(file, String(process.pid));
     switch (how) {
       case "exit":
@@ -30,6 +35,8 @@ const harm = defineJob({
         break;
       case "wait":
         return waitFor(() => signal.aborted || existsSync(`${file}.go`));
+      case "tend":
+        return tend(ctx, ms);
       case "fine":
         await new Promise((resolve) => setTimeout(resolve, ms));
     }
@@ -39,7 +46,21 @@ const harm = defineJob({
   },
 });
 
-export const handlers: ReadonlyMap<string, JobHandler> = new Map([[harm.key, harm]]);
+export const handlers: ReadonlyMap<string, JobHandler> = new Map([...installed, [harm.key, harm]]);
+
+/** Asks the database for something again and again, for so long. */
+async function tend(ctx: HandlerContext<unknown>, ms: number): Promise<{ turns: number }> {
+  const until = Date.now() + ms;
+  let turns = 0;
+  for (; Date.now() < until; turns += 1) {
+    const turn = turns;
+    await ctx.step(`turn ${turn}`, () => turn);
+    await ctx.transaction(async () => turn);
+    ctx.progress(50, `turn ${turn}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return { turns };
+}
 
 /** Until the heap is full, or the machine is. */
 function eatMemory(): void {

@@ -62,8 +62,8 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
     PROVIDER_ROOTS: base,
     SHUTDOWN_GRACE_SECONDS: "5",
   };
-  const startWorker = (more: Record<string, string> = {}) =>
-    startProcess("worker", { database, env: { ...env, ...more } });
+  const startWorker = (more: Record<string, string> = {}, stdout?: "full" | "unread") =>
+    startProcess("worker", { database, env: { ...env, ...more }, stdout });
   const startScheduler = (more: Record<string, string> = {}) =>
     startProcess("scheduler", { database, env: { LEASEHOLD_HOME: env.LEASEHOLD_HOME, ...more } });
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -15,6 +16,8 @@ export type ProcessName = "web" | "worker" | "scheduler";
 export interface StartOptions {
   readonly database: Pick<TestDatabase, "adminUrl" | "secret">;
   readonly env?: Readonly<Record<string, string>>;
+  /** A standard output that takes nothing: of a full disk, or one that nobody reads. */
+  readonly stdout?: "full" | "unread";
 }
 
 export interface TestProcess {
@@ -46,19 +49,28 @@ let builtWithPages = false;
  * Starts one of the processes from the test build against a test database and waits until it is ready. What still
  * runs after the test file is killed.
  */
-export async function startProcess(name: ProcessName, { database, env = {} }: StartOptions): Promise<TestProcess> {
+export async function startProcess(
+  name: ProcessName,
+  { database, env = {}, stdout }: StartOptions,
+): Promise<TestProcess> {
   await ensureTestBuild({ pages: name === "web" });
   const program = path.join(ROOT, "dist/test", `${name}.mjs`);
   const given = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: database.secret, PORT: "0", ...env };
-  return superviseChild(["--enable-source-maps", program], { ...plainEnvironment(), ...given });
+  return superviseChild(["--enable-source-maps", program], { ...plainEnvironment(), ...given }, stdout);
 }
 
 /** Starts any Node program that says over its IPC channel when it is ready. */
-export async function superviseChild(args: readonly string[], env: NodeJS.ProcessEnv): Promise<TestProcess> {
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+export async function superviseChild(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  stdout?: StartOptions["stdout"],
+): Promise<TestProcess> {
+  const full = stdout === "full" ? openSync("/dev/full", "w") : undefined;
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", full ?? "pipe", "pipe", "ipc"] });
+  if (full !== undefined) closeSync(full);
   started.add(child);
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [stdout === "unread" ? null : child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text) => {
       output += text;
     });

@@ -75,6 +75,8 @@ function commonOptions({ out, testBuild }) {
     sourcemap: true,
     logLevel: "error",
     define: { __LEASEHOLD_TEST_BUILD__: String(testBuild) },
+    // The installation's handlers, and in test builds one that harms its worker.
+    ...(testBuild ? { alias: { "@/jobs": inRoot("worker/harmful-jobs.fixture.ts") } } : {}),
   };
 }
 
