@@ -2,7 +2,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { retryUndone } from "@/lib/db";
-import { createLimit, enqueueJobs, type NewJob } from "@/lib/queue";
+import { createLimit, type DefinitionInput, enqueueJobs, type NewJob } from "@/lib/queue";
 import { type CheckOptions, expectSound, type Verdict } from "@/lib/testing/checker";
 import type { TestDatabase } from "@/lib/testing/database";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
@@ -32,7 +32,8 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     started.push(one);
     return one;
   };
-  const startWorker = async (more: Record<string, string> = {}) => keep(await stage.startWorker({ ...env, ...more }));
+  const startWorker = async (more: Record<string, string> = {}, stdout?: "full" | "unread") =>
+    keep(await stage.startWorker({ ...env, ...more }, stdout));
   const startScheduler = async (more: Record<string, string> = {}) => keep(await stage.startScheduler(more));
   const stopAll = async () => {
     const left = started.splice(0).filter(({ child }) => child.exitCode === null && child.signalCode === null);
@@ -63,6 +64,9 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
   /** Jobs of this definition are claimed under a limit (a wide one), and are not started by their claim. */
   const limitWidely = (definitionKey: string) =>
     createLimit(stage.factory.platform, { scope: "definition", definitionKey, maxRunning: 1000 });
+  /** The handler of test builds that harms its worker, as its payload says. */
+  const defineHarm = (input: Partial<DefinitionInput>) =>
+    stage.factory.definition({ key: "harm", executor: "handler", killGraceSeconds: 1, ...input });
   const waiting = async () => Number((await stage.database.query("select count(*) as n from app.live_jobs"))[0]?.n);
 
   return {
@@ -76,6 +80,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     alive: () => expectAlive(started.filter(({ child }) => child.exitCode === null && child.signalCode === null)),
     evidence: () => ({ accepted, speakers: SPEAKERS }),
     limitWidely,
+    defineHarm,
     enqueueSome,
     enqueueAll,
     waiting,

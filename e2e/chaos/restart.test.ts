@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect } from "vitest";
 import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
 import { accountsIn } from "@/lib/testing/accounts";
-import { createTestDatabase } from "@/lib/testing/database";
+import { createTestDatabase, type TestDatabase } from "@/lib/testing/database";
 import { startProcess, waitFor } from "@/lib/testing/processes";
 import { makeTemplate } from "../processes/own-server";
 import { makeFolder } from "../processes/stage";
@@ -15,6 +15,9 @@ import { suite } from "./suite";
 const RESTARTS = pick({ short: 2, long: 15 });
 const CALLERS = pick({ short: 3, long: 8 });
 const FLOW_MS = pick({ short: 1500, long: 4000 });
+/** Handlers that run into each restart, and for how long they do. */
+const TENDING = 3;
+const TEND_MS = 3000;
 /** No caller tries one key for longer than this. */
 const PATIENCE_MS = 60_000;
 
@@ -29,6 +32,8 @@ suite("R-3 PostgreSQL stopped at once, again and again, under callers with idemp
   });
   const database = await createTestDatabase(await makeTemplate(server));
   const arena = await openArena({ on: database });
+  // Its handlers ask the database for something all the time; no outage here is as long as their leases.
+  await arena.defineHarm({ leaseSeconds: 120, maxAttempts: 2 });
   await arena.startScheduler();
   await arena.startWorker(build);
   const make = accountsIn(database);
@@ -66,6 +71,8 @@ suite("R-3 PostgreSQL stopped at once, again and again, under callers with idemp
   const calling = Promise.all(Array.from({ length: CALLERS }, (_, name) => caller(name)));
   for (let restart = 0; restart < RESTARTS; restart += 1) {
     await flowing();
+    await arena.enqueueAll(TENDING, () => ({ definitionKey: "harm", payload: { how: "tend", ms: TEND_MS } }));
+    await waitFor(async () => (await stepsIn(database)) > 0, { withinMs: PATIENCE_MS, what: "a handler under way" });
     const { port } = server;
     process.kill(server.pid, "SIGQUIT");
     await server.exited;
@@ -76,13 +83,29 @@ suite("R-3 PostgreSQL stopped at once, again and again, under callers with idemp
   await flowing();
   over = true;
   await calling;
+  const called = arena.accepted.length - RESTARTS * TENDING;
   const verify = async () => {
     arena.alive();
+    const tended = await arena.database.query<{ status: string; n: number }>(
+      `select a.status, count(*)::int as n from app.job_attempts a join app.jobs j on j.id = a.job_id
+       where j.definition_id = (select id from app.job_definitions where key = 'harm') group by 1`,
+    );
+    expect(tended.filter(({ status }) => status !== "released")).toEqual([
+      { status: "succeeded", n: RESTARTS * TENDING },
+    ]);
     expect([...statuses.keys()].filter((status) => ![201, 409, 503].includes(status))).toEqual([]);
-    expect(statuses.get(201)).toBe(arena.accepted.length);
+    expect(statuses.get(201)).toBe(called);
     expect(new Set(arena.accepted).size).toBe(arena.accepted.length);
     await web.stop();
   };
   const told = [...statuses].map(([status, n]) => `${n} × ${status}`).join(", ");
   return { arena, told: `${RESTARTS} restarts, answers ${told}`, verify };
 });
+
+/** Steps of handlers that have not ended yet. */
+async function stepsIn(database: TestDatabase): Promise<number> {
+  const [row] = await database.query<{ n: number }>(
+    "select count(*)::int as n from app.job_steps s join app.live_jobs l on l.job_id = s.job_id",
+  );
+  return row?.n ?? 0;
+}

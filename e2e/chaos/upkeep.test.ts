@@ -1,0 +1,115 @@
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { expect, onTestFinished } from "vitest";
+import { migrate } from "@/lib/db";
+import { waitFor } from "@/lib/testing/processes";
+import { type Arena, openArena } from "./arena";
+import { pick } from "./profile";
+import { suite } from "./suite";
+
+const ROUNDS = pick({ short: 1, long: 10 });
+const NO_SCHEDULER_MS = pick({ short: 3000, long: 15_000 });
+const READER_MS = pick({ short: 6000, long: 30_000 });
+const PAUSE_MS = 20;
+/** What an enqueue may wait behind a migration, and how much longer on a machine that does something else. */
+const MOST_WAIT_MS = 1000 * 5;
+/** Lines enough that a pipe which nobody reads is full. */
+const LOG_LEVEL = "debug";
+
+suite("R-14 missing partitions, a migration behind a long reader, and logs that nobody takes: work goes on, and nothing of it is lost", async (build) => {
+  const arena = await openArena();
+  await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 50 });
+  const env = { ...build, LOG_LEVEL };
+  const workers = [await arena.startWorker(env, "full"), await arena.startWorker(env, "unread")];
+  let isOver = false;
+  let longest = 0;
+  const caller = async () => {
+    for (let n = 0; !isOver; n += 1) {
+      const from = performance.now();
+      const definitionKey = n % 4 === 0 ? "speak" : "harm";
+      await arena.enqueueSome([{ definitionKey, ...(definitionKey === "harm" ? { payload: { how: "fine" } } : {}) }]);
+      longest = Math.max(longest, performance.now() - from);
+      await sleep(PAUSE_MS);
+    }
+  };
+  const calling = Promise.all([caller(), caller()]);
+  let strays = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await dropDays(arena);
+    await sleep(NO_SCHEDULER_MS);
+    strays += await straysIn(arena);
+    const scheduler = await arena.startScheduler(env);
+    await waitFor(async () => (await straysIn(arena)) === 0, {
+      withinMs: 60_000,
+      what: "rows in the days they belong to",
+    });
+    await migrateBehindReader(arena, round);
+    if (round < ROUNDS - 1) await scheduler.stop();
+  }
+  isOver = true;
+  await calling;
+  const verify = async () => {
+    arena.alive();
+    for (const { child } of workers) expect(child.exitCode ?? child.signalCode).toBeNull();
+    expect(strays).toBeGreaterThan(0);
+    expect(longest).toBeLessThan(MOST_WAIT_MS);
+    const ended =
+      "select worker_id from app.job_attempts where finished_at > app.now() - interval '1 minute' group by 1";
+    const busy = (await arena.database.query<{ worker_id: string }>(ended)).map(({ worker_id }) => worker_id);
+    expect(busy.toSorted()).toEqual(workers.map(({ workerId }) => workerId).toSorted());
+    const lost = "select 1 from app.job_attempts where status not in ('succeeded', 'released')";
+    expect(await arena.database.query(lost)).toEqual([]);
+  };
+  const told = `${ROUNDS} rounds, ${strays} rows without a partition, an enqueue took at most ${Math.round(longest)} ms`;
+  return { arena, told, verify };
+});
+
+/** As after days without a scheduler: no partition covers today. Rows that are in one are in the DEFAULT one from then on. */
+async function dropDays({ database }: Arena): Promise<void> {
+  const client = new pg.Client({ connectionString: database.adminUrl });
+  await client.connect();
+  try {
+    for (const parent of ["jobs", "job_attempts", "job_logs"]) {
+      const { rows } = await client.query<{ name: string }>(
+        "select inhrelid::regclass::text as name from pg_inherits where inhparent = $1::regclass order by 1",
+        [`app.${parent}`],
+      );
+      const days = rows.map(({ name }) => name).filter((name) => !name.endsWith("default"));
+      await client.query("begin");
+      for (const name of days) await client.query(`alter table app.${parent} detach partition ${name}`);
+      for (const name of days) await client.query(`insert into app.${parent} select * from ${name}`);
+      for (const name of days) await client.query(`drop table ${name}`);
+      await client.query("commit");
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+const straysIn = async ({ database }: Arena): Promise<number> =>
+  (await database.query<{ n: number }>("select app.default_partition_rows()::int as n"))[0]?.n ?? 0;
+
+/** One more migration, which waits for a reader of the table that every enqueue writes. */
+async function migrateBehindReader({ database }: Arena, round: number): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), "leasehold-chaos-migrations-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const source = "drizzle/migrations";
+  const files = readdirSync(source).filter((name) => name.endsWith(".sql"));
+  for (const name of files) copyFileSync(path.join(source, name), path.join(folder, name));
+  const title = `${String(files.length + 1).padStart(4, "0")}_chaos.sql`;
+  writeFileSync(path.join(folder, title), `alter table app.live_jobs add column chaos_${round} int;`);
+  const reader = new pg.Client({ connectionString: database.adminUrl });
+  await reader.connect();
+  await reader.query("begin");
+  await reader.query("select count(*) from app.live_jobs");
+  const migrating = migrate({ adminUrl: database.adminUrl, secret: database.secret, log: () => {}, folder });
+  await sleep(READER_MS);
+  await reader.query("rollback");
+  await reader.end();
+  expect((await migrating).applied).toHaveLength(1);
+  // The next round has one of this name again, and processes refuse a database that is newer than they are.
+  await database.query("delete from app.schema_migrations where name like '%chaos%'");
+}
