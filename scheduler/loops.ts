@@ -75,10 +75,10 @@ export const LOOPS: readonly Loop[] = [
     everyMs: SECOND,
     turn: async ({ inTerm, db, log, random, retry }) => {
       const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, random, retry }));
-      const { laneNos, rescued, ended, unstorable } = sweep;
+      const { laneNos, rescued, ended, lost, unstorable } = sweep;
       if (unstorable.length > 0)
         log.error({ job_ids: unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
-      if (rescued + ended > 0) log.warn({ rescued, ended }, "leases ran out");
+      if (rescued + ended > 0) log.warn({ rescued, ended, jobs: lost }, "leases ran out");
       notifyWork(db, laneNos);
       notifyChanges(db, laneNos);
       return { again: rescued + ended === BATCH };

@@ -39,10 +39,14 @@ test.each([10.1, null])(
       const jobs = await Promise.all([running.jobId, tooLate.id].map((id) => getJob(make.web, scope, id)));
       return [row?.ready, ...jobs.map((job) => job?.status)];
     };
+    const held = "select claimed_by_worker as id from app.live_jobs where job_id = $1";
+    const [holder] = await database.query<{ id: string }>(held, [running.jobId]);
     await database.moveClock(LATER_MS);
     await standIn(10);
     expect(await look()).toEqual([false, "running", "queued"]);
     await standIn(age);
+    const [line] = lines.map((text) => JSON.parse(text)).filter(({ msg }) => msg === "leases ran out");
+    expect(line?.jobs).toContainEqual({ job_id: running.jobId, worker_id: holder?.id });
     expect(await look()).toEqual([true, "queued", "expired"]);
     await database.moveClock(0);
   },

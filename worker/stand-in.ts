@@ -47,7 +47,8 @@ async function doLeadersWork(db: Database, { random, log, retry }: About): Promi
   if (rescued.unstorable.length > 0) {
     log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
   }
-  if (rescued.rescued + rescued.ended > 0) log.warn({ ...rescued }, "leases ran out");
+  const { rescued: back, ended, lost } = rescued;
+  if (back + ended > 0) log.warn({ rescued: back, ended, jobs: lost }, "leases ran out");
   // A job that ended may have been waited for.
   const laneNos = [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos, ...released])];
   notifyWork(db, laneNos);

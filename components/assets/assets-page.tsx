@@ -16,6 +16,7 @@ import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { Asset } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
+import { ImportedLists } from "./imported-lists";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
@@ -87,6 +88,7 @@ export function AssetsPage() {
           </nav>
         ) : null}
       </section>
+      <ImportedLists />
     </div>
   );
 }

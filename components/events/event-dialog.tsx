@@ -1,8 +1,8 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { RotateCcw } from "lucide-react";
-import type { ReactNode } from "react";
+import { Copy, RotateCcw } from "lucide-react";
+import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
@@ -20,6 +20,7 @@ import { useTenant } from "../shell/viewer";
 import type { EventDraft } from "./event-draft";
 import { EventMisses } from "./event-misses";
 import { EventOutcome } from "./event-outcome";
+import { ReplayDialog } from "./replay-dialog";
 import { SOURCE_WORDS } from "./words";
 
 const WHILE_PENDING_MS = 2000;
@@ -40,6 +41,8 @@ export function EventDialog({ id, onClose, onSendAgain }: EventDialogProps) {
     refetchInterval: (query) => (query.state.data?.status === "pending" ? WHILE_PENDING_MS : poll(query)),
   });
   const event = query.data;
+  const [replaying, setReplaying] = useState(false);
+  if (event && replaying) return <ReplayDialog event={event} onClose={() => setReplaying(false)} />;
   return (
     <Dialog wide title={event?.name ?? "Event"} open onClose={onClose}>
       <DialogBody className="flex flex-col gap-4">
@@ -55,8 +58,17 @@ export function EventDialog({ id, onClose, onSendAgain }: EventDialogProps) {
         <Button onClick={onClose}>Close</Button>
         {event && onSendAgain ? (
           <Button onClick={() => onSendAgain({ name: event.name, data: isRecord(event.data) ? event.data : {} })}>
-            <RotateCcw aria-hidden className="size-3.5" />
+            <Copy aria-hidden className="size-3.5" />
             Send one like it…
+          </Button>
+        ) : null}
+        {event && onSendAgain ? (
+          <Button
+            reason={event.status === "pending" ? "The event has not been compared with the triggers yet." : null}
+            onClick={() => setReplaying(true)}
+          >
+            <RotateCcw aria-hidden className="size-3.5" />
+            Replay…
           </Button>
         ) : null}
       </DialogActions>
@@ -72,8 +84,8 @@ function Loaded({ event }: { readonly event: Event }) {
         <h3 className="font-medium text-sm">What it started</h3>
         <EventOutcome event={event} all />
         <EventMisses misses={event.misses} />
+        <Replays event={event} />
       </section>
-      <ChainPanel correlation={event.correlation_id} current={event.id} />
       <div className="shrink-0">
         <JsonView title="Data" value={event.data} empty="The event has no data." />
       </div>
@@ -113,7 +125,21 @@ function Loaded({ event }: { readonly event: Event }) {
           </span>
         </Row>
       </dl>
+      <ChainPanel correlation={event.correlation_id} current={event.id} />
     </>
+  );
+}
+
+function Replays({ event: { replays } }: { readonly event: Event }) {
+  if (replays.length === 0) return null;
+  return (
+    <ul aria-label="Replays" className="flex flex-col gap-0.5 text-muted text-xs">
+      {replays.map((replay) => (
+        <li key={replay.at} className="break-words">
+          Replayed <Time value={replay.at} /> by <Plain text={replay.actor ?? replay.actor_kind} />: {replay.detail}
+        </li>
+      ))}
+    </ul>
   );
 }
 

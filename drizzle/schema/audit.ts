@@ -34,4 +34,5 @@ export const jobAudit = app.table("job_audit", {
   reason: text("reason"),
   requestId: text("request_id"),
   triggerId: uuid("trigger_id"),
+  eventId: uuid("event_id"),
 });

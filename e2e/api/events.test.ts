@@ -37,6 +37,7 @@ describe("publishing", () => {
       correlation_id: "c-9",
       payload: { where: "/photos/a", id: event.id },
     });
+    expect(answer.body.job_ids).toEqual([job.id]);
     const missed = (await publish({ name: "folder.updated", data: { path: "/other" } })).body;
     expect(missed).toMatchObject({ matched_count: 0, reason: "no_match" });
     expect((await read(`${EVENTS}/${missed.id}`)).body.misses).toEqual([
@@ -78,6 +79,27 @@ describe("publishing", () => {
     expect((await read(`${EVENTS}?name=c.*&cursor=${page.body.pagination.next_cursor}`)).body.code).toBe(
       "invalid-cursor",
     );
+  });
+
+  test("a stored event is replayed under its own audit row, once for each Idempotency-Key", async () => {
+    const event = (await publish({ name: "late.listener", data: { n: 1 } })).body;
+    expect(event).toMatchObject({ reason: "no_trigger", job_ids: [] });
+    await listens("late.listener", { payload_template: { n: "{{event.n}}" } });
+    const replay = (as = key, headers: Headers = {}, body: unknown = {}) =>
+      web.call("POST", `${EVENTS}/${event.id}/replay`, { key: as, body, headers });
+    const once = { "idempotency-key": "replay-1" };
+    const [first, repeat] = [await replay(key, once), await replay(key, once)];
+    expect([first.status, first.body.started_count, first.body.job_ids.length], first.text).toEqual([200, 1, 1]);
+    expect([repeat.body, repeat.headers.get("idempotency-replayed")]).toEqual([first.body, "true"]);
+    expect((await replay()).body).toMatchObject({ matched_count: 1, started_count: 0, job_ids: [] });
+    const shown = (await read(`${EVENTS}/${event.id}`)).body;
+    expect(shown.replays.map((one: Record<string, unknown>) => one.actor_kind)).toEqual(["api_key", "api_key"]);
+    expect(shown.firings.map((one: Record<string, unknown>) => one.outcome)).toEqual(["enqueued", "deduplicated"]);
+    expect((await replay(foreignKey)).status).toBe(404);
+    expect((await replay(key, {}, { all: true })).status).toBe(422);
+    const viewer = await make.user({ roles: { [acme.id]: "viewer" } });
+    const reader = await make.key(viewer, { tenantId: acme.id, scopes: ["events:read", "events:write"] });
+    expect((await replay(reader.key)).status).toBe(403);
   });
 
   test.each<[string, unknown, string[]]>([

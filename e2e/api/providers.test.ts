@@ -101,3 +101,20 @@ test("the inventory lists what the tenant's folders hold, page by page", async (
   }
   expect([...seen].sort()).toEqual(Array.from({ length: 7 }, (_, i) => `file ${i + 1}`));
 });
+
+test("the lists that imports filled are listed, page by page; an unfilled one and another tenant's are not", async () => {
+  const globex = (await database.query<{ id: string }>("select id from app.tenants where slug = 'globex'"))[0]?.id;
+  await database.query(
+    `insert into app.lists (tenant_id, name, columns, row_count, made_in) values
+       ($1, 'people', '{name,age}', 2, null), ($1, 'places', '{city}', 7, null), ($1, 'begun', '{}', 0, app.new_id()),
+       ($2, 'foreign', '{x}', 1, null)`,
+    [acme.id, globex],
+  );
+  const first = (await web.call("GET", "/api/v1/lists?limit=1", { key })).body;
+  expect(first).toMatchObject({
+    data: [{ name: "places", columns: ["city"], row_count: 7 }],
+    pagination: { total: 2 },
+  });
+  const next = (await web.call("GET", `/api/v1/lists?limit=1&cursor=${first.pagination.next_cursor}`, { key })).body;
+  expect([next.data[0].name, next.pagination.has_more]).toEqual(["people", false]);
+});

@@ -37,6 +37,12 @@ describe("the page of events", () => {
     await started.getByRole("link", { name: "Succeeded" }).click();
     await page.getByText("Started by").getByRole("link", { name: "an event" }).click();
     await event.getByRole("link", { name: "Greets the new" }).waitFor();
+    await event.getByRole("button", { name: "Replay…" }).click();
+    const question = page.getByRole("dialog", { name: "Replay this event?" });
+    await question.getByRole("button", { name: "Replay event" }).click();
+    await page.getByText("1 trigger matched, 0 jobs started").waitFor();
+    await event.getByRole("list", { name: "Replays" }).getByText(stage.people.admin.email).waitFor();
+    await event.getByText("deduplicated", { exact: false }).first().waitFor();
     await context.close();
   });
 

@@ -6,6 +6,7 @@ import type {
   EventRow,
   Published,
   publishEvents,
+  ReplayedEvent as ReplayedBody,
   TriggerTests as TriggerTestsBody,
   testTriggers,
 } from "@/lib/contract";
@@ -16,6 +17,7 @@ import type {
   EventView,
   NewEvent,
   PublishedEvent,
+  ReplayedEvent,
   TestRequest,
   TriggerTests,
 } from "@/lib/queue/types";
@@ -69,10 +71,21 @@ export function testRequest(body: z.output<typeof testTriggers>): TestRequest {
 }
 
 export function serializePublished(event: PublishedEvent): Published {
-  return { ...summary(event), duplicate: event.duplicate };
+  return { ...summary(event), duplicate: event.duplicate, job_ids: [...event.jobIds] };
 }
 
-function summary(event: Omit<PublishedEvent, "duplicate">) {
+export function serializeReplayed({ id, considered, matched, started, reason, jobIds }: ReplayedEvent): ReplayedBody {
+  return {
+    id,
+    considered_count: considered,
+    matched_count: matched,
+    started_count: started,
+    reason,
+    job_ids: [...jobIds],
+  };
+}
+
+function summary(event: Omit<PublishedEvent, "duplicate" | "jobIds">) {
   return {
     id: event.id,
     name: event.name,
@@ -121,6 +134,12 @@ export function serializeEvent(event: EventDetail): Event {
       reason: miss.reason,
       part: miss.part,
       detail: miss.detail,
+    })),
+    replays: event.replays.map(({ at, actorKind, actor, detail }) => ({
+      at: at.toISOString(),
+      actor_kind: actorKind,
+      actor,
+      detail,
     })),
   };
 }

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { AssetList, TenantProvider } from "@/lib/contract";
+import type { AssetList, ImportedLists, TenantProvider } from "@/lib/contract";
 import { api } from "./http";
 import { queryString } from "./query-string";
 
@@ -7,12 +7,22 @@ export const assetKeys = {
   all: (tenant: string) => ["tenant", tenant, "assets"] as const,
 };
 
+export const importedListsKey = (tenant: string) => ["tenant", tenant, "lists"] as const;
+
 /** The folders that are registered for the tenant. */
 export function providersOptions(tenant: string) {
   return queryOptions({
     queryKey: ["tenant", tenant, "providers"],
     queryFn: ({ signal }) => api<{ data: TenantProvider[] }>("/providers", { tenant, signal }),
     staleTime: 30_000,
+  });
+}
+
+/** The newest of the lists that imports filled. */
+export function importedListsOptions(tenant: string) {
+  return queryOptions({
+    queryKey: importedListsKey(tenant),
+    queryFn: ({ signal }) => api<ImportedLists>("/lists?limit=50", { tenant, signal }),
   });
 }
 

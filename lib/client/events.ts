@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { Event, EventList, NewEventBody, Published } from "@/lib/contract";
+import type { Event, EventList, NewEventBody, Published, ReplayedEvent } from "@/lib/contract";
 import { api } from "./http";
 import { queryString } from "./query-string";
 import { triggerKeys } from "./triggers";
@@ -32,6 +32,19 @@ export function eventOptions(tenant: string, id: string) {
   return queryOptions({
     queryKey: eventKeys.one(tenant, id),
     queryFn: ({ signal }) => api<Event>(`/events/${id}`, { tenant, signal }),
+  });
+}
+
+/** Compares a stored event with the triggers again. The same key sent twice replays it once. */
+export function useReplayEvent(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, key }: { id: string; key: string }) =>
+      api<ReplayedEvent>(`/events/${id}/replay`, { tenant, method: "POST", body: {}, idempotencyKey: key }),
+    onSettled: () => {
+      void client.invalidateQueries({ queryKey: eventKeys.all(tenant) });
+      void client.invalidateQueries({ queryKey: triggerKeys.all(tenant) });
+    },
   });
 }
 

@@ -90,6 +90,15 @@ export type EventMiss = z.infer<typeof eventMiss>;
 export const event = eventRow.extend({
   data: json,
   misses: z.array(eventMiss),
+  /** Newest first, 50 at most. */
+  replays: z.array(
+    z.object({
+      at: instant,
+      actor_kind: z.enum(["user", "api_key", "system"]),
+      actor: z.string().nullable(),
+      detail: z.string(),
+    }),
+  ),
   duplicate: z.boolean().optional(),
 });
 export type Event = z.infer<typeof event>;
@@ -106,10 +115,24 @@ const published = z.object({
   matched_count: z.int(),
   started_count: z.int(),
   reason: eventReason.nullable(),
+  job_ids: z.array(id).meta({ description: "The jobs that it made; empty while it is pending" }),
 });
 export type Published = z.infer<typeof published>;
 /** One event answers itself, a batch `data` in its order. */
 export const publishedEvents = z.union([published, z.object({ data: z.array(published) })]);
+
+/** Body of POST /api/v1/events/{id}/replay. */
+export const replayEvent = z.strictObject({});
+/** What a replay came to; earlier firings do not count. */
+export const replayedEvent = published.pick({
+  id: true,
+  considered_count: true,
+  matched_count: true,
+  started_count: true,
+  reason: true,
+  job_ids: true,
+});
+export type ReplayedEvent = z.infer<typeof replayedEvent>;
 
 export const eventParams = z.strictObject({ eventId: id });
 

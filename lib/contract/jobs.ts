@@ -177,7 +177,10 @@ export const jobList = listOf(jobRow);
 export type JobList = z.infer<typeof jobList>;
 
 export const jobSummary = z.object({
-  counts: z.record(jobStatus, z.int()),
+  counts: z.record(jobStatus, z.int()).meta({
+    description:
+      "queued, blocked, paused and running: jobs that are so now. succeeded, failed, dead_letter, canceled and expired: runs that ended so in the last 24 hours",
+  }),
   oldest_queued_age_seconds: z.number().nullable(),
   running_count: z.int(),
   as_of: instant,

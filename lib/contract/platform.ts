@@ -78,3 +78,17 @@ export type Asset = z.infer<typeof asset>;
 export const assetList = listOf(asset);
 export type AssetList = z.infer<typeof assetList>;
 export const assetListQuery = z.strictObject({ ...pageQuery, provider_id: id.optional() });
+
+/** A list that import-csv filled. */
+export const importedList = z.object({
+  id,
+  name: z.string(),
+  columns: z.array(z.string()),
+  row_count: z.number(),
+  created_at: instant,
+  updated_at: instant.meta({ description: "When the last import ended that filled it" }),
+});
+export type ImportedList = z.infer<typeof importedList>;
+export const importedLists = listOf(importedList);
+export type ImportedLists = z.infer<typeof importedLists>;
+export const importedListQuery = z.strictObject(pageQuery);

@@ -34,6 +34,20 @@ export interface PublishedEvent {
   readonly matched: number;
   readonly started: number;
   readonly reason: EventReason | null;
+  /** The jobs that it made, in the order of the firings. */
+  readonly jobIds: readonly string[];
+}
+
+/** What a replay of a stored event came to; earlier firings do not count. */
+export type ReplayedEvent = Pick<PublishedEvent, "id" | "considered" | "matched" | "started" | "reason" | "jobIds">;
+
+/** A replay as the event's page tells of it. */
+export interface EventReplay {
+  readonly at: Date;
+  readonly actorKind: "user" | "api_key" | "system";
+  /** An email, or the name of an API key; null when that is gone. */
+  readonly actor: string | null;
+  readonly detail: string;
 }
 
 /** A trigger that listened and did not match, and the part of its condition that did not hold. */
@@ -57,7 +71,7 @@ export interface EventFiring {
   readonly jobStatus: JobStatus | null;
 }
 
-export interface EventView extends Omit<PublishedEvent, "duplicate"> {
+export interface EventView extends Omit<PublishedEvent, "duplicate" | "jobIds"> {
   readonly source: EventSource;
   readonly correlationId: string;
   readonly depth: number;
@@ -68,6 +82,8 @@ export interface EventView extends Omit<PublishedEvent, "duplicate"> {
 export interface EventDetail extends EventView {
   readonly data: unknown;
   readonly misses: readonly EventMiss[];
+  /** Newest first, 50 at most. */
+  readonly replays: readonly EventReplay[];
 }
 
 export interface EventFilter {

@@ -21,7 +21,11 @@ test("LEASE-05 a lease from long ago, from the far future or of an unknown worke
     jobs[2]?.jobId,
   ]);
   await set("app.now() - interval '1 s'", 2);
-  expect(await rescue()).toMatchObject({ rescued: 3, ended: 0 });
+  const swept = await rescue();
+  expect(swept).toMatchObject({ rescued: 3, ended: 0 });
+  const workers = new Map(swept.lost.map(({ job_id, worker_id }) => [job_id, worker_id]));
+  expect([...workers.keys()].sort()).toEqual(jobs.map(({ jobId }) => jobId).sort());
+  expect(workers.get(jobs[2]?.jobId ?? "")).toBe("nobody knows it");
   for (const { jobId } of jobs) {
     expect((await getJob(make.web, scope, jobId))?.status).toBe("queued");
     expect((await listAttempts(make.web, scope, jobId))?.map(({ status }) => status)).toEqual(["worker_lost"]);

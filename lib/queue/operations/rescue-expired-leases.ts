@@ -33,21 +33,30 @@ interface ExpiredRow {
   dead_letter: boolean;
 }
 
+export interface LostLease {
+  readonly job_id: string;
+  readonly worker_id: string;
+}
+
 export interface Rescued {
   readonly laneNos: readonly number[];
   /** Put back into the queue. */
   readonly rescued: number;
   /** Ended: attempts or reclaims used up, or a cancel was requested. */
   readonly ended: number;
+  /** The first ten of those jobs, and the workers that lost them: for a log. */
+  readonly lost: readonly LostLease[];
   /** Leases that are over and whose end the database will not store; they are tried again in a minute. */
   readonly unstorable: readonly string[];
 }
 
-const NONE: Rescued = { laneNos: [], rescued: 0, ended: 0, unstorable: [] };
+const NONE: Rescued = { laneNos: [], rescued: 0, ended: 0, lost: [], unstorable: [] };
 /** The longest wait for what an end has to lock beside its row. */
 const LOCK_TIMEOUT = "200ms";
 /** Rows that cannot be rescued are not looked at each second, nor do they fill the list of those that can. */
 const POSTPONE_SECONDS = 60;
+/** A worker that dies may lose hundreds of jobs; a line of a log stays readable. */
+const NAMED = 10;
 
 /**
  * Turns leases that ran out into lost attempts. Each row is locked and looked at again, and the write is fenced, so a job
@@ -90,7 +99,8 @@ async function settleLost(tx: Transaction, expired: readonly ExpiredRow[], decid
   const endedIds = new Set([...settled.canceled].concat(ends.filter((end) => end.outcome).map((end) => end.jobId)));
   const ended = back.filter((row) => endedIds.has(row.job_id)).length;
   const laneNos = [...new Set([...back.map((row) => row.lane_no), ...settled.releasedLanes])];
-  return { laneNos, rescued: back.length - ended, ended, unstorable: settled.unstorable };
+  const named = back.slice(0, NAMED).map((row) => ({ job_id: row.job_id, worker_id: row.claimed_by_worker }));
+  return { laneNos, rescued: back.length - ended, ended, lost: named, unstorable: settled.unstorable };
 }
 
 function toEnd(row: ExpiredRow, started: boolean, { random, retry }: Deciding): AttemptEnd {

@@ -1,5 +1,5 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { type EventDriver, firingsOfEventsSql, getEventSql, listEventsSql } from "../sql/events";
+import { type EventDriver, firingsOfEventsSql, getEventSql, listEventsSql, replaysOfEventSql } from "../sql/events";
 import type { JobStatus } from "../states";
 import type {
   EventDetail,
@@ -7,6 +7,7 @@ import type {
   EventFiring,
   EventMiss,
   EventReason,
+  EventReplay,
   EventSource,
   EventView,
   FiringOutcome,
@@ -90,8 +91,26 @@ export function getEvent(
     );
     if (!row) return null;
     const firings = await firingsOf(tx, [row.id], SHOWN_FIRINGS);
-    return { ...toView(row, firings), data: row.data, misses: (row.misses ?? []).map(toMiss) };
+    const replays = await tx.run<ReplayRow>(replaysOfEventSql, [tx.tenantId, row.id]);
+    return {
+      ...toView(row, firings),
+      data: row.data,
+      misses: (row.misses ?? []).map(toMiss),
+      replays: replays.map(({ at, actor_kind: actorKind, actor, reason }) => ({
+        at,
+        actorKind,
+        actor,
+        detail: reason ?? "",
+      })),
+    };
   });
+}
+
+interface ReplayRow {
+  readonly at: Date;
+  readonly actor_kind: EventReplay["actorKind"];
+  readonly actor: string | null;
+  readonly reason: string | null;
 }
 
 interface MissRow {

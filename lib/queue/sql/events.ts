@@ -39,7 +39,10 @@ const SUMMARY = `e.id, e.name, e.producer_id, e.received_at, e.status, e.conside
 /** The events with the producer ids $2 of this producer. */
 export const eventsOfProducerSql = statement(
   "events_of_producer",
-  `select ${SUMMARY} from app.events e where ${tenantIs("e.tenant_id")} and e.producer_id = any ($2::text[]) and e.actor_kind = $3
+  `select ${SUMMARY}, array(
+     select f.job_id from app.trigger_firings f where ${tenantIs("f.tenant_id")} and f.event_id = e.id and f.outcome = 'enqueued'
+     order by f.id) as job_ids
+   from app.events e where ${tenantIs("e.tenant_id")} and e.producer_id = any ($2::text[]) and e.actor_kind = $3
      and e.actor_id is not distinct from $4::uuid`,
 );
 
@@ -112,6 +115,41 @@ export const finishEventsSql = statement(
    from jsonb_to_recordset($2::jsonb) as x (id uuid, considered int, matched int, started int, reason text, misses jsonb,
      data jsonb, correlation_id text, depth smallint)
    where ${tenantIs("e.tenant_id")} and e.id = x.id`,
+);
+
+/** Adds what a replay came to. Misses are those of the newest look; once something started, there is no reason why nothing did. */
+export const addReplaysSql = statement(
+  "add_replays",
+  `update app.events e set considered_count = x.considered, matched_count = e.matched_count + x.matched,
+     started_count = e.started_count + x.started, misses = x.misses,
+     reason = case when e.matched_count > 0 and e.reason is null then null else x.reason end
+   from jsonb_to_recordset($2::jsonb) as x (id uuid, considered int, matched int, started int, reason text, misses jsonb)
+   where ${tenantIs("e.tenant_id")} and e.id = x.id`,
+);
+
+/** A stored event, whole. Two replays of it at once come one after the other. */
+export const lockEventSql = statement(
+  "lock_event",
+  `select e.id, e.name, e.data, e.received_at, e.producer_id, coalesce(e.correlation_id, e.id::text) as correlation_id,
+     e.source, e.depth, e.status, app.now() as now
+   from app.events e where ${tenantIs("e.tenant_id")} and e.id = $2 for no key update`,
+);
+
+export const auditReplaySql = statement(
+  "audit_replay",
+  `insert into app.job_audit (tenant_id, event_id, actor_kind, actor_id, action, request_id, reason)
+   values ($1, $2, $3, $4, 'event.replay', $5, $6)`,
+);
+
+/** Who replayed an event, newest first. */
+export const replaysOfEventSql = statement(
+  "replays_of_event",
+  `select x.at, x.actor_kind, coalesce(u.email, k.name) as actor, x.reason
+   from app.job_audit x
+   left join app.users u on x.actor_kind = 'user' and u.id = x.actor_id
+   left join app.api_keys k on x.actor_kind = 'api_key' and k.id = x.actor_id and ${tenantIs("k.tenant_id")}
+   where ${tenantIs("x.tenant_id")} and x.event_id = $2 and x.action = 'event.replay' order by x.id desc limit 50`,
+  { repeatable: true },
 );
 
 /** Tenants with events that were not looked at yet, in the order of their ids from after $1; however many each has. */

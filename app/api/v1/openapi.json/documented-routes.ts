@@ -17,6 +17,7 @@ import * as workerKey from "../admin/worker-keys/[keyId]/route";
 import * as workerKeys from "../admin/worker-keys/route";
 import * as workers from "../admin/workers/route";
 import * as assets from "../assets/route";
+import * as eventReplay from "../events/[eventId]/replay/route";
 import * as event from "../events/[eventId]/route";
 import * as events from "../events/route";
 import * as artifact from "../jobs/[jobId]/artifacts/[artifactId]/route";
@@ -49,6 +50,7 @@ import * as triggerRun from "../jobs/triggers/[triggerId]/run/route";
 import * as triggerPreview from "../jobs/triggers/preview/route";
 import * as triggers from "../jobs/triggers/route";
 import * as triggerTest from "../jobs/triggers/test/route";
+import * as lists from "../lists/route";
 import * as mePassword from "../me/password/route";
 import * as me from "../me/route";
 import * as tenantProviders from "../providers/route";
@@ -107,7 +109,9 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/jobs/triggers/test": triggerTest,
   "/api/v1/events": events,
   "/api/v1/events/[eventId]": event,
+  "/api/v1/events/[eventId]/replay": eventReplay,
   "/api/v1/assets": assets,
+  "/api/v1/lists": lists,
   "/api/v1/providers": tenantProviders,
   "/api/v1/worker/jobs/claim": remoteClaim,
   "/api/v1/worker/jobs/[jobId]/heartbeat": remoteHeartbeat,

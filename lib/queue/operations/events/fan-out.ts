@@ -1,6 +1,6 @@
 import type { TenantTransaction } from "@/lib/db";
 import type { OccurredEvent } from "../../policy/event-match";
-import { countRunsSql, finishEventsSql, insertFiringsSql } from "../../sql/events";
+import { addReplaysSql, countRunsSql, finishEventsSql, insertFiringsSql } from "../../sql/events";
 import type { EventReason, TenantScope } from "../../types";
 import { loadListeners } from "./listeners";
 import { type EventPlan, planEvent } from "./plan-firings";
@@ -25,12 +25,15 @@ export interface FannedOut {
   readonly matched: number;
   readonly started: number;
   readonly reason: EventReason | null;
+  /** The jobs that were made, in the order of the firings. */
+  readonly jobIds: readonly string[];
 }
 
 /**
  * Compares stored pending events with the tenant's triggers, and writes what each of them starts: jobs, firings, counts.
  * An event that would make the transaction too large stays pending, and so do those after it; the answer tells of the
- * others, in their order. All of it belongs to the transaction of the caller.
+ * others, in their order. All of it belongs to the transaction of the caller. `replayedAt`: the events were looked at before,
+ * so their firings are those of this instant and their counts are added to.
  * @throws QueueError tenant-suspended
  */
 export async function fanOut(
@@ -40,31 +43,35 @@ export async function fanOut(
     events,
     filledIn = new Map(),
     maxDepth,
+    replayedAt,
   }: {
     readonly events: readonly OccurredEvent[];
     readonly filledIn?: ReadonlyMap<string, FilledIn>;
     readonly maxDepth: number;
+    readonly replayedAt?: Date;
   },
 ): Promise<FannedOut[]> {
   if (events.length === 0) return [];
   const listeners = await loadListeners(tx, [...new Set(events.map(({ name }) => name))]);
   const plans = withinBounds(events, (event) => planEvent(event, listeners.get(event.name) ?? [], maxDepth));
-  const rows = await startFirings(
+  const made = await startFirings(
     tx,
     scope,
     plans.flatMap(({ firings }) => firings),
   );
+  const rows = replayedAt ? made.map((row) => ({ ...row, fire_at: replayedAt })) : made;
   if (rows.length > 0) await tx.run(insertFiringsSql, [tx.tenantId, JSON.stringify(rows)]);
   await countRuns(tx, rows);
-  const started = countBy(rows.filter(({ outcome }) => outcome === "enqueued"));
+  const jobIds = jobsByEvent(rows);
   const done = plans.map((plan) => ({
     eventId: plan.event.id,
     considered: plan.considered,
     matched: plan.firings.length,
-    started: started.get(plan.event.id) ?? 0,
+    started: jobIds.get(plan.event.id)?.length ?? 0,
     reason: plan.reason,
+    jobIds: jobIds.get(plan.event.id) ?? [],
   }));
-  await finishEvents(tx, { plans, done, filledIn });
+  await finishEvents(tx, { plans, done, filledIn, isReplay: replayedAt !== undefined });
   return done;
 }
 
@@ -85,10 +92,15 @@ function withinBounds(events: readonly OccurredEvent[], plan: (event: OccurredEv
   return plans;
 }
 
-function countBy(rows: readonly FiringRow[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { event_id } of rows) counts.set(event_id, (counts.get(event_id) ?? 0) + 1);
-  return counts;
+function jobsByEvent(rows: readonly FiringRow[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { event_id, outcome, job_id } of rows) {
+    if (outcome !== "enqueued" || job_id === null) continue;
+    const known = found.get(event_id);
+    if (known) known.push(job_id);
+    else found.set(event_id, [job_id]);
+  }
+  return found;
 }
 
 /** Last of what locks triggers, so that publishers wait for each other as briefly as can be. */
@@ -106,10 +118,12 @@ async function finishEvents(
     plans,
     done,
     filledIn,
+    isReplay,
   }: {
     readonly plans: readonly EventPlan[];
     readonly done: readonly FannedOut[];
     readonly filledIn: ReadonlyMap<string, FilledIn>;
+    readonly isReplay: boolean;
   },
 ): Promise<void> {
   const rows = done.map(({ eventId, considered, matched, started, reason }, index) => {
@@ -125,5 +139,5 @@ async function finishEvents(
       ...(filled ? { data: filled.data, correlation_id: filled.correlationId, depth: filled.depth } : {}),
     };
   });
-  await tx.run(finishEventsSql, [tx.tenantId, JSON.stringify(rows)]);
+  await tx.run(isReplay ? addReplaysSql : finishEventsSql, [tx.tenantId, JSON.stringify(rows)]);
 }

@@ -123,6 +123,7 @@ interface SummaryRow {
   readonly matched_count: number;
   readonly started_count: number;
   readonly reason: EventReason | null;
+  readonly job_ids: readonly string[];
 }
 
 async function tellOf(
@@ -139,10 +140,10 @@ async function tellOf(
       return known;
     }
     const result = results.get(occurred.id);
-    const { considered = 0, matched = 0, started = 0, reason = null } = result ?? {};
+    const { considered = 0, matched = 0, started = 0, reason = null, jobIds = [] } = result ?? {};
     const { id, name, producerId, receivedAt } = occurred;
     const status = result ? "done" : "pending";
-    return { id, name, producerId, duplicate: false, receivedAt, status, considered, matched, started, reason };
+    return { id, name, producerId, duplicate: false, receivedAt, status, considered, matched, started, reason, jobIds };
   });
 }
 
@@ -169,6 +170,7 @@ async function earlierOnes(
         matched: row.matched_count,
         started: row.started_count,
         reason: row.reason,
+        jobIds: row.job_ids,
       },
     ]),
   );

@@ -1,0 +1,20 @@
+import { chainDepth } from "@/lib/api/chain";
+import { serializeReplayed } from "@/lib/api/events";
+import { tenantRoute } from "@/lib/api/route";
+import { replayEvent as body, eventParams, replayedEvent } from "@/lib/contract";
+import { replayEvent } from "@/lib/queue";
+
+export const dynamic = "force-dynamic";
+
+export const POST = tenantRoute({
+  permission: "events:publish",
+  summary: "Replay a stored event: compare it with the triggers that listen now, and start their jobs",
+  params: eventParams,
+  body,
+  response: replayedEvent,
+  chained: true,
+  handler: async ({ db, scope, params, info, runtime }) => {
+    const depths = { maxDepth: runtime.config.eventMaxDepth, chainDepth: chainDepth(info) };
+    return serializeReplayed(await replayEvent(db, scope, { eventId: params.eventId, ...depths }));
+  },
+});

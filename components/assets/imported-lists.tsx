@@ -1,0 +1,63 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { Plain } from "@/components/ui/plain";
+import { Time } from "@/components/ui/time";
+import { importedListsKey, importedListsOptions } from "@/lib/client/assets";
+import { formatCount, plural } from "@/lib/client/format";
+import { usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
+import { useTenant } from "../shell/viewer";
+
+const COLUMNS_SHOWN = 6;
+
+/** The lists that `import-csv` filled; nothing where there is none. */
+export function ImportedLists() {
+  const { slug } = useTenant();
+  const query = useQuery({ ...importedListsOptions(slug), refetchInterval: usePollInterval() });
+  useRefresh(
+    importedListsKey(slug),
+    ({ status, definition_key: key }) => status === "succeeded" && key === "import-csv",
+  );
+  const lists = query.data?.data ?? [];
+  if (lists.length === 0) return null;
+  return (
+    <section id="lists" aria-labelledby="lists-title" className="panel scroll-mt-16 overflow-clip">
+      <header className="flex flex-wrap items-baseline gap-x-3 px-4 py-3">
+        <h2 id="lists-title" className="font-medium text-sm">
+          Imported lists
+        </h2>
+        <p className="text-muted text-xs">
+          Filled by <code className="font-mono">import-csv</code>
+          {query.data?.pagination.has_more ? `, the newest ${lists.length} of ${query.data.pagination.total}` : ""}
+        </p>
+      </header>
+      <ul>
+        {lists.map((list) => (
+          <li key={list.id} className="flex items-center gap-4 border-line border-t px-4 py-2 text-sm">
+            <div className="min-w-0 flex-1">
+              <p className="truncate">
+                <Plain oneLine text={list.name} />
+              </p>
+              <p className="truncate text-muted text-xs">
+                <Plain oneLine text={columnsOf(list.columns)} />
+              </p>
+            </div>
+            <span className="tabular whitespace-nowrap">
+              {formatCount(list.row_count)} {list.row_count === 1 ? "row" : "rows"}
+            </span>
+            <span className="w-28 shrink-0 text-right text-muted max-sm:hidden">
+              <Time value={list.updated_at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function columnsOf(columns: readonly string[]): string {
+  const more = columns.length - COLUMNS_SHOWN;
+  const named = columns.slice(0, COLUMNS_SHOWN).join(", ");
+  return more > 0 ? `${named} and ${plural(more, "more column")}` : named;
+}

@@ -1,0 +1,56 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { useToast } from "@/components/ui/toast";
+import { useReplayEvent } from "@/lib/client/events";
+import { plural } from "@/lib/client/format";
+import { randomKey } from "@/lib/client/random-key";
+import type { Event } from "@/lib/contract";
+import { useTenant } from "../shell/viewer";
+import { refusal } from "../triggers/refusal";
+
+/** Asks before a stored event is compared with the triggers again, and says what that may start. */
+export function ReplayDialog({ event, onClose }: { readonly event: Event; readonly onClose: () => void }) {
+  const { slug } = useTenant();
+  const toast = useToast();
+  const replay = useReplayEvent(slug);
+  const [key] = useState(randomKey);
+  const confirm = () =>
+    replay.mutate(
+      { id: event.id, key },
+      {
+        onSuccess: ({ matched_count: matched, started_count: started }) => {
+          toast({
+            title: "Event replayed",
+            detail: `${plural(matched, "trigger")} matched, ${plural(started, "job")} started`,
+          });
+          onClose();
+        },
+        onError: (error) => {
+          toast({ title: "Event not replayed", detail: refusal(error), tone: "bad" });
+          onClose();
+        },
+      },
+    );
+  return (
+    <Dialog title="Replay this event?" open onClose={onClose}>
+      <DialogBody className="flex flex-col gap-2 text-sm">
+        <p>
+          Every trigger that listens to <code className="break-all font-mono text-xs">{event.name}</code> now and whose
+          condition holds starts its job, with the data, time and id that the event had.
+        </p>
+        <p className="text-muted">
+          A job is not started again while its dedupe key is taken. The replay is recorded under your name.
+        </p>
+      </DialogBody>
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button variant="primary" busy={replay.isPending} onClick={confirm}>
+          Replay event
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

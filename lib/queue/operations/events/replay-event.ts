@@ -1,0 +1,67 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { QueueError } from "../../errors";
+import { EVENT_MAX_DEPTH, type OccurredEvent } from "../../policy/event-match";
+import { inTenant } from "../../queries/get-job";
+import { auditReplaySql, lockEventSql } from "../../sql/events";
+import type { EventSource, ReplayedEvent, TenantScope } from "../../types";
+import { fanOut } from "./fan-out";
+
+interface EventRow {
+  readonly id: string;
+  readonly name: string;
+  readonly data: unknown;
+  readonly received_at: Date;
+  readonly producer_id: string | null;
+  readonly correlation_id: string;
+  readonly source: EventSource;
+  readonly depth: number;
+  readonly status: "pending" | "done";
+  readonly now: Date;
+}
+
+/**
+ * Compares a stored event with the triggers that listen now, and starts their jobs, in one transaction. Triggers see the
+ * event as it was: the same id, time and data, so payloads and dedupe keys are the same, and a job whose key is still
+ * taken is not made twice. Firings are added to those of the event; an audit row says who replayed it.
+ * `chainDepth` is that of the caller's request; the event lies no less deep.
+ * @throws QueueError not-found; state-conflict while the event is pending; tenant-suspended
+ */
+export function replayEvent(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  {
+    eventId,
+    maxDepth = EVENT_MAX_DEPTH,
+    chainDepth = 0,
+  }: { readonly eventId: string; readonly maxDepth?: number; readonly chainDepth?: number },
+): Promise<ReplayedEvent> {
+  return inTenant(db, scope, async (tx) => {
+    const [row] = await tx.run<EventRow>(lockEventSql, [tx.tenantId, eventId]);
+    if (!row) throw new QueueError("not-found", "There is no such event.");
+    if (row.status === "pending")
+      throw new QueueError("state-conflict", "The event is pending: it has not been compared with the triggers yet.");
+    const event: OccurredEvent = {
+      id: row.id,
+      name: row.name,
+      data: row.data,
+      receivedAt: row.received_at,
+      producerId: row.producer_id,
+      correlationId: row.correlation_id,
+      source: row.source,
+      depth: Math.max(row.depth, chainDepth),
+    };
+    const [done] = await fanOut(tx, scope, { events: [event], maxDepth, replayedAt: row.now });
+    if (!done) throw new Error("an event was not compared with the triggers");
+    const { considered, matched, started, reason, jobIds } = done;
+    const { kind, id, requestId = null } = scope.actor;
+    await tx.run(auditReplaySql, [
+      tx.tenantId,
+      row.id,
+      kind,
+      id,
+      requestId,
+      `triggers matched: ${matched} of ${considered}, jobs started: ${started}`,
+    ]);
+    return { id: row.id, considered, matched, started, reason, jobIds };
+  });
+}

@@ -1,0 +1,45 @@
+import { and, count, desc, isNull, lt } from "drizzle-orm";
+import { lists } from "@/drizzle/schema";
+import type { ImportedList } from "@/lib/contract";
+import { type Database, ofTenant, type TenantTransaction, withTenant } from "@/lib/db";
+import type { AssetPageRequest } from "./assets";
+
+export interface ListPage {
+  readonly lists: readonly ImportedList[];
+  readonly hasMore: boolean;
+  readonly total: number;
+  readonly totalRelation: "eq";
+}
+
+/** A page of the lists that imports filled, newest first. A list whose first import has not ended is left out. */
+export async function listLists(
+  db: Database | TenantTransaction,
+  tenantId: string,
+  page: AssetPageRequest,
+): Promise<ListPage> {
+  if (!("tenantId" in db)) return withTenant(db, tenantId, (tx) => listLists(tx, tenantId, page));
+  const filled = and(ofTenant(lists.tenantId, tenantId), isNull(lists.madeIn));
+  const rows = await db.orm
+    .select()
+    .from(lists)
+    .where(page.afterId === undefined ? filled : and(filled, lt(lists.id, page.afterId)))
+    .orderBy(desc(lists.id))
+    .limit(page.limit + 1)
+    .offset(page.offset ?? 0);
+  const [{ total } = { total: 0 }] = await db.orm.select({ total: count() }).from(lists).where(filled);
+  return {
+    lists: rows.slice(0, page.limit).map(toList),
+    hasMore: rows.length > page.limit,
+    total,
+    totalRelation: "eq",
+  };
+}
+
+const toList = (row: typeof lists.$inferSelect): ImportedList => ({
+  id: row.id,
+  name: row.name,
+  columns: row.columns,
+  row_count: row.rowCount,
+  created_at: row.createdAt.toISOString(),
+  updated_at: row.updatedAt.toISOString(),
+});
