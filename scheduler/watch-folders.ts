@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError, withTenant } from "@/lib/db";
-import { publishEvent, QueueError, SYSTEM } from "@/lib/queue";
+import { publishWatched, QueueError, SYSTEM } from "@/lib/queue";
 import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/tenancy/folders/read-folders";
 import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from "@/lib/tenancy/folders/watches";
 import { checkProviderPath } from "@/lib/tenancy/provider-path";
@@ -38,8 +38,9 @@ const MOST_STUCK = 2;
  * stores how it looks now. The first look publishes nothing. Folders that cannot be looked at are told of in the log, once,
  * and are compared with their last look when they are back. Each turn takes some folders, the next turn those after them.
  *
- * A job that writes into the folder which started it would go on for ever, and nobody can tell its files from others'. So
- * a folder that changes all the time is looked at less often; what changed until then is one event.
+ * A job that writes into the folder which started it would go on for ever, and nobody can tell its files from others'. So a
+ * change that such a job may have made continues that job's chain (`publishWatched`), and a folder that changes all the time
+ * is looked at less often; what changed until then is one event.
  */
 export function watchFolders(limits: Partial<WatchLimits> = {}): Loop["turn"] {
   const watch = new FolderWatch({ ...LIMITS, ...limits });
@@ -51,6 +52,8 @@ class FolderWatch {
   readonly #stuck = new Set<string>();
   readonly #problems = new Map<string, string>();
   readonly #notBefore = new Map<string, number>();
+  /** When the last look began that was compared, by `performance.now()`. */
+  readonly #lookedAt = new Map<string, number>();
   readonly #budgets = new Map<string, ChangeBudget>();
 
   constructor(private readonly limits: WatchLimits) {}
@@ -76,7 +79,10 @@ class FolderWatch {
     const ended = performance.now();
     const rested = ended + (ended - began) * this.limits.restFactor;
     this.#notBefore.set(providerId, rested);
-    if (!look || !(await publishChange(turn, { folder, look }))) return;
+    if (!look) return;
+    const isPublished = await publishChange(turn, { folder, look, lookedAt: this.#lookedAt.get(providerId) });
+    this.#lookedAt.set(providerId, began);
+    if (!isPublished) return;
     const budget = this.#budgets.get(providerId) ?? new ChangeBudget(this.limits.changes, ended);
     this.#budgets.set(providerId, budget);
     this.#notBefore.set(providerId, Math.max(rested, budget.spend(ended)));
@@ -115,27 +121,37 @@ class FolderWatch {
   }
 }
 
+interface Seen {
+  readonly folder: WatchedFolder;
+  readonly look: FolderLook;
+  /** When the look before began, by `performance.now()`; undefined if another process took it. */
+  readonly lookedAt: number | undefined;
+}
+
 /** Whether there was a change to tell of. */
 async function publishChange(
-  { web, leader, eventMaxDepth }: Turn,
-  { folder, look }: { readonly folder: WatchedFolder; readonly look: FolderLook },
+  { web, leader, log, eventMaxDepth }: Turn,
+  { folder, look, lookedAt }: Seen,
 ): Promise<boolean> {
   const { tenantId, providerId, name, fingerprint } = folder;
   const packed = packLook(look);
   if (fingerprint && packed.fingerprint.equals(fingerprint)) return false;
   return withTenant(web, tenantId, async (tx) => {
-    const change = { watched: folder, look: packed, leader };
+    const looked = { watched: folder, look: packed, leader };
     if (!fingerprint) {
-      await beginWatch(tx, change);
+      await beginWatch(tx, looked);
       return false;
     }
-    const before = await replaceLook(tx, change);
+    const before = await replaceLook(tx, looked);
     if (!before) return false;
-    const { folderPath, folders } = compareLook(before, look);
+    const { folderPath, folders } = compareLook(before.folders, look);
     const data = { provider_id: providerId, provider_name: name, folder_path: folderPath, changed_folders: folders };
     const event = { name: "provider.folder.updated", source: "scheduler", data } as const;
-    const options = eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth };
-    await publishEvent(tx, { tenantId, actor: SYSTEM }, event, options);
+    const sinceMs = lookedAt === undefined ? before.unchangedMs : performance.now() - lookedAt;
+    const change = { event, sinceMs, maxDepth: eventMaxDepth };
+    const held = await publishWatched(tx, { tenantId, actor: SYSTEM }, change);
+    const fields = { provider_id: providerId, tenant_id: tenantId, trigger_ids: held };
+    if (held.length > 0) log.warn(fields, "a loop is suspected; the change of the folder is held");
     return true;
   });
 }

@@ -33,6 +33,8 @@ const REASONS: Readonly<Record<string, string>> = {
   template: "the template could not be filled in",
   payload: "the payload does not fit the definition",
   loop: "the chain of events is too deep",
+  loop_suspected: "held: its own jobs may have changed the folder",
+  no_match: "its condition no longer held",
   disabled: "it was switched off",
   "definition-inactive": "the definition is not active",
   "definition-unknown": "the definition is gone",

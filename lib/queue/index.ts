@@ -25,6 +25,7 @@ export { type EnqueuedOrRun, enqueueOrRun, type JobOrWork } from "./operations/e
 export { announceEvent } from "./operations/events/announce-event";
 export { fanOutPending, tenantsWithPendingEvents } from "./operations/events/fan-out-pending";
 export { publishEvent, publishEvents } from "./operations/events/publish-events";
+export { publishWatched } from "./operations/events/publish-watched";
 export { replayEvent } from "./operations/events/replay-event";
 export { testTriggers } from "./operations/events/test-triggers";
 export { type FiredSchedules, fireDueSchedules, msToNextSchedule } from "./operations/fire-due-schedules";

@@ -30,7 +30,7 @@ const LEADS = "exists (select from app.leader where leader_id = $3 and term = $4
 /** Locks what is stored of a folder; no row: another look was stored meanwhile, the row is locked, or another one leads. */
 const holdSql = statement(
   "hold_provider_watch",
-  `select folders from app.provider_watches
+  `select folders, extract(epoch from app.now() - changed_at)::float8 * 1000 as unchanged_ms from app.provider_watches
    where ${tenantIs("tenant_id")} and provider_id = $2 and fingerprint = $5 and ${LEADS} for update skip locked`,
 );
 
@@ -79,6 +79,12 @@ export async function beginWatch(
   await tx.run(beginSql, values);
 }
 
+/** How a folder looked before, and for how long nobody saw a change. */
+export interface LookBefore {
+  readonly folders: Buffer;
+  readonly unchangedMs: number;
+}
+
 /**
  * Stores how a folder looks now in the place of how it looked when it was listed, and answers that; null, and nothing is
  * stored, when it is another one by now, is locked, or another one leads. Until the end of the transaction nobody else can.
@@ -86,9 +92,9 @@ export async function beginWatch(
 export async function replaceLook(
   tx: TenantTransaction,
   { watched, look, leader }: { readonly watched: WatchedFolder; readonly look: Look; readonly leader: Leader },
-): Promise<Buffer | null> {
+): Promise<LookBefore | null> {
   const key = [tx.tenantId, watched.providerId];
-  const [held] = await tx.run<{ folders: Buffer }>(holdSql, [
+  const [held] = await tx.run<{ folders: Buffer; unchanged_ms: number }>(holdSql, [
     ...key,
     leader.leaderId,
     leader.term,
@@ -96,5 +102,5 @@ export async function replaceLook(
   ]);
   if (!held) return null;
   await tx.run(storeSql, [...key, look.folders, look.fingerprint]);
-  return held.folders;
+  return { folders: held.folders, unchangedMs: held.unchanged_ms };
 }

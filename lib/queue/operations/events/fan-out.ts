@@ -3,7 +3,7 @@ import type { OccurredEvent } from "../../policy/event-match";
 import { addReplaysSql, countRunsSql, finishEventsSql, insertFiringsSql } from "../../sql/events";
 import type { EventReason, TenantScope } from "../../types";
 import { loadListeners } from "./listeners";
-import { type EventPlan, planEvent } from "./plan-firings";
+import { type EventPlan, type PlanLimits, planEvent } from "./plan-firings";
 import { type FiringRow, startFirings } from "./start-firings";
 
 /** What one transaction starts at most, unless a single event asks for more. */
@@ -42,18 +42,17 @@ export async function fanOut(
   {
     events,
     filledIn = new Map(),
-    maxDepth,
     replayedAt,
+    ...limits
   }: {
     readonly events: readonly OccurredEvent[];
     readonly filledIn?: ReadonlyMap<string, FilledIn>;
-    readonly maxDepth: number;
     readonly replayedAt?: Date;
-  },
+  } & PlanLimits,
 ): Promise<FannedOut[]> {
   if (events.length === 0) return [];
   const listeners = await loadListeners(tx, [...new Set(events.map(({ name }) => name))]);
-  const plans = withinBounds(events, (event) => planEvent(event, listeners.get(event.name) ?? [], maxDepth));
+  const plans = withinBounds(events, (event) => planEvent(event, listeners.get(event.name) ?? [], limits));
   const made = await startFirings(
     tx,
     scope,
@@ -104,7 +103,7 @@ function jobsByEvent(rows: readonly FiringRow[]): Map<string, string[]> {
 }
 
 /** Last of what locks triggers, so that publishers wait for each other as briefly as can be. */
-async function countRuns(tx: TenantTransaction, rows: readonly FiringRow[]): Promise<void> {
+export async function countRuns(tx: TenantTransaction, rows: readonly FiringRow[]): Promise<void> {
   const runs = new Map<string, number>();
   for (const { trigger_id, outcome } of rows) {
     if (outcome === "enqueued") runs.set(trigger_id, (runs.get(trigger_id) ?? 0) + 1);

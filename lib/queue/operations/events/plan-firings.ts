@@ -1,5 +1,6 @@
 import { cutText } from "../../policy/clean";
 import { type Asked, askForJob, inWords, matchEvent, type OccurredEvent } from "../../policy/event-match";
+import { LOOP_SUSPECTED } from "../../sql/held-firings";
 import type { EventReason, NewJob } from "../../types";
 import type { Listener } from "./listeners";
 
@@ -32,28 +33,40 @@ export interface EventPlan {
   readonly characters: number;
 }
 
+export interface PlanLimits {
+  readonly maxDepth: number;
+  /** How deep the event lies for some triggers, by their ids; for the others, as deep as the event says. */
+  readonly depths?: ReadonlyMap<string, number> | undefined;
+}
+
 /** Works out what an event asks for of the triggers that listen to it. */
-export function planEvent(event: OccurredEvent, listeners: readonly Listener[], maxDepth: number): EventPlan {
+export function planEvent(
+  event: OccurredEvent,
+  listeners: readonly Listener[],
+  { maxDepth, depths }: PlanLimits,
+): EventPlan {
   const misses: StoredMiss[] = [];
   const firings: PlannedFiring[] = [];
   let characters = 0;
-  const isTooDeep = event.depth >= maxDepth;
   for (const listener of listeners) {
     const miss = missOf(listener, event);
     if (miss) {
       misses.push(miss);
       continue;
     }
-    const asked = isTooDeep ? TOO_DEEP : askOf(listener, event);
+    const own = depths?.get(listener.id);
+    const depth = own ?? event.depth;
+    const tooDeep = own === undefined ? TOO_DEEP : HELD;
+    const asked = depth >= maxDepth ? tooDeep : askOf(listener, event);
     if ("job" in asked) {
       characters += asked.characters;
-      firings.push({ event, listener, job: jobOf(listener, event, asked.job) });
+      firings.push({ event, listener, job: { ...jobOf(listener, event, asked.job), chainDepth: depth + 1 } });
     } else {
-      const outcome = asked.reason === "loop" ? ("skipped" as const) : ("failed" as const);
+      const outcome = asked === tooDeep ? ("skipped" as const) : ("failed" as const);
       firings.push({ event, listener, outcome, reason: asked.reason, detail: cutText(inWords(asked.problems), 2000) });
     }
   }
-  const reason = whyNothing({ listeners, firings, isTooDeep });
+  const reason = whyNothing(listeners, firings);
   return { event, considered: listeners.length, misses: misses.slice(0, MISSES_MAX), firings, reason, characters };
 }
 
@@ -62,18 +75,17 @@ const TOO_DEEP = {
   problems: [{ pointer: "", code: "loop", detail: "too many jobs caused each other before this event" }],
 } as const;
 
-function whyNothing({
-  listeners,
-  firings,
-  isTooDeep,
-}: {
-  readonly listeners: readonly Listener[];
-  readonly firings: readonly PlannedFiring[];
-  readonly isTooDeep: boolean;
-}): EventReason | null {
+const HELD = {
+  reason: LOOP_SUSPECTED,
+  problems: [
+    { pointer: "", code: "loop", detail: "jobs of this trigger ran one after the other as the change was made" },
+  ],
+} as const;
+
+function whyNothing(listeners: readonly Listener[], firings: readonly PlannedFiring[]): EventReason | null {
   if (listeners.length === 0) return "no_trigger";
   if (firings.length === 0) return "no_match";
-  return isTooDeep ? "loop" : null;
+  return firings.every((firing) => "outcome" in firing && firing.outcome === "skipped") ? "loop" : null;
 }
 
 function missOf({ id, isExpired, understood }: Listener, event: OccurredEvent): StoredMiss | null {
@@ -104,6 +116,5 @@ function jobOf(
     correlationId: event.correlationId,
     source: "event",
     sourceRef: event.id,
-    chainDepth: event.depth + 1,
   };
 }

@@ -8,6 +8,8 @@ import { type FannedOut, fanOut } from "./fan-out";
 export interface PublishOptions {
   /** Events at this depth start nothing; default 8. */
   readonly maxDepth?: number;
+  /** How deep the events lie for some triggers, by their ids; for the others, as deep as they say. */
+  readonly depths?: ReadonlyMap<string, number>;
   /** Where an event stands in the request, as a JSON pointer. */
   readonly at?: (index: number) => string;
 }
@@ -39,7 +41,7 @@ export async function publishEvents(
   events: readonly NewEvent[],
   options: PublishOptions = {},
 ): Promise<PublishedEvent[]> {
-  const { maxDepth = EVENT_MAX_DEPTH, at = (index: number) => `/events/${index}` } = options;
+  const { maxDepth = EVENT_MAX_DEPTH, depths, at = (index: number) => `/events/${index}` } = options;
   events.forEach((event, index) => {
     checkNewEvent(event, at(index));
     refuseReserved(event, at(index));
@@ -48,7 +50,7 @@ export async function publishEvents(
   const publish = async (tx: TenantTransaction): Promise<PublishedEvent[]> => {
     const stored = await storeEvents(tx, scope, events);
     const fresh = stored.flatMap(({ occurred }) => occurred ?? []);
-    const done = await fanOut(tx, scope, { events: fresh, maxDepth });
+    const done = await fanOut(tx, scope, { events: fresh, maxDepth, depths });
     return tellOf(tx, scope, { stored, done });
   };
   return "inTransaction" in db ? publish(db) : withTenant(db, scope.tenantId, publish);

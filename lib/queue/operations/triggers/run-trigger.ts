@@ -4,6 +4,7 @@ import { instantAt } from "../../policy/schedule";
 import { compileTriggerTemplate, renderTriggerTemplate, type TemplateContext } from "../../policy/trigger-template";
 import { inTenant } from "../../queries/get-job";
 import { type FiringRow, settingsOf, type TriggerRow, toFiringView } from "../../queries/trigger-view";
+import { runHeldSql } from "../../sql/held-firings";
 import { getTriggerSql, insertManualFiringSql } from "../../sql/triggers";
 import type { JobView, TenantScope } from "../../types";
 import type { FiringView } from "../../types-triggers";
@@ -15,7 +16,7 @@ export interface RunRequest {
   readonly triggerId: string;
   /** Taken instead of what the template gives. */
   readonly payload?: unknown;
-  /** The data of a made-up event, for the template of an event's trigger. */
+  /** The data of a made-up event, for the template of an event's trigger; left out, the newest change that it holds. */
   readonly event?: unknown;
   /** As of a job that is asked for: how many that caused each other lie before it. */
   readonly chainDepth?: number;
@@ -35,9 +36,12 @@ export function runTrigger(
     const { now } = await readSurroundings(tx);
     const [row] = await tx.run<TriggerRow>(getTriggerSql, [scope.tenantId, request.triggerId]);
     if (!row) throw triggerNotFound();
+    const isBare = !("payload" in request) && request.event === undefined;
+    const [held] = isBare ? await tx.run<{ data: unknown }>(runHeldSql, [scope.tenantId, row.id]) : [];
+    const event = held ? held.data : request.event;
     const { view: job } = await acceptJob(tx, scope, {
       definitionKey: row.definition_key,
-      payload: "payload" in request ? request.payload : render(row, contextOf(row, request.event, now)),
+      payload: "payload" in request ? request.payload : render(row, contextOf(row, event, now)),
       source: "manual",
       sourceRef: row.id,
       chainDepth: request.chainDepth ?? 0,

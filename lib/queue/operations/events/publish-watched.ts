@@ -1,0 +1,93 @@
+import type { TenantTransaction } from "@/lib/db";
+import { EVENT_MAX_DEPTH, type OccurredEvent } from "../../policy/event-match";
+import { endHeldSql, loopDepthsSql, takeHeldSql } from "../../sql/held-firings";
+import type { EventSource, NewEvent, TenantScope } from "../../types";
+import { countRuns } from "./fan-out";
+import { loadListeners } from "./listeners";
+import { planEvent } from "./plan-firings";
+import { publishEvent } from "./publish-events";
+import { startFirings } from "./start-firings";
+
+/** Held firings that one change releases; the next change releases more. */
+const RELEASED_MAX = 100;
+
+interface Watched {
+  /** An event about `data.provider_id`. */
+  readonly event: NewEvent;
+  /** How long ago the look began that saw no change yet. */
+  readonly sinceMs: number;
+  /** Default 8. */
+  readonly maxDepth?: number | undefined;
+}
+
+interface HeldRow {
+  readonly id: string;
+  readonly trigger_id: string;
+  readonly event_id: string;
+  readonly name: string;
+  readonly data: unknown;
+  readonly received_at: Date;
+  readonly producer_id: string | null;
+  readonly source: EventSource;
+  readonly correlation_id: string;
+}
+
+/**
+ * Publishes a change that somebody made outside of the queue, or a job did: that cannot be seen. For each trigger, the
+ * change counts as made by the deepest of its own jobs that ran since the look before, so that a loop ends at `maxDepth`;
+ * if none ran, as made from outside. At `maxDepth` nothing is lost: the firing is held (`loop_suspected`) until the next
+ * change that counts as made from outside, and starts its job then. Answers the triggers for which it is held.
+ */
+export async function publishWatched(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { event, sinceMs, maxDepth = EVENT_MAX_DEPTH }: Watched,
+): Promise<readonly string[]> {
+  const rows = await tx.run<{ trigger_id: string; depth: number }>(loopDepthsSql, [tx.tenantId, event.name, sinceMs]);
+  const depths = new Map(rows.map(({ trigger_id, depth }) => [trigger_id, depth]));
+  await releaseHeld(tx, scope, { event, busy: [...depths.keys()], maxDepth });
+  await publishEvent(tx, scope, event, { maxDepth, depths });
+  return rows.flatMap(({ trigger_id, depth }) => (depth >= maxDepth ? [trigger_id] : []));
+}
+
+/** Starts the jobs of held firings, except those of triggers whose own jobs ran. */
+async function releaseHeld(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { event, busy, maxDepth }: { readonly event: NewEvent; readonly busy: readonly string[]; readonly maxDepth: number },
+): Promise<void> {
+  const { provider_id } = (event.data ?? {}) as { readonly provider_id?: unknown };
+  const held = await tx.run<HeldRow>(takeHeldSql, [tx.tenantId, event.name, provider_id, busy, RELEASED_MAX]);
+  if (held.length === 0) return;
+  const listeners = (await loadListeners(tx, [event.name])).get(event.name) ?? [];
+  const planned = held.flatMap((row) => {
+    const own = listeners.filter(({ id }) => id === row.trigger_id);
+    const [firing] = planEvent(toOccurred(row), own, { maxDepth }).firings;
+    return firing ? [{ id: row.id, firing }] : [];
+  });
+  const rows = await startFirings(
+    tx,
+    scope,
+    planned.map(({ firing }) => firing),
+  );
+  await countRuns(tx, rows);
+  const ids = new Set(planned.map(({ id }) => id));
+  const unmatched = held.filter(({ id }) => !ids.has(id));
+  const ends = [
+    ...planned.map(({ id }, index) => ({ ...rows[index], id })),
+    // The trigger was edited meanwhile.
+    ...unmatched.map(({ id }) => ({ id, outcome: "skipped", reason: "no_match", detail: null, job_id: null })),
+  ];
+  await tx.run(endHeldSql, [tx.tenantId, JSON.stringify(ends)]);
+}
+
+const toOccurred = (row: HeldRow): OccurredEvent => ({
+  id: row.event_id,
+  name: row.name,
+  data: row.data,
+  receivedAt: row.received_at,
+  producerId: row.producer_id,
+  correlationId: row.correlation_id,
+  source: row.source,
+  depth: 0,
+});
