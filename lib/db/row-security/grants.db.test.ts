@@ -197,19 +197,23 @@ describe("roles and their sessions", () => {
     },
   );
 
-  test("the worker's plans are pinned on its role, so that no pooled session needs a SET", async () => {
-    const settings = await handles.get("worker")?.run(
+  const INDEX_SCANS = "enable_bitmapscan=off enable_hashjoin=off enable_mergejoin=off enable_seqscan=off";
+
+  test.each([
+    ["worker", `${INDEX_SCANS} jit=off plan_cache_mode=force_generic_plan`],
+    ["scheduler", `${INDEX_SCANS} jit=off plan_cache_mode=force_custom_plan`],
+    ["web", "jit=off plan_cache_mode=force_custom_plan"],
+    ["platform", "jit=off plan_cache_mode=force_custom_plan"],
+    ["auth", "jit=off plan_cache_mode=force_custom_plan"],
+  ] as const)("the settings of plans are on the role %s, so that no pooled session needs a SET", async (role, pins) => {
+    const settings = await handles.get(role)?.run(
       statement(
         "pins",
-        `select string_agg(name || '=' || setting, ' ' order by name) as pins from pg_settings where name in
-           ('enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'jit', 'plan_cache_mode')`,
+        `select string_agg(name || '=' || setting, ' ' order by name) as pins from pg_settings where name = 'plan_cache_mode'
+           or (name in ('enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'jit') and setting = 'off')`,
       ),
     );
-    expect(settings).toEqual([
-      {
-        pins: "enable_bitmapscan=off enable_hashjoin=off enable_mergejoin=off enable_seqscan=off jit=off plan_cache_mode=force_generic_plan",
-      },
-    ]);
+    expect(settings).toEqual([{ pins }]);
   });
 });
 
