@@ -26,7 +26,10 @@ async function main([verb, ...args]: string[]): Promise<void> {
   await withAdmin(env, async (admin) => {
     const replace = args.includes("--new-data-key");
     await settleDataKey(admin, { check: dataKeyCheck(env.dataKey), replace, log: say });
-    if (args.includes("--resume")) await setHome(admin, "resume");
+    if (args.includes("--resume")) {
+      await setHome(admin, "resume");
+      say("Resumed: workers and schedulers go on by themselves.");
+    }
     if (args.includes("--pause")) await setHome(admin, "pause");
     if (await isPaused(admin)) say(PAUSED.advice);
   });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -12,6 +12,8 @@ const DOWNLOAD_WITHIN_MS = 120_000;
 /** A folder with a server of some version and the dump programs of the same one. */
 export interface PostgresTools {
   readonly binDir: string;
+  /** The environment that the dump programs run in. */
+  readonly env: NodeJS.ProcessEnv;
   remove(): void;
 }
 
@@ -21,7 +23,7 @@ export interface PostgresTools {
  */
 export async function findPostgresTools(): Promise<PostgresTools | null> {
   const binDir = [process.env.PG_BIN ?? "", ...installed()].find(isWhole);
-  if (binDir) return { binDir, remove: () => {} };
+  if (binDir) return { binDir, env: process.env, remove: () => {} };
   return download().catch(() => null);
 }
 
@@ -40,6 +42,7 @@ const isWhole = (folder: string): boolean =>
 
 async function download(): Promise<PostgresTools | null> {
   const folder = mkdtempSync(path.join(tmpdir(), "leasehold-postgres-tools-"));
+  chmodSync(folder, 0o755); // under root, the server runs as another user
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     const options = { cwd: folder, timeout: DOWNLOAD_WITHIN_MS };
@@ -49,8 +52,10 @@ async function download(): Promise<PostgresTools | null> {
     await run("apt-get", ["download", "-qq", server, client, "libpq5"], options);
     for (const file of readdirSync(folder)) await run("dpkg", ["-x", file, folder], options);
     const binDir = path.join(folder, "usr/lib/postgresql", server.replace("postgresql-", ""), "bin");
-    await run(path.join(binDir, "postgres"), ["--version"], options);
-    if (isWhole(binDir)) return { binDir, remove };
+    const libraries = readdirSync(path.join(folder, "usr/lib")).map((name) => path.join(folder, "usr/lib", name));
+    const env = { ...process.env, LD_LIBRARY_PATH: libraries.join(":") };
+    for (const name of PROGRAMS) await run(path.join(binDir, name), ["--version"], { ...options, env });
+    return { binDir, env, remove };
   } catch {
     // No apt, no network, or a library is missing.
   }

@@ -65,7 +65,7 @@ async function rowsOf(superUrl: string): Promise<Record<string, number>> {
 }
 
 test.skipIf(!tools)("a dump as the docs say restores whole on an empty server, and starts paused", async () => {
-  const { binDir } = tools ?? { binDir: "" };
+  const { binDir, env } = tools ?? { binDir: "", env: process.env };
   const [from, to] = [await startServer(binDir), await startServer(binDir)];
   const log = createLogger({ process: "scheduler", level: "silent", format: "json" });
   const needsOf = (scheduler: Database) => ({ pools: [scheduler] as const, works: scheduler });
@@ -75,10 +75,10 @@ test.skipIf(!tools)("a dump as the docs say restores whole on an empty server, a
 
   const file = path.join(from.folder, "leasehold.dump");
   const how = ["--format=custom", "--schema=app", "--role=leasehold_owner", "--enable-row-security"];
-  await run(path.join(binDir, "pg_dump"), [...how, `--file=${file}`, from.adminUrl]);
+  await run(path.join(binDir, "pg_dump"), [...how, `--file=${file}`, from.adminUrl], { env });
   await makeRoles({ adminUrl: to.adminUrl, secret: SECRET });
   const restore = ["--exit-on-error", "--single-transaction", "--role=leasehold_owner", `--dbname=${to.adminUrl}`];
-  await run(path.join(binDir, "pg_restore"), [...restore, file]);
+  await run(path.join(binDir, "pg_restore"), [...restore, file], { env });
 
   await query(from.superUrl, "create role leasehold_backup login bypassrls password 'pw'");
   await query(from.superUrl, "grant connect on database leasehold to leasehold_backup");
@@ -87,7 +87,7 @@ test.skipIf(!tools)("a dump as the docs say restores whole on an empty server, a
   backup.username = "leasehold_backup";
   const dataOf = async (...args: string[]) => {
     const dump = [...args, "--data-only", "--schema=app"];
-    const { stdout } = await run(path.join(binDir, "pg_dump"), dump, { maxBuffer: 1e8 });
+    const { stdout } = await run(path.join(binDir, "pg_dump"), dump, { env, maxBuffer: 1e8 });
     return stdout.split("\n").filter((line) => !/^(--|SET |\\(un)?restrict)/.test(line));
   };
   const byOwner = await dataOf("--role=leasehold_owner", "--enable-row-security", from.adminUrl);
