@@ -108,6 +108,28 @@ describe("Z-16 claim, heartbeat, complete, fail", () => {
     expect(lines.map((line: { body: string }) => line.body)).toEqual([expect.stringContaining("kept as texts")]);
   });
 
+  test.each([
+    ["complete", `"result":"${"\\u0000".repeat(40_000)}"`, 200],
+    ["complete", '"result":{"\\ud800":"\\udc00","a":1,"a":2,"__proto__":{"x":1}}', 200],
+    ["complete", `"result":${"[".repeat(100_000)}${"]".repeat(100_000)}`, 200],
+    ["complete", `"result":[${"1,".repeat(200_000)}-1e999]`, 200],
+    ["complete", `"result":"${"x".repeat(1_100_000)}"`, 413],
+    ["fail", '"message":"\\u0000\\ud800","retry_after_seconds":1e-300', 200],
+    ["fail", '"message":"x","retry_after_seconds":1e308', 422],
+    ["fail", '"outcome":"snoozed","snooze_seconds":5e-324', 200],
+    ["fail", '"outcome":"snoozed","snooze_seconds":9007199254740993', 422],
+    ["fail", '"message":NaN', 400],
+  ])("%s with a hostile end (%#) is stored or refused, and then another end is taken", async (verb, fields, status) => {
+    const { definition, claim, post } = await remote();
+    const { id } = await enqueue({ definition_key: definition });
+    await claim();
+    const first = await post(`jobs/${id}/${verb}`, `{"lease_no":1,${fields}}`);
+    expect(first.status, first.text).toBe(status);
+    const end = { lease_no: 1, error_class: "internal", retryable: false, message: "no" };
+    if (status !== 200) expect((await post(`jobs/${id}/fail`, end)).body.outcome).toBe("dead_letter");
+    else expect(await attemptsOf(id)).toHaveLength(1);
+  });
+
   test("fail is followed by what the definition says: a pause, another attempt, dead letter", async () => {
     const { definition, claim, post } = await remote({
       definition: { retry: { strategy: "fixed", delay_seconds: 0 } },

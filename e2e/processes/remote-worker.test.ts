@@ -110,6 +110,25 @@ describe("Z-16 a worker in Python", () => {
     expect(await stage.statuses(later)).toEqual(["snoozed", "succeeded"]);
   });
 
+  test("an end that the server cannot take as it is ends the job at once, with a result or a reason", async () => {
+    await startPython("a");
+    const run = async (payload: Record<string, unknown>) =>
+      stage.settled(await stage.enqueue("probe", payload, { maxAttempts: 3 }));
+    for (const unit of ["a", "\u0001", "é", "🎉"]) {
+      const { status, attemptCount, result } = await run({ big: 2_000_000, unit });
+      const preview = expect.stringContaining(JSON.stringify(unit).slice(1, -1));
+      const expected = { truncated: true, bytes: expect.any(Number), preview };
+      expect([unit, status, attemptCount, result]).toEqual([unit, "succeeded", 1, expected]);
+    }
+    expect((await run({ digits: true })).result).toEqual({ id: "1152921504606846976", half: "\ufffd", ratio: 0.1 });
+    const refused = await run({ fail: "no disk", error_class: "no-such-class" });
+    expect([refused.status, refused.attemptCount, refused.errorType]).toEqual(["dead_letter", 1, "internal"]);
+    expect(refused.lastError).toMatch(/^The server refused how the attempt ended \(fail\): 422 .*no disk/);
+    const long = await run({ fail: "🎉".repeat(8000), error_class: "validation" });
+    expect([long.errorType, long.attemptCount, long.lastError?.startsWith("🎉")]).toEqual(["validation", 1, true]);
+    expect((await run({ mood: "🎉".repeat(500), flood: 12 })).status).toBe("succeeded");
+  });
+
   test("a canceled job is told to stop, and does", async () => {
     await startPython("a");
     const diary = stage.diaryFile("cancel");

@@ -26,6 +26,12 @@ test("K10: the stack of an unexpected error has the lines of the handler only, a
   ]);
 });
 
+test.each(["ENOENT", "EACCES", "ECONNREFUSED", "ENOSPC"])("a fault of the world (%s) has no stack", (code) => {
+  const error = Object.assign(new Error(`${code}: no such file`), { code });
+  error.stack = `Error: ${error.message}\n    at columnsOf (${process.cwd()}/jobs/handlers/own.ts:91:9)`;
+  expect(stackOf(error)).toBeUndefined();
+});
+
 test.each([
   new JobError("no such column", { errorType: "validation" }),
   new NonRetryableError("no such column"),

@@ -24,7 +24,7 @@ export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
   if (error instanceof SnoozedError) return snoozed(error, secrets);
   if (isLostConnection(error)) return { kind: "released", reason: "The connection to PostgreSQL was lost." };
   const known = describe(error);
-  const stack = ownFrames(error);
+  const stack = UNEXPLAINED.has(known.errorType) ? ownFrames(error) : null;
   return {
     kind: "failed",
     ...known,
@@ -33,6 +33,9 @@ export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
     ...(stack ? { stack: cleanMessage(stack, secrets) } : {}),
   };
 }
+
+/** Classes whose message alone may not say what is wrong; the others name a fault of the input or of the world. */
+const UNEXPLAINED: ReadonlySet<ErrorClass> = new Set(["internal", "unknown", "database"]);
 
 const FRAME = /^\s*at .*?\(?(?:file:\/\/)?([^()\s]+):\d+:\d+\)?$/;
 const FOREIGN = /^(?:node:|lib\/|node_modules\/|\.|scripts\/|app\/)/;

@@ -32,6 +32,7 @@ WAIT_SECONDS = 20
 BEAT_SECONDS_MAX = 10
 RESULT_BYTES_MAX = 256 * 1024
 PREVIEW_CHARS = 2000
+LINES_BYTES_MAX = 512 * 1024
 
 
 def storable(result):
@@ -39,6 +40,11 @@ def storable(result):
     text = json.dumps(result, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     size = len(text.encode("utf-8", "replace"))
     return result if size <= RESULT_BYTES_MAX else {"truncated": True, "bytes": size, "preview": text[:PREVIEW_CHARS]}
+
+
+def cut(text, units):
+    """At most so many UTF-16 units of a text, as the server counts them; never half a character."""
+    return str(text).encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore")
 
 
 class Stopped(Exception):
@@ -90,12 +96,12 @@ class Job:
     def progress(self, percent, message=None):
         """Shows how far the job is; sent with the next heartbeat."""
         with self._lock:
-            self._progress = {"percent": max(0, min(100, percent)), "message": None if message is None else message[:500]}
+            self._progress = {"percent": max(0, min(100, percent)), "message": None if message is None else cut(message, 500)}
 
     def log(self, message, level="info"):
         """Writes a line to the attempt's log; sent with the next heartbeat."""
         with self._lock:
-            self._lines.append({"seq": self._seq, "level": level, "message": str(message)[:16_000]})
+            self._lines.append({"seq": self._seq, "level": level, "message": cut(message, 16_000)})
             self._seq += 1
 
     def stop(self, reason):
@@ -114,12 +120,19 @@ class Job:
         self.check()
 
     def beat(self):
-        """Renews the lease, with what there is to tell. Lines that were not answered for are sent again."""
+        """Renews the lease, with what there is to tell. Lines that were not answered for are sent again, refused ones not."""
         with self._beating:
             with self._lock:
-                lines, progress = self._lines[:100], self._progress
-            body = {"lease_no": self.fields["lease_no"], "lease_seconds": max(5, self.lease_seconds), "logs": lines}
-            answer = self.api.post(f"jobs/{self.id}/heartbeat", {**body, **({"progress": progress} if progress else {})})
+                lines, progress = self._first_lines(), self._progress
+            body = {"lease_no": self.fields["lease_no"], "lease_seconds": max(5, self.lease_seconds)}
+            news = {"logs": lines, **({"progress": progress} if progress else {})}
+            try:
+                answer = self.api.post(f"jobs/{self.id}/heartbeat", {**body, **news})
+            except Refused as error:
+                if error.status in (401, 403):
+                    raise
+                log.warning("job %s: lines of its log or its progress are refused: %s", self.id, error)
+                answer = self.api.post(f"jobs/{self.id}/heartbeat", body)
             with self._lock:
                 del self._lines[: len(lines)]
                 if self._progress is progress:
@@ -133,6 +146,14 @@ class Job:
         answer = self.api.post_until_answered(f"jobs/{self.id}/heartbeat", lease, give_up_after=self.lease_seconds)
         if answer["cancel_requested"]:
             self.stop("cancel")
+
+    def _first_lines(self):
+        """The lines that fit into one request."""
+        size, count = 0, 0
+        while count < min(100, len(self._lines)) and size <= LINES_BYTES_MAX:
+            size += len(json.dumps(self._lines[count]))
+            count += 1
+        return self._lines[:count]
 
     def keep(self, done):
         """Renews the lease until the job is done."""
@@ -172,7 +193,7 @@ class Job:
             if error.status in (401, 403):
                 raise
             # The server would refuse the same again, so the attempt ends with the reason, in a form that it takes.
-            reason = f"The server refused how the attempt ended ({verb}): {error}"[:2000]
+            reason = cut(f"The server refused how the attempt ended ({verb}): {error}; it was {fields}", 2000)
             failed = {"outcome": "failed", "error_class": "internal", "retryable": False, "message": reason}
             log.error("job %s: %s", self.id, reason)
             return self.api.post_until_answered(f"jobs/{self.id}/fail", {**lease, **failed}, give_up_after=600)
@@ -331,7 +352,7 @@ class Worker:
         except Snooze as snooze:
             return "fail", {"outcome": "snoozed", "snooze_seconds": snooze.seconds}
         except JobFailed as failed:
-            return "fail", {"message": str(failed)[:8000], **failed.fields}
+            return "fail", {"message": cut(failed, 8000), **failed.fields}
         except Exception as error:  # whatever a handler raises is a failure of its job, not of the worker
             log.exception("job %s failed", job.id)
-            return "fail", {"message": f"{type(error).__name__}: {error}"[:8000]}
+            return "fail", {"message": cut(f"{type(error).__name__}: {error}", 8000)}

@@ -34,10 +34,19 @@ def probe(job):
     except Stopped as stopped:
         write(f"stopped-{stopped.reason}")
         raise
+    for _ in range(what.get("flood", 0)):
+        job.log("\u0001" * 16_000)
+    if "mood" in what:
+        job.progress(50, what["mood"])
+        job.beat()
     if "fail" in what:
         raise JobFailed(what["fail"], error_class=what.get("error_class", "internal"))
     if what.get("no_json"):
         return object()
+    if "big" in what:
+        return {"x": what["unit"] * what["big"]}
+    if "digits" in what:
+        return {"id": 2**60, "half": "\ud800", "ratio": 0.1}
     write("end")
     return {"label": os.environ["LABEL"], "attempt": job.attempt}
 

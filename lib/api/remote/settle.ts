@@ -47,19 +47,33 @@ export async function endAttempt(
     // What is given back unheard of did not begin.
     return one.job.started || decided.status === "released" ? decided : { ...decided, beganAt: SINCE_HAND_OUT };
   };
-  const stored = held && (await settle(db, held.job.laneNo, await endOf(held)));
+  const stored = held && (await settle(db, held.job.laneNo, await endOf(held), notStorable));
   const ended = await findEndedAttempt(db, holder, lease);
   if (!ended || !(stored || end.isRepeat(ended))) throw leaseLost();
   return ended;
 }
 
-/** Records an end and tells those who wait; false when the lease is lost and nothing was written. */
-export async function settle(db: Runner, laneNo: number, end: AttemptEnd): Promise<boolean> {
+/** Not 500: a worker that sends the same end again would get the same answer. */
+const notStorable = () =>
+  new HttpProblem("validation-failed", {
+    errors: [{ pointer: "", code: "not-storable", detail: "the database cannot store this end of the attempt" }],
+  });
+
+/**
+ * Records an end and tells those who wait; false when the lease is lost and nothing was written.
+ * @throws HttpProblem that of `unstorable`, when the database refuses the end however often it is sent
+ */
+export async function settle(
+  db: Runner,
+  laneNo: number,
+  end: AttemptEnd,
+  unstorable = () => new HttpProblem("internal-error"),
+): Promise<boolean> {
   for (let tries = 0; tries < LOCKED_TRIES; tries += 1) {
-    const { locked, lost, unstorable, releasedLanes } = await settleAttempts(db, [end]);
+    const { locked, lost, unstorable: refused, releasedLanes } = await settleAttempts(db, [end]);
     if (lost.length > 0) return false;
-    // It fails in the same way however often it is sent; the lease runs out and the job is rescued.
-    if (unstorable.length > 0) throw new HttpProblem("internal-error");
+    // The lease runs out and the job is rescued.
+    if (refused.length > 0) throw unstorable();
     if (locked.length === 0) {
       const isBack = end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0;
       notifyWork(db, isBack ? [laneNo, ...releasedLanes] : releasedLanes);
