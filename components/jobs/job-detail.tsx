@@ -18,6 +18,7 @@ import { isTerminal } from "@/lib/queue/states";
 import { ChainPanel } from "../chain/chain-panel";
 import { LiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
+import { ArtifactsTab } from "./artifacts-tab";
 import { AttemptsTab } from "./attempts-tab";
 import { DependenciesPanel } from "./dependencies-panel";
 import { DetailsTab } from "./details-tab";
@@ -30,8 +31,14 @@ import { OutputTab } from "./output-tab";
 import { RetryLinks } from "./retry-links";
 import { StepsPanel } from "./steps-panel";
 
-const TABS = ["attempts", "output", "data", "details"] as const;
-const TAB_NAMES = { attempts: "Attempts", output: "Output", data: "Input and result", details: "Details" } as const;
+const TABS = ["attempts", "output", "artifacts", "data", "details"] as const;
+const TAB_NAMES = {
+  attempts: "Attempts",
+  output: "Output",
+  artifacts: "Artifacts",
+  data: "Input and result",
+  details: "Details",
+} as const;
 
 /** One job: what happened, why, and what can be done. */
 export function JobDetail({ id }: { readonly id: string }) {
@@ -143,6 +150,9 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
         </Tabs.Content>
         <Tabs.Content value="output" className="pt-4 outline-offset-4">
           <OutputTab job={job} attempts={attempts.data?.pages.flatMap((page) => page.data) ?? []} />
+        </Tabs.Content>
+        <Tabs.Content value="artifacts" className="pt-4 outline-offset-4">
+          <ArtifactsTab job={job} />
         </Tabs.Content>
         <Tabs.Content value="data" className="grid gap-4 pt-4 outline-offset-4 lg:grid-cols-2">
           <JsonView title="Payload" value={job.payload} empty="The job has no payload." />

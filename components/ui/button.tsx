@@ -24,6 +24,12 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly busy?: boolean;
 }
 
+const SHAPE =
+  "inline-flex shrink-0 items-center justify-center whitespace-nowrap rounded-md border font-medium transition-colors";
+
+/** The look of a button, for a link that downloads. */
+export const buttonClass = (): string => cn(SHAPE, VARIANTS.secondary, SIZES.md);
+
 export function Button({ variant = "secondary", size = "md", reason, busy, className, ...rest }: ButtonProps) {
   const reasonId = useId();
   const off = Boolean(reason) || busy === true;
@@ -38,7 +44,7 @@ export function Button({ variant = "secondary", size = "md", reason, busy, class
         title={reason ?? rest.title}
         onClick={off ? (event) => event.preventDefault() : rest.onClick}
         className={cn(
-          "inline-flex shrink-0 items-center justify-center whitespace-nowrap rounded-md border font-medium transition-colors",
+          SHAPE,
           VARIANTS[variant],
           SIZES[size],
           off && "cursor-not-allowed opacity-55 hover:bg-inherit",

@@ -7,7 +7,9 @@ import { remoteFixture } from "./remote-fixture";
 import { expectProblem } from "./web";
 
 const database = await testDatabase();
-const { web, key, foreignKey, remote, enqueue, admin, acme } = await remoteFixture(database);
+const { web, key, foreignKey, remote, enqueue, admin, acme } = await remoteFixture(database, {
+  ARTIFACT_JOB_MAX_BYTES: "3000000",
+});
 const QUOTA = { jobBytes: 10_000_000, tenantBytes: 10_000_000 };
 
 const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes);
@@ -84,4 +86,57 @@ test("a session downloads by a link that names the tenant; nobody else gets anyt
   expectProblem(await web.call("GET", `${path}/${artifact}`, {}), 401, "unauthenticated");
   const other = await jobWith("other");
   expectProblem(await web.call("GET", `${other.path}/${artifact}`, { key }), 404, "not-found");
+});
+
+test("a remote worker uploads in parts, repeats what was not answered, and a lost lease or a quota refuses it", async () => {
+  const { definition, claim, key: workerKey } = await remote();
+  const { id } = await enqueue({ definition_key: definition });
+  const [{ lease_no }] = await claim();
+  const put = async (query: Record<string, string>, body: Uint8Array, as = workerKey) => {
+    const search = new URLSearchParams({ lease_no: String(lease_no), name: "far.bin", ...query });
+    const headers = { authorization: `Bearer ${as}`, "content-type": "application/x-far" };
+    const answer = await fetch(`${web.url}/api/v1/worker/jobs/${id}/artifacts?${search}`, {
+      method: "PUT",
+      headers,
+      body: Buffer.from(body),
+    });
+    const json = await answer.json();
+    return { status: answer.status, code: json.code, artifact: json.artifact };
+  };
+  const bytes = randomBytes(2_500_000);
+  const part = (no: number) => bytes.subarray(no * 1_000_000, (no + 1) * 1_000_000);
+  const sha256 = sha(bytes).digest("hex");
+  expect((await put({ part: "0", last: "false" }, part(0))).status).toBe(200);
+  for (let times = 0; times < 2; times += 1)
+    expect((await put({ part: "1", last: "false" }, part(1))).status).toBe(200);
+  const list = async () => (await web.call("GET", `/api/v1/jobs/${id}/artifacts`, { key })).body.data;
+  expect(await list()).toEqual([]);
+  expect(await put({ part: "2", sha256: sha256.replace(/./, "0").replace(/./, "f") }, part(2))).toMatchObject({
+    status: 422,
+  });
+  for (let times = 0; times < 2; times += 1) {
+    const done = await put({ part: "2", sha256 }, part(2));
+    expect([done.status, done.artifact.size, done.artifact.sha256]).toEqual([200, bytes.length, sha256]);
+  }
+  const [listed] = await list();
+  expect([listed.name, listed.content_type]).toEqual(["far.bin", "application/x-far"]);
+  const url = `${web.url}/api/v1/jobs/${id}/artifacts/${listed.id}`;
+  const got = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+  expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
+
+  expect((await put({ name: "empty" }, new Uint8Array())).artifact.size).toBe(0);
+  expect(await put({ name: "a/../b" }, bytes.subarray(0, 1))).toMatchObject({ status: 422, code: "validation-failed" });
+  expect(await put({ name: "none", part: "1" }, bytes.subarray(0, 1))).toMatchObject({
+    status: 409,
+    code: "artifact-gone",
+  });
+  const { key: otherKey } = await remote();
+  expect(await put({}, bytes.subarray(0, 1), otherKey)).toMatchObject({ status: 409, code: "lease-lost" });
+  expect(await put({ lease_no: "99" }, bytes.subarray(0, 1))).toMatchObject({ status: 409, code: "lease-lost" });
+  expect((await put({}, bytes.subarray(0, 1), key)).status).toBe(403);
+  expect(await put({ name: "too much" }, new Uint8Array(1024 * 1024))).toMatchObject({
+    status: 413,
+    code: "artifact-quota",
+  });
+  expect((await list()).map(({ name }: { name: string }) => name)).toEqual(["empty", "far.bin"]);
 });

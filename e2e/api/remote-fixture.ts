@@ -6,8 +6,8 @@ import type { TestDatabase } from "@/lib/testing/database";
 import { queueFixture } from "./queue-fixture";
 
 /** The built front, with remote definitions and keys for them, and what their workers do. */
-export async function remoteFixture(database: TestDatabase) {
-  const fixture = await queueFixture(database);
+export async function remoteFixture(database: TestDatabase, env: Record<string, string> = {}) {
+  const fixture = await queueFixture(database, env);
   const { web, make, superAdmin, key, define, get } = fixture;
   let definitions = 0;
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -80,6 +81,17 @@ describe("Z-16 a worker in Python", () => {
     expect((await stage.logs(id)).map(({ body }) => body)).toEqual(["14 characters to go through"]);
     const empty = await stage.settled(await stage.enqueue("summarize-text", { text: " " }));
     expect([empty.status, empty.errorType, empty.attemptCount]).toEqual(["dead_letter", "invalid_input", 1]);
+  });
+
+  test("job.artifact keeps a file of several parts", async () => {
+    await startPython("a");
+    const job = await stage.settled(await stage.enqueue("probe", { artifact_bytes: 1_200_000 }));
+    const sha256 = createHash("sha256").update(Buffer.alloc(1_200_000)).digest("hex");
+    expect([job.status, job.result]).toEqual(["succeeded", { size: 1_200_000, sha256 }]);
+    const listed = await stage.database.query("select name, chunks, size from app.artifacts where job_id = $1", [
+      job.id,
+    ]);
+    expect(listed.map(({ name, chunks, size }) => [name, chunks, Number(size)])).toEqual([["zeros", 3, 1_200_000]]);
   });
 
   test("many jobs end once each, with two workers", async () => {

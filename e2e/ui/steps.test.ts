@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openStage } from "./stage";
 
@@ -13,6 +14,47 @@ await stage.database.query(
    where id = $1`,
   [parent.id],
 );
+
+test("a job's page lists its artifacts and downloads one", async () => {
+  const addArtifact = (name: string, text: string) =>
+    stage.database.query(
+      `with made as (
+         insert into app.artifacts (tenant_id, job_id, run_no, attempt_no, name, content_type, size, chunks, sha256, completed_at)
+         select tenant_id, id, 1, 1, $2, 'text/plain', octet_length($3), 1, sha256(convert_to($3, 'UTF8')), app.now()
+         from app.jobs where id = $1 returning tenant_id, id)
+       insert into app.artifact_chunks (tenant_id, artifact_id, no, bytes)
+       select tenant_id, id, 0, convert_to($3, 'UTF8') from made`,
+      [parent.id, name, text],
+    );
+  const { page, context } = await stage.signIn(stage.people.admin, {
+    at: `${stage.web.url}/t/acme/jobs/${parent.id}?tab=artifacts`,
+  });
+  await page.getByText("The job made no artifacts").waitFor();
+  await addArtifact("reports/monthly figures.csv", "a,b\n1,2\n");
+  await addArtifact(`${"long-".repeat(38)}name.txt`, "x");
+  await page.reload();
+  const list = page.getByRole("region", { name: "Artifacts" });
+  await list.getByText("reports/monthly figures.csv").waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    list.getByRole("link", { name: "Download reports/monthly figures.csv" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("monthly figures.csv");
+  expect(readFileSync(await download.path(), "utf8")).toBe("a,b\n1,2\n");
+  for (const width of [1280, 375]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      if (process.env.SHOTS)
+        await page.screenshot({ path: `${process.env.SHOTS}/artifacts-${width}-${colorScheme}.png` });
+    }
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(overflow).toBeLessThanOrEqual(0);
+  }
+  await context.close();
+});
 
 test("G-03 G-04 a job shows the steps that were done, and leads to its children", async () => {
   const { page, context } = await stage.signIn(stage.people.admin, {

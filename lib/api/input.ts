@@ -99,6 +99,9 @@ function requireJsonType(headers: Headers): void {
   }
 }
 
+/** Reads a body as bytes, with a cap on its size. */
+export const readBytes = (request: Request, maxBytes: number): Promise<Uint8Array> => readCapped(request, maxBytes);
+
 async function readCapped(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array();
   const tooLarge = new HttpProblem("body-too-large", { detail: `The body may have at most ${maxBytes} bytes.` });

@@ -66,7 +66,7 @@ function operation({ path, method, declaration }: DocumentedRoute, context: Cont
     ...(declaration.access === "worker" ? { security: [{ apiKey: [] }] } : {}),
     ...(declaration.sessionOnly ? { security: [{ session: [] }] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(declaration.body ? { requestBody: requestBody(declaration.body, context) } : {}),
+    ...(declaration.body ? { requestBody: requestBody(declaration, declaration.body, context) } : {}),
     responses: responses(declaration, method, context),
     "x-permission": declaration.access,
     ...(declaration.also ? { "x-also-permissions": declaration.also } : {}),
@@ -113,8 +113,12 @@ function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): J
   }));
 }
 
-function requestBody(schema: z.ZodType, { components }: Context): Json {
-  return { required: true, content: { "application/json": { schema: components.body(schema) } } };
+function requestBody(
+  { bodyMediaType = "application/json" }: RouteDeclaration,
+  schema: z.ZodType,
+  { components }: Context,
+): Json {
+  return { required: true, content: { [bodyMediaType]: { schema: components.body(schema) } } };
 }
 
 function responses(declaration: RouteDeclaration, method: string, context: Context): Json {

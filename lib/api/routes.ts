@@ -61,6 +61,7 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/worker/jobs/[jobId]/heartbeat": { POST: "worker" },
   "/api/v1/worker/jobs/[jobId]/complete": { POST: "worker" },
   "/api/v1/worker/jobs/[jobId]/fail": { POST: "worker" },
+  "/api/v1/worker/jobs/[jobId]/artifacts": { PUT: "worker" },
   "/api/v1/worker/state": { POST: "worker" },
   "/api/v1/admin/worker-keys": { GET: "platform:worker-keys:read", POST: "platform:worker-keys:write" },
   "/api/v1/admin/worker-keys/[keyId]": { DELETE: "platform:worker-keys:write" },

@@ -31,6 +31,8 @@ export interface RouteDeclaration {
   readonly status?: number;
   /** What is refused with 429, if anything is. */
   readonly tooMany?: string;
+  /** Media type of the body where it is not JSON. */
+  readonly bodyMediaType?: string;
   /** Media type of the answer where it is not JSON. */
   readonly mediaType?: string;
 }

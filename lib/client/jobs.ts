@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
+  Artifact,
   AttemptList,
   ChangeJob,
   CreateJob,
@@ -23,6 +24,7 @@ export const jobKeys = {
   one: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id] as const,
   attempts: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "attempts"] as const,
   steps: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "steps"] as const,
+  artifacts: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "artifacts"] as const,
   dependencies: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "dependencies"] as const,
   children: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "children"] as const,
 };
@@ -66,6 +68,18 @@ export function stepsOptions(tenant: string, id: string) {
     queryKey: jobKeys.steps(tenant, id),
     queryFn: ({ signal }) => api<{ readonly data: readonly Step[] }>(`/jobs/${id}/steps`, { tenant, signal }),
   });
+}
+
+export function artifactsOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.artifacts(tenant, id),
+    queryFn: ({ signal }) => api<{ readonly data: readonly Artifact[] }>(`/jobs/${id}/artifacts`, { tenant, signal }),
+  });
+}
+
+/** Where a browser downloads an artifact. A link sends no headers, so it names the tenant itself. */
+export function artifactUrl(tenant: string, { id, job_id }: Artifact): string {
+  return `/api/v1/jobs/${job_id}/artifacts/${id}?tenant=${encodeURIComponent(tenant)}`;
 }
 
 export function dependenciesOptions(tenant: string, id: string) {

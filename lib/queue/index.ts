@@ -103,7 +103,7 @@ export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/
 export { interleave } from "./policy/interleave";
 export { MAX_RECLAIMS } from "./policy/retry";
 export { attemptTimeout } from "./policy/retry-policy";
-export { getArtifact, listArtifacts, readArtifactChunk } from "./queries/artifacts";
+export { findAttemptArtifact, getArtifact, listArtifacts, readArtifactChunk, readOwnChunk } from "./queries/artifacts";
 export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-actions";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
 export { getDeadLetter, listDeadLetters, listJobEvents } from "./queries/dead-letters";

@@ -47,10 +47,18 @@ class Api:
 
     def post(self, path, body, timeout=15, connection=None):
         """Sends one request. Raises LeaseLost, Refused or NotNow when the answer is none of success."""
-        connection = connection or self.connect(timeout)
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Connection": "close"}
+        return self._send("POST", path, json.dumps(body), "application/json", connection or self.connect(timeout))
+
+    def put(self, path, data, content_type=None, timeout=60):
+        """Sends bytes. Raises as post does."""
+        return self._send("PUT", path, data, content_type, self.connect(timeout))
+
+    def _send(self, method, path, data, content_type, connection):
+        headers = {"Authorization": f"Bearer {self.key}", "Connection": "close"}
+        if content_type is not None:
+            headers["Content-Type"] = content_type
         try:
-            connection.request("POST", f"/api/v1/worker/{path}", json.dumps(body), headers)
+            connection.request(method, f"/api/v1/worker/{path}", data, headers)
             response = connection.getresponse()
             text = response.read()
             status, retry_after = response.status, response.headers.get("Retry-After")
@@ -73,17 +81,26 @@ class Api:
 
     def post_until_answered(self, path, body, give_up_after):
         """As post, but asks again, with growing pauses, while the answer is "not now"."""
-        until = time.monotonic() + give_up_after
-        for tries in range(10_000):
-            try:
-                return self.post(path, body)
-            except NotNow as error:
-                pause = backoff(tries, error.seconds)
-                if time.monotonic() + pause > until:
-                    raise
-                log.warning("%s: %s; again in %.1f s", path, error, pause)
-                time.sleep(pause)
-        raise NotNow("gave up")
+        return until_answered(path, lambda: self.post(path, body), give_up_after)
+
+    def put_until_answered(self, path, data, content_type, give_up_after):
+        """As put, but asks again in the same way."""
+        return until_answered(path, lambda: self.put(path, data, content_type), give_up_after)
+
+
+def until_answered(path, send, give_up_after):
+    """Sends until the answer is another one than "not now", with growing pauses; raises NotNow after `give_up_after` seconds."""
+    until = time.monotonic() + give_up_after
+    for tries in range(10_000):
+        try:
+            return send()
+        except NotNow as error:
+            pause = backoff(tries, error.seconds)
+            if time.monotonic() + pause > until:
+                raise
+            log.warning("%s: %s; again in %.1f s", path, error, pause)
+            time.sleep(pause)
+    raise NotNow("gave up")
 
 
 def backoff(tries, asked=None):

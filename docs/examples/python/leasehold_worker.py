@@ -14,6 +14,9 @@ long calls `job.check()` or `job.sleep(...)` now and then: they raise Stopped wh
 up, its lease was lost, or the worker has to leave.
 """
 
+import hashlib
+import io
+import itertools
 import json
 import logging
 import os
@@ -21,6 +24,7 @@ import signal
 import socket
 import threading
 import time
+import urllib.parse
 import uuid
 
 from leasehold_api import Api, LeaseLost, NotNow, Refused, backoff
@@ -33,6 +37,8 @@ BEAT_SECONDS_MAX = 10
 RESULT_BYTES_MAX = 256 * 1024
 PREVIEW_CHARS = 2000
 LINES_BYTES_MAX = 512 * 1024
+# The server takes parts of at most 1 MiB.
+PART_BYTES = 512 * 1024
 
 
 def storable(result):
@@ -103,6 +109,29 @@ class Job:
         with self._lock:
             self._lines.append({"seq": self._seq, "level": level, "message": cut(message, 16_000)})
             self._seq += 1
+
+    def artifact(self, name, content, content_type=None):
+        """Keeps a file of the job. `content` is bytes, text, or a file that was opened for reading bytes.
+
+        Memory stays at one part, whatever the size. Raises Refused over a quota, LeaseLost when the job is not ours any more.
+        Answers id, size and sha256.
+        """
+        if isinstance(content, str):
+            content = content.encode()
+        source = io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
+        sha256 = hashlib.sha256()
+        data = source.read(PART_BYTES)
+        for part in itertools.count():
+            self.check()
+            sha256.update(data)
+            following = source.read(PART_BYTES) if data else b""
+            about = {"lease_no": self.fields["lease_no"], "name": name, "part": part}
+            about.update({"last": "false"} if following else {"sha256": sha256.hexdigest()})
+            path = f"jobs/{self.id}/artifacts?{urllib.parse.urlencode(about)}"
+            answer = self.api.put_until_answered(path, data, content_type, give_up_after=60)
+            if not following:
+                return answer["artifact"]
+            data = following
 
     def stop(self, reason):
         if self.stop_reason is None or reason == "lease-lost":

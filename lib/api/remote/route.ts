@@ -34,7 +34,7 @@ interface WorkerSpec<P, B, R> extends RouteSpec<P, unknown, B, R> {
 /** A route for remote workers: a worker's key, no session, no tenant, no other key. */
 export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
   const serve = async (request: Request, context: NextContext): Promise<Response> => {
-    const { runtime, info, key } = await authorize(request);
+    const { runtime, info, key } = await authorizeWorker(request);
     const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, (await context.params) ?? {});
     parseQuery(NOTHING, info.search);
     const changes: string[] = [];
@@ -45,21 +45,25 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
       body,
       changes,
       key,
-      holder: `remote:${key.id}:`,
+      holder: holderOf(key),
       db: runtime.worker,
       runtime,
       signal: request.signal,
-      recheck: async () => void (await authorize(request)),
+      recheck: async () => void (await authorizeWorker(request)),
     });
     return jsonResponse(answerText(spec.response, answer), 200, { "x-request-id": info.id });
   };
   return guarded(serve, { ...spec, access: "worker" }, spec.answerWithinMs ?? ANSWER_WITHIN_MS);
 }
 
-async function authorize(request: Request) {
+/** Lets workers' keys in and nobody else. */
+export async function authorizeWorker(request: Request) {
   const common = await authenticate(request);
   return { ...common, key: await requireWorkerKey(common.runtime, common) };
 }
+
+/** What the ids of all workers of a key begin with. */
+export const holderOf = ({ id }: WorkerKeyPrincipal): string => `remote:${id}:`;
 
 /** The answer to a write under a lease that is over, was taken, or is somebody else's. */
 export function leaseLost(

@@ -1,6 +1,13 @@
-import type { Database, TenantTransaction } from "@/lib/db";
-import { getArtifactSql, listArtifactsSql, readArtifactChunkSql } from "../sql/artifacts";
+import type { Database, Runner, TenantTransaction } from "@/lib/db";
+import {
+  attemptArtifactSql,
+  getArtifactSql,
+  listArtifactsSql,
+  ownChunkSql,
+  readArtifactChunkSql,
+} from "../sql/artifacts";
 import type { ArtifactView, TenantScope } from "../types";
+import type { Lease } from "../types-worker";
 import { getJob, inTenant } from "./get-job";
 
 type Scope = Pick<TenantScope, "tenantId">;
@@ -15,6 +22,7 @@ interface ArtifactRow {
   size: number;
   chunks: number;
   sha256: string;
+  /** Null while it is being written. */
   completed_at: Date;
 }
 
@@ -49,6 +57,28 @@ export function readArtifactChunk(db: Database, scope: Scope, artifactId: string
     const [row] = await tx.run<{ bytes: Buffer }>(readArtifactChunkSql, [scope.tenantId, artifactId, no]);
     return row?.bytes ?? null;
   });
+}
+
+/** What an attempt has stored under a name so far, for who writes it; `view` is null while it is not complete. */
+export async function findAttemptArtifact(
+  db: Runner,
+  { jobId, leaseNo }: Lease,
+  name: string,
+): Promise<(Pick<ArtifactView, "id" | "chunks" | "size"> & { isComplete: boolean; view: ArtifactView | null }) | null> {
+  const [row] = await db.run<ArtifactRow>(attemptArtifactSql, [jobId, leaseNo, name]);
+  if (!row) return null;
+  const isComplete = row.completed_at !== null;
+  return { id: row.id, chunks: row.chunks, size: row.size, isComplete, view: isComplete ? toArtifact(row) : null };
+}
+
+/** A chunk of an artifact that an attempt is writing; null when the artifact is gone. */
+export async function readOwnChunk(
+  db: Runner,
+  { jobId, leaseNo }: Lease,
+  { id, no }: { readonly id: string; readonly no: number },
+): Promise<Buffer | null> {
+  const [row] = await db.run<{ bytes: Buffer }>(ownChunkSql, [jobId, leaseNo, id, no]);
+  return row?.bytes ?? null;
 }
 
 function toArtifact(row: ArtifactRow): ArtifactView {

@@ -67,6 +67,22 @@ export const readArtifactChunkSql = statement(
   { repeatable: true },
 );
 
+/** The artifact `$3` of an attempt: the one that is being written, else the complete one. */
+export const attemptArtifactSql = statement(
+  "attempt_artifact",
+  `select ${SHOWN} from app.artifacts where job_id = $1 and attempt_no = $2 and name = $3
+   order by completed_at nulls first limit 1`,
+  { repeatable: true },
+);
+
+/** Chunk `$4` of the artifact `$3` that an attempt wrote. */
+export const ownChunkSql = statement(
+  "own_artifact_chunk",
+  `select c.bytes from app.artifacts a join app.artifact_chunks c on c.tenant_id = a.tenant_id and c.artifact_id = a.id
+   where a.job_id = $1 and a.attempt_no = $2 and a.id = $3 and c.no = $4`,
+  { repeatable: true },
+);
+
 /** How many complete artifacts each of the jobs `$2` has. */
 export const countArtifactsSql = statement(
   "count_artifacts",

@@ -60,6 +60,7 @@ import * as webhookRotate from "../webhooks/[endpointId]/rotate-secret/route";
 import * as webhook from "../webhooks/[endpointId]/route";
 import * as webhookTest from "../webhooks/[endpointId]/test/route";
 import * as webhooks from "../webhooks/route";
+import * as remoteArtifacts from "../worker/jobs/[jobId]/artifacts/route";
 import * as remoteComplete from "../worker/jobs/[jobId]/complete/route";
 import * as remoteFail from "../worker/jobs/[jobId]/fail/route";
 import * as remoteHeartbeat from "../worker/jobs/[jobId]/heartbeat/route";
@@ -115,6 +116,7 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/providers": tenantProviders,
   "/api/v1/worker/jobs/claim": remoteClaim,
   "/api/v1/worker/jobs/[jobId]/heartbeat": remoteHeartbeat,
+  "/api/v1/worker/jobs/[jobId]/artifacts": remoteArtifacts,
   "/api/v1/worker/jobs/[jobId]/complete": remoteComplete,
   "/api/v1/worker/jobs/[jobId]/fail": remoteFail,
   "/api/v1/worker/state": remoteState,

@@ -1,0 +1,80 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { Download, FileArchive } from "lucide-react";
+import { buttonClass } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/copy-button";
+import { Plain } from "@/components/ui/plain";
+import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { Time } from "@/components/ui/time";
+import { formatBytes } from "@/lib/client/format";
+import { artifactsOptions, artifactUrl } from "@/lib/client/jobs";
+import { usePollInterval } from "@/lib/client/use-live";
+import type { Artifact, Job } from "@/lib/contract";
+import { isTerminal } from "@/lib/queue/states";
+import { useTenant } from "../shell/viewer";
+
+/** The files that the job's attempts made. */
+export function ArtifactsTab({ job }: { readonly job: Job }) {
+  const { slug } = useTenant();
+  const poll = usePollInterval();
+  const query = useQuery({ ...artifactsOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
+  if (query.isPending) return <Skeleton className="h-24 w-full" />;
+  const artifacts = query.data?.data;
+  if (!artifacts) {
+    return (
+      <div className="panel">
+        <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+      </div>
+    );
+  }
+  return (
+    <section aria-label="Artifacts" className="panel min-w-0 overflow-hidden">
+      {artifacts.length === 0 ? (
+        <Empty icon={FileArchive} title={isTerminal(job.status) ? "The job made no artifacts" : "No artifacts yet"}>
+          <p>Files that a handler or a command keeps are listed here, with a download.</p>
+        </Empty>
+      ) : (
+        <ul className="divide-y divide-line text-sm">
+          {artifacts.map((artifact) => (
+            <ArtifactRow key={artifact.id} artifact={artifact} runs={job.run_no} tenant={slug} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly artifact: Artifact;
+  readonly runs: number;
+  readonly tenant: string;
+}
+
+function ArtifactRow({ artifact, runs, tenant }: RowProps) {
+  const { name, size, sha256 } = artifact;
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-56">
+        <p className="break-words font-medium">
+          <Plain text={name} oneLine />
+        </p>
+        <p className="text-muted text-xs">
+          <span className="tabular-nums">{formatBytes(size)}</span>, {runs > 1 ? `run ${artifact.run_no}, ` : ""}attempt
+          #{artifact.attempt_no}, <Time value={artifact.created_at} />
+        </p>
+        <p className="flex min-w-0 items-center text-muted text-xs">
+          <span className="shrink-0">SHA-256&nbsp;</span>
+          <code className="truncate font-mono" title={sha256}>
+            {sha256}
+          </code>
+          <CopyButton text={sha256} label={`Copy the SHA-256 of ${name}`} />
+        </p>
+      </div>
+      <a className={buttonClass()} href={artifactUrl(tenant, artifact)} download aria-label={`Download ${name}`}>
+        <Download aria-hidden className="size-3.5" />
+        Download
+      </a>
+    </li>
+  );
+}

@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import { type Artifact, artifact, LIMITS, remoteJobParams, uploadQuery } from "@/lib/contract";
+import { contentTypeOf, JobError, nameProblem } from "@/lib/execution";
+import {
+  appendArtifact,
+  beginArtifact,
+  discardArtifacts,
+  findAttemptArtifact,
+  findHeldAttempt,
+  finishArtifact,
+  type Lease,
+  notifyChanges,
+  QueueError,
+  LeaseLostError as QueueLeaseLost,
+  readOwnChunk,
+} from "@/lib/queue";
+import { parseParams, parseQuery, readBytes } from "../input";
+import { HttpProblem } from "../problem";
+import { answerText, jsonResponse } from "../respond";
+import type { ApiRuntime } from "../runtime";
+import { serializeArtifact } from "../serialize";
+import { guarded, type NextContext, type RouteHandler } from "../serve";
+import { authorizeWorker, holderOf, leaseLost } from "./route";
+
+type Query = z.output<typeof uploadQuery>;
+
+/** Reading a whole artifact back for its hash takes longer than other answers. */
+const ANSWER_WITHIN_MS = 60_000;
+
+const answer = z.object({ artifact: artifact.nullable() });
+
+/**
+ * Takes a part of an artifact of at most 1 MiB, in order. The last part makes the artifact visible. A part that is sent
+ * again changes nothing, so that a worker may repeat what was not answered.
+ */
+export const uploadArtifact: RouteHandler = guarded(
+  serve,
+  {
+    access: "worker",
+    summary: "Upload an artifact of a remote attempt, whole or in parts of at most 1 MiB; safe to repeat",
+    params: remoteJobParams,
+    query: uploadQuery,
+    body: z.string().meta({ format: "binary" }),
+    bodyMediaType: "application/octet-stream",
+    response: answer,
+  },
+  ANSWER_WITHIN_MS,
+);
+
+async function serve(request: Request, context: NextContext): Promise<Response> {
+  const { runtime, info, key } = await authorizeWorker(request);
+  const { jobId } = parseParams(remoteJobParams, (await context.params) ?? {});
+  const query = parseQuery(uploadQuery, info.search);
+  const problem = nameProblem(query.name);
+  if (problem) throw invalid("/name", problem);
+  const lease = { jobId, leaseNo: query.lease_no };
+  const bytes = await readBytes(request, LIMITS.bodyBytes);
+  const held = await findHeldAttempt(runtime.worker, holderOf(key), lease);
+  if (!held) throw leaseLost();
+  try {
+    const contentType = typeOf(query.name, request.headers.get("content-type"));
+    const id = await store(runtime, lease, { query, bytes, contentType });
+    const made = query.last ? await finish(runtime, lease, { id, query }) : null;
+    if (made) notifyChanges(runtime.worker, [held.job.laneNo]);
+    return jsonResponse(answerText(answer, { artifact: made }), 200, { "x-request-id": info.id });
+  } catch (error) {
+    throw error instanceof QueueLeaseLost ? leaseLost() : error;
+  }
+}
+
+interface Part {
+  readonly query: Query;
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+}
+
+/** Stores the part; answers the artifact's id. */
+async function store(
+  { worker, config }: ApiRuntime,
+  lease: Lease,
+  { query, bytes, contentType }: Part,
+): Promise<string> {
+  const known = query.part === 0 ? null : await findAttemptArtifact(worker, lease, query.name);
+  if (query.part > 0 && !known) throw gone();
+  const id = known?.id ?? (await beginArtifact(worker, lease, { name: query.name, contentType }));
+  // A repeated last part finds the artifact complete.
+  if (known?.isComplete || bytes.length === 0) return id;
+  const chunk = { id, no: query.part, bytes, quota: config.artifactQuota };
+  await appendArtifact(worker, lease, chunk).catch(async (error: unknown) => {
+    // What cannot be finished must not take the place of another artifact.
+    if (error instanceof QueueError && error.code === "artifact-quota") await discardArtifacts(worker, lease, [id]);
+    throw error;
+  });
+  return id;
+}
+
+async function finish(
+  { worker }: ApiRuntime,
+  lease: Lease,
+  { id, query }: { readonly id: string; readonly query: Query },
+): Promise<Artifact> {
+  const known = await findAttemptArtifact(worker, lease, query.name);
+  if (known?.id !== id || known.chunks > query.part + 1) throw gone();
+  const hash = createHash("sha256");
+  for (let no = 0; no < known.chunks; no += 1) {
+    const chunk = await readOwnChunk(worker, lease, { id, no });
+    if (!chunk) throw gone();
+    hash.update(chunk);
+  }
+  const sha256 = hash.digest();
+  if (query.sha256 !== undefined && query.sha256 !== sha256.toString("hex")) {
+    throw invalid("/sha256", "is not the SHA-256 of the bytes that arrived: upload them again");
+  }
+  await finishArtifact(worker, lease, { id, size: known.size, sha256 });
+  const made = await findAttemptArtifact(worker, lease, query.name);
+  if (!made?.view) throw gone();
+  return serializeArtifact(made.view);
+}
+
+function typeOf(name: string, header: string | null): string {
+  try {
+    // What curl says of every body that it sends.
+    const isSaid = header !== null && header !== "application/x-www-form-urlencoded";
+    return contentTypeOf(name, isSaid ? header : undefined);
+  } catch (error) {
+    if (!(error instanceof JobError)) throw error;
+    throw new HttpProblem("unsupported-media-type", { detail: "The Content-Type is not valid." });
+  }
+}
+
+const gone = (): HttpProblem => new HttpProblem("artifact-gone");
+
+const invalid = (pointer: string, detail: string): HttpProblem =>
+  new HttpProblem("validation-failed", { errors: [{ pointer, code: "invalid", detail }] });
