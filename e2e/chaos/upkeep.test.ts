@@ -10,9 +10,9 @@ import { type Arena, openArena } from "./arena";
 import { pick } from "./profile";
 import { suite } from "./suite";
 
-const ROUNDS = pick({ short: 1, long: 10 });
-const NO_SCHEDULER_MS = pick({ short: 3000, long: 15_000 });
-const READER_MS = pick({ short: 6000, long: 30_000 });
+const ROUNDS = pick({ short: 1, long: 6 });
+const NO_SCHEDULER_MS = pick({ short: 3000, long: 10_000 });
+const READER_MS = pick({ short: 6000, long: 20_000 });
 const PAUSE_MS = 20;
 /** What an enqueue may wait behind a migration, and how much longer on a machine that does something else. */
 const MOST_WAIT_MS = 1000 * 5;
