@@ -1,3 +1,4 @@
+import { dropQuarantine } from "@/lib/env/test-build";
 import type { Execution, Outcome, StopReason } from "@/lib/execution";
 import { stoppedOutcome } from "@/lib/execution/command/outcome";
 import type { Logger } from "@/lib/observability/log";
@@ -55,6 +56,7 @@ export class Quarantine {
 
   /** Whether a job is to run here. Costs next to nothing while nothing is suspected. */
   takes(job: ClaimedJob, executor: Executor): boolean {
+    if (dropQuarantine()) return false;
     // A command or a webhook harms no worker; here it is safe from the handlers that do.
     if (executor !== "handler") return job.reclaims > 1;
     if (job.reclaims > 0) return true;

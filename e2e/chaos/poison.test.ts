@@ -4,7 +4,7 @@ import { maskShown } from "@/lib/execution/output/guesses";
 import { nothingLeftOf } from "../processes/stage";
 import { openArena } from "./arena";
 import { pick } from "./profile";
-import { BROKEN_DRAIN_MS, isBroken, suite } from "./suite";
+import { BROKEN_DRAIN_MS, isBroken, suite, WITHOUT_QUARANTINE } from "./suite";
 
 const KINDS = ["exit", "hang", "die", "flood", "fork"];
 const OF_EACH = pick({ short: 1, long: 10 });
@@ -56,58 +56,66 @@ suite("R-8 poison among other work: each ends as a dead letter, nothing of it is
   return { arena, told: `${poisoned.length} poisoned jobs, the worker had at most ${largest} MB`, verify };
 });
 
-suite("R-13 handlers that end their worker, beside the work of others: each ends as a dead letter, and a neighbour loses one attempt at most", async (build) => {
-  const arena = await openArena();
-  const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
-  await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 3, retry });
-  const neighbour = await arena.factory.tenant("neighbour");
-  await arena.startScheduler();
-  // Each of these is an end of a process, so nothing but the heap limits it.
-  const env = { ...build, WORKER_MEMORY_LIMIT_MB: "0", NODE_OPTIONS: `--max-old-space-size=${MOST_HEAP_MB}` };
-  let isOver = false;
-  let crashes = 0;
-  const keepRunning = async () => {
-    while (!isOver) {
-      const ended = await arena.startWorker(env).then(({ exited }) => exited, noNotice);
-      if (!isOver && ended) crashes += 1;
+suite(
+  "R-13 handlers that end their worker, beside the work of others: each ends as a dead letter, and a neighbour loses one attempt at most",
+  async (build) => {
+    const arena = await openArena();
+    const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
+    await arena.defineHarm({ leaseSeconds: 5, maxAttempts: 3, retry });
+    const neighbour = await arena.factory.tenant("neighbour");
+    await arena.startScheduler();
+    // Each of these is an end of a process, so nothing but the heap limits it.
+    const env = { ...build, WORKER_MEMORY_LIMIT_MB: "0", NODE_OPTIONS: `--max-old-space-size=${MOST_HEAP_MB}` };
+    let isOver = false;
+    let crashes = 0;
+    const keepRunning = async () => {
+      while (!isOver) {
+        const ended = await arena.startWorker(env).then(({ exited }) => exited, noNotice);
+        if (!isOver && ended) crashes += 1;
+      }
+    };
+    const workers = [keepRunning(), keepRunning()];
+    const poisoned: string[] = [];
+    for (let n = 0; n < OF_EACH; n += 1) {
+      for (const how of ENDS) {
+        poisoned.push(...(await arena.enqueueSome([{ definitionKey: "harm", payload: { how } }])));
+        const ms = how === "exit" ? 8000 : 300;
+        await arena.enqueueAll(3, () => ({ definitionKey: "harm", payload: { how: "fine", ms } }), neighbour);
+        await arena.enqueueAll(5, () => ({ definitionKey: "speak" }), neighbour);
+      }
     }
-  };
-  const workers = [keepRunning(), keepRunning()];
-  const poisoned: string[] = [];
-  for (let n = 0; n < OF_EACH; n += 1) {
-    for (const how of ENDS) {
-      poisoned.push(...(await arena.enqueueSome([{ definitionKey: "harm", payload: { how } }])));
-      const ms = how === "exit" ? 8000 : 300;
-      await arena.enqueueAll(3, () => ({ definitionKey: "harm", payload: { how: "fine", ms } }), neighbour);
-      await arena.enqueueAll(5, () => ({ definitionKey: "speak" }), neighbour);
-    }
-  }
-  await arena.drained(isBroken(build) ? BROKEN_DRAIN_MS : DRAIN_MS).catch((error: unknown) => {
-    if (!isBroken(build)) throw error;
-  });
-  isOver = true;
-  const crashedBefore = crashes;
-  await arena.stopAll();
-  await Promise.all(workers);
-  const verify = async () => {
-    for (const id of poisoned) {
-      const job = await arena.read(id);
-      expect([job.status, job.errorType, job.attemptCount], job.lastError ?? "").toEqual([
-        "dead_letter",
-        "worker_lost",
-        3,
-      ]);
-      expect(job.lastError).toMatch(/ended the process that ran it/);
-    }
-    const others = "select job_id from app.job_attempts where outcome <> 'succeeded' and job_id <> all ($1::uuid[])";
-    expect(await arena.database.query(others, [poisoned])).toEqual([]);
-    const hurt = `select a.job_id from app.job_attempts a join app.jobs j on j.id = a.job_id
+    await arena.drained(isBroken(build) ? BROKEN_DRAIN_MS : DRAIN_MS).catch((error: unknown) => {
+      if (!isBroken(build)) throw error;
+    });
+    isOver = true;
+    const crashedBefore = crashes;
+    await arena.stopAll();
+    await Promise.all(workers);
+    const verify = async () => {
+      for (const id of poisoned) {
+        const job = await arena.read(id);
+        expect([job.status, job.errorType, job.attemptCount], job.lastError ?? "").toEqual([
+          "dead_letter",
+          "worker_lost",
+          3,
+        ]);
+        expect(job.lastError).toMatch(/ended the process that ran it/);
+      }
+      const others = "select job_id from app.job_attempts where outcome <> 'succeeded' and job_id <> all ($1::uuid[])";
+      expect(await arena.database.query(others, [poisoned])).toEqual([]);
+      const hurt = `select a.job_id from app.job_attempts a join app.jobs j on j.id = a.job_id
       where a.job_id <> all ($1::uuid[]) and a.status not in ('succeeded', 'released') and j.definition_id =
         (select id from app.job_definitions where key = 'harm') group by 1 having count(*) > 1`;
-    expect(await arena.database.query(hurt, [poisoned])).toEqual([]);
-  };
-  return { arena, told: `${poisoned.length} handlers that end their process, ${crashedBefore} workers ended`, verify };
-});
+      expect(await arena.database.query(hurt, [poisoned])).toEqual([]);
+    };
+    return {
+      arena,
+      told: `${poisoned.length} handlers that end their process, ${crashedBefore} workers ended`,
+      verify,
+    };
+  },
+  WITHOUT_QUARANTINE,
+);
 
 const noNotice = () => null;
 

@@ -26,11 +26,35 @@ export const BROKEN_DRAIN_MS = 30_000;
 
 export const isBroken = (build: Build): boolean => Object.keys(build).length > 0;
 
+/** A build that is broken on purpose. */
+interface Broken {
+  readonly what: string;
+  readonly build: Build;
+  /** Fails when nothing wrong is found. */
+  readonly expectCaught: (played: Played) => Promise<void>;
+}
+
+const WITHOUT_LEASES: Broken = {
+  what: "a build without leases",
+  build: NO_FENCE,
+  expectCaught: async ({ arena, bounds = [] }) => {
+    await waitFor(async () => (await arena.waiting()) === 0, { withinMs: BROKEN_DRAIN_MS }).catch(() => sleep(0));
+    const { counts, breaches } = await inspect(arena.database, { ...arena.evidence(), bounds });
+    expect(breaches.length, JSON.stringify(counts)).toBeGreaterThan(0);
+  },
+};
+
+export const WITHOUT_QUARANTINE: Broken = {
+  what: "a build without quarantine",
+  build: { LEASEHOLD_TEST_NO_QUARANTINE: "1" },
+  expectCaught: ({ verify }) => expect(Promise.resolve().then(verify)).rejects.toThrow(),
+};
+
 /**
  * Plays faults, waits until every job is over, and lets the checker look at the tables. In the long form the same is
- * done with a build without leases, in which the checker must find something.
+ * done with a build that is broken on purpose, one without leases unless given, in which something must be found.
  */
-export function suite(name: string, play: (build: Build) => Promise<Played>): void {
+export function suite(name: string, play: (build: Build) => Promise<Played>, broken: Broken = WITHOUT_LEASES): void {
   test(name, { timeout: isLong ? LONG_MS : SHORT_MS }, async () => {
     const { arena, told, bounds = [], verify } = await play({});
     await arena.drained(DRAIN_MS);
@@ -39,11 +63,9 @@ export function suite(name: string, play: (build: Build) => Promise<Played>): vo
     console.info(`seed ${seed}: ${told}; ${jobs} jobs, ${attempts} attempts, ${JSON.stringify(counts)}`);
     await arena.stopAll();
   });
-  test.runIf(isLong)(`${name}: a build without leases is caught`, { timeout: LONG_MS }, async () => {
-    const { arena, bounds = [] } = await play(NO_FENCE);
-    await waitFor(async () => (await arena.waiting()) === 0, { withinMs: BROKEN_DRAIN_MS }).catch(() => sleep(0));
-    const { counts, breaches } = await inspect(arena.database, { ...arena.evidence(), bounds });
-    expect(breaches.length, JSON.stringify(counts)).toBeGreaterThan(0);
-    await arena.stopAll();
+  test.runIf(isLong)(`${name}: ${broken.what} is caught`, { timeout: LONG_MS }, async () => {
+    const played = await play(broken.build);
+    await broken.expectCaught(played);
+    await played.arena.stopAll();
   });
 }

@@ -16,6 +16,11 @@ export function dropFence(): boolean {
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_FENCE === "1";
 }
 
+/** Whether this is a test build that was asked to run handlers that may have ended a worker like all others. */
+export function dropQuarantine(): boolean {
+  return isTestBuild && process.env.LEASEHOLD_TEST_NO_QUARANTINE === "1";
+}
+
 const points = isTestBuild ? parsePoints(process.env.LEASEHOLD_TEST_FAILPOINT ?? "") : new Map<string, Point>();
 
 /** Whether there is any place at which this process is to die or to freeze. */
