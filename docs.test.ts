@@ -90,6 +90,7 @@ describe("settings", () => {
     "LEASEHOLD_TEST_BUILD",
     "LEASEHOLD_TEST_NO_TENANT_FILTER",
     "LEASEHOLD_TEST_NO_FENCE",
+    "LEASEHOLD_TEST_NO_QUARANTINE",
     "LEASEHOLD_TEST_FAILPOINT",
   ]);
   const sources = files.filter((name) => /^(lib\/env|scripts)\/.*\.(ts|mjs)$/.test(name) && !name.includes(".test."));
