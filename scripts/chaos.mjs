@@ -1,20 +1,37 @@
 // Faults in real processes, long form: `npm run chaos`, `npm run chaos -- --seed 42`, `npm run chaos -- network restart`.
+// With `--repeat 500 terminate` the short form of the named suites, 500 times or until it fails, each with a new seed.
 import { runMain } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { inRoot } from "./lib/paths.mjs";
-import { check, close, env, nothingLeft, vitest } from "./lib/test-run.mjs";
+import { check, close, env, nothingLeft, tally, vitest } from "./lib/test-run.mjs";
 
 const LIMIT_MS = 3 * 3_600_000;
 
+/**
+ * Takes `--name N` out of the words.
+ * @param {string[]} words
+ * @param {string} name
+ * @returns {number | undefined} N, if it is given and an integer
+ */
+function takeNumber(words, name) {
+  const at = words.indexOf(`--${name}`);
+  const given = at >= 0 ? Number(words.splice(at, 2)[1]) : Number.NaN;
+  return Number.isInteger(given) ? given : undefined;
+}
+
 await runMain(async () => {
   const words = process.argv.slice(2);
-  const at = words.indexOf("--seed");
-  const given = at >= 0 ? Number(words.splice(at, 2)[1]) : Number.NaN;
-  env.CHAOS_SEED = String(Number.isInteger(given) ? given : Math.floor(Math.random() * 2 ** 31));
-  env.CHAOS_FORM = "long";
+  const seed = takeNumber(words, "seed") ?? Math.floor(Math.random() * 2 ** 31);
+  const repeat = takeNumber(words, "repeat");
+  const form = repeat === undefined ? "long" : "short";
+  env.CHAOS_FORM = form;
   await ensureInstalled();
-  if (await check("test build", [inRoot("scripts/build.mjs"), "--test-build"]))
-    await vitest(`faults, long form, seed ${env.CHAOS_SEED}`, ["chaos"], words, { limitMs: LIMIT_MS });
+  const built = await check("test build", [inRoot("scripts/build.mjs"), "--test-build"]);
+  for (let run = 0; built && run < (repeat ?? 1) && tally.failed === 0; run += 1) {
+    env.CHAOS_SEED = String(seed + run);
+    const nth = repeat === undefined ? "" : `, ${run + 1} of ${repeat}`;
+    await vitest(`faults, ${form} form, seed ${env.CHAOS_SEED}${nth}`, ["chaos"], words, { limitMs: LIMIT_MS });
+  }
   await nothingLeft();
   close();
 });
