@@ -4,10 +4,10 @@ import path from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
 import { type ClaimedJob, runTrigger, settleAttempts, startAttempts, type TenantScope } from "@/lib/queue";
-import { listener } from "@/lib/queue/operations/events/listening.fixture";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
+import { listener } from "@/lib/testing/listener";
 import { watchFolders } from "./watch-folders";
 
 const database = await testDatabase();

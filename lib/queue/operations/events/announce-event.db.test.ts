@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
+import { listener } from "@/lib/testing/listener";
 import { getEvent } from "../../queries/events";
 import { announceEvent } from "./announce-event";
 import { fanOutPending, tenantsWithPendingEvents } from "./fan-out-pending";
-import { listener } from "./listening.fixture";
 
 const database = await testDatabase();
 const make = makeFactory(database);

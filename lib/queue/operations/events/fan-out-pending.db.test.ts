@@ -13,7 +13,7 @@ import {
 import { dead, succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
-import { type ListenerFields, listener } from "./listening.fixture";
+import { type ListenerFields, listener } from "@/lib/testing/listener";
 
 const database = await testDatabase();
 const make = makeFactory(database);

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { enqueueJob, getEvent, getJob, publishEvent, type TenantScope } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
-import { type ListenerFields, listener } from "./listening.fixture";
+import { type ListenerFields, listener } from "@/lib/testing/listener";
 
 const database = await testDatabase();
 const make = makeFactory(database);

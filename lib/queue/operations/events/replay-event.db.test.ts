@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "vitest";
 import { getEvent, getJob, publishEvent, replayEvent, type TenantScope } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
-import { type ListenerFields, listener } from "./listening.fixture";
+import { type ListenerFields, listener } from "@/lib/testing/listener";
 
 const database = await testDatabase();
 const make = makeFactory(database);

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "vitest";
 import { publishEvent, testTriggers } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
-import { listener } from "./listening.fixture";
+import { listener } from "@/lib/testing/listener";
 
 const database = await testDatabase();
 const make = makeFactory(database);
