@@ -177,6 +177,8 @@ test("E-17: a command that was lost twice runs in quarantine, safe from handlers
   const job = await suspect("quick");
   expect(quarantine.takes(job, "command")).toBe(false);
   await loseLease(job.jobId);
+  // It would wait for a while after its second loss.
+  await database.query("update app.live_jobs set ready = true where job_id = $1", [job.jobId]);
   const again = await claimAgain(job.jobId);
   expect([again.reclaims, quarantine.takes(again, "command")]).toEqual([2, true]);
   runner.take([again], processClock());
