@@ -60,18 +60,15 @@ const UNCERTAIN: readonly (readonly [what: string, file: string, line: number])[
   ["a record above the limit", `a,b\n1,"${"x,y\n".repeat(LONGEST_RECORD_BYTES / 4 + 1)}"\n3,4\n`, 2],
   ["a line above the limit", `a,b\n${"x".repeat(LONGEST_RECORD_BYTES + 100)}\n3,4\n`, 2],
 ];
-test.each(UNCERTAIN)(
-  "K1: %s ends the import, since the borders of records are uncertain",
-  async (_what, file, line) => {
-    await expect(read(file, 65_536)).rejects.toMatchObject({
-      retryable: false,
-      errorType: "invalid_input",
-      message: expect.stringContaining(`the record that begins in line ${line} cannot be read`),
-    });
-  },
-);
+test.each(UNCERTAIN)("%s ends the import, since the borders of records are uncertain", async (_what, file, line) => {
+  await expect(read(file, 65_536)).rejects.toMatchObject({
+    retryable: false,
+    errorType: "invalid_input",
+    message: expect.stringContaining(`the record that begins in line ${line} cannot be read`),
+  });
+});
 
-test("K1: a cell with 150,000 lines is one cell", async () => {
+test("a cell with 150,000 lines is one cell", async () => {
   const cell = Array.from({ length: 150_000 }, (_unused, index) => `x${index + 1},y`).join("\n");
   expect(await read(`id,text\n1,a\n2,"${cell}"\n3,b\n`, 65_536)).toEqual([
     { line: 1, fields: ["id", "text"] },
@@ -192,7 +189,7 @@ const FILES: readonly {
   { what: "no line end at the end", file: bytesOf('a,b\n1,"2"', "utf8"), rows: [["1", "2"]] },
   { what: "NUL-free control characters", file: bytesOf("a,b\n\u0001,\u000b\n", "utf8"), rows: [["\u0001", "\u000b"]] },
 ];
-test.each(FILES)("K1: reads $what, and says how", async ({ file, options, found, columns = ["a", "b"], rows }) => {
+test.each(FILES)("reads $what, and says how", async ({ file, options, found, columns = ["a", "b"], rows }) => {
   for (const size of [1, 5, 1000]) {
     const [batch] = await rowsOf(cut(file, size), options);
     const values = batch?.rows.map(({ json }) => Object.values(JSON.parse(json)));
@@ -214,13 +211,13 @@ const REFUSED: readonly (readonly [what: string, file: Buffer, options?: CsvOpti
   ["a header that is not UTF-8", Buffer.from([0x61, 0xff, 0x2c, 0x62, 0x0a, 0x31, 0x2c, 0x32, 0x0a])],
 ];
 test.each(REFUSED.map(([what, file, options]) => ({ what, file, options })))(
-  "K1: refuses $what",
+  "refuses $what",
   async ({ file, options }) => {
     await expect(rowsOf(cut(file, 5), options)).rejects.toMatchObject({ retryable: false, errorType: "invalid_input" });
   },
 );
 
-test("K1: a long column name is cut between characters", async () => {
+test("a long column name is cut between characters", async () => {
   const [batch] = await rowsOf(cut(Buffer.from(`${"a".repeat(199)}🎉z,b\n1,2\n`), 100));
   expect(batch?.columns).toEqual([`${"a".repeat(199)}🎉`, "b"]);
 });

@@ -65,7 +65,7 @@ test.each([
   ["a quote that is never closed", `n\n${"1\n".repeat(3000)}"open\n`],
   ["no columns", "\n\n"],
   ["broken UTF-16", Buffer.concat([Buffer.from(`\ufeff${numbers(60_000, "u")}`, "utf16le"), Buffer.from([0x31])])],
-])("K1: a file with %s leaves the list as it was, and nothing else", async (what, file) => {
+])("a file with %s leaves the list as it was, and nothing else", async (what, file) => {
   const list = `kept ${what}`;
   put("good.csv", numbers(10, "a"));
   await run("import-csv", { path: "good.csv", list });
@@ -78,7 +78,7 @@ test.each([
   expect(await database.query("select from app.list_imports")).toEqual([]);
 });
 
-test("K2: of imports at the same time each replaces the list whole", async () => {
+test("of imports at the same time each replaces the list whole", async () => {
   for (let round = 0; round < 3; round += 1) {
     put("a.csv", numbers(6000, "a"));
     put("b.csv", numbers(4000, "b"));
@@ -91,7 +91,7 @@ test("K2: of imports at the same time each replaces the list whole", async () =>
   }
 });
 
-test("K2: what a late attempt wrote is in no list, and goes with the next import of the tenant", async () => {
+test("what a late attempt wrote is in no list, and goes with the next import of the tenant", async () => {
   put("late.csv", numbers(2500, "late"));
   put("next.csv", numbers(5, "next"));
   const jobId = randomUUID();

@@ -175,7 +175,7 @@ test.each([
   [451, 550],
   [550, 451],
 ])(
-  "K6: deferred recipients are tried again, refused are told, accepted are never sent twice (%i, %i)",
+  "deferred recipients are tried again, refused are told, accepted are never sent twice (%i, %i)",
   async (...codes) => {
     const [one, two] = codes.map((code, index) => `${code === 451 ? "later" : "never"}${index}@example.test`) as [
       string,
@@ -198,7 +198,7 @@ test.each([
   },
 );
 
-test("K6: if no recipient is accepted, refused recipients do not hide deferred ones", async () => {
+test("if no recipient is accepted, refused recipients do not hide deferred ones", async () => {
   const mail = { ...MAIL, to: ["later@example.test", "never@example.test"] };
   const steps = memorySteps();
   refuse = { recipient: (address) => (address.startsWith("later") ? 451 : 550) };
@@ -209,7 +209,7 @@ test("K6: if no recipient is accepted, refused recipients do not hide deferred o
 });
 
 test.each(["a\r.\rMAIL FROM:<x@example.com>\rb", "a\n.\nb", "a\r\n.\r\nb", "a\r\r\n\n\rb", "ü\r.\rü"])(
-  "K6: bare CR and LF become CRLF: %j",
+  "bare CR and LF become CRLF: %j",
   async (body) => {
     expect(await run({ ...MAIL, text: body, html: body })).toMatchObject({ kind: "succeeded" });
     expect(mails).toHaveLength(1);
@@ -223,7 +223,7 @@ test.each([
   ["a bad address in a list", { ...MAIL, to: ["a@b.test", "ada"] }, "/to/1", /./],
   ["no address at all", { ...MAIL, to: [] }, "/to", /./],
   ["a number", { ...MAIL, to: 7 }, "/to", /./],
-])("K6: %s is one error at the door", (_what, payload, pointer, detail) => {
+])("%s is one error at the door", (_what, payload, pointer, detail) => {
   const schema = builtinDefinitions.find(({ key }) => key === "send-email")?.arg_schema ?? {};
   expect(compileArgSchema(schema)(payload)).toEqual([
     expect.objectContaining({ pointer, detail: expect.stringMatching(detail) }),

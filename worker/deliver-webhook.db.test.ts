@@ -53,7 +53,7 @@ describe("a delivery", () => {
     ]);
   });
 
-  test("E-48: the message of a schedule is named by trigger and instant, whichever job delivers it", async () => {
+  test("the message of a schedule is named by trigger and instant, whichever job delivers it", async () => {
     const payload = { endpoint_id: await endpoint(), type: "order.paid", data: {} };
     const [triggerId, metadata] = ["0190a000-0000-7000-8000-00000000000a", { instant: "2026-03-02T09:00:00.000Z" }];
     const from = { definitionKey: "deliver-webhook", source: "schedule", sourceRef: triggerId, metadata } as const;
@@ -69,24 +69,21 @@ describe("a delivery", () => {
     expect(await deliveriesOf(payload.endpoint_id)).toMatchObject([{ message_id: id }, { message_id: id }]);
   });
 
-  test.each([600, 799, 999])(
-    "E-48: an answer %i is recorded and counts as a failure of the endpoint",
-    async (status) => {
-      const id = await endpoint();
-      receiver.answer = (_request, response) => {
-        response.socket?.end(`HTTP/1.1 ${status} Odd\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
-      };
-      const jobId = await delivered(id);
-      expect(await deliveriesOf(id)).toMatchObject([{ job_id: jobId, status_code: null, error_code: "http_status" }]);
-      expect((await deliveriesOf(id))[0]?.error_text).toContain(`${status}`);
-      await database.query(
-        "update app.webhook_endpoints set failing_since = app.now() - interval '6 days' where id = $1",
-        [id],
-      );
-      await run(jobId);
-      expect(await endpointOf(id)).toMatchObject({ is_enabled: false, disabled_reason: "failing" });
-    },
-  );
+  test.each([600, 799, 999])("an answer %i is recorded and counts as a failure of the endpoint", async (status) => {
+    const id = await endpoint();
+    receiver.answer = (_request, response) => {
+      response.socket?.end(`HTTP/1.1 ${status} Odd\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+    };
+    const jobId = await delivered(id);
+    expect(await deliveriesOf(id)).toMatchObject([{ job_id: jobId, status_code: null, error_code: "http_status" }]);
+    expect((await deliveriesOf(id))[0]?.error_text).toContain(`${status}`);
+    await database.query(
+      "update app.webhook_endpoints set failing_since = app.now() - interval '6 days' where id = $1",
+      [id],
+    );
+    await run(jobId);
+    expect(await endpointOf(id)).toMatchObject({ is_enabled: false, disabled_reason: "failing" });
+  });
 
   test("WEBHOOK-10 says how many jobs caused each other before it", async () => {
     const payload = { endpoint_id: await endpoint(), type: "order.paid", data: {} };

@@ -105,7 +105,7 @@ describe("renewal of leases", () => {
     expect(told).toHaveLength(1);
   });
 
-  test("E-42: leases of a main thread without a heartbeat are not renewed, and their work is stopped", async () => {
+  test("leases of a main thread without a heartbeat are not renewed, and their work is stopped", async () => {
     const { silentTurnAt } = renewalOn();
     await age(RENEW_AT / 1000);
     await silentTurnAt(RENEW_AT);

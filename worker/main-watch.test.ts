@@ -38,7 +38,7 @@ test("while no lease is lost, nobody asks how long it takes", () => {
   expect(told).toEqual([]);
 });
 
-test("E-42: a main thread whose heartbeat stops for five minutes keeps no leases, until it beats again", () => {
+test("a main thread whose heartbeat stops for five minutes keeps no leases, until it beats again", () => {
   const pulse = new MainPulse();
   const turns = (count: number) => Array.from({ length: count }, () => pulse.turn());
   expect(turns(300)).not.toContain(false);

@@ -103,7 +103,7 @@ async function ranOverAnOutage(run: (ctx: HandlerContext<unknown>, whileAway: Pr
   return { jobId: job.jobId, runner };
 }
 
-test("E-30: steps, transactions, events and progress wait for PostgreSQL to be back: the job succeeds in its one attempt", async () => {
+test("steps, transactions, events and progress wait for PostgreSQL to be back: the job succeeds in its one attempt", async () => {
   const { jobId } = await ranOverAnOutage(async (ctx, whileAway) => {
     await ctx.step("before", () => 1);
     await whileAway;
@@ -122,7 +122,7 @@ test("E-30: steps, transactions, events and progress wait for PostgreSQL to be b
   expect(await query("select name from app.events where caused_by_job_id = $1", [jobId])).toHaveLength(1);
 }, 60_000);
 
-test("E-30: a transaction that PostgreSQL's restart cuts through gives the job back, unspent", async () => {
+test("a transaction that PostgreSQL's restart cuts through gives the job back, unspent", async () => {
   let isOpen = false;
   const handle = async (ctx: HandlerContext<unknown>, whileAway: Promise<void>) =>
     ctx.transaction(async (tx) => {

@@ -74,7 +74,7 @@ const fileOf = (name: string) => path.join(folder, name);
 const view = (jobId: string) => getJob(make.web, scope, jobId);
 const pidOf = (job: Awaited<ReturnType<typeof view>>) => (job?.result as { pid?: number } | undefined)?.pid;
 
-describe("E-17: the handler of a job whose run has lost a lease runs in a process of its own", () => {
+describe("the handler of a job whose run has lost a lease runs in a process of its own", () => {
   test.each([
     ["exit", /\(exit code 7\)/],
     ["kill", /\(SIGKILL\)/],
@@ -157,7 +157,7 @@ describe("E-17: the handler of a job whose run has lost a lease runs in a proces
   });
 });
 
-test("E-17: a handler that a worker gives back because of its memory runs in quarantine from then on", async () => {
+test("a handler that a worker gives back because of its memory runs in quarantine from then on", async () => {
   const job = await stage.claimed();
   const leaving = new Quarantine({ log, program, memoryMb: 0, maxTimeoutSeconds: 3600 });
   leaving.isOverMemory = true;
@@ -173,7 +173,7 @@ test("E-17: a handler that a worker gives back because of its memory runs in qua
   expect(quarantine.takes(again, "handler")).toBe(true);
 });
 
-test("E-17: a command that was lost twice runs in quarantine, safe from handlers that end workers", async () => {
+test("a command that was lost twice runs in quarantine, safe from handlers that end workers", async () => {
   const job = await suspect("quick");
   expect(quarantine.takes(job, "command")).toBe(false);
   await loseLease(job.jobId);

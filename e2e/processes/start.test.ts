@@ -183,7 +183,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     expect(await ask("select n from public.kept")).toEqual([{ n: 42 }]);
   });
 
-  test("E-17: a worker that keeps crashing is restarted with growing pauses, and the others go on", async () => {
+  test("a worker that keeps crashing is restarted with growing pauses, and the others go on", async () => {
     const { web_url, supervisor_pid } = readJson("runtime.json");
     const others = ["web", "scheduler"].map((name) => member(name)?.pid);
     let last = 0;
@@ -206,7 +206,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
-  test("E-17: a missing allow-list keeps only the worker from starting, until the file is there", async () => {
+  test("a missing allow-list keeps only the worker from starting, until the file is there", async () => {
     const file = path.join(base, "commands.json");
     const url = await start({ COMMANDS_FILE: file });
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -218,7 +218,7 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
-  test.each(["web", "postgres"])("E-08: a crash of %s stops everything in seconds, whatever jobs run", async (name) => {
+  test.each(["web", "postgres"])("a crash of %s stops everything in seconds, whatever jobs run", async (name) => {
     await start();
     const victim =
       name === "web" ? member("web") : processesAbout(home).find(({ command }) => /bin\/postgres -D/.test(command));

@@ -72,7 +72,7 @@ function secondBuild(): string {
   return base;
 }
 
-test("E-40: while two builds of the pages are served behind one address, every page loads whole and its buttons work", async () => {
+test("while two builds of the pages are served behind one address, every page loads whole and its buttons work", async () => {
   const { adminUrl, secret } = stage.database;
   const second = await superviseChild(["--enable-source-maps", path.join(secondBuild(), "dist/test/web.mjs")], {
     ...plainEnvironment(),
@@ -103,7 +103,7 @@ test("E-40: while two builds of the pages are served behind one address, every p
   await context.close();
 });
 
-test("E-40: what no process has published for a week is deleted, and what is served stays", async () => {
+test("what no process has published for a week is deleted, and what is served stays", async () => {
   const stored = () => stage.database.query("select path from app.web_assets where path like '%' || $1 || '%'", [MARK]);
   expect((await stored()).length).toBeGreaterThan(0);
   await stage.database.query("update app.web_assets set published_at = app.now() - interval '8 days'");

@@ -114,7 +114,7 @@ describe("the demo seed", () => {
     expect([await counts(), demo()]).toEqual(before);
   });
 
-  test("K13: the demo's folders follow an installation folder that was renamed", async () => {
+  test("the demo's folders follow an installation folder that was renamed", async () => {
     const renamed = `${home} renamed`;
     renameSync(home, renamed);
     try {

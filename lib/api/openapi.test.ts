@@ -9,13 +9,13 @@ const document = openApiDocument(DOCUMENTED_ROUTES, "1");
 const text = JSON.stringify(document);
 const { schemas } = document.components as { schemas: Record<string, object> };
 
-test("E-33: every resource is a named component", () => {
+test("every resource is a named component", () => {
   const resources = ["Job", "JobRow", "JobList", "Attempt", "CreateJob", "Trigger", "Firing", "Event", "DeadLetter"];
   const more = ["WebhookEndpoint", "WebhookDelivery", "Definition", "Queue", "Limit", "Worker", "Provider", "Problem"];
   expect(Object.keys(schemas)).toEqual(expect.arrayContaining([...resources, ...more]));
 });
 
-test("E-33: no object of an answer is described twice", () => {
+test("no object of an answer is described twice", () => {
   const seen = new Map<string, string>();
   for (const [name, schema] of Object.entries(schemas)) {
     const described = JSON.stringify(schema);
@@ -26,7 +26,7 @@ test("E-33: no object of an answer is described twice", () => {
 });
 
 // The rule that is off compares names of parameters; ours are UUIDs, so no address has two meanings.
-test("E-33: a linter of OpenAPI finds nothing", async () => {
+test("a linter of OpenAPI finds nothing", async () => {
   const config = await createConfig({ extends: ["recommended"], rules: { "no-ambiguous-paths": "off" } });
   const problems = await lintFromString({ source: text, config, absoluteRef: "openapi.json" });
   expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} at ${location[0]?.pointer}`)).toEqual(
@@ -34,7 +34,7 @@ test("E-33: a linter of OpenAPI finds nothing", async () => {
   );
 });
 
-test("E-33: types generated from it compile", async () => {
+test("types generated from it compile", async () => {
   const types = astToString(await openapiTypescript(text));
   const file = "openapi.d.ts";
   const use = `import type { components } from "./openapi";

@@ -58,7 +58,7 @@ describe("the form of a definition's schema", () => {
     expect([...faults.keys()].sort()).toEqual(["depth", "provider_id", "tags"]);
   });
 
-  test("K12: a field whose default is no value of its type is left out unless it is filled in", () => {
+  test("a field whose default is no value of its type is left out unless it is filled in", () => {
     const { fields } = schemaForm({
       properties: {
         n: { type: "number", default: null },
@@ -81,7 +81,7 @@ describe("the form of a definition's schema", () => {
     });
   });
 
-  test("K12: a boolean is true, false or left out; a required one has to be chosen", () => {
+  test("a boolean is true, false or left out; a required one has to be chosen", () => {
     const { fields } = schemaForm({
       required: ["must"],
       properties: { b: { type: "boolean" }, on: { type: "boolean", default: true }, must: { type: "boolean" } },
@@ -91,7 +91,7 @@ describe("the form of a definition's schema", () => {
     expect(gatherPayload(fields, { must: "true", on: "", b: "false" }).payload).toEqual({ must: true, b: false });
   });
 
-  test("E-41: an editor refuses JSON that would not be sent as it was typed", () => {
+  test("an editor refuses JSON that would not be sent as it was typed", () => {
     for (const text of [
       '{"a":1,"a":2}',
       '{"x":[{"b":1,"\\u0062":2}]}',

@@ -16,7 +16,7 @@ test("PAYLOAD-05 numbers that a double cannot hold are found", () => {
   expect(codes(text)).toEqual(["id", "n", "e", "t"].map((key) => `/${key} number-out-of-range`));
 });
 
-test("E-48: a number is kept with all its digits, or refused with its pointer", () => {
+test("a number is kept with all its digits, or refused with its pointer", () => {
   const kept = [
     "0.1",
     "1.50",

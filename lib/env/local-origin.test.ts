@@ -12,12 +12,12 @@ test.each([
   ["[::1]", "http://[::1]:3500"],
   ["leasehold.internal", "http://leasehold.internal:3500"],
   ["0:0:0:0:0:0:0:1", "http://[::1]:3500"],
-])("K8: a listener on %s is printed as %s", (host, origin) => {
+])("a listener on %s is printed as %s", (host, origin) => {
   expect(localOrigin(host, 3500)).toBe(origin);
 });
 
 test.each(["127.0.0.1", "localhost", "0.0.0.0", "::", "::1"])(
-  "K8: the origin of a listener on %s answers",
+  "the origin of a listener on %s answers",
   async (host) => {
     const server = createServer((_, response) => response.end("here"));
     await new Promise<void>((resolve) => server.listen(0, host, resolve));

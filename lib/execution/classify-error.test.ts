@@ -8,7 +8,7 @@ const stackOf = (error: unknown) => {
   return outcome.kind === "failed" ? outcome.stack : undefined;
 };
 
-test("K10: the stack of an unexpected error has the lines of the handler only, and not where the installation lies", () => {
+test("the stack of an unexpected error has the lines of the handler only, and not where the installation lies", () => {
   const error = new TypeError("no disk");
   error.stack = [
     "TypeError: no disk",
@@ -37,6 +37,6 @@ test.each([
   new NonRetryableError("no such column"),
   new RateLimitedError(5),
   new Error("thrown by the worker itself"),
-])("K10: a mistake of the input is told by its message alone: %s", (error) => {
+])("a mistake of the input is told by its message alone: %s", (error) => {
   expect(stackOf(error)).toBeUndefined();
 });

@@ -20,7 +20,7 @@ function output(behaviour: { fault?: string }) {
   return { out, text: () => text };
 }
 
-describe("E-42: log lines", () => {
+describe("log lines", () => {
   test.each(["ENOSPC", "EPIPE", "EIO", "EBADF"])("are dropped and counted while the output fails with %s", (code) => {
     const behaviour: { fault?: string } = { fault: code };
     const { out, text } = output(behaviour);
@@ -87,7 +87,7 @@ async function goesOn({ child, beats }: ReturnType<typeof chatter>): Promise<voi
   expect(child.exitCode).toBe(0);
 }
 
-describe("E-42: a process that logs goes on, and hears SIGTERM", () => {
+describe("a process that logs goes on, and hears SIGTERM", () => {
   test("while its standard output is not read", () => goesOn(chatter("pipe")));
 
   test("after the reader of its standard output is gone", async () => {

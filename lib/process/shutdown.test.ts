@@ -44,7 +44,7 @@ describe("OPS-03 signals", () => {
     expect(output).not.toContain("forced");
   });
 
-  test.each(["before", "after"])("E-08: PostgreSQL gone %s SIGTERM ends a long drain within seconds", async (when) => {
+  test.each(["before", "after"])("PostgreSQL gone %s SIGTERM ends a long drain within seconds", async (when) => {
     const { child, exited, signal, draining } = await startFixture("60000", "30000");
     if (when === "after") signal("SIGTERM");
     if (when === "after") await draining();

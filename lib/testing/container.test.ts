@@ -60,7 +60,7 @@ describe("OPS-01 the container runs node itself, so that signals reach it", () =
   });
 });
 
-describe("E-34: the image and the compose file", () => {
+describe("the image and the compose file", () => {
   test("every setting of .env.example reaches every process, or describes the inside of the container", () => {
     const INSIDE = new Set([
       "DATABASE_URL",

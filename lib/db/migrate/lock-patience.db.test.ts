@@ -41,7 +41,7 @@ const options = (folder: string, log: (line: string) => void = () => {}) => ({
   folder,
 });
 
-test("E-27: while a migration waits for the lock of a long reader, no enqueue waits longer than a second", async () => {
+test("while a migration waits for the lock of a long reader, no enqueue waits longer than a second", async () => {
   const scope = await make.tenant();
   const { key: definitionKey } = await make.definition();
   const reader = await longReader();
@@ -71,7 +71,7 @@ test("E-27: while a migration waits for the lock of a long reader, no enqueue wa
   expect((await migrating).applied).toHaveLength(1);
 }, 60_000);
 
-test("E-27: a lock that is never free ends the migration with the session that holds it, and nothing changed", async () => {
+test("a lock that is never free ends the migration with the session that holds it, and nothing changed", async () => {
   await longReader();
   const folder = folderWith("gives_up", "alter table app.jobs add column never int;");
   // The database may hold the extra file of the test before; it is not one of this folder.

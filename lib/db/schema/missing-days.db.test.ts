@@ -49,7 +49,7 @@ async function whileLeading(until: () => Promise<boolean>): Promise<void> {
   await running;
 }
 
-describe("E-25: missing partitions", () => {
+describe("missing partitions", () => {
   test("a job enqueued after ten days without a scheduler is kept, and the next leader makes every day and moves it", async () => {
     const scope = await make.tenant();
     const done = await make.runningJob(scope);

@@ -40,7 +40,7 @@ test("SUBPROC-05 signals never go to a group that is unknown, our own, or gone",
   expect(await group.kill(1000)).toBe(true);
 });
 
-test("E-21: where no working folder can be made, the job is given back unspent, and the worker knows", async () => {
+test("where no working folder can be made, the job is given back unspent, and the worker knows", async () => {
   const registry = await registryOf(folder, { task: await shellCommand(folder, "task", "true") }, "plain");
   const file = join(folder.root, "a file in its place");
   await writeFile(file, "");
@@ -57,7 +57,7 @@ test("E-21: where no working folder can be made, the job is given back unspent, 
   expect([registry.preparation.problem, changes]).toEqual([null, 2]);
 });
 
-test("E-30: a command whose preparation the database interrupts is given back unspent", async () => {
+test("a command whose preparation the database interrupts is given back unspent", async () => {
   const cat = { binary: "/bin/cat", argv: ["{f}"], placeholders: { f: { type: "provider_path", path_from: "path" } } };
   const registry = await registryOf(folder, { cat }, "plain");
   for (const kind of ["unavailable", "timeout", "retryable"] as const) {

@@ -13,7 +13,7 @@ const actionsOf = async (jobId: string) =>
     await database.query<{ action: string }>("select action from app.job_audit where job_id = $1 order by id", [jobId])
   ).map((row) => row.action);
 
-test("E-45: a cancel that was asked for before is answered alike and audited once", async () => {
+test("a cancel that was asked for before is answered alike and audited once", async () => {
   const own = await make.tenant();
   const { jobId } = await make.runningJob(own);
   const first = await cancelJob(make.web, own, jobId);
@@ -21,7 +21,7 @@ test("E-45: a cancel that was asked for before is answered alike and audited onc
   expect(await actionsOf(jobId)).toEqual(["cancel"]);
 });
 
-test("E-45: a change to the priority and time that a job has already is answered and not audited", async () => {
+test("a change to the priority and time that a job has already is answered and not audited", async () => {
   const own = await make.tenant();
   const scheduledFor = new Date(Date.now() + 3_600_123);
   const { id: jobId, priority } = await make.job(own, { scheduledFor });
@@ -38,7 +38,7 @@ test("E-45: a change to the priority and time that a job has already is answered
   expect(await getJob(make.web, own, jobId)).toMatchObject({ priority: priority + 1, status: "paused" });
 });
 
-test("E-45: a dead letter's triage is audited only when its status or note changes", async () => {
+test("a dead letter's triage is audited only when its status or note changes", async () => {
   const own = await make.tenant();
   const claimed = await make.runningJob(own);
   await settleAttempts(make.worker, [dead(claimed)]);

@@ -124,7 +124,7 @@ describe("a schedule that people change", () => {
   });
 });
 
-describe("E-18: an instant that is due when its schedule is edited fires, or has a firing that says why not", () => {
+describe("an instant that is due when its schedule is edited fires, or has a firing that says why not", () => {
   const edits: [string, TriggerPatch, string | null][] = [
     ["another schedule that names it too", { cronExpr: "*/10 * * * *" }, "2026-03-02T09:10:00Z"],
     ["another schedule that does not name it", { cronExpr: "7 * * * *" }, "2026-03-02T09:07:00Z"],

@@ -48,7 +48,7 @@ const laneOf = async (jobId: string) =>
 const claim = async (tx: Transaction, laneNo: number | undefined, startAtOnce: number) =>
   (await tx.run<{ job_id: string }>(claimJobsSql, [[laneNo], [1], 1, "w", [30], [-1e9], startAtOnce, 1])).length;
 
-describe("E-01: the order of the records is the order of the events", () => {
+describe("the order of the records is the order of the events", () => {
   test.each([0, 1])(
     "a claim that began before the former lease was given back is later than its end (started at once: %i)",
     async (atOnce) => {

@@ -165,7 +165,7 @@ test("a key cannot fill the list of workers", async () => {
 });
 
 test.each([true, false])(
-  "E-05: a run that remote workers give back ten times ends (dead letters: %s)",
+  "a run that remote workers give back ten times ends (dead letters: %s)",
   async (deadLetter) => {
     const { key } = await make.definition({ executor: "remote", deadLetter });
     const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });

@@ -7,7 +7,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-test("E-06: an edited retry is as deep in its chain as the old job, or as the job that asks for it", async () => {
+test("an edited retry is as deep in its chain as the old job, or as the job that asks for it", async () => {
   const own = await make.tenant();
   const { key: definitionKey } = await make.definition();
   for (const [old, caller, expected] of [

@@ -161,7 +161,7 @@ test("a key is a text, whatever its value was", () => {
   expect(key("sync:{{event.q}}", {})).toMatchObject({ problems: [{ code: "template" }] });
 });
 
-test.each(["event", "schedule"] as const)("E-22: a placeholder in a key is refused with its pointer: %s", (kind) => {
+test.each(["event", "schedule"] as const)("a placeholder in a key is refused with its pointer: %s", (kind) => {
   for (const [template, pointer] of [
     [{ "{{event.name}}": 1 }, "/{{event.name}}"],
     [{ list: [{ "a {{ b/c": null }] }, "/list/0/a {{ b~1c"],

@@ -111,7 +111,7 @@ describe("reading", () => {
     expect((await getJob(make.web, own, silent.jobId))?.progress).toBeNull();
   });
 
-  test("E-39: attempts come page by page without gaps or doubles, and without the ends of their output unless asked", async () => {
+  test("attempts come page by page without gaps or doubles, and without the ends of their output unless asked", async () => {
     const own = await make.tenant();
     const claimed = await make.runningJob(own);
     await database.query(

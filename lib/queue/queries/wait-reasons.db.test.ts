@@ -9,7 +9,7 @@ afterAll(() => make.close());
 
 const WORKER = { hostname: "h", pid: 1, version: "", label: "", queues: [], capacity: 1, isolation: "" };
 
-test("E-13: a list gives each job the wait reason of the job's own page, whatever the reason is", async () => {
+test("a list gives each job the wait reason of the job's own page, whatever the reason is", async () => {
   const [own, other] = [await make.tenant(), await make.tenant()];
   const keys = ["limited", "rated", "plain", "unserved", "stopped"];
   for (const key of keys) await make.definition({ key });
