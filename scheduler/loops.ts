@@ -10,6 +10,7 @@ import {
   foldStatDeltas,
   hasOpenActions,
   hasReleasesLeft,
+  listTzVersions,
   makeDays,
   msToNextSchedule,
   notifyChanges,
@@ -17,6 +18,7 @@ import {
   partitionProblem,
   passOverBlocked,
   promoteDueJobs,
+  pruneSchedulers,
   pruneWorkers,
   rescueExpiredLeases,
   sweepDependents,
@@ -156,7 +158,15 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "forget silent workers",
     everyMs: HOUR,
-    turn: async ({ inTerm }) => ({ again: (await inTerm(pruneWorkers)) > 0 }),
+    turn: async ({ inTerm }) => {
+      await inTerm(pruneSchedulers);
+      return { again: (await inTerm(pruneWorkers)) > 0 };
+    },
+  },
+  {
+    name: "compare time-zone data",
+    everyMs: 30 * SECOND,
+    turn: tzTurn(),
   },
 ];
 
@@ -172,6 +182,19 @@ async function partitionsTurn({ db, log }: Turn): Promise<{ again: boolean }> {
   if (problem) log.error({ problem }, "partitions need attention");
   if (failed.length > 0) throw new Error(`${failed.length} partitions could not be made`);
   return { again: false };
+}
+
+/** Warns once for each change when living workers and schedulers have different versions of the time-zone data. */
+export function tzTurn(): Loop["turn"] {
+  let known = "";
+  return async ({ db, log }) => {
+    const uses = await listTzVersions(db);
+    const versions = uses.map(({ tzVersion }) => tzVersion ?? "unknown");
+    if (versions.length > 1 && versions.join() !== known)
+      log.warn({ versions: uses }, "processes have different time-zone data");
+    known = versions.join();
+    return { again: false };
+  };
 }
 
 /**

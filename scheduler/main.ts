@@ -13,6 +13,7 @@ import {
   requireFit,
   type Shutdown,
   startHealthServer,
+  TZ_VERSION,
   VERSION,
 } from "@/lib/process";
 import { CHANNELS, partitionProblem, seekLeadership, somebodyLeads } from "@/lib/queue";
@@ -39,13 +40,14 @@ async function main(shutdown: Shutdown): Promise<void> {
   const web = open("web", { max: WEB_POOL, applicationName: "leasehold scheduler for tenants" });
   shutdown.onDrain(() => web.close());
   let stopTerm: (() => Promise<void>) | undefined;
+  let newerTz: string | null = null;
   const health = await startHealthServer({ port: env.healthPort, host: env.healthHost });
   shutdown.onDrain(() => health.close());
   const needs: Needs = { pools: [db, web], works: db, direct: new DirectConnection(env.databaseUrls.listen) };
   health.setReady(async () => (await misfit(needs))?.summary ?? "starting");
   await requireFit(needs, { log, signal: shutdown.signal });
   if (shutdown.signal.aborted) return;
-  health.setReady(() => readiness(needs, stopTerm !== undefined));
+  health.setReady(() => readiness(needs, { leads: stopTerm !== undefined, newerTz }));
 
   const endTerm = () => {
     const ended = stopTerm?.();
@@ -53,10 +55,10 @@ async function main(shutdown: Shutdown): Promise<void> {
     return ended;
   };
   const leadership = seekLeadership(
-    { url: env.databaseUrls.listen, leaderId, random: Math.random },
+    { url: env.databaseUrls.listen, leaderId, random: Math.random, version: VERSION, tzVersion: TZ_VERSION },
     {
       onLead: (term) => {
-        log.info({ term }, "leads");
+        log.info({ term, tz_version: TZ_VERSION }, "leads");
         stopTerm = beginTerm({
           db,
           web,
@@ -72,6 +74,12 @@ async function main(shutdown: Shutdown): Promise<void> {
         log.info("does not lead any more");
         void endTerm();
       },
+      onOutdated: (newest) => {
+        newerTz = newest;
+        const versions = { tz_version: TZ_VERSION, newest };
+        if (newest !== null) log.warn(versions, "does not lead: another scheduler has newer time-zone data");
+        else log.info(versions, "time-zone data is the newest again; may lead");
+      },
       onError,
     },
   );
@@ -79,21 +87,31 @@ async function main(shutdown: Shutdown): Promise<void> {
     await endTerm();
     await leadership.close();
   });
-  log.info({ version: VERSION, scheduler_id: leaderId, health_port: health.port }, "scheduler is ready");
+  log.info(
+    { version: VERSION, tz_version: TZ_VERSION, scheduler_id: leaderId, health_port: health.port },
+    "scheduler is ready",
+  );
   announceReady({ port: health.port });
 }
 
 /**
  * True, or why this scheduler is not ready: it does not fit the database, no scheduler leads, or it leads and the partitions
- * need an operator.
+ * need an operator. One that stands by because of older time-zone data says so.
  */
-async function readiness(needs: Needs, leads: boolean): Promise<true | string> {
+async function readiness(
+  needs: Needs,
+  { leads, newerTz }: { readonly leads: boolean; readonly newerTz: string | null },
+): Promise<true | string | { readonly notices: readonly string[] }> {
   const [db] = needs.pools;
   // The only connection of the web pool may be held by a bulk action.
   const problem = await misfit(needs, { skipLogins: true });
   if (problem) return problem.summary;
   if (leads) return (await partitionProblem(db)) ?? true;
-  return (await somebodyLeads(db)) || "no scheduler leads";
+  if (!(await somebodyLeads(db))) return "no scheduler leads";
+  if (newerTz === null) return true;
+  return {
+    notices: [`Does not lead: another scheduler has time-zone data ${newerTz}, this one ${TZ_VERSION ?? "none"}.`],
+  };
 }
 
 /** Does what a leader does until it is told to stop; resolves then with the end of the last turn. */

@@ -17,6 +17,7 @@ import {
   requireFit,
   type Shutdown,
   startHealthServer,
+  TZ_VERSION,
   VERSION,
 } from "@/lib/process";
 import type { WorkerRegistration } from "@/lib/queue";
@@ -41,6 +42,8 @@ const WEB_POOL_MAX = 20;
 /** Told to stop while it registers, it waits so long for the answer. */
 const REGISTERED_WITHIN_MS = 3000;
 
+const PROCESS = { hostname: hostname(), pid: process.pid, version: VERSION, tzVersion: TZ_VERSION };
+
 async function main(shutdown: Shutdown): Promise<void> {
   const worker = open("worker", env.databaseUrls.worker, { max: POOL, keep: WARM_CONNECTIONS });
   const web = open("web", env.databaseUrls.web, { max: Math.min(WEB_POOL_MAX, env.concurrency + 1) });
@@ -64,9 +67,7 @@ async function main(shutdown: Shutdown): Promise<void> {
   health.setReady(() => readiness(service, needs));
   const describe = (): WorkerRegistration => ({
     workerId,
-    hostname: hostname(),
-    pid: process.pid,
-    version: VERSION,
+    ...PROCESS,
     label: env.label,
     queues: service.served.queues,
     definitions: service.served.definitions,
@@ -143,6 +144,7 @@ function bannerOf(worker: WorkerRegistration, commandsSha256: string) {
     capacity: worker.capacity,
     health_port: worker.healthPort,
     isolation: worker.isolation,
+    tz_version: worker.tzVersion,
     commands_sha256: commandsSha256,
   };
 }

@@ -90,6 +90,7 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
         <p className="truncate font-medium text-sm">
           <Plain text={worker.label || `${worker.hostname}:${worker.pid}`} />
           <span className="font-normal text-muted"> {worker.version}</span>
+          {worker.tz_version ? <span className="font-normal text-muted"> · tz {worker.tz_version}</span> : null}
         </p>
         <p className="truncate font-mono text-muted text-xs" title={worker.worker_id}>
           {worker.worker_id}

@@ -36,6 +36,7 @@ export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProp
           <span className="font-mono">{webhookExceptions.join(", ")}</span>.
         </p>
       ) : null}
+      {list && list.tz_versions.length > 1 ? <TzNote list={list} /> : null}
       <section aria-label="Workers" className="panel overflow-hidden">
         {query.isError && list ? (
           <p role="status" className="border-line border-b bg-warn-soft px-4 py-1.5 text-sm text-warn">
@@ -78,6 +79,23 @@ function FleetLine({ list }: { readonly list: WorkerList }) {
         · late from {list.thresholds.late_seconds} s, stale from {list.thresholds.stale_seconds} s, dead from{" "}
         {list.thresholds.dead_seconds} s
       </span>
+    </p>
+  );
+}
+
+function TzNote({ list }: { readonly list: WorkerList }) {
+  const parts = list.tz_versions.map(({ tz_version, workers, schedulers, web }) => {
+    const who = [
+      workers > 0 ? plural(workers, "worker") : "",
+      schedulers > 0 ? plural(schedulers, "scheduler") : "",
+      web > 0 ? "this web process" : "",
+    ];
+    return `${tz_version ?? "unknown"} (${who.filter(Boolean).join(", ")})`;
+  });
+  return (
+    <p role="note" className="rounded-md bg-warn-soft px-4 py-2 text-sm text-warn">
+      Processes have different time-zone data: {parts.join("; ")}. They may compute different times for the same
+      schedule. Run the same Node.js version everywhere.
     </p>
   );
 }

@@ -23,6 +23,16 @@ export const jobWorkers = app.table("job_workers", {
   rssBytes: bigint("rss_bytes", { mode: "number" }),
   eventLoopLagMs: real("event_loop_lag_ms"),
   metadata: jsonb("metadata").notNull().default(sql`'{}'::jsonb`),
+  tzVersion: text("tz_version"),
+});
+
+// Schedulers that are alive, leading or standing by.
+export const schedulers = app.table("schedulers", {
+  schedulerId: text("scheduler_id").notNull().primaryKey(),
+  version: text("version").notNull().default(""),
+  tzVersion: text("tz_version"),
+  startedAt: timestamp("started_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  lastSeenAt: timestamp("last_seen_at", { withTimezone: true }).notNull().default(sql`app.now()`),
 });
 
 // Which of the jobs that workers claimed under numbers have begun.

@@ -1,4 +1,4 @@
-import { misfit, PAUSED } from "@/lib/process";
+import { misfit, PAUSED, TZ_VERSION } from "@/lib/process";
 import { isPaused } from "./paused";
 import { HttpProblem } from "./problem";
 import { jsonResponse } from "./respond";
@@ -23,7 +23,11 @@ export const readyz: RouteHandler = guarded(
       new Promise<string>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, NO_ANSWER).unref()),
     ]);
     if (problem) throw notReady(problem);
-    const answer = { status: "ready", ...((await isPaused()) ? { notice: PAUSED.summary } : {}) };
+    const answer = {
+      status: "ready",
+      tz_version: TZ_VERSION,
+      ...((await isPaused()) ? { notice: PAUSED.summary } : {}),
+    };
     return jsonResponse(JSON.stringify(answer), 200, {});
   },
   { access: "open", summary: "Whether requests are served" },

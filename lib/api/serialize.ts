@@ -11,6 +11,7 @@ import type {
   LogPage,
   Step,
   Worker,
+  WorkerList,
 } from "@/lib/contract";
 import { maskGuesses, maskShown } from "@/lib/execution/output/guesses";
 import type {
@@ -25,6 +26,7 @@ import type {
   LogLine,
   LogPage as LogPageView,
   StepView,
+  TzUse,
   WorkerView,
 } from "@/lib/queue/types";
 
@@ -244,8 +246,22 @@ export function serializeWorker(worker: WorkerView): Worker {
     started_at: iso(worker.startedAt),
     health_port: worker.healthPort,
     isolation: worker.isolation,
+    tz_version: worker.tzVersion,
     cpu_percent: worker.cpuPercent,
     rss_bytes: worker.rssBytes,
     event_loop_lag_ms: worker.eventLoopLagMs,
   };
+}
+
+/** The versions of the time-zone data of living processes, and that of this web process. */
+export function serializeTzVersions(uses: readonly TzUse[], own: string | null): WorkerList["tz_versions"] {
+  const all = uses.some(({ tzVersion }) => tzVersion === own)
+    ? uses
+    : [...uses, { tzVersion: own, workers: 0, schedulers: 0 }];
+  return all.map(({ tzVersion, workers, schedulers }) => ({
+    tz_version: tzVersion,
+    workers,
+    schedulers,
+    web: tzVersion === own ? 1 : 0,
+  }));
 }

@@ -22,16 +22,31 @@ export const worker = z.object({
   started_at: instant,
   health_port: z.int().nullable(),
   isolation: z.string(),
+  tz_version: z
+    .string()
+    .nullable()
+    .meta({ description: 'Version of its time-zone data, such as "2025b"; null for remote workers' }),
   cpu_percent: z.number().nullable(),
   rss_bytes: z.number().nullable(),
   event_loop_lag_ms: z.number().nullable(),
 });
 export type Worker = z.infer<typeof worker>;
 
+export const tzUse = z.object({
+  tz_version: z.string().nullable(),
+  workers: z.int(),
+  schedulers: z.int(),
+  web: z.int().meta({ description: "1 if the web process that answers has this version" }),
+});
+export type TzUse = z.infer<typeof tzUse>;
+
 export const WORKER_THRESHOLDS = { late_seconds: 15, stale_seconds: 30, dead_seconds: 60 } as const;
 export const workerList = z.object({
   data: z.array(worker),
   thresholds: z.object({ late_seconds: z.number(), stale_seconds: z.number(), dead_seconds: z.number() }),
+  tz_versions: z.array(tzUse).meta({
+    description: "Versions of the time-zone data of living processes; more than one: instants of schedules may differ",
+  }),
   as_of: instant,
 });
 export type WorkerList = z.infer<typeof workerList>;

@@ -28,6 +28,13 @@ test("OPS-15 a check that fails or falls silent means not ready", async () => {
   expect(await statusOf("/readyz")).toBe(503);
 });
 
+test("a process that is ready may have notices for operators, and names its time-zone data", async () => {
+  server = await startHealthServer({ port: 0, host: "127.0.0.1", ready: () => ({ notices: ["look here"] }) });
+  const answer = await fetch(`http://127.0.0.1:${server.port}/readyz`);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toEqual({ status: "ready", tz_version: process.versions.tz, notices: ["look here"] });
+});
+
 test("nothing else is served", async () => {
   await serve(() => true);
   expect(await statusOf("/")).toBe(404);

@@ -1,7 +1,10 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { TZ_VERSION } from "./version";
 
 const ANSWER_WITHIN_MS = 3000;
+/** In each answer of /readyz. */
+const ABOUT = { tz_version: TZ_VERSION };
 
 export interface HealthOptions {
   /** 0 takes a free port. */
@@ -11,8 +14,11 @@ export interface HealthOptions {
   readonly ready?: ReadyCheck;
 }
 
-/** Whether work can be done now; false, a reason, a rejection or three seconds of silence answer 503. */
-type ReadyCheck = () => Promise<boolean | string> | boolean | string;
+/** True, or ready with notices for an operator; false or a reason: not ready. */
+type Readiness = boolean | string | { readonly notices: readonly string[] };
+
+/** Whether work can be done now. A rejection or three seconds of silence answer 503, as false and a reason do. */
+type ReadyCheck = () => Promise<Readiness> | Readiness;
 
 export interface HealthServer {
   readonly port: number;
@@ -29,8 +35,11 @@ export async function startHealthServer({ port, host, ...options }: HealthOption
     if (path === "/livez") return answer(response, 200, "live");
     if (path !== "/readyz") return answer(response, 404, "not found");
     void isReady(ready).then((is) => {
-      if (is === true) return answer(response, 200, "ready");
-      answer(response, 503, "not ready", is || undefined);
+      if (is === true) return answer(response, 200, "ready", ABOUT);
+      if (is === false) return answer(response, 503, "not ready", ABOUT);
+      if (typeof is === "string") return answer(response, 503, "not ready", { ...ABOUT, reason: is || undefined });
+      const notices = is.notices.length > 0 ? is.notices : undefined;
+      answer(response, 200, "ready", { ...ABOUT, notices });
     });
   });
   await listen(server, port, host);
@@ -47,7 +56,7 @@ export async function startHealthServer({ port, host, ...options }: HealthOption
   };
 }
 
-async function isReady(ready: ReadyCheck): Promise<boolean | string> {
+async function isReady(ready: ReadyCheck): Promise<Readiness> {
   const late = new Promise<false>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref());
   try {
     return await Promise.race([ready(), late]);
@@ -56,9 +65,9 @@ async function isReady(ready: ReadyCheck): Promise<boolean | string> {
   }
 }
 
-function answer(response: ServerResponse, status: number, text: string, reason?: string): void {
+function answer(response: ServerResponse, status: number, text: string, more: object = {}): void {
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
-  response.end(JSON.stringify({ status: text, reason }));
+  response.end(JSON.stringify({ status: text, ...more }));
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -2,4 +2,4 @@ export { DirectConnection, misfit, type Needs, PAUSED, requireFit } from "./fitn
 export { type HealthOptions, type HealthServer, startHealthServer } from "./health";
 export { announceReady, type Ready } from "./ready";
 export { installShutdown, type Shutdown, type ShutdownOptions } from "./shutdown";
-export { VERSION } from "./version";
+export { TZ_VERSION, VERSION } from "./version";

@@ -64,6 +64,7 @@ export {
 } from "./operations/remote-work";
 export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
 export { type Retried, retryJob } from "./operations/retry-job";
+export { listTzVersions, pruneSchedulers } from "./operations/schedulers";
 export { settleAttempts } from "./operations/settle-attempts";
 export { shareStarts } from "./operations/share-starts";
 export { findStep, storeStep } from "./operations/steps";

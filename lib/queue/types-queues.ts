@@ -107,7 +107,17 @@ export interface WorkerView {
   readonly ageSeconds: number;
   readonly healthPort: number | null;
   readonly isolation: string;
+  /** Version of its time-zone data; null = unknown, or a remote worker. */
+  readonly tzVersion: string | null;
   readonly cpuPercent: number | null;
   readonly rssBytes: number | null;
   readonly eventLoopLagMs: number | null;
+}
+
+/** How many living workers and schedulers compute with one version of the time-zone data. */
+export interface TzUse {
+  /** Null = unknown. */
+  readonly tzVersion: string | null;
+  readonly workers: number;
+  readonly schedulers: number;
 }

@@ -56,6 +56,8 @@ export interface WorkerRegistration {
   readonly capacity: number;
   readonly healthPort?: number;
   readonly isolation: string;
+  /** Version of its time-zone data, such as "2025b"; none = unknown. */
+  readonly tzVersion?: string | null;
 }
 
 export interface WorkerSample {

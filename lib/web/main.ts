@@ -10,7 +10,7 @@ import { publishOrigin } from "@/lib/env/publish-origin";
 import { orExit } from "@/lib/env/read";
 import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
-import { announceReady, DirectConnection, installShutdown, requireFit, VERSION } from "@/lib/process";
+import { announceReady, DirectConnection, installShutdown, requireFit, TZ_VERSION, VERSION } from "@/lib/process";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { createFront, type Front, type NextHandler } from "./front";
 import { findAsset, listAssets, PUBLISH_EVERY_MS, publishAssets } from "./shared-assets";
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
   });
   if (assets) await Promise.race([publishNowAndThen(assets), setTimeout(PUBLISH_FIRST_MS, undefined, { ref: false })]);
   handler = app.getRequestHandler();
-  log.info({ version: VERSION, origin, port }, "web is ready");
+  log.info({ version: VERSION, tz_version: TZ_VERSION, origin, port }, "web is ready");
   announceReady({ port });
 }
 

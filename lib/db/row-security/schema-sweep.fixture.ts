@@ -17,6 +17,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   attempt_starts: "how far workers have begun what they claimed: numbers alone, for workers and schedulers only",
   web_assets: "files of the pages, the same for everybody; web only",
   leader: "process of the installation",
+  schedulers: "processes of the installation",
   claim_reservations: "claims under way, of lanes by their numbers; workers only",
   schema_migrations: "ledger of the installation",
   installation: "facts about the installation; processes read them, people never",

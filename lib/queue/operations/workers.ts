@@ -16,6 +16,7 @@ export async function registerWorker(db: Runner, worker: WorkerRegistration): Pr
     worker.capacity,
     worker.healthPort ?? null,
     worker.isolation,
+    worker.tzVersion ?? null,
   ]);
 }
 
@@ -61,6 +62,7 @@ interface WorkerRow {
   age_seconds: number;
   health_port: number | null;
   isolation: string;
+  tz_version: string | null;
   cpu_percent: number | null;
   rss: number | null;
   event_loop_lag_ms: number | null;
@@ -84,6 +86,7 @@ export async function listWorkers(db: Runner): Promise<WorkerView[]> {
     ageSeconds: Math.max(0, row.age_seconds),
     healthPort: row.health_port,
     isolation: row.isolation,
+    tzVersion: row.tz_version,
     cpuPercent: row.cpu_percent,
     rssBytes: row.rss,
     eventLoopLagMs: row.event_loop_lag_ms,

@@ -118,4 +118,6 @@ export const tryLeadSql = statement(
   "select pg_try_advisory_lock(hashtextextended('leasehold.leader', 0)) as held",
 );
 
+export const unlockSql = statement("unlock", "select pg_advisory_unlock_all()");
+
 export const pingSql = statement("ping", "select 1");

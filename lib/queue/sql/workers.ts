@@ -2,8 +2,8 @@ import { statement } from "@/lib/db";
 
 export const registerWorkerSql = statement(
   "register_worker",
-  `insert into app.job_workers (worker_id, hostname, pid, version, label, queues, definitions, capacity, health_port, isolation)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  `insert into app.job_workers (worker_id, hostname, pid, version, label, queues, definitions, capacity, health_port, isolation, tz_version)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
    on conflict (worker_id) do update set queues = excluded.queues, definitions = excluded.definitions,
      capacity = excluded.capacity, health_port = excluded.health_port, last_seen_at = app.now(), stopped_at = null`,
 );

@@ -1,7 +1,8 @@
 import { platformRoute } from "@/lib/api/route";
-import { serializeWorker } from "@/lib/api/serialize";
+import { serializeTzVersions, serializeWorker } from "@/lib/api/serialize";
 import { WORKER_THRESHOLDS, workerList } from "@/lib/contract";
-import { listWorkers } from "@/lib/queue";
+import { TZ_VERSION } from "@/lib/process";
+import { listTzVersions, listWorkers } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
 
@@ -11,6 +12,11 @@ export const GET = platformRoute({
   response: workerList,
   handler: async ({ db }) => {
     const workers = await listWorkers(db);
-    return { data: workers.map(serializeWorker), thresholds: WORKER_THRESHOLDS, as_of: new Date().toISOString() };
+    return {
+      data: workers.map(serializeWorker),
+      thresholds: WORKER_THRESHOLDS,
+      tz_versions: serializeTzVersions(await listTzVersions(db), TZ_VERSION),
+      as_of: new Date().toISOString(),
+    };
   },
 });
