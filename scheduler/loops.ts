@@ -30,6 +30,7 @@ import {
 import { mayStillAct } from "@/lib/tenancy/standing";
 import type { Loop, Turn } from "./run-loops";
 import { watchFolders } from "./watch-folders";
+import { snapshots } from "./watch-snapshots";
 
 const BATCH = 1000;
 /** Schedules of one transaction: short, because whoever is to lead next waits for it. */
@@ -162,6 +163,11 @@ export const LOOPS: readonly Loop[] = [
       await inTerm(pruneSchedulers);
       return { again: (await inTerm(pruneWorkers)) > 0 };
     },
+  },
+  {
+    name: "look for old snapshots",
+    everyMs: 60 * SECOND,
+    turn: snapshots.turn,
   },
   {
     name: "compare time-zone data",

@@ -19,6 +19,7 @@ import {
 import { CHANNELS, partitionProblem, seekLeadership, somebodyLeads } from "@/lib/queue";
 import { LOOPS } from "./loops";
 import { Hints, runLoops } from "./run-loops";
+import { snapshots } from "./watch-snapshots";
 
 const env = orExit(loadSchedulerEnv);
 const log = createLogger({ process: "scheduler", level: env.logLevel, format: env.logFormat });
@@ -106,7 +107,7 @@ async function readiness(
   // The only connection of the web pool may be held by a bulk action.
   const problem = await misfit(needs, { skipLogins: true });
   if (problem) return problem.summary;
-  if (leads) return (await partitionProblem(db)) ?? true;
+  if (leads) return (await partitionProblem(db)) ?? { notices: snapshots.notices() };
   if (!(await somebodyLeads(db))) return "no scheduler leads";
   if (newerTz === null) return true;
   return {

@@ -67,6 +67,7 @@ export { type Retried, retryJob } from "./operations/retry-job";
 export { listTzVersions, pruneSchedulers } from "./operations/schedulers";
 export { settleAttempts } from "./operations/settle-attempts";
 export { shareStarts } from "./operations/share-starts";
+export { listSnapshotHolders, type SnapshotHolder, seesAllSessions } from "./operations/snapshots";
 export { findStep, storeStep } from "./operations/steps";
 export {
   hasReleasesLeft,

@@ -66,7 +66,20 @@ async function createRoles(client: pg.Client, secret: string): Promise<void> {
     }
   }
   await client.query(`grant ${OWNER} to ${roleName("migrator")}`);
+  await letOwnerSeeSessions(client);
   await becomeMemberOfOwner(client);
+}
+
+// app.snapshot_holders names sessions of other roles if the owner may see them. From PostgreSQL 16 on, only a member with
+// ADMIN OPTION or a superuser may grant that; without it, the scheduler says what it cannot see.
+async function letOwnerSeeSessions(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ may: boolean }>(
+    `select not pg_has_role('${OWNER}', 'pg_read_all_stats', 'MEMBER') and (rolsuper
+       or current_setting('server_version_num')::int < 160000
+       or pg_has_role(current_user, 'pg_read_all_stats', 'MEMBER WITH ADMIN OPTION')) as may
+     from pg_roles where rolname = current_user`,
+  );
+  if (rows[0]?.may) await client.query(`grant pg_read_all_stats to ${OWNER}`);
 }
 
 // A superuser may act as any role without being a member; from PostgreSQL 16 on, one that created the role may not.
