@@ -1,8 +1,9 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { Download, FileArchive } from "lucide-react";
-import { buttonClass } from "@/components/ui/button";
+import { Download, FileArchive, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Button, buttonClass } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Plain } from "@/components/ui/plain";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
@@ -12,22 +13,24 @@ import { artifactsOptions, artifactUrl } from "@/lib/client/jobs";
 import { usePollInterval } from "@/lib/client/use-live";
 import type { Artifact, Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
-import { useTenant } from "../shell/viewer";
+import { useReason, useTenant } from "../shell/viewer";
+import { DeleteArtifact } from "./delete-artifact";
 
 /** The files that the job's attempts made. */
 export function ArtifactsTab({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
+  const [deleting, setDeleting] = useState<Artifact | null>(null);
   const query = useQuery({ ...artifactsOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
   if (query.isPending) return <Skeleton className="h-24 w-full" />;
-  const artifacts = query.data?.data;
-  if (!artifacts) {
+  if (!query.data) {
     return (
       <div className="panel">
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
       </div>
     );
   }
+  const { data: artifacts, tenant_usage: usage } = query.data;
   return (
     <section aria-label="Artifacts" className="panel min-w-0 overflow-hidden">
       {artifacts.length === 0 ? (
@@ -37,10 +40,20 @@ export function ArtifactsTab({ job }: { readonly job: Job }) {
       ) : (
         <ul className="divide-y divide-line text-sm">
           {artifacts.map((artifact) => (
-            <ArtifactRow key={artifact.id} artifact={artifact} runs={job.run_no} tenant={slug} />
+            <ArtifactRow
+              key={artifact.id}
+              artifact={artifact}
+              runs={job.run_no}
+              tenant={slug}
+              onDelete={() => setDeleting(artifact)}
+            />
           ))}
         </ul>
       )}
+      <p className="border-line border-t px-4 py-2 text-muted text-xs">
+        All artifacts of this tenant: {formatBytes(usage.bytes)} of {formatBytes(usage.max_bytes)}
+      </p>
+      {deleting ? <DeleteArtifact artifact={deleting} onClose={() => setDeleting(null)} /> : null}
     </section>
   );
 }
@@ -49,10 +62,12 @@ interface RowProps {
   readonly artifact: Artifact;
   readonly runs: number;
   readonly tenant: string;
+  readonly onDelete: () => void;
 }
 
-function ArtifactRow({ artifact, runs, tenant }: RowProps) {
+function ArtifactRow({ artifact, runs, tenant, onDelete }: RowProps) {
   const { name, size, sha256 } = artifact;
+  const reason = useReason("jobs:update");
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
       <div className="min-w-0 flex-1 basis-56">
@@ -71,10 +86,16 @@ function ArtifactRow({ artifact, runs, tenant }: RowProps) {
           <CopyButton text={sha256} label={`Copy the SHA-256 of ${name}`} />
         </p>
       </div>
-      <a className={buttonClass()} href={artifactUrl(tenant, artifact)} download aria-label={`Download ${name}`}>
-        <Download aria-hidden className="size-3.5" />
-        Download
-      </a>
+      <div className="flex gap-2">
+        <a className={buttonClass()} href={artifactUrl(tenant, artifact)} download aria-label={`Download ${name}`}>
+          <Download aria-hidden className="size-3.5" />
+          Download
+        </a>
+        <Button reason={reason} onClick={onDelete} aria-label={`Delete ${name}`}>
+          <Trash2 aria-hidden className="size-3.5" />
+          Delete
+        </Button>
+      </div>
     </li>
   );
 }

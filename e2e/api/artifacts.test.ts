@@ -50,6 +50,7 @@ test("artifacts are listed and downloaded byte for byte, as attachments that no 
         created_at: expect.any(String),
       },
     ],
+    tenant_usage: { bytes: expect.any(Number), max_bytes: expect.any(Number) },
   });
   const url = `${web.url}${path}/${artifact}`;
   const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
@@ -86,6 +87,22 @@ test("a session downloads by a link that names the tenant; nobody else gets anyt
   expectProblem(await web.call("GET", `${path}/${artifact}`, {}), 401, "unauthenticated");
   const other = await jobWith("other");
   expectProblem(await web.call("GET", `${other.path}/${artifact}`, { key }), 404, "not-found");
+});
+
+test("who may change jobs deletes an artifact, which frees the quota and is in the job's audit", async () => {
+  const { path, artifact, bytes, id } = await jobWith("old.csv");
+  const usage = async () => (await web.call("GET", path, { key })).body.tenant_usage.bytes;
+  const before = await usage();
+  expectProblem(await web.call("DELETE", `${path}/${artifact}`, { key: foreignKey }), 404, "not-found");
+  const deleted = await web.call("DELETE", `${path}/${artifact}`, { key });
+  expect([deleted.status, deleted.body.id, deleted.body.name]).toEqual([200, artifact, "old.csv"]);
+  expect(before - (await usage())).toBe(bytes.length);
+  expectProblem(await web.call("DELETE", `${path}/${artifact}`, { key }), 404, "not-found");
+  expectProblem(await web.call("GET", `${path}/${artifact}`, { key }), 404, "not-found");
+  const audited = "select action, reason, actor_kind from app.job_audit where job_id = $1 and action <> 'enqueue'";
+  expect(await database.query(audited, [id])).toEqual([
+    { action: "delete_artifact", reason: "old.csv", actor_kind: "api_key" },
+  ]);
 });
 
 test("a remote worker uploads in parts, repeats what was not answered, and a lost lease or a quota refuses it", async () => {

@@ -15,7 +15,7 @@ await stage.database.query(
   [parent.id],
 );
 
-test("a job's page lists its artifacts and downloads one", async () => {
+test("a job's page lists its artifacts, downloads one and deletes one", async () => {
   const addArtifact = (name: string, text: string) =>
     stage.database.query(
       `with made as (
@@ -53,6 +53,10 @@ test("a job's page lists its artifacts and downloads one", async () => {
     );
     expect(overflow).toBeLessThanOrEqual(0);
   }
+  await list.getByRole("button", { name: /^Delete long-/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete artifact" }).click();
+  await list.getByRole("link", { name: /^Download long-/ }).waitFor({ state: "detached" });
+  await list.getByText("reports/monthly figures.csv").waitFor();
   await context.close();
 });
 

@@ -43,7 +43,7 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/jobs/[jobId]/logs": { GET: "jobs:read" },
   "/api/v1/jobs/[jobId]/steps": { GET: "jobs:read" },
   "/api/v1/jobs/[jobId]/artifacts": { GET: "jobs:read" },
-  "/api/v1/jobs/[jobId]/artifacts/[artifactId]": { GET: "jobs:read" },
+  "/api/v1/jobs/[jobId]/artifacts/[artifactId]": { GET: "jobs:read", DELETE: "jobs:update" },
   "/api/v1/webhooks": { GET: "webhooks:read", POST: "webhooks:write" },
   "/api/v1/webhooks/[endpointId]": { GET: "webhooks:read", PATCH: "webhooks:write", DELETE: "webhooks:write" },
   "/api/v1/webhooks/[endpointId]/rotate-secret": { POST: "webhooks:write" },

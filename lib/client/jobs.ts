@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
   Artifact,
+  ArtifactList,
   AttemptList,
   ChangeJob,
   CreateJob,
@@ -73,13 +74,23 @@ export function stepsOptions(tenant: string, id: string) {
 export function artifactsOptions(tenant: string, id: string) {
   return queryOptions({
     queryKey: jobKeys.artifacts(tenant, id),
-    queryFn: ({ signal }) => api<{ readonly data: readonly Artifact[] }>(`/jobs/${id}/artifacts`, { tenant, signal }),
+    queryFn: ({ signal }) => api<ArtifactList>(`/jobs/${id}/artifacts`, { tenant, signal }),
   });
 }
 
 /** Where a browser downloads an artifact. A link sends no headers, so it names the tenant itself. */
 export function artifactUrl(tenant: string, { id, job_id }: Artifact): string {
   return `/api/v1/jobs/${job_id}/artifacts/${id}?tenant=${encodeURIComponent(tenant)}`;
+}
+
+export function useDeleteArtifact(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, job_id }: Artifact) =>
+      api<Artifact>(`/jobs/${job_id}/artifacts/${id}`, { tenant, method: "DELETE" }),
+    onSettled: (_answer, _error, { job_id }) =>
+      client.invalidateQueries({ queryKey: jobKeys.artifacts(tenant, job_id) }),
+  });
 }
 
 export function dependenciesOptions(tenant: string, id: string) {

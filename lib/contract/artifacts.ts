@@ -20,7 +20,12 @@ export const artifact = z.object({
 export type Artifact = z.infer<typeof artifact>;
 
 /** All artifacts of a job by name: a job has at most 100. */
-export const artifactList = z.object({ data: z.array(artifact) });
+export const artifactList = z.object({
+  data: z.array(artifact),
+  /** What all artifacts of the tenant take of its quota, unfinished ones too. */
+  tenant_usage: z.object({ bytes: z.int(), max_bytes: z.int() }),
+});
+export type ArtifactList = z.infer<typeof artifactList>;
 
 export const artifactParams = z.strictObject({ jobId: id, artifactId: id });
 

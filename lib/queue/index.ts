@@ -20,6 +20,7 @@ export {
   listServable,
   updateDefinition,
 } from "./operations/definitions";
+export { deleteArtifact } from "./operations/delete-artifact";
 export { acceptJob, enqueueJob, enqueueJobs } from "./operations/enqueue-jobs";
 export { type EnqueuedOrRun, enqueueOrRun, type JobOrWork } from "./operations/enqueue-or-run";
 export { announceEvent } from "./operations/events/announce-event";
@@ -105,7 +106,14 @@ export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/
 export { interleave } from "./policy/interleave";
 export { MAX_RECLAIMS } from "./policy/retry";
 export { attemptTimeout } from "./policy/retry-policy";
-export { findAttemptArtifact, getArtifact, listArtifacts, readArtifactChunk, readOwnChunk } from "./queries/artifacts";
+export {
+  artifactUsage,
+  findAttemptArtifact,
+  getArtifact,
+  listArtifacts,
+  readArtifactChunk,
+  readOwnChunk,
+} from "./queries/artifacts";
 export { getBulkAction, listBulkActions, listBulkResults } from "./queries/bulk-actions";
 export { type ChangedJobs, changedJobs, type FeedPosition } from "./queries/changed-jobs";
 export { getDeadLetter, listDeadLetters, listJobEvents } from "./queries/dead-letters";

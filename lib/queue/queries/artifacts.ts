@@ -1,5 +1,6 @@
 import type { Database, Runner, TenantTransaction } from "@/lib/db";
 import {
+  artifactUsageSql,
   attemptArtifactSql,
   getArtifactSql,
   listArtifactsSql,
@@ -12,7 +13,7 @@ import { getJob, inTenant } from "./get-job";
 
 type Scope = Pick<TenantScope, "tenantId">;
 
-interface ArtifactRow {
+export interface ArtifactRow {
   id: string;
   job_id: string;
   run_no: number;
@@ -36,6 +37,14 @@ export function listArtifacts(
     const rows = await tx.run<ArtifactRow>(listArtifactsSql, [scope.tenantId, jobId]);
     if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
     return rows.map(toArtifact);
+  });
+}
+
+/** Bytes of all artifacts of the tenant, unfinished ones too: what its quota counts. */
+export function artifactUsage(db: Database | TenantTransaction, scope: Scope): Promise<number> {
+  return inTenant(db, scope, async (tx) => {
+    const [row] = await tx.run<{ bytes: number }>(artifactUsageSql, [scope.tenantId]);
+    return row?.bytes ?? 0;
   });
 }
 
@@ -81,7 +90,7 @@ export async function readOwnChunk(
   return row?.bytes ?? null;
 }
 
-function toArtifact(row: ArtifactRow): ArtifactView {
+export function toArtifact(row: ArtifactRow): ArtifactView {
   return {
     id: row.id,
     jobId: row.job_id,

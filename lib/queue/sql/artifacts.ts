@@ -61,6 +61,18 @@ export const getArtifactSql = statement(
   { repeatable: true },
 );
 
+export const deleteArtifactSql = statement(
+  "delete_artifact",
+  `delete from app.artifacts
+   where ${tenantIs("tenant_id")} and job_id = $2 and id = $3 and completed_at is not null returning ${SHOWN}`,
+);
+
+export const artifactUsageSql = statement(
+  "artifact_usage",
+  `select bytes from app.artifact_usage where ${tenantIs("tenant_id")}`,
+  { repeatable: true },
+);
+
 export const readArtifactChunkSql = statement(
   "read_artifact_chunk",
   `select bytes from app.artifact_chunks where ${tenantIs("tenant_id")} and artifact_id = $2 and no = $3`,

@@ -2,7 +2,7 @@ import { notFound } from "@/lib/api/problem";
 import { tenantRoute } from "@/lib/api/route";
 import { serializeArtifact } from "@/lib/api/serialize";
 import { artifactList, jobParams } from "@/lib/contract";
-import { listArtifacts } from "@/lib/queue";
+import { artifactUsage, listArtifacts } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
 
@@ -11,9 +11,10 @@ export const GET = tenantRoute({
   summary: "List the artifacts of a job",
   params: jobParams,
   response: artifactList,
-  handler: async ({ db, scope, params }) => {
+  handler: async ({ db, scope, params, runtime }) => {
     const artifacts = await listArtifacts(db, scope, params.jobId);
     if (!artifacts) throw notFound();
-    return { data: artifacts.map(serializeArtifact) };
+    const usage = { bytes: await artifactUsage(db, scope), max_bytes: runtime.config.artifactQuota.tenantBytes };
+    return { data: artifacts.map(serializeArtifact), tenant_usage: usage };
   },
 });

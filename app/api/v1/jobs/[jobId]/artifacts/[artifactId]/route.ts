@@ -1,4 +1,16 @@
 import { downloadArtifact } from "@/lib/api/artifact-download";
+import { tenantRoute } from "@/lib/api/route";
+import { serializeArtifact } from "@/lib/api/serialize";
+import { artifact, artifactParams } from "@/lib/contract";
+import { deleteArtifact } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
 export const GET = downloadArtifact;
+
+export const DELETE = tenantRoute({
+  permission: "jobs:update",
+  summary: "Delete an artifact of a job; its bytes no longer count for the quota",
+  params: artifactParams,
+  response: artifact,
+  handler: async ({ db, scope, params }) => serializeArtifact(await deleteArtifact(db, scope, params)),
+});
