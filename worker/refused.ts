@@ -1,8 +1,6 @@
 import type { ErrorClass, Execution } from "@/lib/execution";
 
 export const EMPTY_OUTPUT = {
-  stdoutHead: "",
-  stderrHead: "",
   stdoutTail: "",
   stderrTail: "",
   stdoutBytes: 0,

@@ -51,6 +51,20 @@ describe("a lease that is lost", () => {
   });
 });
 
+test("an end that the database refuses is an error of the server, and repeated it is stored", async () => {
+  const { definition, claim, post } = await remote();
+  const { id } = await enqueue({ definition_key: definition });
+  await claim();
+  await database.query(`create function public.refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'no' using errcode = '23514'; end $$`);
+  await database.query(
+    "create trigger refuse before insert on app.job_attempts for each row execute function public.refuse()",
+  );
+  expectProblem(await post(`jobs/${id}/complete`, { lease_no: 1, result: 1 }), 500, "internal-error");
+  await database.query("drop trigger refuse on app.job_attempts");
+  expect((await post(`jobs/${id}/complete`, { lease_no: 1, result: 1 })).body.status).toBe("succeeded");
+});
+
 describe("what a malicious remote worker gets", () => {
   test("K-2 nothing of definitions, queues and tenants outside its key", async () => {
     const mine = await remote({ tenantId: acme.id, queues: ["default"] });

@@ -37,15 +37,12 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** What is kept of an attempt's output: cleaned, redacted and bounded. All sizes are UTF-8 bytes of the cleaned text. */
 export interface AttemptOutput {
-  /** The first 64 KiB. */
-  readonly stdoutHead: string;
-  readonly stderrHead: string;
   /** The last 192 KiB (all of it, when there was less). */
   readonly stdoutTail: string;
   readonly stderrTail: string;
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
-  /** What stands in neither head nor tail, over both streams. */
+  /** What the tails leave out, over both streams. */
   readonly droppedBytes: number;
   /** Of the command's processes, as far as they were seen. */
   readonly cpuMs?: number;

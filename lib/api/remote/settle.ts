@@ -47,33 +47,23 @@ export async function endAttempt(
     // What is given back unheard of did not begin.
     return one.job.started || decided.status === "released" ? decided : { ...decided, beganAt: SINCE_HAND_OUT };
   };
-  const stored = held && (await settle(db, held.job.laneNo, await endOf(held), notStorable));
+  const stored = held && (await settle(db, held.job.laneNo, await endOf(held)));
   const ended = await findEndedAttempt(db, holder, lease);
   if (!ended || !(stored || end.isRepeat(ended))) throw leaseLost();
   return ended;
 }
 
-/** Not 500: a worker that sends the same end again would get the same answer. */
-const notStorable = () =>
-  new HttpProblem("validation-failed", {
-    errors: [{ pointer: "", code: "not-storable", detail: "the database cannot store this end of the attempt" }],
-  });
-
 /**
  * Records an end and tells those who wait; false when the lease is lost and nothing was written.
- * @throws HttpProblem that of `unstorable`, when the database refuses the end however often it is sent
+ * @throws HttpProblem internal-error when the database refuses even the bare end; unavailable when it stays locked
  */
-export async function settle(
-  db: Runner,
-  laneNo: number,
-  end: AttemptEnd,
-  unstorable = () => new HttpProblem("internal-error"),
-): Promise<boolean> {
+export async function settle(db: Runner, laneNo: number, end: AttemptEnd): Promise<boolean> {
   for (let tries = 0; tries < LOCKED_TRIES; tries += 1) {
     const { locked, lost, unstorable: refused, releasedLanes } = await settleAttempts(db, [end]);
     if (lost.length > 0) return false;
-    // The lease runs out and the job is rescued.
-    if (refused.length > 0) throw unstorable();
+    // A bare end holds no text of the worker's, so the cause is in the database: the worker repeats the end, and once its
+    // lease is over the job is rescued.
+    if (refused.length > 0) throw new HttpProblem("internal-error");
     if (locked.length === 0) {
       const isBack = end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0;
       notifyWork(db, isBack ? [laneNo, ...releasedLanes] : releasedLanes);

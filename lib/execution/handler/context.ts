@@ -3,7 +3,7 @@ import { type AttemptArtifacts, isContent, writeAll } from "../artifacts/attempt
 import type { ArtifactContent, ArtifactOptions } from "../artifacts/types";
 import type { HandlerContext, LogContext } from "../define-job";
 import { AttemptStoppedError, SnoozedError } from "../errors";
-import { cleanMessage, cleanResult } from "../output/clean-result";
+import { cleanContext, cleanMessage } from "../output/clean-result";
 import { shortMessage } from "../output/frames";
 import type { SecretForms } from "../output/secret-forms";
 import type { LogLevel, RunContext } from "../types";
@@ -40,6 +40,7 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
   readonly idempotencyKey: string;
   readonly chainDepth: number;
   readonly #run: ContextSource;
+  readonly #saidOfContexts = new Set<string>();
 
   constructor(
     run: ContextSource,
@@ -71,8 +72,11 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
     return (first: string, message?: string, context?: LogContext) => {
       run.check();
       const level = message === undefined ? "info" : (first as LogLevel);
-      const cleaned = context === undefined ? undefined : (cleanResult(context, run.secrets) as LogContext);
-      run.ctx.onLog(level, cleanMessage(message ?? first, run.secrets), cleaned);
+      const text = cleanMessage(message ?? first, run.secrets);
+      if (context === undefined) return run.ctx.onLog(level, text);
+      const { cleaned, changes } = cleanContext(context, run.secrets, this.#saidOfContexts);
+      run.ctx.onLog(level, text, cleaned);
+      for (const change of changes) run.ctx.onLog("warn", change);
     };
   }
 

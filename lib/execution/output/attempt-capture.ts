@@ -12,16 +12,14 @@ export interface ProcessEnd {
 
 /** Of an attempt that has started no process. */
 export const NO_OUTPUT: AttemptOutput = Object.freeze({
-  stdoutHead: "",
   stdoutTail: "",
   stdoutBytes: 0,
-  stderrHead: "",
   stderrTail: "",
   stderrBytes: 0,
   droppedBytes: 0,
 });
 
-const NOTHING: CapturedStream = { head: "", tail: "", bytes: 0, dropped: 0, leftOut: 0 };
+const NOTHING: CapturedStream = { tail: "", bytes: 0, dropped: 0, leftOut: 0 };
 
 /** Everything that the processes of one attempt print. Costs nothing while none is started. */
 export class AttemptCapture {
@@ -49,10 +47,8 @@ export class AttemptCapture {
     this.#tellLeftOut("standard output", stdout);
     this.#tellLeftOut("standard error", stderr);
     return {
-      stdoutHead: stdout.head,
       stdoutTail: stdout.tail,
       stdoutBytes: stdout.bytes,
-      stderrHead: stderr.head,
       stderrTail: stderr.tail,
       stderrBytes: stderr.bytes,
       droppedBytes: stdout.dropped + stderr.dropped,

@@ -1,3 +1,4 @@
+import type { LogContext } from "../define-job";
 import { storable } from "./clean-text";
 import { MASK } from "./patterns";
 import { redactLiterals, redactText } from "./redactor";
@@ -18,6 +19,23 @@ export type ReportChange = (change: string) => void;
 /** Reports changes of a result in the attempt's log. */
 export function reportTo(ctx: { onLog(level: "warn", text: string): void }): ReportChange {
   return (change) => ctx.onLog("warn", changeLine(change));
+}
+
+/**
+ * Cleans the context of a log line like a result. `changes` are lines for the log that say how it was changed: one for each
+ * kind of change that `said` does not hold yet, because a loop may log the same value many times.
+ */
+export function cleanContext(
+  context: LogContext,
+  secrets: SecretForms,
+  said: Set<string>,
+): { readonly cleaned: LogContext; readonly changes: readonly string[] } {
+  const changes: string[] = [];
+  const cleaned = cleanResult(context, secrets, (change) => {
+    if (!said.has(change)) changes.push(`The context of the line above was changed: ${change}. This is said once.`);
+    said.add(change);
+  });
+  return { cleaned: cleaned as LogContext, changes };
 }
 
 /** The line of the attempt's log that tells of a change. */

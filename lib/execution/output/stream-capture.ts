@@ -3,13 +3,11 @@ import { errorMessage } from "./error-lines";
 import { LiveOutput } from "./live-output";
 import { StreamRedactor } from "./redactor";
 import type { SecretForms } from "./secret-forms";
-import { HeadBuffer, TailBuffer } from "./tail";
+import { TailBuffer } from "./tail";
 
-export const HEAD_BYTES = 64 * 1024;
 export const TAIL_BYTES = 192 * 1024;
 
 export interface CapturedStream {
-  readonly head: string;
   readonly tail: string;
   readonly bytes: number;
   readonly dropped: number;
@@ -17,10 +15,9 @@ export interface CapturedStream {
   readonly leftOut: number;
 }
 
-/** One output stream of an attempt: cleaned, redacted, passed on live, and kept as head and tail. */
+/** One output stream of an attempt: cleaned, redacted, passed on live, and its tail kept. */
 export class StreamCapture {
   readonly #redactor: StreamRedactor;
-  readonly #head = new HeadBuffer(HEAD_BYTES);
   readonly #tail = new TailBuffer(TAIL_BYTES);
   readonly #live: LiveOutput;
   #cleaner = new TextCleaner();
@@ -66,10 +63,9 @@ export class StreamCapture {
   finish(): CapturedStream {
     this.#flush();
     const leftOut = this.#live.end();
-    const head = this.#head.bytes();
     const tail = this.#tail.bytes();
-    const dropped = Math.max(0, this.#bytes - head.length - tail.length);
-    return { head: head.toString("utf8"), tail: tail.toString("utf8"), bytes: this.#bytes, dropped, leftOut };
+    const dropped = this.#bytes - tail.length;
+    return { tail: tail.toString("utf8"), bytes: this.#bytes, dropped, leftOut };
   }
 
   #keep(text: string): void {
@@ -77,7 +73,6 @@ export class StreamCapture {
     const bytes = Buffer.from(text, "utf8");
     this.#bytes += bytes.length;
     this.#processBytes += bytes.length;
-    this.#head.append(bytes);
     this.#tail.append(bytes);
     this.#live.write(text, bytes.length);
   }

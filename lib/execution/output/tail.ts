@@ -30,41 +30,10 @@ export class TailBuffer {
   }
 }
 
-/** Keeps the first `cap` bytes of a text that comes in pieces, cut before a character that would not fit. */
-export class HeadBuffer {
-  readonly #cap: number;
-  readonly #parts: Buffer[] = [];
-  #size = 0;
-  #full = false;
-
-  constructor(cap: number) {
-    this.#cap = cap;
-  }
-
-  append(bytes: Buffer): void {
-    if (this.#full) return;
-    const room = this.#cap - this.#size;
-    const part = bytes.length <= room ? bytes : bytes.subarray(0, wholeCharacters(bytes, room));
-    this.#full = part.length < bytes.length;
-    this.#parts.push(Buffer.from(part));
-    this.#size += part.length;
-  }
-
-  bytes(): Buffer {
-    return Buffer.concat(this.#parts);
-  }
-}
-
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
 function firstWholeCharacter(bytes: Buffer): number {
   let at = 0;
   while (at < 4 && isContinuation(bytes[at])) at += 1;
   return at;
-}
-
-function wholeCharacters(bytes: Buffer, length: number): number {
-  let end = length;
-  while (end > 0 && isContinuation(bytes[end])) end -= 1;
-  return end;
 }

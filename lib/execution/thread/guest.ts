@@ -4,7 +4,7 @@ import { isContent, writeAll } from "../artifacts/attempt-artifacts";
 import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "../artifacts/types";
 import type { CommandRun, HandlerContext, JobHandler, LogContext } from "../define-job";
 import { JobError, NonRetryableError, SnoozedError } from "../errors";
-import { cleanResult, reportTo } from "../output/clean-result";
+import { cleanContext, cleanResult, reportTo } from "../output/clean-result";
 import { asExactJson } from "../output/exact-json";
 import { secretForms } from "../output/secret-forms";
 import type { LogLevel } from "../types";
@@ -42,6 +42,7 @@ class Guest {
   readonly #abort = new AbortController();
   readonly #calls = new Map<number, (answer: Answer) => void>();
   readonly #steps = new Map<number, () => Promise<unknown>>();
+  readonly #saidOfContexts = new Set<string>();
   #next = 0;
   #shownAt = 0;
   #unshown: Extract<FromGuest, { type: "progress" }> | null = null;
@@ -105,8 +106,14 @@ class Guest {
 
   #log(first: string, message?: string, context?: LogContext): void {
     const level = message === undefined ? "info" : (first as LogLevel);
-    const cleaned = context === undefined ? {} : { context: cleanResult(context, secretForms([])) as LogContext };
-    this.#tell({ type: "log", level, message: message ?? first, ...cleaned });
+    const line = { type: "log" as const, level, message: message ?? first };
+    if (context === undefined) {
+      this.#tell(line);
+      return;
+    }
+    const { cleaned, changes } = cleanContext(context, secretForms([]), this.#saidOfContexts);
+    this.#tell({ ...line, context: cleaned });
+    for (const change of changes) this.#tell({ type: "log", level: "warn", message: change });
   }
 
   #rows(key: string, args: Readonly<Record<string, unknown>>): CommandRun {
@@ -134,7 +141,7 @@ class Guest {
     return {
       write: async (data) => {
         await started;
-        await this.#call({ verb: "write-artifact", artifact, data });
+        await this.#call({ verb: "write-artifact", artifact, data: ownBytes(data) });
       },
       end: async () => {
         await started;
@@ -192,6 +199,10 @@ class Guest {
     this.#tell({ type: "step-ran", run, answer });
   }
 }
+
+/** A part of a large buffer takes only its own bytes to the worker: cloning a view clones the whole buffer behind it. */
+const ownBytes = (data: string | Uint8Array): string | Uint8Array =>
+  typeof data === "string" || data.byteLength === data.buffer.byteLength ? data : new Uint8Array(data);
 
 const noTransaction = (): Error =>
   new NonRetryableError("ctx.transaction is not there for a handler in a thread", { errorType: "internal" });

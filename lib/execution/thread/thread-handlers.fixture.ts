@@ -39,6 +39,19 @@ const RUNS: Readonly<Record<string, Run>> = {
     for await (const row of ctx.command("rows", {}, { rows: true }).rows) if (seen.push(row) === 2) break;
     return seen;
   },
+  artifacts: async (ctx) => {
+    const text = await ctx.artifact("a.txt", "for hunter2-secret");
+    const rows = ctx.artifact("rows", { contentType: "application/x-rows" });
+    const shared = Buffer.alloc(600_000, 7);
+    for (let at = 0; at < shared.length; at += 200_000) await rows.write(shared.subarray(at, at + 200_000));
+    await rows.end();
+    const twice = await ctx.artifact("rows", "again").catch((error: unknown) => (error as Error).message);
+    return { text, twice };
+  },
+  contexts: async (ctx) => {
+    for (let n = 0; n < 3; n += 1) ctx.log("info", `${n}`, { ratio: Number.NaN });
+    ctx.log("info", "big", { n: 2n ** 60n });
+  },
   transaction: async (ctx) => ctx.transaction(async () => 1),
   snooze: async (ctx) => ctx.snooze(60, "later"),
   limited: async () => Promise.reject(new RateLimitedError(30)),

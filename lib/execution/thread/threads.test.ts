@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { memoryArtifacts } from "../artifacts/memory-artifacts.fixture";
 import { executeHandler } from "../execute-handler";
 import type { HandlerRunContext } from "../handler/run-context";
 import type { CommandRegistry } from "../registry/registry";
@@ -83,11 +84,34 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     expect(recorded.progress).toEqual([{ percent: 40, message: "nearly" }]);
     expect(recorded.logs).toEqual([
       { level: "warn", text: "half with [redacted]" },
+      { level: "warn", text: expect.stringContaining("above was changed: numbers that JSON readers would round") },
       { level: "warn", text: "The result was changed: secrets are masked." },
     ]);
     expect(output.stdoutTail).toBe("printed [redacted]\n");
     expect(children).toEqual([{ definitionKey: "next", payload: { n: 1 } }]);
     expect(isGone(threads.at(-1))).toBe(true);
+  });
+
+  test("keeps artifacts through its worker, with secrets masked, and a name once", async () => {
+    const kept = memoryArtifacts();
+    const { outcome } = await run("artifacts", { artifacts: kept.store }).execution;
+    const size = "for [redacted]".length;
+    expect(outcome).toMatchObject({
+      kind: "succeeded",
+      result: { text: { name: "a.txt", size }, twice: 'artifact "rows" was begun twice in one attempt' },
+    });
+    expect(kept.files.get("a.txt")?.bytes.toString()).toBe("for [redacted]");
+    const { bytes, contentType } = kept.files.get("rows") ?? {};
+    expect([contentType, bytes?.equals(Buffer.alloc(600_000, 7))]).toEqual(["application/x-rows", true]);
+  });
+
+  test("says once for each kind how a log line's context was changed", async () => {
+    const { execution, recorded } = run("contexts");
+    await execution;
+    expect(recorded.logs.filter(({ level }) => level === "warn").map(({ text }) => text)).toEqual([
+      expect.stringMatching(/context .* changed: numbers that JSON does not have are null/),
+      expect.stringMatching(/context .* changed: numbers that JSON readers would round/),
+    ]);
   });
 
   test("does its steps here, and has them stored by the worker", async () => {
