@@ -13,21 +13,31 @@ const answer = (page: Page, leaves: boolean) =>
     });
   });
 
-test("a trigger form asks before what was typed is lost, by a link and by reloading", async () => {
-  const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs/triggers/new" });
+test("a trigger form asks before what was typed is lost, by a link, by Back, by reloading and by closing the tab", async () => {
+  const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs/triggers" });
+  await page.getByRole("button", { name: "New trigger" }).click();
+  await page.waitForURL(/\/triggers\/new$/);
   await page.locator('input[name="label"]').fill("Half done");
   const link = page.getByRole("link", { name: "Events", exact: true });
   const stay = answer(page, false);
   await link.click();
   expect(await stay).toBe("confirm");
   expect(await page.locator('input[name="label"]').inputValue()).toBe("Half done");
-  const unload = answer(page, false);
-  await page.evaluate(() => window.location.reload());
-  expect(await unload).toBe("beforeunload");
+  for (const leaving of [() => window.location.reload(), () => window.history.back()]) {
+    const question = answer(page, false);
+    await page.evaluate(leaving);
+    expect(await question).toBe(leaving.toString().includes("reload") ? "beforeunload" : "confirm");
+    await page.waitForURL(/\/triggers\/new$/);
+    expect(await page.locator('input[name="label"]').inputValue()).toBe("Half done");
+  }
+  const closing = answer(page, false);
+  await page.close({ runBeforeUnload: true });
+  expect([await closing, page.isClosed()]).toEqual(["beforeunload", false]);
   const leave = answer(page, true);
-  await link.click();
+  await page.evaluate(() => window.history.back());
   expect(await leave).toBe("confirm");
-  await page.waitForURL(/\/events$/);
+  await page.waitForURL(/\/triggers$/);
+  await page.getByRole("heading", { name: "Triggers", exact: true }).waitFor();
   await context.close();
 });
 

@@ -10,7 +10,8 @@ export function mayDiscard(): boolean {
 }
 
 /**
- * While `unsaved` is true, asks before the reader leaves: by a link of the console, by reloading, or by closing the tab.
+ * While `unsaved` is true, asks before the reader leaves: by a link of the console, with Back and Forward of the browser, by
+ * reloading, or by closing the tab.
  * A form that was sent leaves by the router, which is not asked about.
  */
 export function useUnsavedWarning(unsaved: boolean): void {
@@ -30,9 +31,22 @@ export function useUnsavedWarning(unsaved: boolean): void {
       event.preventDefault();
       event.stopPropagation();
     };
+    const here = { href: window.location.href, state: window.history.state as unknown };
+    // Back and Forward have changed the address by now; the router, which has not heard of it, would follow.
+    const onHistory = (event: PopStateEvent) => {
+      if (window.location.href === here.href) return;
+      if (mayDiscard()) {
+        window.removeEventListener("beforeunload", onUnload);
+        return;
+      }
+      event.stopImmediatePropagation();
+      window.history.pushState(here.state, "", here.href);
+    };
+    window.addEventListener("popstate", onHistory, true);
     window.addEventListener("beforeunload", onUnload);
     document.addEventListener("click", onClick, true);
     return () => {
+      window.removeEventListener("popstate", onHistory, true);
       window.removeEventListener("beforeunload", onUnload);
       document.removeEventListener("click", onClick, true);
     };
