@@ -4,11 +4,15 @@ import { useQuery } from "@tanstack/react-query";
 import { CopyCheck } from "lucide-react";
 import { parseAsString, useQueryState } from "nuqs";
 import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
 import { Link } from "@/components/ui/link";
+import { ListBar } from "@/components/ui/list-bar";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatCount } from "@/lib/client/format";
 import { ACTION_WORDS, actionListOptions } from "@/lib/client/job-actions";
+import { useFirst } from "@/lib/client/use-first";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import type { JobAction } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { ActionMeter, stateOf } from "./action-progress";
@@ -19,16 +23,24 @@ export function ActionsPage() {
   const [cursor, setCursor] = useQueryState("cursor", parseAsString.withOptions({ history: "push" }));
   const query = useQuery(actionListOptions(slug, cursor));
   const page = query.data;
+  const { rows, shown, showWaiting } = useHeldRows(page?.data, String(cursor), { followsOwnChanges: true });
   return (
     <div className="flex flex-col gap-4">
       <header>
         <h1 className="font-semibold text-xl tracking-tight">Bulk actions</h1>
         <p className="text-muted text-sm">What was done to many jobs at once. Kept for 30 days.</p>
       </header>
-      <section aria-label="Bulk actions" className="panel overflow-hidden">
+      <section aria-label="Bulk actions" className="panel overflow-clip">
+        <ListBar
+          noun="bulk action"
+          waiting={cursor === null ? shown.waiting.length : 0}
+          onShow={() => showWaiting()}
+          staleSince={query.isError && page ? query.dataUpdatedAt : null}
+          onRetry={() => void query.refetch()}
+        />
         {query.isError && !page ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : page?.data.length === 0 ? (
+        ) : rows?.length === 0 ? (
           <Empty icon={CopyCheck} title="No bulk action yet">
             <p>Select jobs in the list, or all that match its filters, and act on them together.</p>
             <Link href={`/t/${slug}/jobs`} className="font-medium text-accent underline">
@@ -36,8 +48,10 @@ export function ActionsPage() {
             </Link>
           </Empty>
         ) : (
-          <ul aria-busy={page === undefined} className="divide-y divide-line">
-            {page?.data.map((action) => <ActionRow key={action.id} action={action} slug={slug} />) ?? <Waiting />}
+          <ul aria-busy={rows === undefined} className="divide-y divide-line">
+            {rows?.map((action) => (
+              <ActionRow key={action.id} action={action} slug={slug} gone={shown.gone.has(action.id)} />
+            )) ?? <Waiting />}
           </ul>
         )}
         {page && page.data.length > 0 ? (
@@ -60,9 +74,19 @@ export function ActionsPage() {
   );
 }
 
-function ActionRow({ action, slug }: { readonly action: JobAction; readonly slug: string }) {
+function ActionRow({
+  action,
+  slug,
+  gone,
+}: {
+  readonly action: JobAction;
+  readonly slug: string;
+  readonly gone: boolean;
+}) {
+  // The meter stays when the action ends: the rows below do not move up.
+  const wasOpen = useFirst(action.finished_at === null) === true;
   return (
-    <li className="flex flex-col gap-1 px-4 py-3 hover:bg-hover">
+    <li className={cn("flex flex-col gap-1 px-4 py-3 hover:bg-hover", gone && "text-muted")}>
       <div className="flex flex-wrap items-baseline gap-x-3">
         <Link href={`/t/${slug}/jobs/actions/${action.id}`} className="font-medium text-sm hover:underline">
           {ACTION_WORDS[action.action].order}
@@ -73,7 +97,7 @@ function ActionRow({ action, slug }: { readonly action: JobAction; readonly slug
           <Time value={action.created_at} />
         </span>
       </div>
-      {action.finished_at === null ? <ActionMeter action={action} /> : null}
+      {wasOpen ? <ActionMeter action={action} /> : null}
     </li>
   );
 }

@@ -2,15 +2,20 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { ListTodo, Radio } from "lucide-react";
+import { useMemo } from "react";
 import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { Time } from "@/components/ui/time";
 import { type ChainLink, chainKey, chainOptions, inOrder } from "@/lib/client/chain";
+import { useFirst } from "@/lib/client/use-first";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { nothingWords } from "../events/words";
+import type { PanelPlace } from "../jobs/dependencies-panel";
 import { StatusBadge } from "../jobs/status";
 import { useTenant } from "../shell/viewer";
 
@@ -20,10 +25,12 @@ interface ChainPanelProps {
   readonly current: string;
   /** The job that began the chain without a correlation id, where it is the page's. */
   readonly first?: Job | undefined;
+  /** Left out, the panel may appear where it stands; else only where it would have stood at first. */
+  readonly place?: PanelPlace;
 }
 
 /** Everything that happened under one correlation id, in its order; nothing where no event is part of it. */
-export function ChainPanel({ correlation, current, first }: ChainPanelProps) {
+export function ChainPanel({ correlation, current, first, place }: ChainPanelProps) {
   const { slug } = useTenant();
   const poll = usePollInterval();
   const query = useQuery({
@@ -35,9 +42,19 @@ export function ChainPanel({ correlation, current, first }: ChainPanelProps) {
   useRefresh(chainKey(slug, correlation), ({ id }) => {
     return id === current || (chain?.links.some((link) => link.kind === "job" && link.job.id === id) ?? false);
   });
-  if (!chain?.links.some(({ kind }) => kind === "event")) return null;
-  const links = first ? [...inOrder([], [first]), ...chain.links] : chain.links;
-  if (links.length < 2) return null;
+  const known = useMemo(
+    () =>
+      chain &&
+      [...(first ? inOrder([], [first]) : []), ...chain.links].map((link) => ({
+        ...link,
+        id: link.kind === "event" ? link.event.id : link.job.id,
+      })),
+    [chain, first],
+  );
+  const { rows: links = [], shown, showWaiting } = useHeldRows(known, correlation, { whole: true });
+  const isChain = chain && known && known.length > 1 && known.some(({ kind }) => kind === "event");
+  const isTop = useFirst(isChain);
+  if (!chain || !isChain || (place !== undefined && isTop !== (place === "top"))) return null;
   return (
     <section aria-label="Chain" className="panel min-w-0 shrink-0 overflow-hidden">
       <h2 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
@@ -46,10 +63,11 @@ export function ChainPanel({ correlation, current, first }: ChainPanelProps) {
           <Plain oneLine text={correlation} />
         </code>
         {chain.hasMore ? <span className="font-normal text-muted text-xs">the newest of many</span> : null}
+        <ShowNewest className="ml-auto" noun="link" waiting={shown.waiting.length} onShow={() => showWaiting()} />
       </h2>
       <ol className="divide-y divide-line text-sm">
         {links.map((link) => (
-          <li key={link.kind === "event" ? link.event.id : link.job.id}>
+          <li key={link.id}>
             <LinkLine link={link} slug={slug} current={current} />
           </li>
         ))}

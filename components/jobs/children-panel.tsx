@@ -2,7 +2,9 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@/components/ui/link";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { childrenOptions, jobKeys } from "@/lib/client/jobs";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { Job } from "@/lib/contract";
@@ -14,10 +16,11 @@ export function ChildrenPanel({ slug, job }: { readonly slug: string; readonly j
   const poll = usePollInterval();
   const query = useQuery({ ...childrenOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
   const page = query.data;
+  const { rows, shown, showWaiting } = useHeldRows(page?.data, job.id);
   useRefresh(jobKeys.children(slug, job.id), ({ id }) => page?.data.some((child) => child.id === id) ?? false, {
     resync: false,
   });
-  if (!page || page.data.length === 0) return null;
+  if (!page || !rows || rows.length === 0) return null;
   const { total, total_relation: relation } = page.pagination;
   return (
     <section aria-label="Children" className="panel min-w-0 overflow-hidden">
@@ -27,9 +30,16 @@ export function ChildrenPanel({ slug, job }: { readonly slug: string; readonly j
           {page.data.length < total ? `the newest ${page.data.length} of ` : ""}
           {relation === "gte" ? `more than ${total}` : total}
         </span>
+        <ShowNewest
+          className="ml-auto"
+          noun="child"
+          nouns="children"
+          waiting={shown.waiting.length}
+          onShow={() => showWaiting()}
+        />
       </h2>
       <ol className="divide-y divide-line text-sm">
-        {page.data.map((child) => (
+        {rows.map((child) => (
           <li key={child.id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
             <Link href={`/t/${slug}/jobs/${child.id}`} className="min-w-0 break-words text-accent underline">
               {child.definition_key}

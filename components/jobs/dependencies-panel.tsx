@@ -2,12 +2,15 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDownToLine, ArrowUpFromLine, Check, CircleDashed, type LucideIcon, X } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { ProblemPanel } from "@/components/ui/states";
 import { dependenciesOptions, jobKeys } from "@/lib/client/jobs";
+import { useFirst } from "@/lib/client/use-first";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { DependencyEdge, Job } from "@/lib/contract";
@@ -16,6 +19,7 @@ import { useTenant } from "../shell/viewer";
 import { StatusBadge } from "./status";
 
 const SHOWN = 6;
+const NONE: readonly DependencyEdge[] = [];
 const STATES = { pending: 0, failed: 1, met: 2 } as const;
 const IF_ONE_FAILS = {
   cancel: "if one fails, this one is canceled",
@@ -23,28 +27,33 @@ const IF_ONE_FAILS = {
   run: "runs even if one fails",
 } as const;
 
+/** Panels that a job gets while its page is open come below the tabs, where they move nothing. */
+export type PanelPlace = "top" | "bottom";
+
 /** Whom the job waits or waited for, and who does for it; nothing for a job that stands alone. */
-export function DependenciesPanel({ job }: { readonly job: Job }) {
+export function DependenciesPanel({ job, place }: { readonly job: Job; readonly place: PanelPlace }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
   const query = useQuery({
     ...dependenciesOptions(slug, job.id),
     refetchInterval: isTerminal(job.status) ? false : poll,
   });
-  const { parents = [], children = [], has_more_children: more = false } = query.data ?? {};
+  const { parents = NONE, children = NONE, has_more_children: more = false } = query.data ?? {};
   useRefresh(
     jobKeys.dependencies(slug, job.id),
     ({ id }) => [...parents, ...children].some((edge) => edge.job_id === id),
     { resync: false },
   );
+  const isTop = useFirst(query.data && parents.length + children.length > 0);
   if (query.isError && !query.data) {
+    if (place === "bottom") return null;
     return (
       <div className="panel">
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
       </div>
     );
   }
-  if (parents.length + children.length === 0) return null;
+  if (parents.length + children.length === 0 || isTop !== (place === "top")) return null;
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
       <Edges
@@ -67,11 +76,19 @@ interface EdgesProps {
 
 function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
   const [all, setAll] = useState(false);
-  if (edges.length === 0) return null;
+  // What is still open, or went wrong, is what one comes to see. An edge that is met later stays where it is.
+  const sorted = useMemo(
+    () =>
+      edges
+        .map((edge) => ({ ...edge, id: `${edge.job_id}:${edge.edge_no}` }))
+        .sort((a, b) => STATES[a.state] - STATES[b.state]),
+    [edges],
+  );
+  const held = useHeldRows(sorted, title, { whole: true });
+  const rows = held.shown.rows;
+  if (rows.length === 0) return null;
   const met = edges.filter(({ state }) => state === "met").length;
-  // What is still open, or went wrong, is what one comes to see.
-  const sorted = [...edges].sort((a, b) => STATES[a.state] - STATES[b.state]);
-  const shown = all ? sorted : sorted.slice(0, SHOWN);
+  const shown = all ? rows : rows.slice(0, SHOWN);
   return (
     <section aria-label={title} className="panel flex min-w-0 flex-col overflow-hidden">
       <h2 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
@@ -80,16 +97,22 @@ function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
         <span className="tabular font-normal text-muted text-xs">
           {met} of {edges.length} met{note === "" ? "" : `; ${note}`}
         </span>
+        <ShowNewest
+          className="ml-auto"
+          noun="job"
+          waiting={held.shown.waiting.length}
+          onShow={() => held.showWaiting()}
+        />
       </h2>
       <ul className="max-h-96 divide-y divide-line overflow-y-auto text-sm">
         {shown.map((edge) => (
-          <Edge key={`${edge.job_id}:${edge.edge_no}`} edge={edge} named={title === "Depends on"} />
+          <Edge key={edge.id} edge={edge} named={title === "Depends on"} />
         ))}
       </ul>
-      {edges.length > SHOWN ? (
+      {rows.length > SHOWN ? (
         <div className="border-line border-t px-2 py-1.5">
           <Button variant="ghost" onClick={() => setAll(!all)}>
-            {all ? "Show fewer" : `Show all ${edges.length}`}
+            {all ? "Show fewer" : `Show all ${rows.length}`}
           </Button>
         </div>
       ) : null}

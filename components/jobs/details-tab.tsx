@@ -66,8 +66,8 @@ export function DetailsTab({ job }: { readonly job: Job }) {
           <JobLink slug={slug} id={job.retried_by_id} />
         </Row>
       </dl>
-      <ChildrenPanel slug={slug} job={job} />
       {hasMetadata ? <JsonView title="Metadata" value={job.metadata} empty="" /> : null}
+      <ChildrenPanel slug={slug} job={job} />
     </div>
   );
 }

@@ -20,7 +20,7 @@ import { LiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
 import { ArtifactsTab } from "./artifacts-tab";
 import { AttemptsTab } from "./attempts-tab";
-import { DependenciesPanel } from "./dependencies-panel";
+import { DependenciesPanel, type PanelPlace } from "./dependencies-panel";
 import { DetailsTab } from "./details-tab";
 import { HeaderActions } from "./header-actions";
 import { useActOnJob } from "./job-actions";
@@ -124,12 +124,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
       </header>
       {failed ? <p className="text-sm text-warn">Could not refresh; what you see may be old.</p> : null}
       <JobHeadline job={job} />
-      <DependenciesPanel job={job} />
-      <ChainPanel
-        correlation={job.correlation_id ?? job.id}
-        current={job.id}
-        first={job.correlation_id === null ? job : undefined}
-      />
+      <LinkPanels job={job} place="top" />
       <Tabs.Root
         value={tab}
         onValueChange={(value) => void setTab(TABS.find((known) => known === value) ?? "attempts")}
@@ -162,12 +157,34 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
             empty={isTerminal(job.status) ? "The job left no result." : "No result yet."}
           />
           <StepsPanel job={job} />
+          {job.definition_key === "import-csv" && job.status === "succeeded" ? (
+            <p className="text-sm">
+              <Link href={`/t/${slug}/assets#lists`} className="text-accent underline">
+                Imported lists
+              </Link>
+            </p>
+          ) : null}
         </Tabs.Content>
         <Tabs.Content value="details" className="pt-4 outline-offset-4">
           <DetailsTab job={job} />
         </Tabs.Content>
       </Tabs.Root>
+      <LinkPanels job={job} place="bottom" />
       {actions.question}
     </div>
+  );
+}
+
+function LinkPanels({ job, place }: { readonly job: Job; readonly place: PanelPlace }) {
+  return (
+    <>
+      <DependenciesPanel job={job} place={place} />
+      <ChainPanel
+        correlation={job.correlation_id ?? job.id}
+        current={job.id}
+        first={job.correlation_id === null ? job : undefined}
+        place={place}
+      />
+    </>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
@@ -10,20 +11,25 @@ import type { Limit } from "@/lib/contract";
 import { targetName } from "./names";
 import { useChange } from "./use-change";
 
-export function LimitTable({ limits }: { readonly limits: readonly Limit[] }) {
+interface LimitTableProps {
+  readonly limits: readonly Limit[];
+  readonly gone: ReadonlySet<number>;
+}
+
+export function LimitTable({ limits, gone }: LimitTableProps) {
   if (limits.length === 0) {
     return <p className="px-4 py-3 text-muted text-sm">No limits: jobs start as workers have places for them.</p>;
   }
   return (
     <ul>
       {limits.map((limit) => (
-        <LimitRow key={limit.id} limit={limit} />
+        <LimitRow key={limit.id} limit={limit} gone={gone.has(limit.id)} />
       ))}
     </ul>
   );
 }
 
-function LimitRow({ limit }: { readonly limit: Limit }) {
+function LimitRow({ limit, gone }: { readonly limit: Limit; readonly gone: boolean }) {
   const remove = useChange({
     send: () => deleteLimit(limit.id),
     done: "Limit removed",
@@ -32,7 +38,12 @@ function LimitRow({ limit }: { readonly limit: Limit }) {
   const [asking, setAsking] = useState(false);
   const name = targetName(limit);
   return (
-    <li className="flex flex-wrap items-center gap-x-3 gap-y-2 border-line px-4 py-3 not-first:border-t">
+    <li
+      className={cn(
+        "flex flex-wrap items-center gap-x-3 gap-y-2 border-line px-4 py-3 not-first:border-t",
+        gone && "text-muted",
+      )}
+    >
       <div className="min-w-0 flex-1 basis-56">
         <p className="break-words font-medium text-sm">
           <Plain text={name} />

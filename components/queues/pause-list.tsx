@@ -2,6 +2,7 @@
 
 import { CirclePause } from "lucide-react";
 import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { endPause } from "@/lib/client/queues";
@@ -9,22 +10,32 @@ import type { Pause } from "@/lib/contract";
 import { targetName } from "./names";
 import { useChange } from "./use-change";
 
-export function PauseList({ pauses }: { readonly pauses: readonly Pause[] }) {
+interface PauseListProps {
+  readonly pauses: readonly Pause[];
+  readonly gone: ReadonlySet<string>;
+}
+
+export function PauseList({ pauses, gone }: PauseListProps) {
   if (pauses.length === 0) return <p className="px-4 py-3 text-muted text-sm">Nothing is paused.</p>;
   return (
     <ul>
       {pauses.map((pause) => (
-        <PauseRow key={pause.id} pause={pause} />
+        <PauseRow key={pause.id} pause={pause} gone={gone.has(pause.id)} />
       ))}
     </ul>
   );
 }
 
-function PauseRow({ pause }: { readonly pause: Pause }) {
+function PauseRow({ pause, gone }: { readonly pause: Pause; readonly gone: boolean }) {
   const end = useChange({ send: () => endPause(pause.id), done: "Goes on again" });
   const name = targetName(pause);
   return (
-    <li className="flex flex-wrap items-center gap-x-3 gap-y-2 border-line px-4 py-3 not-first:border-t">
+    <li
+      className={cn(
+        "flex flex-wrap items-center gap-x-3 gap-y-2 border-line px-4 py-3 not-first:border-t",
+        gone && "text-muted",
+      )}
+    >
       <CirclePause aria-hidden className="size-4 shrink-0 text-hold" />
       <div className="min-w-0 flex-1 basis-56">
         <p className="break-words font-medium text-sm">

@@ -1,6 +1,7 @@
 "use client";
 
 import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
 import { Plain } from "@/components/ui/plain";
 import type { Queue } from "@/lib/contract";
 
@@ -9,10 +10,11 @@ const NUMBER = "tabular hidden px-3 text-right text-sm md:table-cell";
 
 interface QueueTableProps {
   readonly queues: readonly Queue[];
+  readonly gone: ReadonlySet<number>;
   readonly onPause: (name: string) => void;
 }
 
-export function QueueTable({ queues, onPause }: QueueTableProps) {
+export function QueueTable({ queues, gone, onPause }: QueueTableProps) {
   return (
     <table className="w-full">
       <caption className="sr-only">Queues and their settings</caption>
@@ -36,16 +38,21 @@ export function QueueTable({ queues, onPause }: QueueTableProps) {
       </thead>
       <tbody>
         {queues.map((queue) => (
-          <QueueRow key={queue.id} queue={queue} onPause={onPause} />
+          <QueueRow key={queue.id} queue={queue} gone={gone.has(queue.id)} onPause={onPause} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function QueueRow({ queue, onPause }: { readonly queue: Queue; readonly onPause: QueueTableProps["onPause"] }) {
+interface QueueRowProps extends Pick<QueueTableProps, "onPause"> {
+  readonly queue: Queue;
+  readonly gone: boolean;
+}
+
+function QueueRow({ queue, gone, onPause }: QueueRowProps) {
   return (
-    <tr className="h-12 border-line border-t hover:bg-hover">
+    <tr className={cn("h-12 border-line border-t hover:bg-hover", gone && "text-muted")}>
       <td className="max-w-0 px-3 py-1.5 sm:pl-4">
         <p className="truncate font-medium text-sm" title={queue.name}>
           {queue.name}

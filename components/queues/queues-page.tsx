@@ -3,8 +3,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { limitsOptions, pausesOptions, queuesOptions } from "@/lib/client/queues";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { LimitDialog } from "./limit-dialog";
 import { LimitTable } from "./limit-table";
 import { PauseDialog, type PauseStart } from "./pause-dialog";
@@ -28,14 +30,16 @@ export function QueuesPage() {
         <Button onClick={() => setPausing({ scope: "queue", name: "" })}>Pause …</Button>
         <Button onClick={() => setLimiting(true)}>New limit</Button>
       </header>
-      <Section title="Paused now" query={pauses}>
-        <PauseList pauses={pauses.data?.data ?? []} />
+      <Section title="Paused now" noun="pause" query={pauses}>
+        {(rows, gone) => <PauseList pauses={rows} gone={gone} />}
       </Section>
-      <Section title="Queues" query={queues}>
-        <QueueTable queues={queues.data?.data ?? []} onPause={(name) => setPausing({ scope: "queue", name })} />
+      <Section title="Queues" noun="queue" query={queues}>
+        {(rows, gone) => (
+          <QueueTable queues={rows} gone={gone} onPause={(name) => setPausing({ scope: "queue", name })} />
+        )}
       </Section>
-      <Section title="Limits" query={limits}>
-        <LimitTable limits={limits.data?.data ?? []} />
+      <Section title="Limits" noun="limit" query={limits}>
+        {(rows, gone) => <LimitTable limits={rows} gone={gone} />}
       </Section>
       <PauseDialog start={pausing} onClose={() => setPausing(null)} />
       <LimitDialog open={limiting} onClose={() => setLimiting(false)} />
@@ -43,23 +47,29 @@ export function QueuesPage() {
   );
 }
 
-interface SectionProps {
+interface SectionProps<T extends { readonly id: string | number }> {
   readonly title: string;
+  /** What a row is, in the singular. */
+  readonly noun: string;
   readonly query: {
     readonly isPending: boolean;
     readonly isError: boolean;
     readonly isFetching: boolean;
     readonly error: unknown;
-    readonly data?: unknown;
+    readonly data?: { readonly data: readonly T[] } | undefined;
     refetch(): unknown;
   };
-  readonly children: ReactNode;
+  readonly children: (rows: readonly T[], gone: ReadonlySet<T["id"]>) => ReactNode;
 }
 
-function Section({ title, query, children }: SectionProps) {
+function Section<T extends { readonly id: string | number }>({ title, noun, query, children }: SectionProps<T>) {
+  const { rows, shown, showWaiting } = useHeldRows(query.data?.data, title, { whole: true, followsOwnChanges: true });
   return (
     <section aria-label={title} className="flex flex-col gap-2">
-      <h2 className="font-semibold text-base">{title}</h2>
+      <div className="flex min-h-7 items-center gap-3">
+        <h2 className="font-semibold text-base">{title}</h2>
+        <ShowNewest noun={noun} waiting={shown.waiting.length} onShow={() => showWaiting()} />
+      </div>
       <div className="panel overflow-hidden">
         {query.isError && query.data === undefined ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
@@ -68,7 +78,7 @@ function Section({ title, query, children }: SectionProps) {
             <Skeleton className="h-4 w-48 max-w-full" />
           </div>
         ) : (
-          children
+          children(rows ?? [], shown.gone)
         )}
       </div>
     </section>

@@ -1,7 +1,8 @@
 "use client";
 
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
+import { useEffect } from "react";
 import { Link } from "@/components/ui/link";
 import { ListBar } from "@/components/ui/list-bar";
 import { Pager } from "@/components/ui/pager";
@@ -9,9 +10,11 @@ import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { plural } from "@/lib/client/format";
-import { firingsOptions } from "@/lib/client/triggers";
+import { firingsOptions, triggerKeys } from "@/lib/client/triggers";
+import { useFirst } from "@/lib/client/use-first";
 import { useHeldRows } from "@/lib/client/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
+import { useRefresh } from "@/lib/client/use-refresh";
 import type { Firing, FiringOutcome } from "@/lib/contract";
 import { StatusBadge } from "../jobs/status";
 import { useTenant } from "../shell/viewer";
@@ -22,12 +25,14 @@ const OUTCOMES = Object.keys(OUTCOME_WORDS) as FiringOutcome[];
 const parsers = { outcome: parseAsStringLiteral(OUTCOMES), cursor: parseAsString };
 
 /** What became of each instant, event and run of a trigger; what was left out stands with its reason. */
-export function Firings({ triggerId }: { readonly triggerId: string }) {
+export function Firings({ triggerId, definitionKey }: { readonly triggerId: string; readonly definitionKey: string }) {
   const { slug } = useTenant();
   const [place, setPlace] = useQueryStates(parsers, { history: "push" });
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
   const query = useQuery({ ...firingsOptions(slug, triggerId, place), refetchInterval });
   const list = query.data;
+  useRefresh(triggerKeys.firings(slug, triggerId), ({ definition_key: key }) => key === definitionKey);
+  useTriggerAfterFiring(triggerId, list?.data[0]?.id);
   const latest = query.isPlaceholderData ? undefined : list?.data;
   const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify([triggerId, place]));
   return (
@@ -78,6 +83,17 @@ export function Firings({ triggerId }: { readonly triggerId: string }) {
       ) : null}
     </section>
   );
+}
+
+/** The trigger itself changes when it fires: it is read again once its list of firings has a new one. */
+function useTriggerAfterFiring(triggerId: string, newest: string | undefined): void {
+  const { slug } = useTenant();
+  const client = useQueryClient();
+  const first = useFirst(newest);
+  useEffect(() => {
+    if (newest !== undefined && newest !== first)
+      void client.invalidateQueries({ queryKey: triggerKeys.one(slug, triggerId), exact: true });
+  }, [client, slug, triggerId, first, newest]);
 }
 
 const HEAD = "h-8 px-3 text-left font-medium text-muted text-xs";

@@ -10,9 +10,8 @@ import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Switch } from "@/components/ui/switch";
 import { ApiError } from "@/lib/client/http";
-import { triggerKeys, triggerOptions } from "@/lib/client/triggers";
+import { triggerOptions } from "@/lib/client/triggers";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
-import { useRefresh } from "@/lib/client/use-refresh";
 import type { Trigger } from "@/lib/contract";
 import { LiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
@@ -28,8 +27,6 @@ import { reasonWords, whenWords } from "./words";
 export function TriggerDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
-  // Also covers the list of firings below.
-  useRefresh(triggerKeys.one(slug, id));
   const query = useQuery({ ...triggerOptions(slug, id), refetchInterval });
   const absent = query.error instanceof ApiError && query.error.status === 404;
   return (
@@ -101,7 +98,7 @@ function LoadedTrigger({ trigger, failed }: { readonly trigger: Trigger; readonl
       ) : null}
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_minmax(20rem,26rem)]">
         <div className="flex min-w-0 flex-col gap-4">
-          <Firings triggerId={trigger.id} />
+          <Firings triggerId={trigger.id} definitionKey={trigger.definition_key} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
           {isEvent ? (

@@ -18,18 +18,19 @@ import { KIND_WORDS, reasonWords, whenWords } from "./words";
 
 interface TriggerRowProps {
   readonly trigger: Trigger;
+  readonly gone: boolean;
   readonly actions: TriggerActions;
 }
 
 /** One trigger of the list. */
-export const TriggerRow = memo(function TriggerRow({ trigger, actions }: TriggerRowProps) {
+export const TriggerRow = memo(function TriggerRow({ trigger, gone, actions }: TriggerRowProps) {
   const { slug } = useTenant();
   const href = `/t/${slug}/jobs/triggers/${trigger.id}`;
   const Icon = trigger.trigger_type === "event" ? Radio : CalendarClock;
   return (
     <tr
       data-trigger-id={trigger.id}
-      className={cn("h-16 border-line border-t hover:bg-hover", !trigger.is_enabled && "text-muted")}
+      className={cn("h-16 border-line border-t hover:bg-hover", (gone || !trigger.is_enabled) && "text-muted")}
     >
       <td className="w-14 py-0 pr-0 pl-1.5 sm:pl-3">
         <Switch
@@ -100,7 +101,7 @@ function LastFiring({ trigger, slug }: { readonly trigger: Trigger; readonly slu
   );
 }
 
-function RowActions({ trigger, href, actions }: TriggerRowProps & { readonly href: string }) {
+function RowActions({ trigger, href, actions }: Omit<TriggerRowProps, "gone"> & { readonly href: string }) {
   const { slug } = useTenant();
   return (
     <div className="flex items-center justify-end gap-0.5">

@@ -8,7 +8,14 @@ import { useTriggerActions } from "./use-trigger-actions";
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
 /** The triggers of a page; undefined while the first answer is on its way. */
-export function TriggerTable({ triggers }: { readonly triggers: readonly Trigger[] | undefined }) {
+export function TriggerTable({
+  triggers,
+  gone,
+}: {
+  readonly triggers: readonly Trigger[] | undefined;
+  /** Triggers that are no longer in the list. They stay where they are until the reader asks for the newest. */
+  readonly gone: ReadonlySet<string>;
+}) {
   const actions = useTriggerActions();
   return (
     <>
@@ -40,9 +47,9 @@ export function TriggerTable({ triggers }: { readonly triggers: readonly Trigger
           </tr>
         </thead>
         <tbody>
-          {triggers?.map((trigger) => <TriggerRow key={trigger.id} trigger={trigger} actions={actions} />) ?? (
-            <Waiting />
-          )}
+          {triggers?.map((trigger) => (
+            <TriggerRow key={trigger.id} trigger={trigger} gone={gone.has(trigger.id)} actions={actions} />
+          )) ?? <Waiting />}
         </tbody>
       </table>
       {actions.dialog}

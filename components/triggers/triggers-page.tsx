@@ -7,11 +7,12 @@ import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
 import { useEffect, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
+import { ListBar } from "@/components/ui/list-bar";
 import { Pager } from "@/components/ui/pager";
 import { Empty, ProblemPanel } from "@/components/ui/states";
-import { Time } from "@/components/ui/time";
 import { formatCount } from "@/lib/client/format";
 import { triggerKeys, triggersOptions } from "@/lib/client/triggers";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { TriggerList } from "@/lib/contract";
@@ -42,6 +43,8 @@ export function TriggersPage() {
   const query = useQuery({ ...triggersOptions(slug, place), refetchInterval });
   useRefresh(triggerKeys.lists(slug));
   const list = query.data;
+  const latest = query.isPlaceholderData ? undefined : list?.data;
+  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(place), { followsOwnChanges: true });
   const narrowed = place.kind !== null || (place.q ?? "") !== "" || place.cursor !== null;
   return (
     <div className="flex flex-col gap-4">
@@ -80,14 +83,20 @@ export function TriggersPage() {
           onChange={(q) => void setPlace({ q: q || null, cursor: null }, { history: "replace" })}
         />
       </div>
-      <section aria-label="Triggers" className="panel overflow-hidden">
-        {query.isError && list ? <Stale at={query.dataUpdatedAt} /> : null}
+      <section aria-label="Triggers" className="panel overflow-clip">
+        <ListBar
+          noun="trigger"
+          waiting={place.cursor === null ? shown.waiting.length : 0}
+          onShow={() => showWaiting()}
+          staleSince={query.isError && list ? query.dataUpdatedAt : null}
+          onRetry={() => void query.refetch()}
+        />
         {query.isError && !list ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : list?.data.length === 0 ? (
+        ) : rows?.length === 0 ? (
           <Nothing narrowed={narrowed} onClear={() => void setPlace({ kind: null, q: null, cursor: null })} />
         ) : (
-          <TriggerTable triggers={list?.data} />
+          <TriggerTable triggers={rows} gone={shown.gone} />
         )}
         {list && list.data.length > 0 ? (
           <Pager
@@ -104,14 +113,6 @@ export function TriggersPage() {
 
 function countOf({ pagination: { total, total_relation: relation } }: TriggerList): string {
   return `${relation === "gte" ? "more than " : ""}${formatCount(total)} ${total === 1 ? "trigger" : "triggers"}`;
-}
-
-function Stale({ at }: { readonly at: number }) {
-  return (
-    <p role="status" className="border-line border-b bg-warn-soft px-4 py-1.5 text-sm text-warn">
-      Could not refresh; as of <Time value={new Date(at).toISOString()} kind="absolute" />.
-    </p>
-  );
 }
 
 function Nothing({ narrowed, onClear }: { readonly narrowed: boolean; readonly onClear: () => void }) {

@@ -1,9 +1,8 @@
 "use client";
 
-import { ArrowUp } from "lucide-react";
 import { type ReactNode, useRef } from "react";
-import { plural } from "@/lib/client/format";
 import { cn } from "./cn";
+import { ShowNewest } from "./show-newest";
 import { Time } from "./time";
 
 interface ListBarProps {
@@ -44,19 +43,7 @@ export function ListBar({ noun, waiting, onShow, staleSince, onRetry, children }
       <div className="flex h-full min-w-0 flex-1 items-center overflow-x-auto">
         {children ?? <Freshness noun={noun} waiting={waiting} staleSince={staleSince} onRetry={onRetry} />}
       </div>
-      {waiting > 0 ? (
-        <button
-          type="button"
-          onClick={show}
-          className={cn(
-            "mx-3 flex h-7 shrink-0 items-center gap-1.5 rounded-full bg-accent-soft px-3 font-medium text-accent text-xs hover:underline",
-            children && "max-sm:hidden",
-          )}
-        >
-          <ArrowUp aria-hidden className="size-3.5" />
-          {plural(waiting, `new ${noun}`)} – show
-        </button>
-      ) : null}
+      <ShowNewest noun={noun} waiting={waiting} onShow={show} className={cn("mx-3", children && "max-sm:hidden")} />
     </div>
   );
 }

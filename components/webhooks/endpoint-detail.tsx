@@ -12,7 +12,7 @@ import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
-import { useWebhookAct, type WebhookAct, webhookKeys, webhookOptions } from "@/lib/client/webhooks";
+import { isDelivery, useWebhookAct, type WebhookAct, webhookKeys, webhookOptions } from "@/lib/client/webhooks";
 import type { WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { Deliveries } from "./deliveries";
@@ -27,7 +27,7 @@ export function EndpointDetail({ id }: { readonly id: string }) {
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
   const query = useQuery({ ...webhookOptions(slug, id), refetchInterval });
   // Also covers the list of deliveries below.
-  useRefresh(webhookKeys.one(slug, id));
+  useRefresh(webhookKeys.one(slug, id), isDelivery);
   if (query.isError && !query.data) {
     return <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />;
   }

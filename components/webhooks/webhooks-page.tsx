@@ -4,12 +4,15 @@ import { useQuery } from "@tanstack/react-query";
 import { Webhook } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
 import { Link } from "@/components/ui/link";
+import { ListBar } from "@/components/ui/list-bar";
 import { Plain } from "@/components/ui/plain";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
-import { webhookKeys, webhooksOptions } from "@/lib/client/webhooks";
+import { isDelivery, webhookKeys, webhooksOptions } from "@/lib/client/webhooks";
 import type { WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { EndpointDialog } from "./endpoint-dialog";
@@ -21,8 +24,12 @@ export function WebhooksPage() {
   const [adding, setAdding] = useState(false);
   const refetchInterval = usePollInterval(IDLE_POLL_MS);
   const query = useQuery({ ...webhooksOptions(slug), refetchInterval });
-  useRefresh(webhookKeys.all(slug));
-  const endpoints = query.data?.data;
+  useRefresh(webhookKeys.all(slug), isDelivery);
+  const {
+    rows: endpoints,
+    shown,
+    showWaiting,
+  } = useHeldRows(query.data?.data, slug, { whole: true, followsOwnChanges: true });
   return (
     <div className="flex flex-col gap-4">
       <header className="flex flex-wrap items-center gap-3">
@@ -34,7 +41,14 @@ export function WebhooksPage() {
           Add endpoint
         </Button>
       </header>
-      <section aria-label="Endpoints" className="panel overflow-hidden">
+      <section aria-label="Endpoints" className="panel overflow-clip">
+        <ListBar
+          noun="endpoint"
+          waiting={shown.waiting.length}
+          onShow={() => showWaiting()}
+          staleSince={query.isError && endpoints ? query.dataUpdatedAt : null}
+          onRetry={() => void query.refetch()}
+        />
         {query.isError && !endpoints ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
         ) : endpoints === undefined ? (
@@ -52,7 +66,7 @@ export function WebhooksPage() {
         ) : (
           <ul>
             {endpoints.map((endpoint) => (
-              <EndpointRow key={endpoint.id} endpoint={endpoint} />
+              <EndpointRow key={endpoint.id} endpoint={endpoint} gone={shown.gone.has(endpoint.id)} />
             ))}
           </ul>
         )}
@@ -62,10 +76,15 @@ export function WebhooksPage() {
   );
 }
 
-function EndpointRow({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+function EndpointRow({ endpoint, gone }: { readonly endpoint: WebhookEndpoint; readonly gone: boolean }) {
   const { slug } = useTenant();
   return (
-    <li className="relative flex flex-wrap items-center gap-x-4 gap-y-1 border-line px-4 py-3 not-first:border-t hover:bg-hover">
+    <li
+      className={cn(
+        "relative flex flex-wrap items-center gap-x-4 gap-y-1 border-line px-4 py-3 not-first:border-t hover:bg-hover",
+        gone && "text-muted",
+      )}
+    >
       <div className="min-w-0 flex-1 basis-64">
         <Link
           href={`/t/${slug}/webhooks/${endpoint.id}`}

@@ -7,11 +7,13 @@ import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Plain } from "@/components/ui/plain";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/client/clock";
 import { ApiError } from "@/lib/client/http";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { useRevokeWorkerKey, workerKeysOptions } from "@/lib/client/worker-keys";
 import type { WorkerKey } from "@/lib/contract";
 import { NewWorkerKeyDialog } from "./new-worker-key";
@@ -23,13 +25,18 @@ export function WorkerKeys() {
   const query = useQuery(workerKeysOptions());
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<WorkerKey | null>(null);
-  const keys = query.data?.data;
+  const {
+    rows: keys,
+    shown,
+    showWaiting,
+  } = useHeldRows(query.data?.data, "keys", { whole: true, followsOwnChanges: true });
   return (
     <section aria-labelledby="worker-keys" className="flex flex-col gap-3">
-      <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
         <h2 id="worker-keys" className="font-semibold text-lg tracking-tight">
           Keys of remote workers
         </h2>
+        <ShowNewest noun="key" waiting={shown.waiting.length} onShow={() => showWaiting()} />
         <Button size="sm" className="ml-auto" onClick={() => setMaking(true)}>
           New key
         </Button>

@@ -20,7 +20,14 @@ const LOOKS: Readonly<Record<WorkerStatus, { label: string; icon: LucideIcon; cl
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
-export function WorkerTable({ list }: { readonly list: WorkerList | undefined }) {
+export function WorkerTable({
+  list,
+  gone,
+}: {
+  readonly list: (Omit<WorkerList, "data"> & { readonly data: readonly Worker[] }) | undefined;
+  /** Workers that are no longer listed. They stay where they are until the reader asks for the newest. */
+  readonly gone: ReadonlySet<string>;
+}) {
   const received = list ? Date.parse(list.as_of) : 0;
   return (
     <table aria-busy={list === undefined} className="w-full">
@@ -52,7 +59,13 @@ export function WorkerTable({ list }: { readonly list: WorkerList | undefined })
       </thead>
       <tbody>
         {list?.data.map((worker) => (
-          <WorkerRow key={worker.worker_id} worker={worker} thresholds={list.thresholds} asOf={received} />
+          <WorkerRow
+            key={worker.worker_id}
+            worker={worker}
+            gone={gone.has(worker.worker_id)}
+            thresholds={list.thresholds}
+            asOf={received}
+          />
         )) ?? <Waiting />}
       </tbody>
     </table>
@@ -61,11 +74,12 @@ export function WorkerTable({ list }: { readonly list: WorkerList | undefined })
 
 interface WorkerRowProps {
   readonly worker: Worker;
+  readonly gone: boolean;
   readonly thresholds: WorkerList["thresholds"];
   readonly asOf: number;
 }
 
-function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
+function WorkerRow({ worker, gone: unlisted, thresholds, asOf }: WorkerRowProps) {
   const age = useAge(worker, asOf);
   const status = statusAt(worker, age, thresholds);
   const { label, icon: Icon, className } = LOOKS[status];
@@ -74,7 +88,7 @@ function WorkerRow({ worker, thresholds, asOf }: WorkerRowProps) {
   const gone = stopped || status === "dead";
   const running = gone ? 0 : worker.running_count;
   return (
-    <tr className={cn("h-14 border-line md:h-18 border-t hover:bg-hover", stopped && "text-muted")}>
+    <tr className={cn("h-14 border-line md:h-18 border-t hover:bg-hover", (stopped || unlisted) && "text-muted")}>
       <td className="px-3 sm:pl-4">
         <span
           className={cn(

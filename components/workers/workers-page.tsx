@@ -2,11 +2,13 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Server } from "lucide-react";
+import { useMemo } from "react";
 import { CopyButton } from "@/components/ui/copy-button";
+import { ListBar } from "@/components/ui/list-bar";
 import { Empty, ProblemPanel } from "@/components/ui/states";
-import { Time } from "@/components/ui/time";
 import { plural } from "@/lib/client/format";
 import { workersOptions } from "@/lib/client/platform";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import type { WorkerList } from "@/lib/contract";
 import { WorkerKeys } from "./worker-keys";
 import { WorkerTable } from "./worker-table";
@@ -24,6 +26,8 @@ interface WorkersPageProps {
 export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProps) {
   const query = useQuery({ ...workersOptions(), initialData: initial, refetchInterval: POLL_MS });
   const list = query.data;
+  const workers = useMemo(() => list?.data.map((worker) => ({ ...worker, id: worker.worker_id })), [list?.data]);
+  const { rows, shown, showWaiting } = useHeldRows(workers, "workers", { whole: true });
   return (
     <div className="flex flex-col gap-4">
       <header className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
@@ -36,21 +40,24 @@ export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProp
           <span className="font-mono">{webhookExceptions.join(", ")}</span>.
         </p>
       ) : null}
-      {list && list.tz_versions.length > 1 ? <TzNote list={list} /> : null}
-      <section aria-label="Workers" className="panel overflow-hidden">
-        {query.isError && list ? (
-          <p role="status" className="border-line border-b bg-warn-soft px-4 py-1.5 text-sm text-warn">
-            Could not refresh; as of <Time value={list.as_of} kind="absolute" />.
-          </p>
-        ) : null}
+      <section aria-label="Workers" className="panel overflow-clip">
+        <ListBar
+          noun="worker"
+          waiting={shown.waiting.length}
+          onShow={() => showWaiting()}
+          staleSince={query.isError && list ? query.dataUpdatedAt : null}
+          onRetry={() => void query.refetch()}
+        />
         {query.isError && !list ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
-        ) : list?.data.length === 0 ? (
+        ) : rows?.length === 0 ? (
           <NoWorkers />
         ) : (
-          <WorkerTable list={list} />
+          <WorkerTable list={list && rows ? { ...list, data: rows } : undefined} gone={shown.gone} />
         )}
       </section>
+      {/* Below the rows, which it would move when it appears. */}
+      {list && list.tz_versions.length > 1 ? <TzNote list={list} /> : null}
       <div className="pt-4">
         <WorkerKeys />
       </div>

@@ -3,9 +3,11 @@ import { describe, expect, test } from "vitest";
 import { waitFor } from "@/lib/testing/processes";
 import { openStage, rowOf } from "./stage";
 
+const LATER = "2090-01-01T00:00:00Z";
 const stage = await openStage();
 const { id: ended } = await stage.enqueue({ lines: ["x"], exit: 3 });
 await stage.settled(ended);
+const key = stage.keys.acme;
 const { id: trigger } = await stage.api<{ id: string }>("POST", "/jobs/triggers", {
   key: stage.keys.acme,
   body: {
@@ -16,6 +18,31 @@ const { id: trigger } = await stage.api<{ id: string }>("POST", "/jobs/triggers"
     payload_template: { lines: ["{{schedule.at}}"] },
   },
 });
+
+const { id: endpoint } = await addEndpoint("first");
+await act();
+await addLimit({ scope: "definition", definition_key: "speak" });
+// A chain: an event, the job that it stands for, which prints five lines a second, and that job's first child.
+const { id: event } = await stage.api<{ id: string }>("POST", "/events", { key, body: { name: "chain.begun" } });
+const { id: running } = await stage.enqueue({ lines: ["begun"], every_ms: 200, then_count_to: 3000 }, linked({}));
+const { id: child } = await stage.enqueue({ lines: [] }, linked({ parent_job_id: running, scheduled_for: LATER }));
+
+function linked(body: Record<string, unknown>) {
+  return { ...body, correlation_id: event };
+}
+function addTrigger(label: string) {
+  const body = { label, trigger_type: "event", event_name: "none.such", definition_key: "speak", payload_template: {} };
+  return stage.api("POST", "/jobs/triggers", { key, body: { ...body, payload_template: { lines: ["{{event.x}}"] } } });
+}
+function addEndpoint(name: string) {
+  return stage.api<{ id: string }>("POST", "/webhooks", { key, body: { url: `https://1.1.1.1/${name}` } });
+}
+function act() {
+  return stage.api("POST", "/jobs/actions", { key, body: { action: "cancel", ids: [ended] } });
+}
+function addLimit(scope: { scope: string; queue?: string; definition_key?: string }) {
+  return stage.api("POST", "/admin/limits", { key: stage.keys.platform, body: { ...scope, max_running: 50 } });
+}
 
 /** Addresses of the data that a page shows, in the order in which they were asked for. */
 function asked(page: Page): { path: string; at: number }[] {
@@ -44,69 +71,138 @@ async function flow(count: number): Promise<void> {
   );
 }
 
+/** Each page, the fetches of a list that jobs of others at five a second may cost it in two seconds, and those of an idle minute. */
+const PAGES = [
+  ["/t/acme/jobs", 1, 4],
+  ["/t/acme/jobs/dead-letters", 1, 4],
+  [`/t/acme/jobs/triggers/${trigger}`, 1, 4],
+  ["/t/acme/jobs/triggers", 1, 4],
+  ["/t/acme/jobs/events", 1, 4],
+  ["/t/acme/jobs/actions", 1, 4],
+  ["/t/acme/webhooks", 1, 4],
+  [`/t/acme/webhooks/${endpoint}`, 1, 4],
+  ["/t/acme/assets", 1, 4],
+  [`/t/acme/jobs/${running}?tab=output`, 1, null],
+  [`/t/acme/jobs/${running}?tab=details`, 2, null], // a chain is two lists
+  [`/t/acme/jobs/${ended}`, 0, 0],
+  [`/t/acme/jobs/${ended}?tab=output`, 0, 0],
+  ["/platform/workers", 1, 4],
+  ["/platform/queues", 1, 4],
+] as const;
+
+interface Watched {
+  readonly rows: Element[];
+  readonly tops: number[];
+  shift: number;
+}
+
+/** Remembers where the rows of the page stand, and adds up how far anything on it moves by itself. */
+const watchRows = (page: Page) =>
+  page.evaluate(() => {
+    const rows = [...document.querySelectorAll("main tbody tr, main li")];
+    const watched: Watched = { rows, tops: rows.map((row) => row.getBoundingClientRect().top), shift: 0 };
+    (window as unknown as { watched: Watched }).watched = watched;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) watched.shift += (entry as unknown as { value: number }).value;
+    }).observe({ type: "layout-shift" });
+  });
+
+/** Rows that left or moved since, and the shift of the layout. */
+const movedRows = (page: Page) =>
+  page.evaluate(() => {
+    const { rows, tops, shift } = (window as unknown as { watched: Watched }).watched;
+    const moved = rows.filter((row, index) => !row.isConnected || row.getBoundingClientRect().top !== tops[index]);
+    return { rows: rows.length, moved: moved.map((row) => row.textContent?.slice(0, 60)), shift };
+  });
+
 const live = (page: Page) => page.getByRole("button", { name: /^Live\./ }).waitFor();
 
-describe("a live list", () => {
-  test.each([
-    ["jobs", "/t/acme/jobs", 1],
-    ["dead letters", "/t/acme/jobs/dead-letters", 1],
-    ["one trigger", `/t/acme/jobs/triggers/${trigger}`, 3],
-    ["triggers", "/t/acme/jobs/triggers", 1],
-    ["events", "/t/acme/jobs/events", 1],
-    ["webhooks", "/t/acme/webhooks", 1],
-    ["assets", "/t/acme/assets", 1],
-    ["a job that has ended", `/t/acme/jobs/${ended}`, 0],
-  ])(
-    "%s: jobs of others at five a second cost one fetch of a list in two seconds, and no page is prefetched",
-    async (_, at, lists) => {
-      const { page, context } = await stage.signIn(stage.people.admin, { at });
-      const requests = asked(page);
-      const opened = Date.now();
-      // A page reads everything once more when its stream opens.
-      await waitFor(async () => (Date.now() - (requests.at(-1)?.at ?? opened) > 3000 ? true : null), {
-        withinMs: 60_000,
-        what: "a quiet page",
-      });
-      requests.length = 0;
-      const from = Date.now();
-      await flow(30);
-      const seconds = (Date.now() - from) / 1000;
-      expect(requests.filter(({ path }) => !path.startsWith("/api/"))).toEqual([]);
-      expect(requests.length, JSON.stringify(requests)).toBeLessThanOrEqual(lists * (Math.ceil(seconds / 2) + 1));
-      await context.close();
-    },
-  );
+/** When no page has asked for anything for three seconds; each reads everything once more when its stream opens. */
+async function quiet(pages: readonly { readonly requests: readonly { readonly at: number }[] }[]): Promise<void> {
+  const opened = Date.now();
+  const last = () => Math.max(opened, ...pages.map(({ requests }) => requests.at(-1)?.at ?? opened));
+  await waitFor(async () => (Date.now() - last() > 3000 ? true : null), { withinMs: 120_000, what: "quiet pages" });
+}
 
-  test("an idle page sends four requests a minute at most, and none for a job that has ended", async () => {
-    const idle = [
-      ["/t/acme/jobs", 4],
-      ["/t/acme/jobs/dead-letters", 4],
-      [`/t/acme/jobs/triggers/${trigger}`, 4],
-      ["/t/acme/jobs/triggers", 4],
-      ["/t/acme/jobs/events", 4],
-      ["/t/acme/webhooks", 4],
-      ["/t/acme/assets", 4],
-      [`/t/acme/jobs/${ended}`, 0],
-      [`/t/acme/jobs/${ended}?tab=output`, 0],
-    ] as const;
-    const platform = ["/platform/queues", "/platform/workers"].map((at) => [at, 4] as const);
+describe("every page, all of them open at once", () => {
+  test("five jobs a second cost at most one fetch of a list in two seconds, an idle page four requests a minute, an ended job none, and no row moves", async () => {
     const pages = [];
-    for (const [at, most] of [...idle, ...platform]) {
+    for (const [at, lists, idle] of PAGES) {
       // A person may hold few streams at once.
       const admin = () => stage.make.user({ roles: { [stage.acme.id]: "admin" } });
       const person = at.startsWith("/platform") ? stage.people.superAdmin : await admin();
       const { page, context } = await stage.signIn(person, { at });
-      pages.push({ at, most, context, requests: asked(page) });
+      pages.push({ at, lists, idle, page, context, requests: asked(page) });
     }
-    const quietFrom = Date.now() + 8000; // each page reads everything once more when its stream opens
-    await waitFor(async () => (Date.now() > quietFrom + 60_000 ? true : null), { withinMs: 110_000, what: "a minute" });
-    const sent = pages.map(({ at, most, requests }) => {
-      const count = requests.filter((one) => one.at > quietFrom && one.at <= quietFrom + 60_000).length;
-      return count > most ? `${at}: ${count}` : null;
+    await quiet(pages.filter(({ at }) => !at.includes(running)));
+    for (const { page } of pages) await watchRows(page);
+    const from = Date.now();
+    // What others add to the other lists meanwhile.
+    await Promise.all([
+      addTrigger("second"),
+      addEndpoint("second"),
+      act(),
+      addLimit({ scope: "queue", queue: "default" }),
+    ]);
+    await stage.enqueue({ lines: [] }, linked({ parent_job_id: running, scheduled_for: LATER }));
+    await stage.api("POST", `/jobs/${child}/cancel`, { key, body: {} });
+    await stage.database.query(
+      `insert into app.job_workers select (jsonb_populate_record(w, '{"worker_id": "another"}')).* from app.job_workers w limit 1`,
+    );
+    await flow(30);
+    const until = Date.now();
+    const most = Math.ceil((until - from) / 2000) + 1;
+    const busy = pages.map(({ at, lists, requests }) => {
+      const sent = requests.filter((one) => one.at >= from && one.at <= until).map(({ path }) => path);
+      const prefetched = sent.filter((path) => !path.startsWith("/api/"));
+      return sent.length > lists * most || prefetched.length > 0 ? `${at}: ${JSON.stringify(sent)}` : null;
     });
-    expect(sent.filter((line) => line !== null)).toEqual([]);
+    expect(busy.filter((line) => line !== null)).toEqual([]);
+    const quietFrom = Date.now() + 5000;
+    await waitFor(async () => (Date.now() > quietFrom + 60_000 ? true : null), { withinMs: 110_000, what: "a minute" });
+    const idle = pages.map(({ at, idle: allowed, requests }) => {
+      const count = requests.filter((one) => one.at > quietFrom && one.at <= quietFrom + 60_000).length;
+      return allowed !== null && count > allowed ? `${at}: ${count}` : null;
+    });
+    expect(idle.filter((line) => line !== null)).toEqual([]);
+    const moved = await Promise.all(pages.map(async ({ at, page }) => ({ at, ...(await movedRows(page)) })));
+    expect(moved.filter((one) => one.moved.length > 0 || one.shift > 0.001)).toEqual([]);
+    const shows = ["trigger", "endpoint", "bulk action", "worker", "limit", "link", "child"];
+    const seen = await Promise.all(
+      pages.map(({ page }) => page.getByRole("button", { name: /^\d+ new .* – show$/ }).allTextContents()),
+    );
+    for (const noun of shows) expect(seen.flat()).toContain(`1 new ${noun} – show`);
     await Promise.all(pages.map(({ context }) => context.close()));
   }, 300_000);
+});
+
+describe("the list of jobs", () => {
+  test("on a phone, a row under the finger of a reader who has scrolled stays where it is", async () => {
+    const jobs = Array.from({ length: 30 }, () => ({ definition_key: "speak", payload: { lines: [] } }));
+    await stage.api("POST", "/jobs/bulk", { key, body: { jobs } });
+    const phone = { viewport: { width: 375, height: 812 }, hasTouch: true, isMobile: true };
+    const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs", ...phone });
+    const rows = page.locator("tr[data-job-id]");
+    await rows.nth(20).waitFor();
+    await rows.nth(20).evaluate((row) => row.scrollIntoView({ block: "center" }));
+    await quiet([{ requests: asked(page) }]);
+    await watchRows(page);
+    const id = (await rows.nth(20).getAttribute("data-job-id")) ?? "";
+    const before = await rowOf(page, id).boundingBox();
+    const scrolled = await page.evaluate(() => window.scrollY);
+    expect(scrolled).toBeGreaterThan(200);
+    await flow(15);
+    await page.getByRole("button", { name: /new jobs – show/ }).waitFor();
+    expect(await movedRows(page)).toMatchObject({ moved: [], shift: 0 });
+    expect([await page.evaluate(() => window.scrollY), await rowOf(page, id).boundingBox()]).toEqual([
+      scrolled,
+      before,
+    ]);
+    const link = await rowOf(page, id).getByRole("link").first().boundingBox();
+    await page.touchscreen.tap((link?.x ?? 0) + 20, (link?.y ?? 0) + (link?.height ?? 0) / 2);
+    await page.waitForURL((url) => url.pathname.endsWith(id));
+    await context.close();
+  });
 
   test("rows neither move nor leave while jobs arrive, and the layout does not shift", async () => {
     const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });

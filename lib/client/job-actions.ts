@@ -15,6 +15,7 @@ import type { JobFilters } from "./job-filters";
 import { jobKeys } from "./jobs";
 import { queryString } from "./query-string";
 import { randomKey } from "./random-key";
+import { IDLE_POLL_MS } from "./use-live";
 
 const WHILE_OPEN_MS = 1000;
 
@@ -100,7 +101,7 @@ export function actionListOptions(tenant: string, cursor: string | null) {
     queryFn: ({ signal }) =>
       api<JobActionList>(`/jobs/actions${queryString({ limit: 50, cursor })}`, { tenant, signal }),
     refetchInterval: (query) =>
-      query.state.data?.data.some((action) => action.finished_at === null) ? WHILE_OPEN_MS : false,
+      query.state.data?.data.some((action) => action.finished_at === null) ? 2 * WHILE_OPEN_MS : IDLE_POLL_MS,
   });
 }
 

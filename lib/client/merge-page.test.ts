@@ -35,4 +35,10 @@ describe("rows on the screen and a fresh answer", () => {
     expect([...merged.gone]).toEqual(["a"]);
     expect(merged.waiting).toEqual([]);
   });
+
+  test("of a whole list every unknown row waits, wherever it stands", () => {
+    const merged = mergePage([row("a"), row("c")], [row("a"), row("b"), row("c"), row("d")], true);
+    expect(merged.rows.map(({ id }) => id)).toEqual(["a", "c"]);
+    expect(merged.waiting.map(({ id }) => id)).toEqual(["b", "d"]);
+  });
 });

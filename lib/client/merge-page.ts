@@ -1,5 +1,5 @@
 interface HasId {
-  readonly id: string;
+  readonly id: string | number;
 }
 
 export interface ShownRows<T extends HasId> {
@@ -7,22 +7,23 @@ export interface ShownRows<T extends HasId> {
   /** Rows that are not shown yet and wait to be asked for. */
   readonly waiting: readonly T[];
   /** Shown rows that the newest answer no longer contains. */
-  readonly gone: ReadonlySet<string>;
+  readonly gone: ReadonlySet<T["id"]>;
 }
 
 /**
  * Lays a fresh answer over the rows on the screen. Known rows are updated where they stand, rows that left the answer
- * stay where they are, and new rows wait. No row moves, appears or leaves.
+ * stay where they are, and new rows wait. No row moves, appears or leaves. A page is newest first, so a row below its last
+ * known one is not new; of a `whole` list every unknown row is.
  */
-export function mergePage<T extends HasId>(shown: readonly T[], latest: readonly T[]): ShownRows<T> {
-  const fresh = new Map(latest.map((row) => [row.id, row]));
-  const known = new Set(shown.map((row) => row.id));
+export function mergePage<T extends HasId>(shown: readonly T[], latest: readonly T[], whole = false): ShownRows<T> {
+  const fresh = new Map<T["id"], T>(latest.map((row) => [row.id, row]));
+  const known = new Set<T["id"]>(shown.map((row) => row.id));
   // A row below the last known one is not new: it moved up from the next page.
   const lastKnown = latest.findLastIndex((row) => known.has(row.id));
-  const waiting = latest.filter((row, index) => !known.has(row.id) && (lastKnown === -1 || index < lastKnown));
+  const mayWait = (index: number) => whole || lastKnown === -1 || index < lastKnown;
   return {
     rows: shown.map((row) => fresh.get(row.id) ?? row),
-    waiting,
+    waiting: latest.filter((row, index) => !known.has(row.id) && mayWait(index)),
     gone: new Set(shown.filter((row) => !fresh.has(row.id)).map((row) => row.id)),
   };
 }
@@ -31,9 +32,9 @@ export function mergePage<T extends HasId>(shown: readonly T[], latest: readonly
 export function showNewest<T extends HasId>(
   shown: readonly T[],
   latest: readonly T[],
-  selected: ReadonlySet<string>,
+  selected: ReadonlySet<T["id"]>,
 ): ShownRows<T> {
-  const there = new Set(latest.map((row) => row.id));
+  const there = new Set<T["id"]>(latest.map((row) => row.id));
   const kept = shown.filter((row) => selected.has(row.id) && !there.has(row.id));
   return { rows: [...latest, ...kept], waiting: [], gone: new Set(kept.map((row) => row.id)) };
 }

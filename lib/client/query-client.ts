@@ -1,11 +1,13 @@
-import { QueryClient } from "@tanstack/react-query";
+import { MutationCache, QueryClient } from "@tanstack/react-query";
 import { ApiError } from "./http";
+import { noteOwnChange } from "./own-change";
 
 const RETRYABLE = new Set([0, 502, 503, 504]);
 
 /** One cache per browser tab. Answers that retrying cannot change are not retried. */
 export function makeQueryClient(): QueryClient {
   return new QueryClient({
+    mutationCache: new MutationCache({ onSuccess: noteOwnChange }),
     defaultOptions: {
       queries: {
         staleTime: 2000,

@@ -23,6 +23,7 @@ export const triggerKeys = {
   all: (tenant: string) => ["tenant", tenant, "triggers"] as const,
   lists: (tenant: string) => [...triggerKeys.all(tenant), "list"] as const,
   one: (tenant: string, id: string) => [...triggerKeys.all(tenant), "one", id] as const,
+  firings: (tenant: string, id: string) => [...triggerKeys.one(tenant, id), "firings"] as const,
 };
 
 export interface TriggerPlace {
@@ -55,7 +56,7 @@ export interface FiringPlace {
 export function firingsOptions(tenant: string, id: string, { outcome, cursor }: FiringPlace) {
   const query = queryString({ limit: FIRINGS_PER_PAGE, outcome, cursor });
   return queryOptions({
-    queryKey: [...triggerKeys.one(tenant, id), "firings", query],
+    queryKey: [...triggerKeys.firings(tenant, id), query],
     queryFn: ({ signal }) => api<FiringList>(`/jobs/triggers/${id}/firings${query}`, { tenant, signal }),
     placeholderData: keepPreviousData,
   });

@@ -2,9 +2,10 @@
 
 import { useState } from "react";
 import { mergePage, type ShownRows, showNewest } from "./merge-page";
+import { changedJustNow } from "./own-change";
 
 interface HasId {
-  readonly id: string;
+  readonly id: string | number;
 }
 
 interface State<T extends HasId> {
@@ -13,19 +14,31 @@ interface State<T extends HasId> {
   readonly shown: ShownRows<T>;
 }
 
-const NO_SELECTION: ReadonlySet<string> = new Set();
+interface HeldRowsOptions {
+  /** The answer is the whole list in any order, not a page of it, newest first. */
+  readonly whole?: boolean;
+  /** What the reader changed on this page shows at once: the next answers are taken as they are. */
+  readonly followsOwnChanges?: boolean;
+}
+
+const NO_SELECTION: ReadonlySet<never> = new Set();
 
 /**
  * The rows of a live list. Known rows change where they stand; new rows wait until `showWaiting` is called, so nothing
- * moves under the reader. Another `key` (filters, page) begins with the rows of its own answer.
+ * moves under the reader. Another `key` (filters, page) begins with the rows of its own answer. `latest` must be the same
+ * array as long as nothing changed.
  */
-export function useHeldRows<T extends HasId>(latest: readonly T[] | undefined, key: string) {
+export function useHeldRows<T extends HasId>(
+  latest: readonly T[] | undefined,
+  key: string,
+  { whole = false, followsOwnChanges = false }: HeldRowsOptions = {},
+) {
   const [state, setState] = useState<State<T>>(() => ({ key, latest, shown: asIs(latest) }));
   const change = (how: (shown: ShownRows<T>) => ShownRows<T>) => setState((now) => ({ ...now, shown: how(now.shown) }));
   let { shown } = state;
   if (state.key !== key || state.latest !== latest) {
-    const isSameList = state.key === key && state.shown.rows.length > 0;
-    shown = latest && isSameList ? mergePage(state.shown.rows, latest) : asIs(latest);
+    const isHeld = state.key === key && state.shown.rows.length > 0 && !(followsOwnChanges && changedJustNow());
+    shown = latest && isHeld ? mergePage(state.shown.rows, latest, whole) : asIs(latest);
     setState({ key, latest, shown });
   }
   return {
@@ -34,7 +47,8 @@ export function useHeldRows<T extends HasId>(latest: readonly T[] | undefined, k
     /** Changes known rows before the next answer, as a pushed change says. */
     update: (how: (row: T) => T) => change((now) => ({ ...now, rows: now.rows.map(how) })),
     /** Shows the newest rows. Selected rows stay in the list. */
-    showWaiting: (selected = NO_SELECTION) => change((now) => showNewest(now.rows, latest ?? now.rows, selected)),
+    showWaiting: (selected: ReadonlySet<T["id"]> = NO_SELECTION) =>
+      change((now) => showNewest(now.rows, latest ?? now.rows, selected)),
   };
 }
 

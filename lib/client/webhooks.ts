@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
   CreateWebhook,
+  JobChange,
   Pagination,
   UpdateWebhook,
   WebhookDelivery,
@@ -20,6 +21,10 @@ export interface DeliveryPage {
   readonly data: readonly WebhookDelivery[];
   readonly pagination: Pagination;
 }
+
+/** True for a change of a job that posts messages: no other job changes what the pages of webhooks show. */
+export const isDelivery = ({ definition_key: key }: Pick<JobChange, "definition_key">): boolean =>
+  key === "deliver-webhook";
 
 export function webhooksOptions(tenant: string) {
   return queryOptions({
