@@ -98,8 +98,8 @@ function SecondLine({ job }: { readonly job: JobRow }) {
   const message = job.status === "running" ? job.progress?.message : null;
   return (
     <>
-      <span className="sm:hidden">
-        <Time value={job.queued_at} /> ·{" "}
+      <span className="inline-block min-w-16 pr-1 sm:hidden">
+        <Time value={job.queued_at} />
       </span>
       {failed ? (
         <span className="text-bad">

@@ -27,7 +27,15 @@ export function ShowNewest({ noun, nouns = `${noun}s`, waiting, onShow, classNam
       )}
     >
       <ArrowUp aria-hidden className="size-3.5" />
-      {waiting} new {waiting === 1 ? noun : nouns} – show
+      {/* As wide for any number, or it would move with each row that arrives. */}
+      <span
+        data-widest={`99 new ${nouns} – show`}
+        className="grid text-left before:invisible before:col-start-1 before:row-start-1 before:content-[attr(data-widest)]"
+      >
+        <span className="col-start-1 row-start-1">
+          {waiting} new {waiting === 1 ? noun : nouns} – show
+        </span>
+      </span>
     </button>
   );
 }

@@ -1,6 +1,7 @@
 "use client";
 
 import { useEffect } from "react";
+import { beforeHistory } from "./history-guard";
 
 const QUESTION = "Discard your changes? They are not saved.";
 
@@ -32,8 +33,8 @@ export function useUnsavedWarning(unsaved: boolean): void {
       event.stopPropagation();
     };
     const here = { href: window.location.href, state: window.history.state as unknown };
-    // Back and Forward have changed the address by now; the router, which has not heard of it, would follow.
-    const onHistory = (event: PopStateEvent) => {
+    // Back and Forward have changed the address by now. The router would follow, unless it does not get the event.
+    const stopHistory = beforeHistory((event) => {
       if (window.location.href === here.href) return;
       if (mayDiscard()) {
         window.removeEventListener("beforeunload", onUnload);
@@ -41,12 +42,11 @@ export function useUnsavedWarning(unsaved: boolean): void {
       }
       event.stopImmediatePropagation();
       window.history.pushState(here.state, "", here.href);
-    };
-    window.addEventListener("popstate", onHistory, true);
+    });
     window.addEventListener("beforeunload", onUnload);
     document.addEventListener("click", onClick, true);
     return () => {
-      window.removeEventListener("popstate", onHistory, true);
+      stopHistory();
       window.removeEventListener("beforeunload", onUnload);
       document.removeEventListener("click", onClick, true);
     };
