@@ -57,13 +57,18 @@ export function ChainPanel({ correlation, current, first, place }: ChainPanelPro
   if (!chain || !isChain || (place !== undefined && isTop !== (place === "top"))) return null;
   return (
     <section aria-label="Chain" className="panel min-w-0 shrink-0 overflow-hidden">
-      <h2 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
+      <h2 className="relative flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
         Chain
         <code className="min-w-0 truncate font-mono font-normal text-muted text-xs" data-testid="correlation-id">
           <Plain oneLine text={correlation} />
         </code>
         {chain.hasMore ? <span className="font-normal text-muted text-xs">the newest of many</span> : null}
-        <ShowNewest className="ml-auto" noun="link" waiting={shown.waiting.length} onShow={() => showWaiting()} />
+        <ShowNewest
+          className="absolute top-1.5 right-3"
+          noun="link"
+          waiting={shown.waiting.length}
+          onShow={() => showWaiting()}
+        />
       </h2>
       <ol className="divide-y divide-line text-sm">
         {links.map((link) => (

@@ -91,14 +91,14 @@ function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
   const shown = all ? rows : rows.slice(0, SHOWN);
   return (
     <section aria-label={title} className="panel flex min-w-0 flex-col overflow-hidden">
-      <h2 className="flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
+      <h2 className="relative flex min-h-10 flex-wrap items-center gap-x-2 border-line border-b px-4 py-1.5 font-medium text-sm">
         <Icon aria-hidden className="size-3.5 text-muted" />
         {title}
         <span className="tabular font-normal text-muted text-xs">
           {met} of {edges.length} met{note === "" ? "" : `; ${note}`}
         </span>
         <ShowNewest
-          className="ml-auto"
+          className="absolute top-1.5 right-3"
           noun="job"
           waiting={held.shown.waiting.length}
           onShow={() => held.showWaiting()}

@@ -22,7 +22,7 @@ export function ShowNewest({ noun, nouns = `${noun}s`, waiting, onShow, classNam
       type="button"
       onClick={onShow}
       className={cn(
-        "flex h-7 shrink-0 items-center gap-1.5 rounded-full bg-accent-soft px-3 font-medium text-accent text-xs hover:underline",
+        "flex h-6.5 shrink-0 items-center gap-1.5 rounded-full bg-accent-soft px-3 font-medium text-accent text-xs hover:underline",
         className,
       )}
     >
@@ -32,9 +32,7 @@ export function ShowNewest({ noun, nouns = `${noun}s`, waiting, onShow, classNam
         data-widest={`99 new ${nouns} – show`}
         className="grid text-left before:invisible before:col-start-1 before:row-start-1 before:content-[attr(data-widest)]"
       >
-        <span className="col-start-1 row-start-1">
-          {waiting} new {waiting === 1 ? noun : nouns} – show
-        </span>
+        <span className="col-start-1 row-start-1">{`${waiting} new ${waiting === 1 ? noun : nouns} – show`}</span>
       </span>
     </button>
   );

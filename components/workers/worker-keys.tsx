@@ -32,11 +32,16 @@ export function WorkerKeys() {
   } = useHeldRows(query.data?.data, "keys", { whole: true, followsOwnChanges: true });
   return (
     <section aria-labelledby="worker-keys" className="flex flex-col gap-3">
-      <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
+      <header className="relative flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
         <h2 id="worker-keys" className="font-semibold text-lg tracking-tight">
           Keys of remote workers
         </h2>
-        <ShowNewest noun="key" waiting={shown.waiting.length} onShow={() => showWaiting()} />
+        <ShowNewest
+          className="z-10 max-sm:absolute max-sm:top-full max-sm:right-0"
+          noun="key"
+          waiting={shown.waiting.length}
+          onShow={() => showWaiting()}
+        />
         <Button size="sm" className="ml-auto" onClick={() => setMaking(true)}>
           New key
         </Button>
