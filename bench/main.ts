@@ -12,6 +12,7 @@ import { events } from "./scenarios/events";
 import { latency } from "./scenarios/latency";
 import { limits } from "./scenarios/limits";
 import { noisyTenant } from "./scenarios/noisy-tenant";
+import { oldSnapshot } from "./scenarios/old-snapshot";
 import { rescue } from "./scenarios/rescue";
 import { schedules } from "./scenarios/schedules";
 import { settleClaim } from "./scenarios/settle-claim";
@@ -31,6 +32,7 @@ const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => 
   rescue,
   bands,
   "settle-claim": settleClaim,
+  "old-snapshot": oldSnapshot,
 };
 
 async function main(): Promise<void> {

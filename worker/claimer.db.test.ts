@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Database, Statement } from "@/lib/db";
 import { createLogger } from "@/lib/observability/log";
@@ -140,6 +141,41 @@ describe("a claimer", () => {
     await nextPolls(1);
     await enqueue(scope, 1);
     await waitFor(() => claimed.length === 1, { withinMs: 3 * POLL_MS });
+  });
+
+  test("while whole polls are costly, finds new jobs without them, also one with a better priority, and others with the next", async () => {
+    const wholePolls: unknown[] = [];
+    const froms: unknown[] = [];
+    // As long as a poll takes that reads over 300,000 dead index entries.
+    const run = async <R extends object>(statement: Statement, values?: readonly unknown[]): Promise<R[]> => {
+      if (statement.name.startsWith("claim_jobs")) froms.push(...((values?.[5] ?? []) as unknown[]));
+      const rows = await make.worker.run<R>(statement, values);
+      if (!statement.name.startsWith("poll_work")) return rows;
+      wholePolls.push(statement);
+      await delay(400);
+      return rows;
+    };
+    const scope = await make.tenant();
+    const hasClaimed = (count: number) => waitFor(() => claimed.length === count, { withinMs: 30_000 });
+    await enqueue(scope, 1);
+    await startClaimer({ places: 9, db: { ...make.worker, run } });
+    await hasClaimed(1);
+    await enqueue(scope, 1);
+    await hasClaimed(2);
+    await enqueue(scope, 1, { priority: 99 });
+    await hasClaimed(3);
+    expect(wholePolls).toHaveLength(1);
+    // A job of a minute ago that becomes ready again comes before all that was claimed.
+    const [back = ""] = await enqueue(scope, 1, { scheduledFor: new Date(Date.now() + 3_600_000) });
+    const [old] = await database.query("select app.id_floor(now() - interval '1 minute') as id");
+    await database.query("update app.jobs set id = $2 where id = $1", [back, old?.id]);
+    await database.query("update app.live_jobs set job_id = $2, sort_key = 1, ready = true where job_id = $1", [
+      back,
+      old?.id,
+    ]);
+    await hasClaimed(4);
+    expect(wholePolls).toHaveLength(2);
+    expect(froms.filter((from) => !Number.isFinite(from))).toEqual([]);
   });
 
   test("leaves alone what it does not serve", async () => {

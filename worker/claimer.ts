@@ -149,10 +149,13 @@ export class Claimer {
   private async poll(): Promise<void> {
     this.pollDue = false;
     const { db, workerId } = this.options;
-    const polled = await pollWork(db, { workerId, afterLane: this.afterLane, maxLanes: LANES_PER_POLL });
+    const began = performance.now();
+    const freshOnly = !this.directory.isWholePollDue(began);
+    const polled = await pollWork(db, { workerId, afterLane: this.afterLane, maxLanes: LANES_PER_POLL, freshOnly });
     this.afterLane = polled.nextAfterLane;
-    this.polledAt = performance.now();
-    this.directory.found(polled.lanes);
+    const now = performance.now();
+    this.polledAt = now;
+    this.directory.polled(polled.lanes, freshOnly ? { now } : { now, tookMs: now - began });
     this.sharing.tick();
     await this.options.onPolled(polled);
     this.schedulePoll(POLL_MS);
@@ -233,7 +236,12 @@ export class Claimer {
     for (const { laneNo, limit, from } of asked) {
       const got = given.get(laneNo);
       const whole = from === undefined;
-      if (got && got.n >= limit) this.directory.readUpTo(laneNo, { sortKey: got.last, whole, now });
+      const gaveAll = got !== undefined && got.n >= limit;
+      if (this.directory.isCostly && !gaveAll) {
+        if (!isFull) this.directory.readDry(laneNo, got?.last);
+        continue;
+      }
+      if (got && gaveAll) this.directory.readUpTo(laneNo, { sortKey: got.last, whole, now });
       else if (!whole) this.directory.readFromBeginning(laneNo);
       else if (!isFull) this.directory.dropped(laneNo);
       lookAgain ||= !whole && !isFull && (got?.n ?? 0) < limit;

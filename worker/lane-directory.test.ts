@@ -33,6 +33,30 @@ test("a lane that was dropped or gave less is read from its beginning", () => {
   expect(directory.lanes().map(({ laneNo }) => laneNo)).toEqual([2]);
 });
 
+test("while whole polls are costly, they take a twentieth of the time, and lanes are read from the heads that polls saw", () => {
+  const directory = new LaneDirectory();
+  directory.polled([{ ...lane(1), head: 500 }], { now: 0, tookMs: 100 });
+  expect([directory.isWholePollDue(1999), directory.isWholePollDue(2000)]).toEqual([false, true]);
+  const seconds = (from: number | undefined) => Math.round(((from ?? 0) - 500) * 600);
+  expect(seconds(directory.fromOf(1, 1500))).toBe(-5);
+  directory.readUpTo(1, { sortKey: 500.5, whole: false, now: 1600 });
+  expect(seconds(directory.fromOf(1, 3000))).toBe(295);
+  // An empty lane keeps its mark, so that its next job is found where it stands.
+  directory.readDry(1, undefined);
+  expect([directory.lanes(), seconds(directory.fromOf(1, 9000))]).toEqual([[], 295]);
+  // A new job with a better priority: one read begins there, the next one where it was before.
+  directory.polled([{ ...lane(1), head: 499 }], { now: 9000 });
+  expect([directory.lanes().length, seconds(directory.fromOf(1, 9000))]).toEqual([1, -605]);
+  directory.readDry(1, 499);
+  expect(seconds(directory.fromOf(1, 9000))).toBe(295);
+  // A whole poll sees where the lane begins, also below.
+  directory.polled([{ ...lane(1), head: 400 }], { now: 10_000, tookMs: 3000 });
+  expect(seconds(directory.fromOf(1, 10_000))).toBe(-60_005);
+  expect([directory.isWholePollDue(19_999), directory.isWholePollDue(20_000)]).toEqual([false, true]);
+  directory.polled([], { now: 20_000, tookMs: 5 });
+  expect([directory.isWholePollDue(20_001), directory.fromOf(1, 20_001)]).toEqual([true, undefined]);
+});
+
 test("a parked lane comes back when it is told to, woken or found", () => {
   const directory = new LaneDirectory();
   directory.found([lane(1), lane(2), lane(3)]);

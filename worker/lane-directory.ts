@@ -1,14 +1,23 @@
-import type { KnownLane } from "@/lib/queue";
+import type { KnownLane, PolledLane } from "@/lib/queue";
 
 const MOST_REMEMBERED = 50_000;
 /** How long a lane is read from where it was left, before it is read from its beginning again. */
 const WHOLE_AFTER_MS = 1000;
+/** A poll that takes longer than this reads over dead index entries, or the server is busy. */
+const COSTLY_MS = 10;
+/** Whole polls may take one part in so many of the time, but come at least so often. */
+const WHOLE_POLL_SHARE = 20;
+const WHOLE_POLL_AT_LEAST_MS = 10_000;
+/** Five seconds in units of sort keys: a job that is promoted late comes that much before those enqueued since. */
+const SLACK = 5 / 600;
 /** How long a tenant that had work counts as one of the others. */
 const TENANT_FOR_MS = 10 * 60_000;
 
 interface Mark {
   readonly from: number;
   readonly wholeAt: number;
+  /** A job before `from` that the last poll saw: the next read begins there. */
+  readonly low?: number;
 }
 
 /**
@@ -25,9 +34,43 @@ export class LaneDirectory {
   /** The tenants that had work last: the latest, and the latest of all others. */
   private latest: readonly { readonly tenantId: string; readonly at: number }[] = [];
 
+  private costMs = 0;
+  private polledWholeAt = Number.NEGATIVE_INFINITY;
+
+  /**
+   * True while whole polls are costly: dead index entries that an old snapshot keeps are then read over by whole polls
+   * alone, and lanes are read from their marks only.
+   */
+  get isCostly(): boolean {
+    return this.costMs > COSTLY_MS;
+  }
+
+  /** Whether the next poll has to look at all lanes, not only at those of new jobs. */
+  isWholePollDue(now: number): boolean {
+    const pause = Math.min(this.costMs * WHOLE_POLL_SHARE, WHOLE_POLL_AT_LEAST_MS);
+    return !this.isCostly || now - this.polledWholeAt >= pause;
+  }
+
+  /** Learns from a poll: which lanes have work, and from which sort key on. `tookMs` is how long a whole one took. */
+  polled(lanes: readonly PolledLane[], { now, tookMs }: { readonly now: number; readonly tookMs?: number }): void {
+    if (tookMs !== undefined) {
+      this.costMs = tookMs;
+      this.polledWholeAt = now;
+    }
+    this.found(lanes);
+    if (!this.isCostly) return;
+    for (const { laneNo, head } of lanes) {
+      if (head === undefined) continue;
+      const mark = this.marks.get(laneNo);
+      if (tookMs !== undefined || !mark) this.marks.set(laneNo, { from: head, wholeAt: now });
+      else if (head < mark.from) this.marks.set(laneNo, { ...mark, low: head });
+    }
+  }
+
   /** Remembers what lanes are, and that they have work. */
   found(lanes: readonly KnownLane[]): void {
     if (this.described.size > MOST_REMEMBERED) this.described.clear();
+    if (this.marks.size > MOST_REMEMBERED) this.marks.clear();
     for (const lane of lanes) {
       this.described.set(lane.laneNo, lane);
       this.active.set(lane.laneNo, lane);
@@ -45,7 +88,7 @@ export class LaneDirectory {
 
   dropped(laneNo: number): void {
     this.active.delete(laneNo);
-    this.marks.delete(laneNo);
+    if (!this.isCostly) this.marks.delete(laneNo);
   }
 
   /** Puts a lane aside until `unpark`, or until a wake-up or a poll names it. */
@@ -86,10 +129,12 @@ export class LaneDirectory {
   /**
    * Where to begin to read a lane: at the last sort key that was claimed from it, so that index entries of jobs that are
    * gone, which pile up there while somebody holds an old snapshot, are not read again and again. Once a second it is
-   * undefined, the beginning: jobs that came back, or came in before others, are seen then.
+   * undefined, the beginning: jobs that came back, or came in before others, are seen then. While that is costly, polls
+   * see such jobs instead.
    */
   fromOf(laneNo: number, now: number): number | undefined {
     const mark = this.marks.get(laneNo);
+    if (mark && this.isCostly) return (mark.low ?? mark.from) - SLACK;
     return mark && now - mark.wholeAt < WHOLE_AFTER_MS ? mark.from : undefined;
   }
 
@@ -97,6 +142,14 @@ export class LaneDirectory {
   readUpTo(laneNo: number, { sortKey, whole, now }: { sortKey: number; whole: boolean; now: number }): void {
     const wholeAt = whole ? now : (this.marks.get(laneNo)?.wholeAt ?? now);
     this.marks.set(laneNo, { from: sortKey, wholeAt });
+  }
+
+  /** While whole reads are costly: a lane gave less than it was asked for, up to this sort key, so it has no more. */
+  readDry(laneNo: number, sortKey: number | undefined): void {
+    const mark = this.marks.get(laneNo);
+    const from = Math.max(mark?.from ?? Number.NEGATIVE_INFINITY, sortKey ?? Number.NEGATIVE_INFINITY);
+    this.active.delete(laneNo);
+    if (Number.isFinite(from)) this.marks.set(laneNo, { from, wholeAt: mark?.wholeAt ?? Number.NEGATIVE_INFINITY });
   }
 
   readFromBeginning(laneNo: number): void {

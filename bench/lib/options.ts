@@ -12,6 +12,7 @@ export const SCENARIOS = [
   "rescue",
   "bands",
   "settle-claim",
+  "old-snapshot",
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 

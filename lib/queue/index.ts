@@ -43,7 +43,7 @@ export { type Leadership, type LeadershipEvents, seekLeadership } from "./operat
 export { createLimit, deleteLimit, listLimits, updateLimit } from "./operations/limits";
 export { leasesUnder, type Numbers, noteStarts, openStarts, type StartNote } from "./operations/note-starts";
 export { endPause, listPauses, pause } from "./operations/pauses";
-export { describeLanes, type PolledWork, pollWork } from "./operations/poll-work";
+export { describeLanes, type PolledLane, type PolledWork, pollWork } from "./operations/poll-work";
 export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";
 export { createQueue, listQueues, listTenantQueues, updateQueue } from "./operations/queues";
 export {

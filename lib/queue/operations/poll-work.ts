@@ -1,9 +1,14 @@
 import type { Runner } from "@/lib/db";
 import type { KnownLane } from "../policy/fairness";
-import { describeLanesSql, pollWorkSql } from "../sql/workers";
+import { describeLanesSql, pollFreshSql, pollWorkSql } from "../sql/workers";
+
+/** A lane with ready jobs, and the least sort key of those that the poll saw. */
+export interface PolledLane extends KnownLane {
+  readonly head?: number;
+}
 
 export interface PolledWork {
-  readonly lanes: readonly KnownLane[];
+  readonly lanes: readonly PolledLane[];
   /** Where the next look goes on; 0 = the lanes were seen to their end. */
   readonly nextAfterLane: number;
   /** Null when there never was a leader. */
@@ -13,27 +18,36 @@ export interface PolledWork {
   readonly cancelRequested: readonly string[];
 }
 
+/** Jobs that are at most this old count as new. */
+const FRESH_SECONDS = 3;
+
 interface PolledRow {
-  lanes: KnownLane[];
+  lanes: PolledLane[];
   next_after_lane: number;
   leader_age_seconds: number | null;
   definitions_version: number;
   cancel_requested: string[];
 }
 
-/** One look at what there is to do, one statement. Costs the same whatever the backlog is. */
+/**
+ * One look at what there is to do, one statement. Costs the same whatever the backlog is. While an old snapshot is held,
+ * it reads over everything that was claimed since; `freshOnly` does not, and sees lanes of new jobs only.
+ */
 export async function pollWork(
   db: Runner,
   {
     workerId,
     afterLane,
     maxLanes,
-  }: { readonly workerId: string; readonly afterLane: number; readonly maxLanes: number },
+    freshOnly = false,
+  }: { readonly workerId: string; readonly afterLane: number; readonly maxLanes: number; readonly freshOnly?: boolean },
 ): Promise<PolledWork> {
-  const [row] = await db.run<PolledRow>(pollWorkSql, [workerId, afterLane, maxLanes]);
+  const [row] = freshOnly
+    ? await db.run<PolledRow>(pollFreshSql, [workerId, FRESH_SECONDS, maxLanes])
+    : await db.run<PolledRow>(pollWorkSql, [workerId, afterLane, maxLanes]);
   return {
     lanes: row?.lanes ?? [],
-    nextAfterLane: row?.next_after_lane ?? 0,
+    nextAfterLane: freshOnly ? afterLane : (row?.next_after_lane ?? 0),
     leaderAgeSeconds: row?.leader_age_seconds ?? null,
     definitionsVersion: row?.definitions_version ?? 0,
     cancelRequested: row?.cancel_requested ?? [],

@@ -49,30 +49,49 @@ const LANE_JOINS = "join app.job_queues q on q.id = n.queue_id join app.tenants 
 const NOT_PAUSED = `(not (select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))
        or not app.is_paused(n.queue_id, n.definition_id, n.tenant_id))`;
 
-/**
- * Everything an idle worker needs to know, in one statement a second: the next lanes with ready jobs after lane `$2`
- * (at most `$3`, found by skipping through the claim index; paused ones are left out), how old the leader's sign of
- * life is, which of its running jobs are to be canceled, and a number that rises whenever a definition or queue is
- * added or changed.
- */
-export const pollWorkSql = statement(
-  "poll_work",
-  `with recursive ready_lanes as (
-     (select lane_no, 1 as n from app.live_jobs where ready and lane_no > $2 order by lane_no limit 1)
-     union all
-     select x.lane_no, r.n + 1 from ready_lanes r cross join lateral (
-       select lane_no from app.live_jobs where ready and lane_no > r.lane_no order by lane_no limit 1) x
-     where r.n < $3
+/** @param readyLanes a query for `ready_lanes`: lanes and the least sort key of their ready jobs */
+const polling = (readyLanes: string): string => `with recursive ready_lanes as (
+     ${readyLanes}
    )
    select
-     (select coalesce(jsonb_agg(jsonb_build_object(${LANE})), '[]')
+     (select coalesce(jsonb_agg(jsonb_build_object('head', r.sort_key, ${LANE})), '[]')
       from ready_lanes r join app.lanes n on n.lane_no = r.lane_no ${LANE_JOINS} where ${NOT_PAUSED}) as lanes,
      (select case when count(*) < $3 then 0 else max(lane_no) end from ready_lanes) as next_after_lane,
      (select extract(epoch from app.now() - last_seen_at)::float8 from app.leader) as leader_age_seconds,
      (select coalesce(sum(version), 0)::float8 from app.job_definitions)
        + (select coalesce(sum(version), 0) from app.job_queues) as definitions_version,
      (select coalesce(jsonb_agg(job_id), '[]') from app.live_jobs
-      where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null) as cancel_requested`,
+      where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null) as cancel_requested`;
+
+/**
+ * Everything an idle worker needs to know, in one statement a second: the next lanes with ready jobs after lane `$2`
+ * (at most `$3`, found by skipping through the claim index; paused ones are left out), how old the leader's sign of
+ * life is, which of its running jobs are to be canceled, and a number that rises whenever a definition or queue is
+ * added or changed. Its cost does not depend on the backlog, but on how many jobs were claimed since the oldest snapshot:
+ * their dead index entries are read over.
+ */
+export const pollWorkSql = statement(
+  "poll_work",
+  polling(`(select lane_no, sort_key, 1 as n from app.live_jobs where ready and lane_no > $2
+      order by lane_no, sort_key limit 1)
+     union all
+     select x.lane_no, x.sort_key, r.n + 1 from ready_lanes r cross join lateral (
+       select lane_no, sort_key from app.live_jobs where ready and lane_no > r.lane_no
+       order by lane_no, sort_key limit 1) x
+     where r.n < $3`),
+  { repeatable: true },
+);
+
+/**
+ * As `pollWorkSql`, but finds only lanes of ready jobs that were enqueued within the last `$2` seconds, by their ids. No
+ * snapshot makes it dearer: it reads what was enqueued in that time. OFFSET 0 keeps the planner from the claim index.
+ */
+export const pollFreshSql = statement(
+  "poll_fresh",
+  polling(`select lane_no, min(sort_key) as sort_key, 1 as n from (
+       select lane_no, sort_key, ready from app.live_jobs
+       where job_id >= app.id_floor(now() - make_interval(secs => $2::int)) offset 0) f
+     where ready group by lane_no order by lane_no limit $3`),
   { repeatable: true },
 );
 
