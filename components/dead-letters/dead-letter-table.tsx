@@ -77,6 +77,10 @@ interface LetterRowProps {
   readonly onNote: (id: string) => void;
 }
 
+/** The link below says the same, and leads there. */
+const saysRetry = ({ note, retried_by_id: id }: DeadLetter): boolean =>
+  id !== null && note === `Retried as job ${id} with another payload.`;
+
 function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
   const { slug } = useTenant();
   const { job } = letter;
@@ -92,7 +96,7 @@ function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
         <p className="truncate text-bad text-xs" title={job.error_type ?? undefined}>
           <Plain oneLine text={errorMessage(job.last_error ?? job.error_type ?? "It failed.")} />
         </p>
-        {letter.note ? (
+        {letter.note && !saysRetry(letter) ? (
           <p className="truncate text-muted text-xs">
             <Plain oneLine text={letter.note} />
           </p>
