@@ -11,6 +11,7 @@ import { enqueue } from "./scenarios/enqueue";
 import { events } from "./scenarios/events";
 import { latency } from "./scenarios/latency";
 import { limits } from "./scenarios/limits";
+import { links } from "./scenarios/links";
 import { noisyTenant } from "./scenarios/noisy-tenant";
 import { oldSnapshot } from "./scenarios/old-snapshot";
 import { rescue } from "./scenarios/rescue";
@@ -24,6 +25,7 @@ const RUN: Readonly<Record<Scenario, (server: BenchServer, options: Options) => 
   latency,
   depth,
   dependents,
+  links,
   "noisy-tenant": noisyTenant,
   limits,
   schedules,

@@ -8,6 +8,7 @@ export const SCENARIOS = [
   "schedules",
   "events",
   "dependents",
+  "links",
   "cancel",
   "rescue",
   "bands",

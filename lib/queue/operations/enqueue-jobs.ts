@@ -1,14 +1,21 @@
 import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
 import { QueueError } from "../errors";
 import { type AcceptedJob, acceptedView } from "../policy/accepted-job";
-import { type Linked, outerParents } from "../policy/dependencies";
+import type { Linked } from "../policy/dependencies";
 import { getJob } from "../queries/get-job";
 import { TIMEOUT_SECONDS } from "../sql/fallbacks";
 import type { Enqueued, JobView, NewJob, TenantScope } from "../types";
 import { enqueueTogether } from "./enqueue-together";
 import { type EnqueuedRow, insertAlike, insertItems, isPlain } from "./insert-items";
-import { areLinked, planLinks, readLinkedStates } from "./link-jobs";
-import { currentDefinition, forgetDefinitions, itemOfAll, type NewJobItem, toItem } from "./new-job-item";
+import { areLinked, planLinks } from "./link-jobs";
+import {
+  currentDefinition,
+  forgetDefinitions,
+  itemOfAll,
+  type NewJobItem,
+  shareDefinitions,
+  toItem,
+} from "./new-job-item";
 import { tellEnqueued } from "./tell-enqueued";
 
 /**
@@ -74,20 +81,23 @@ async function enqueue(db: Database | TenantTransaction, scope: TenantScope, bat
   const { jobs } = batch;
   if (jobs.length === 0) return [];
   if (!areLinked(jobs)) return insertJobs(db, scope, batch);
-  if (!("inTransaction" in db)) return withTenant(db, scope.tenantId, (tx) => enqueue(tx, scope, batch));
-  const inserted = await insertJobs(db, scope, { ...batch, links: await planLinks(db, batch) });
-  // Jobs of one call are not over yet. Only a job that was there already may be.
-  const mayBeOver = outerParents(jobs).length > 0 || jobs.some(({ dedupeKey }) => dedupeKey !== undefined);
-  if (!mayBeOver) return tellEnqueued(db, inserted);
-  const states = await readLinkedStates(
-    db,
-    inserted.map((row) => row.job_id),
-  );
-  return tellEnqueued(
-    db,
-    inserted.map((row) => ({ ...row, ...states.get(row.job_id) })),
-  );
+  if ("inTransaction" in db) return insertLinked(db, scope, batch);
+  const once = () =>
+    withTenant(db, scope.tenantId, async (tx) => {
+      shareDefinitions(db, tx);
+      const rows = await insertLinked(tx, scope, batch);
+      shareDefinitions(tx, db);
+      return rows;
+    });
+  return once().catch((error: unknown) => {
+    if (!(error instanceof DefinitionChanged)) throw error;
+    forgetDefinitions(db);
+    return once();
+  });
 }
+
+const insertLinked = async (tx: TenantTransaction, scope: TenantScope, batch: Batch): Promise<EnqueuedRow[]> =>
+  insertJobs(tx, scope, { ...batch, links: await planLinks(tx, batch) });
 
 export const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob, row: EnqueuedRow): Enqueued => ({
   jobId: row.job_id,
@@ -100,7 +110,7 @@ export const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob,
   scheduledFor: row.scheduled_for,
 });
 
-/** Tells of the jobs as well, unless they are linked: what those wait for is looked at first. */
+/** Also sends wake-ups for the jobs. */
 async function insertJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
@@ -118,8 +128,7 @@ async function insertJobs(
     const [only] = items;
     if (only && items.length === 1 && isPlain(only) && !("inTransaction" in db))
       return [await enqueueTogether(db, scope.tenantId, only)];
-    const rows = await insertItems(db, scope.tenantId, items);
-    return links ? rows : tellEnqueued(db, rows);
+    return tellEnqueued(db, await insertItems(db, scope.tenantId, items));
   };
   try {
     return await insert();
@@ -131,15 +140,18 @@ async function insertJobs(
     if (code !== "LH002") throw error;
     forgetDefinitions(db);
     // Inside a transaction the refusal has already aborted it, so only a call of its own can try again.
-    if ("inTransaction" in db) throw definitionChanged();
+    if ("inTransaction" in db) throw new DefinitionChanged();
     return insert().catch((again: unknown) => {
-      throw again instanceof DatabaseError && again.code === "LH002" ? definitionChanged() : again;
+      throw again instanceof DatabaseError && again.code === "LH002" ? new DefinitionChanged() : again;
     });
   }
 }
 
-const definitionChanged = (): QueueError =>
-  new QueueError("definition-inactive", "The definition was changed or switched off just now; try again.");
+class DefinitionChanged extends QueueError {
+  constructor() {
+    super("definition-inactive", "The definition was changed or switched off just now; try again.");
+  }
+}
 
 /** The database does not say which queue it was; where several are named, each place is told. */
 function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {

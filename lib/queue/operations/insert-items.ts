@@ -21,6 +21,9 @@ export interface EnqueuedRow {
 /** What jobs that differ in their payload only have in common, and the text of a uuid[]. */
 type AlikeRow = Omit<EnqueuedRow, "job_id" | "deduplicated" | "conflict" | "state"> & { new_ids: string };
 
+/** What several jobs have in common, with the texts of an integer[] and of a uuid[]. */
+type GroupRow = Omit<EnqueuedRow, "job_id"> & { places: string; job_ids: string };
+
 type ItemField = (typeof ITEM_FIELDS)[number];
 const COMMON_FIELDS = ITEM_FIELDS.filter((field) => field !== "payload");
 
@@ -62,8 +65,17 @@ export async function insertAlike(db: Runner, tenantId: string, { item, payloads
   return common ? rowsOf(common) : [];
 }
 
-const insertAny = (db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> =>
-  db.run<EnqueuedRow>(enqueueJobsSql, [tenantId, ...batchParameters(items)]);
+async function insertAny(db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> {
+  const groups = await db.run<GroupRow>(enqueueJobsSql, [tenantId, ...batchParameters(items)]);
+  const rows = new Array<EnqueuedRow>(items.length);
+  for (const { places, job_ids, ...common } of groups) {
+    const ids = listOf(job_ids);
+    listOf(places).forEach((place, n) => {
+      rows[Number(place) - 1] = rowOf(common, ids[n] ?? "");
+    });
+  }
+  return rows;
+}
 
 /** Whether a verb for jobs that are nothing special can take it: no key to take, nobody to wait for, no id of its own, no cause. */
 export const isPlain = ({ id, depends_on, dedupe_key, chain_depth }: NewJobItem): boolean =>
@@ -93,22 +105,26 @@ function parameter(field: ItemField, item: NewJobItem): unknown {
   return field === "metadata" && value !== null ? JSON.stringify(value) : value;
 }
 
-/** Whoever gets a Date may change it, so each row has its own. */
-function rowsOf({ new_ids, ...common }: AlikeRow): EnqueuedRow[] {
-  return new_ids
-    .slice(1, -1)
-    .split(",")
-    .map((job_id) => ({
-      job_id,
-      deduplicated: false,
-      conflict: null,
-      state: "queued",
-      ready: common.ready,
-      lane_no: common.lane_no,
-      queued_at: new Date(common.queued_at),
-      scheduled_for: new Date(common.scheduled_for),
-      priority: common.priority,
-      max_attempts: common.max_attempts,
-      timeout_seconds: common.timeout_seconds,
-    }));
+function rowsOf({ new_ids, ...alike }: AlikeRow): EnqueuedRow[] {
+  const common = { ...NEW, ...alike };
+  return listOf(new_ids).map((id) => rowOf(common, id));
 }
+
+const NEW = { deduplicated: false, conflict: null, state: "queued" } as const;
+
+const listOf = (text: string): string[] => text.slice(1, -1).split(",");
+
+/** The caller may change a Date, so each row has its own. */
+const rowOf = (common: Omit<EnqueuedRow, "job_id">, jobId: string): EnqueuedRow => ({
+  job_id: jobId,
+  deduplicated: common.deduplicated,
+  conflict: common.conflict,
+  state: common.state,
+  ready: common.ready,
+  lane_no: common.lane_no,
+  queued_at: new Date(common.queued_at),
+  scheduled_for: new Date(common.scheduled_for),
+  priority: common.priority,
+  max_attempts: common.max_attempts,
+  timeout_seconds: common.timeout_seconds,
+});

@@ -1,7 +1,6 @@
 import type { TenantTransaction } from "@/lib/db";
 import { isLinked, type Linked, linkJobs, outerParents } from "../policy/dependencies";
-import { linkedStatesSql, planLinksSql } from "../sql/dependencies";
-import type { JobStatus } from "../states";
+import { planLinksSql } from "../sql/dependencies";
 import type { NewJob } from "../types";
 
 /**
@@ -13,24 +12,12 @@ export async function planLinks(
   tx: TenantTransaction,
   { jobs, at }: { readonly jobs: readonly NewJob[]; readonly at: (index: number) => string },
 ): Promise<Linked[]> {
-  const [plan] = await tx.run<{ ids: string[]; known: string[] }>(planLinksSql, [
+  const [plan] = await tx.run<{ ids: string; known: string[] }>(planLinksSql, [
     tx.tenantId,
     jobs.length,
     outerParents(jobs),
   ]);
-  return linkJobs(jobs, { at, ids: plan?.ids ?? [], known: plan?.known ?? [] });
+  return linkJobs(jobs, { at, ids: plan?.ids.slice(1, -1).split(",") ?? [], known: plan?.known ?? [] });
 }
 
 export const areLinked = (jobs: readonly NewJob[]): boolean => jobs.some(isLinked);
-
-/** Where jobs stand that were inserted blocked: their parents may have been over. */
-export async function readLinkedStates(
-  tx: TenantTransaction,
-  jobIds: readonly string[],
-): Promise<Map<string, { readonly state: JobStatus; readonly ready: boolean }>> {
-  const rows = await tx.run<{ job_id: string; state: JobStatus; ready: boolean }>(linkedStatesSql, [
-    tx.tenantId,
-    jobIds,
-  ]);
-  return new Map(rows.map(({ job_id, state, ready }) => [job_id, { state, ready }]));
-}

@@ -56,20 +56,62 @@ const KIND_FIELDS = [
   "timeout_seconds",
   "queue",
 ] as const satisfies readonly (keyof NewJobItem)[];
-/** JSON leaves out what is undefined. */
-const NOT_ITS_OWN = Object.fromEntries(KIND_FIELDS.map((field) => [field, undefined]));
+/** What an item says for itself, in addition to its kind. */
+const OWN_FIELDS = [
+  "id",
+  "source",
+  "source_ref",
+  "payload",
+  "tags",
+  "metadata",
+  "correlation_id",
+  "parent_job_id",
+  "retried_from_id",
+  "scheduled_for",
+  "expires_at",
+  "retry_delay_seconds",
+  "retry_multiplier",
+  "created_by",
+  "depends_on",
+  "dedupe_key",
+  "dedupe_mode",
+  "dedupe_window_seconds",
+  "dedupe_on_conflict",
+  "chain_depth",
+  "actor",
+] as const satisfies readonly (keyof NewJobItem)[];
 
-/** The arguments of app.enqueue_jobs after the tenant: what many items share is sent once, what is not said not at all. */
+/** The arguments of app.enqueue_jobs after the tenant: values that many items share are sent once, defaults are not sent. */
 export function batchParameters(items: readonly NewJobItem[]): [kinds: string, items: string] {
   const places = new Map<string, number>();
   const kinds: NewJobItem[] = [];
+  let last: NewJobItem | undefined;
+  let kind = 0;
   const own = items.map((item) => {
-    const name = `${item.definition_id} ${item.definition_version} ${item.priority} ${item.max_attempts} ${item.timeout_seconds} ${item.queue}`;
-    const place = places.get(name) ?? kinds.push(item) - 1;
-    places.set(name, place);
-    return { ...item, ...NOT_ITS_OWN, created_by: item.created_by ?? undefined, kind: place };
+    if (!last || !isOfKind(item, last)) {
+      const name = JSON.stringify(item, [...KIND_FIELDS]);
+      kind = places.get(name) ?? kinds.push(item) - 1;
+      places.set(name, kind);
+      last = item;
+    }
+    return ownPart(item, kind);
   });
-  return [JSON.stringify(kinds, [...KIND_FIELDS]), JSON.stringify(own)];
+  return [JSON.stringify(kinds, [...KIND_FIELDS]), `[${own.join(",")}]`];
+}
+
+const isOfKind = (item: NewJobItem, other: NewJobItem): boolean =>
+  KIND_FIELDS.every((field) => item[field] === other[field]);
+
+/** As JSON. A copy of the item without what it shares would take several times as long to make and to write. */
+function ownPart(item: NewJobItem, kind: number): string {
+  let text = `{"kind":${kind}`;
+  for (const field of OWN_FIELDS) {
+    const value = item[field];
+    if (value === undefined || (value === null && field !== "payload") || (field === "source" && value === "manual"))
+      continue;
+    text += `,"${field}":${JSON.stringify(value)}`;
+  }
+  return `${text}}`;
 }
 
 /**
@@ -192,6 +234,14 @@ export const currentDefinition = async (db: Runner, key: string): Promise<Defini
 /** Makes the next look at a definition ask the database. */
 export function forgetDefinitions(db: Runner): void {
   cache.delete(db);
+}
+
+/** Makes definitions that one runner knows known to another, such as a transaction on the same database. */
+export function shareDefinitions(from: Runner, to: Runner): void {
+  const known = cache.get(to) ?? new Map<string, KnownDefinition | Promise<KnownDefinition>>();
+  for (const [key, definition] of cache.get(from) ?? [])
+    if (!(definition instanceof Promise)) known.set(key, definition);
+  cache.set(to, known);
 }
 
 async function knownDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {

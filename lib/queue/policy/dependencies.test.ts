@@ -28,8 +28,8 @@ describe("A-04 who waits for whom", () => {
     ]);
     expect([first?.id, middle?.id, last?.id]).toEqual(["id-0", "id-1", "id-2"]);
     expect(last?.edges).toEqual([
-      { edge_no: 1, parent_id: "id-1", alias: "b", type: "success", on_failure: "cancel" },
-      { edge_no: 2, parent_id: "id-0", alias: "a", type: "success", on_failure: "cancel" },
+      { edge_no: 1, parent_id: "id-1", alias: "b" },
+      { edge_no: 2, parent_id: "id-0", alias: "a" },
     ]);
   });
 

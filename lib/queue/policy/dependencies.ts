@@ -9,14 +9,16 @@ import type { Binding } from "./template-parts";
 export const EDGES_MAX = 10_000;
 const NAME = /^[A-Za-z0-9_-]{1,100}$/;
 
-/** An edge as `app.link_items` takes it. */
+/** An edge as `app.enqueue_jobs` takes it. */
 export interface Edge {
   readonly edge_no: number;
   readonly parent_id: string;
   readonly alias?: string;
-  readonly type: string;
+  /** Default success. */
+  readonly type?: string;
   readonly condition?: StoredCondition;
-  readonly on_failure: OnParentFailure;
+  /** Default cancel. */
+  readonly on_failure?: OnParentFailure;
   readonly bindings?: readonly Binding[];
 }
 
@@ -151,7 +153,7 @@ function edgesOf(job: NewJob, index: number, plan: Plan): Edge[] {
   const dependsOn = job.dependsOn ?? [];
   const edges = dependsOn.map((dependency, place) => {
     const found = edgeOf(dependency, { pointer: `${here}/depends_on/${place}`, plan });
-    return { edge_no: place + 1, ...found, on_failure: job.onParentFailure ?? ("cancel" as const) };
+    return { edge_no: place + 1, ...found, ...(job.onParentFailure && { on_failure: job.onParentFailure }) };
   });
   if (job.onParentFailure !== undefined && dependsOn.length === 0) {
     const detail = "is only for a job with depends_on";
@@ -164,11 +166,15 @@ function edgeOf(
   dependency: Dependency,
   { pointer, plan }: { readonly pointer: string; readonly plan: Plan },
 ): Omit<Edge, "edge_no" | "on_failure"> {
-  const { type = "success", condition } = dependency;
+  const { type, condition } = dependency;
   const alias = dependency.as ?? dependency.ref;
   if (alias !== undefined && !NAME.test(alias))
     plan.problems.push({ pointer: `${pointer}/as`, code: "format", detail: "must have 1 to 100 of A-Z a-z 0-9 _ -" });
-  const base = { parent_id: parentId(dependency, pointer, plan), type, ...(alias === undefined ? {} : { alias }) };
+  const base = {
+    parent_id: parentId(dependency, pointer, plan),
+    ...(type && { type }),
+    ...(alias === undefined ? {} : { alias }),
+  };
   if (type !== "conditional") {
     if (condition !== undefined)
       plan.problems.push({

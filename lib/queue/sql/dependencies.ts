@@ -9,21 +9,11 @@ import { statement, tenantIs } from "@/lib/db";
 export const RELEASED = `(select app.release_dependents(array_agg(e.job_id))
      from ended e where e.has_dependents and (select count(*) from attempt) > 0 having count(*) > 0)`;
 
-/** New ids in rising order for `$2` jobs, and which of the jobs `$3` this tenant has. */
+/** New ids in rising order for `$2` jobs, as the text of a list, and which of the jobs `$3` this tenant has. */
 export const planLinksSql = statement(
   "plan_links",
-  `select array(select app.new_id() from generate_series(1, $2::int) order by 1) as ids,
+  `select app.new_ids($2::int)::text as ids,
      array(select id from app.jobs where ${tenantIs("tenant_id")} and id = any ($3::uuid[])) as known`,
-);
-
-/** Where jobs stand that were just enqueued with dependencies. */
-export const linkedStatesSql = statement(
-  "linked_states",
-  `select x.id as job_id, coalesce(l.state, a.outcome) as state, coalesce(l.ready, false) as ready
-   from unnest($2::uuid[]) x (id)
-   left join app.live_jobs l on l.job_id = x.id and ${tenantIs("l.tenant_id")}
-   left join lateral (select outcome from app.job_attempts where l.job_id is null and job_id = x.id
-     and ${tenantIs("tenant_id")} and outcome is not null and not superseded order by attempt_no desc limit 1) a on true`,
 );
 
 /** For jobs that just began new runs: those whose parents have not done what they wait for wait for them again. */

@@ -1,0 +1,99 @@
+import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
+import { createDefinition, enqueueJobs, type NewJob, SYSTEM, type TenantScope } from "@/lib/queue";
+import { cpuMsOf } from "../lib/cpu";
+import type { Options } from "../lib/options";
+import { type BenchServer, query } from "../lib/server";
+import { median } from "../lib/stats";
+
+const SIZE = 1000;
+const CALLS = { full: 10, quick: 3 };
+const OUTER = 100;
+const BASE = "plain";
+type Shape = (n: number, outer: readonly string[]) => Pick<NewJob, "ref" | "dependsOn" | "sourceRef">;
+
+/** The n-th job of a call, by what sets the call apart from a plain one. */
+const SHAPES: Readonly<Record<string, Shape>> = {
+  [BASE]: () => ({}),
+  "each with its own source_ref": (n) => ({ sourceRef: `row ${n}` }),
+  "fan of the first job": (n) => (n === 0 ? { ref: "first" } : { dependsOn: [{ ref: "first" }] }),
+  chain: (n) => ({ ref: `n${n}`, ...(n > 0 && { dependsOn: [{ ref: `n${n - 1}` }] }) }),
+  "children of one existing job": (_n, outer) => ({ dependsOn: [{ jobId: outer[0] ?? "" }] }),
+  [`children of ${OUTER} existing jobs`]: (n, outer) => ({ dependsOn: [{ jobId: outer[n % OUTER] ?? "" }] }),
+};
+
+interface Taken {
+  readonly ms: number;
+  /** Processor time of the server. */
+  readonly cpuMs: number;
+}
+
+/**
+ * Calls that enqueue 1,000 jobs each, of one caller. The shapes take turns call by call, so that a busy moment hits all of
+ * them; a first round, which is not counted, warms process and connection.
+ */
+export async function links(server: BenchServer, { quick, rounds }: Options): Promise<string> {
+  const { adminUrl, web, scope } = await openBench(server);
+  const taken = new Map(Object.keys(SHAPES).map((shape): [string, Taken[]] => [shape, []]));
+  for (let round = 0; round <= rounds; round += 1) {
+    await query(
+      adminUrl,
+      "truncate app.live_jobs, app.jobs, app.job_attempts, app.job_stat_deltas, app.job_dependencies",
+    );
+    const existing = Array.from({ length: OUTER }, (): NewJob => ({ definitionKey: "noop" }));
+    const outer = (await enqueueJobs(web, scope, existing)).map(({ jobId }) => jobId);
+    await query(adminUrl, "vacuum analyze");
+    for (let call = 0; call < CALLS[quick ? "quick" : "full"]; call += 1) {
+      for (const [shape, all] of taken) {
+        const jobs = Array.from({ length: SIZE }, (_job, n): NewJob => {
+          const own = SHAPES[shape]?.(n, outer);
+          return { definitionKey: "noop", payload: { tag: n }, ...own };
+        });
+        const one = await take(() => enqueueJobs(web, scope, jobs), server.pid);
+        if (round > 0) all.push(one);
+      }
+    }
+  }
+  await web.close();
+  return table(taken);
+}
+
+async function openBench(server: BenchServer): Promise<{ adminUrl: string; web: Database; scope: TenantScope }> {
+  const adminUrl = await server.createDatabase("bench_leasehold_links");
+  await migrate({ adminUrl, secret: server.secret, log: () => {} });
+  const open = (role: "platform" | "web") =>
+    openDatabase({
+      url: roleUrl(adminUrl, server.secret, role),
+      role,
+      max: 1,
+      applicationName: "leasehold bench",
+      queryTimeoutMs: 120_000,
+    });
+  const platform = open("platform");
+  await createDefinition(platform, SYSTEM, { key: "noop" });
+  await platform.close();
+  const tenants = await query<{ id: string }>(
+    adminUrl,
+    "insert into app.tenants (slug, name) values ('bench', 'Bench') returning id",
+  );
+  return { adminUrl, web: open("web"), scope: { tenantId: tenants[0]?.id ?? "", actor: SYSTEM } };
+}
+
+async function take(call: () => Promise<unknown>, serverPid: number): Promise<Taken> {
+  const cpu = cpuMsOf(serverPid);
+  const began = performance.now();
+  await call();
+  const ms = performance.now() - began;
+  return { ms, cpuMs: cpuMsOf(serverPid) - cpu };
+}
+
+function table(taken: ReadonlyMap<string, readonly Taken[]>): string {
+  const middle = (shape: string) => median((taken.get(shape) ?? []).map(({ ms }) => ms));
+  const cpuOf = (all: readonly Taken[]) => all.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / all.length;
+  const rows = [...taken].map(
+    ([shape, all]) =>
+      `| ${shape} | ${middle(shape).toFixed(1)} | ${(middle(shape) / middle(BASE)).toFixed(2)} | ${cpuOf(all).toFixed(1)} |`,
+  );
+  return [`| ${SIZE} jobs | p50 (ms) | ÷ ${BASE} | server CPU (ms, mean) |`, "| --- | --- | --- | --- |", ...rows].join(
+    "\n",
+  );
+}
