@@ -103,12 +103,12 @@ test("the inventory lists what the tenant's folders hold, page by page", async (
 });
 
 test("the lists that imports filled are listed, page by page; an unfilled one and another tenant's are not", async () => {
-  const globex = (await database.query<{ id: string }>("select id from app.tenants where slug = 'globex'"))[0]?.id;
+  const globex = await make.tenant("globex");
   await database.query(
     `insert into app.lists (tenant_id, name, columns, row_count, made_in) values
        ($1, 'people', '{name,age}', 2, null), ($1, 'places', '{city}', 7, null), ($1, 'begun', '{}', 0, app.new_id()),
        ($2, 'foreign', '{x}', 1, null)`,
-    [acme.id, globex],
+    [acme.id, globex.id],
   );
   const first = (await web.call("GET", "/api/v1/lists?limit=1", { key })).body;
   expect(first).toMatchObject({
