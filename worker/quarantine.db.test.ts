@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { build } from "esbuild";
@@ -18,6 +18,7 @@ const database = await testDatabase();
 const stage = await runnerStage(database);
 const { make, scope, underWay, tell, claimAgain } = stage;
 const folder = mkdtempSync(path.join(tmpdir(), "leasehold-quarantine-"));
+chmodSync(folder, 0o755); // where PostgreSQL's user cannot enter, the data would go elsewhere
 const log = createLogger({ process: "worker", level: "silent", format: "json" });
 const program = path.join(folder, "quarantine.entry.mjs");
 const quarantine = new Quarantine({ log, program, memoryMb: 0, maxTimeoutSeconds: 3600 });

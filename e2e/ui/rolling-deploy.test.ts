@@ -114,7 +114,10 @@ test("what no process has published for a week is deleted, and what is served st
     AUTH_URL: origin,
     PORT: "0",
   });
-  await waitFor(async () => (await stored()).length === 0, { what: "the end of the former build's assets" });
+  await waitFor(async () => (await stored()).length === 0, {
+    withinMs: 60_000,
+    what: "the end of the former build's assets",
+  });
   const [left] = await stage.database.query("select count(*)::int as n from app.web_assets");
   expect(left?.n).toBeGreaterThan(10);
   await again.stop();

@@ -50,6 +50,8 @@ describe("two tenants in one browser", () => {
     const { page, context } = await stage.signIn(stage.people.both);
     await page.getByRole("link", { name: /The acme company/ }).click();
     await rowOf(page, mine.id).waitFor();
+    await page.goto(page.url()); // waits until every button of the page answers
+    await rowOf(page, mine.id).waitFor();
     await page.getByRole("button", { name: /^Tenant The acme company/ }).click();
     await page.getByRole("menuitem", { name: /The globex company/ }).click();
     await page.waitForURL("**/t/globex/jobs");

@@ -20,8 +20,11 @@ const EXIT_PORT_TAKEN = 98;
 /** Requests that are on the wire when the signal comes are still read and answered. */
 const READ_ON_MS = 150;
 const PUBLISH_AGAIN_MS = 10_000;
-/** A page of this build may be asked of another one as soon as this process is ready. */
-const PUBLISH_FIRST_MS = 5000;
+/**
+ * A page of this build may be asked of another one as soon as this process is ready, so it is not ready before its assets
+ * are stored. Where that takes longer than this, a page that does not load is better than no process.
+ */
+const PUBLISH_FIRST_MS = 20_000;
 
 declare const __LEASEHOLD_TEST_BUILD__: boolean;
 const BUILD_FOLDER = __LEASEHOLD_TEST_BUILD__ ? ".next-test" : ".next";
