@@ -38,6 +38,8 @@ export default defineConfig({
           globalSetup,
           ...({ chaos: { testTimeout: 300_000 }, ui: { testTimeout: 120_000 } }[name] ?? {}),
           hookTimeout: 120_000,
+          // A browser wants one of two processors, and the stages beside it the other. Those mostly wait.
+          fileParallelism: name !== "ui",
           // A browser that does not answer at all says nothing about a page; whatever a page does wrong fails at once.
           ...(name === "ui" ? { retry: { count: 1, condition: /^the browser did not answer/i } } : {}),
         },

@@ -39,19 +39,19 @@ async function staticChecks() {
 
 /** @param {string[]} filters */
 async function endToEnd(filters) {
-  // All of it mostly waits: for processes to start, for leases to end, for a page to stay idle.
-  await Promise.all([apiAndPages(filters), faults(filters)]);
+  // A browser keeps about one processor busy. The others mostly wait: for processes to start, for leases to end.
+  await Promise.all([pages(filters), apiAndFaults(filters)]);
 }
 
 /** @param {string[]} filters */
-async function faults(filters) {
+async function apiAndFaults(filters) {
+  await vitest("API tests", ["api"], filters);
   await vitest("process tests", ["processes"], filters);
   await vitest("faults, short form", ["chaos"], filters);
 }
 
 /** @param {string[]} filters */
-async function apiAndPages(filters) {
-  await vitest("API tests", ["api"], filters, { beside: true });
+async function pages(filters) {
   try {
     env.CHROMIUM_PATH = await findBrowser();
   } catch (error) {

@@ -46,12 +46,15 @@ export function JobDetail({ id }: { readonly id: string }) {
   const poll = usePollInterval();
   const query = useQuery({
     ...jobOptions(slug, id),
-    refetchInterval: (one) => (one.state.data && isTerminal(one.state.data.status) ? false : poll(one)),
+    refetchInterval: (one) => {
+      const { data, error } = one.state;
+      return isAbsent(error) || (data && isTerminal(data.status)) ? false : poll(one);
+    },
   });
   useRefresh(jobKeys.one(slug, id), (change) => change.id === id);
   if (query.data) return <LoadedJob job={query.data} failed={query.isError} />;
   if (query.isPending) return <JobSkeleton />;
-  const absent = query.error instanceof ApiError && query.error.status === 404;
+  const absent = isAbsent(query.error);
   return (
     <div className="flex flex-col gap-4">
       <BackLink slug={slug} />
@@ -66,6 +69,9 @@ export function JobDetail({ id }: { readonly id: string }) {
     </div>
   );
 }
+
+/** A job that does not exist will not come to exist. */
+const isAbsent = (error: Error | null): boolean => error instanceof ApiError && error.status === 404;
 
 function BackLink({ slug }: { readonly slug: string }) {
   return (

@@ -6,6 +6,7 @@ const FACTS = ["a", "b", "c", "d", "e"];
 export function JobSkeleton() {
   return (
     <div aria-busy className="flex flex-col gap-4">
+      <h1 className="sr-only">Job</h1>
       <Skeleton className="h-6 w-16" />
       <div className="flex h-13 flex-col gap-2">
         <Skeleton className="h-6 w-48" />
