@@ -41,7 +41,13 @@ export async function openHandlerBench() {
   beforeAll(async () => {
     folder = await makeTestFolder();
     registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), { sharedFolder: folder.shared });
-    web = openDatabase({ url: database.urlFor("web"), role: "web", max: 4, applicationName: "jobs test" });
+    web = openDatabase({
+      prepare: true,
+      url: database.urlFor("web"),
+      role: "web",
+      max: 4,
+      applicationName: "jobs test",
+    });
     await database.query("insert into app.tenants (id, slug, name) values ($1, 'jobs-test', 'Jobs test')", [tenantId]);
   });
   afterAll(async () => {

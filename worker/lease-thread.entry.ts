@@ -22,6 +22,7 @@ const db = openDatabase({
   url: databaseUrl,
   role: "worker",
   max: 1,
+  prepare: true, // the direct connection, which keeps its session
   applicationName: "leasehold leases",
   acquireTimeoutMs: ANSWER_MS,
   queryTimeoutMs: ANSWER_MS,

@@ -50,7 +50,13 @@ async function setUp() {
   const env = orExit(loadWorkerEnv);
   const log = createLogger({ process: "worker", level: env.logLevel, format: env.logFormat });
   const open = (role: "worker" | "web") =>
-    openDatabase({ url: env.databaseUrls[role], role, max: POOL, applicationName: "leasehold quarantine" });
+    openDatabase({
+      url: env.databaseUrls[role],
+      role,
+      max: POOL,
+      prepare: env.prepare,
+      applicationName: "leasehold quarantine",
+    });
   const [worker, web] = [open("worker"), open("web")];
   const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
   // Here there is only one handler that can hold so much.

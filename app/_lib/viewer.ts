@@ -29,7 +29,7 @@ export function currentTenant(page: TenantPage): CurrentTenant {
   return { slug, name, role: page.place.role, permissions: [...page.permissions] };
 }
 
-/** What every page says while nothing runs in a restored copy; a super admin is told how to resume. */
+/** The notice on every page of a restored copy, in which no job runs. It tells a super admin how to resume. */
 export async function pausedNotice({ principal }: Viewer): Promise<string | null> {
   if (!(await isPaused())) return null;
   const what = "Jobs and webhooks are paused, because the database was restored from a backup.";

@@ -78,7 +78,13 @@ serve({
 });
 
 function open(role: "web" | "platform", max: number): Database {
-  return openDatabase({ url: roleUrl(adminUrl, secret, role), role, max, applicationName: "leasehold bench" });
+  return openDatabase({
+    prepare: true,
+    url: roleUrl(adminUrl, secret, role),
+    role,
+    max,
+    applicationName: "leasehold bench",
+  });
 }
 
 function scopeOf(tenant: number): TenantScope {

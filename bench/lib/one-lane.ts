@@ -23,7 +23,13 @@ export async function openOneLane(
   const adminUrl = await server.createDatabase(`bench_${name}`);
   await migrate({ adminUrl, secret: server.secret, log: () => {} });
   const open = (role: "worker" | "platform") =>
-    openDatabase({ url: roleUrl(adminUrl, server.secret, role), role, max: 1, applicationName: "leasehold bench" });
+    openDatabase({
+      prepare: true,
+      url: roleUrl(adminUrl, server.secret, role),
+      role,
+      max: 1,
+      applicationName: "leasehold bench",
+    });
   const platform = open("platform");
   for (const key of ["noop", "other"]) await createDefinition(platform, SYSTEM, { key });
   const [lane] = await query<{ lane_no: number }>(

@@ -44,6 +44,7 @@ async function openBench(server: BenchServer): Promise<Bench> {
   await migrate({ adminUrl, secret: server.secret, log: () => {} });
   const open = (role: "worker" | "platform" | "web") =>
     openDatabase({
+      prepare: true,
       url: roleUrl(adminUrl, server.secret, role),
       role,
       max: 2,

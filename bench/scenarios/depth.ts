@@ -56,7 +56,7 @@ async function makeLanes(
 ): Promise<number[]> {
   await migrate({ adminUrl, secret, log: () => {} });
   const url = roleUrl(adminUrl, secret, "platform");
-  const platform = openDatabase({ url, role: "platform", max: 1, applicationName: "leasehold bench" });
+  const platform = openDatabase({ prepare: true, url, role: "platform", max: 1, applicationName: "leasehold bench" });
   await createDefinition(platform, SYSTEM, { key: "noop", executor: "handler" });
   await platform.close();
   const rows = await query<{ lane_no: number }>(

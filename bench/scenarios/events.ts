@@ -18,7 +18,7 @@ export async function events(server: BenchServer, { quick, rounds }: Options): P
   await migrate({ adminUrl, secret: server.secret, log: () => {} });
   const open = (role: "platform" | "web") => {
     const url = roleUrl(adminUrl, server.secret, role);
-    return openDatabase({ url, role, max: 2, applicationName: "leasehold bench" });
+    return openDatabase({ prepare: true, url, role, max: 2, applicationName: "leasehold bench" });
   };
   const [platform, web] = [open("platform"), open("web")];
   await createDefinition(platform, SYSTEM, { key: "noop" });

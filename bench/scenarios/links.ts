@@ -62,6 +62,7 @@ async function openBench(server: BenchServer): Promise<{ adminUrl: string; web: 
   await migrate({ adminUrl, secret: server.secret, log: () => {} });
   const open = (role: "platform" | "web") =>
     openDatabase({
+      prepare: true,
       url: roleUrl(adminUrl, server.secret, role),
       role,
       max: 1,

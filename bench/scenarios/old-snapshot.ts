@@ -54,7 +54,13 @@ export async function oldSnapshot(server: BenchServer, { jobs }: Options): Promi
 }
 
 async function makeLane(platformUrl: string, adminUrl: string): Promise<number> {
-  const platform = openDatabase({ url: platformUrl, role: "platform", max: 1, applicationName: "leasehold bench" });
+  const platform = openDatabase({
+    prepare: true,
+    url: platformUrl,
+    role: "platform",
+    max: 1,
+    applicationName: "leasehold bench",
+  });
   await createDefinition(platform, SYSTEM, { key: "noop", executor: "handler" });
   await platform.close();
   const [lane] = await query<{ lane_no: number }>(

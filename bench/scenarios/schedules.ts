@@ -100,7 +100,7 @@ async function countFirings(adminUrl: string): Promise<number> {
 async function prepare(adminUrl: string, secret: string, tenants: number): Promise<void> {
   await migrate({ adminUrl, secret, log: () => {} });
   const url = roleUrl(adminUrl, secret, "platform");
-  const platform = openDatabase({ url, role: "platform", max: 1, applicationName: "leasehold bench" });
+  const platform = openDatabase({ prepare: true, url, role: "platform", max: 1, applicationName: "leasehold bench" });
   await createDefinition(platform, SYSTEM, { key: "noop" });
   await platform.close();
   await query(

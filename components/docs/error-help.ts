@@ -145,7 +145,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
   "artifact-quota": {
     meaning:
       "The artifact would take its job or its tenant over a quota. The detail names the quota. Nothing is kept of it.",
-    remedy: "Delete artifacts that nobody needs, or make a smaller one. An operator can raise the quota.",
+    remedy: "Delete artifacts that are not needed, or make a smaller one. An operator can raise the quota.",
   },
   "body-too-large": {
     meaning: "The body is larger than this route takes. The detail names the limit.",

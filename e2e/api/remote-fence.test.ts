@@ -9,6 +9,7 @@ const database = await testDatabase();
 const { make, acme, globex, superAdmin, foreignKey, enqueue, expectProblem, remote, everything, jobOf, attemptsOf } =
   await remoteFixture(database);
 const scheduler = openDatabase({
+  prepare: true,
   url: database.urlFor("scheduler"),
   role: "scheduler",
   max: 1,

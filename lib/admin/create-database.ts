@@ -7,7 +7,13 @@ export async function ensureDatabase(adminUrl: string): Promise<void> {
   const url = new URL(adminUrl);
   const name = decodeURIComponent(url.pathname.slice(1));
   url.pathname = "/postgres";
-  const server = openDatabase({ url: url.href, role: "admin", max: 1, applicationName: "leasehold admin" });
+  const server = openDatabase({
+    url: url.href,
+    prepare: false,
+    role: "admin",
+    max: 1,
+    applicationName: "leasehold admin",
+  });
   try {
     if ((await server.run(exists, [name])).length > 0) return;
     await server.run(statement("admin_create_database", `create database "${name.replaceAll('"', '""')}"`));

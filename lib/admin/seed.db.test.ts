@@ -10,7 +10,7 @@ import { seed } from "./seed";
 
 const database = await testDatabase();
 const home = mkdtempSync(path.join(tmpdir(), "leasehold-seed-"));
-const env = { adminUrl: database.adminUrl, secret: database.secret, home, demo: true };
+const env = { adminUrl: database.adminUrl, prepare: true, secret: database.secret, home, demo: true };
 const lines: string[] = [];
 const log = (line: string) => void lines.push(line);
 const demo = () => JSON.parse(readFileSync(path.join(home, "demo.json"), "utf8"));

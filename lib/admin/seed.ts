@@ -12,10 +12,7 @@ export interface SeedOptions {
 }
 
 /** Brings in what an installation starts with. Running it again changes nothing that is there. */
-export async function seed(
-  env: Omit<AdminEnv, "dataKey" | "prepare"> & { readonly prepare?: boolean },
-  { demo, adminEmail, log }: SeedOptions,
-): Promise<void> {
+export async function seed(env: Omit<AdminEnv, "dataKey">, { demo, adminEmail, log }: SeedOptions): Promise<void> {
   const open = (role: "platform" | "web") =>
     openDatabase({
       url: roleUrl(env.adminUrl, env.secret, role),

@@ -7,7 +7,7 @@ import { isSessionLive } from "./session";
 import { LOGIN_ACCOUNT, LOGIN_ADDRESS } from "./throttle";
 
 const database = await testDatabase();
-const db = openDatabase({ url: database.urlFor("auth"), role: "auth", max: 3, applicationName: "test" });
+const db = openDatabase({ prepare: true, url: database.urlFor("auth"), role: "auth", max: 3, applicationName: "test" });
 afterAll(() => db.close());
 const make = accountsIn(database);
 const client = { ip: "127.0.0.1", userAgent: "test", requestId: "request-1" };

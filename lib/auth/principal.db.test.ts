@@ -7,7 +7,7 @@ import { AmbiguousCredentials, getPrincipal } from "./principal";
 import { openSession, revokeSession, SESSIONS_PER_USER } from "./session";
 
 const database = await testDatabase();
-const db = openDatabase({ url: database.urlFor("auth"), role: "auth", max: 3, applicationName: "test" });
+const db = openDatabase({ prepare: true, url: database.urlFor("auth"), role: "auth", max: 3, applicationName: "test" });
 afterAll(() => db.close());
 const make = accountsIn(database);
 const acme = await make.tenant("acme");
@@ -147,6 +147,7 @@ test("K-3 the right id with another secret is nobody", async () => {
 test("K-1 a mistyped key causes no database call", async () => {
   const { key } = generateApiKey();
   const closed = openDatabase({
+    prepare: true,
     url: "postgres://x:y@127.0.0.1:1/none",
     role: "auth",
     max: 1,

@@ -10,6 +10,7 @@ const TENANT = "018f0000-0000-7000-8000-00000000000a";
 
 const open = (options: Partial<OpenOptions> = {}): Database => {
   const db = openDatabase({
+    prepare: true,
     url: database.urlFor("web"),
     role: "web",
     max: 2,

@@ -21,6 +21,7 @@ test.runIf(process.platform === "linux")(
   "a connection that is kept is probed before a firewall forgets it",
   async () => {
     const db = openDatabase({
+      prepare: true,
       url: database.urlFor("worker"),
       role: "worker",
       max: 1,

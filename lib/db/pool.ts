@@ -34,7 +34,7 @@ export class ConnectionPool {
   constructor(options: OpenOptions) {
     this.#onPreparedLost = options.onPreparedLost;
     this.#max = options.max;
-    this.#prepare = options.prepare ?? true;
+    this.#prepare = options.prepare;
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.max,

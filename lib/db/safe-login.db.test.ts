@@ -6,7 +6,7 @@ import { testDatabase } from "@/lib/testing/database";
 const database = await testDatabase();
 
 function open(url: string): Database {
-  const db = openDatabase({ url, role: "web", max: 1, applicationName: "leasehold-test" });
+  const db = openDatabase({ prepare: true, url, role: "web", max: 1, applicationName: "leasehold-test" });
   onTestFinished(() => db.close());
   return db;
 }

@@ -5,7 +5,13 @@ import { openDatabase, statement } from "./index";
 const database = await testDatabase();
 
 test("a savepoint undoes the part that failed, and the transaction goes on", async () => {
-  const db = openDatabase({ url: database.urlFor("web"), role: "web", max: 1, applicationName: "savepoint" });
+  const db = openDatabase({
+    prepare: true,
+    url: database.urlFor("web"),
+    role: "web",
+    max: 1,
+    applicationName: "savepoint",
+  });
   onTestFinished(() => db.close());
   const say = (value: string) => statement("say", `insert into public.said values ('${value}')`);
   await database.query("create table public.said (value text primary key)");

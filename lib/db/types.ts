@@ -73,8 +73,8 @@ export interface OpenOptions {
   readonly applicationName: string;
   /** Hears of idle connections that broke; they are replaced by themselves. */
   readonly onError?: (error: Error) => void;
-  /** Named prepared statements; switch off behind a pooler in transaction mode that does not keep them. Default true. */
-  readonly prepare?: boolean | undefined;
+  /** Named prepared statements; switch off behind a pooler in transaction mode that does not keep them. Every process takes it from DATABASE_PREPARE. */
+  readonly prepare: boolean;
   /** Called once, with what to do, when a prepared statement was lost. */
   readonly onPreparedLost?: (advice: string) => void;
   /** How long a caller waits for a connection. Default 2,500 ms, so that an HTTP 503 is out within five seconds. */

@@ -10,7 +10,13 @@ const database = await testDatabase();
 const log = pino({ level: "silent" });
 
 function open(role: DatabaseRole): Database {
-  const db = openDatabase({ url: database.urlFor(role), role, max: 1, applicationName: "leasehold-test" });
+  const db = openDatabase({
+    prepare: true,
+    url: database.urlFor(role),
+    role,
+    max: 1,
+    applicationName: "leasehold-test",
+  });
   onTestFinished(() => db.close());
   return db;
 }

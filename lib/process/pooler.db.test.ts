@@ -17,7 +17,7 @@ const urlFor = (user: string) => database.urlFor(user.replace("leasehold_", "") 
 const numberSql = statement("pooler_probe", "select $1::int as n");
 
 function open(url: string, options: Partial<OpenOptions> = {}): Database {
-  const db = openDatabase({ url, role: "web", max: 2, applicationName: "leasehold-test", ...options });
+  const db = openDatabase({ prepare: true, url, role: "web", max: 2, applicationName: "leasehold-test", ...options });
   onTestFinished(() => db.close());
   return db;
 }

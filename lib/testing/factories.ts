@@ -36,7 +36,7 @@ export interface Factory {
 /** Opens the pools of all roles on a test database. */
 export function makeFactory(database: TestDatabase): Factory {
   const open = (role: "web" | "worker" | "scheduler" | "platform") =>
-    openDatabase({ url: database.urlFor(role), role, max: 4, applicationName: "leasehold-test" });
+    openDatabase({ prepare: true, url: database.urlFor(role), role, max: 4, applicationName: "leasehold-test" });
   const pools = { web: open("web"), worker: open("worker"), scheduler: open("scheduler"), platform: open("platform") };
   let fallback: Promise<DefinitionView> | undefined;
   const factory: Factory = {

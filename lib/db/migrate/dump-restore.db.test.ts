@@ -48,7 +48,7 @@ async function query(connectionString: string, text: string, values?: unknown[])
 
 function open(adminUrl: string, role: "scheduler" | "admin"): Database {
   const url = roleUrl(adminUrl, SECRET, role);
-  const db = openDatabase({ url, role, max: 1, applicationName: "leasehold-test" });
+  const db = openDatabase({ prepare: true, url, role, max: 1, applicationName: "leasehold-test" });
   onTestFinished(() => db.close());
   return db;
 }

@@ -42,6 +42,7 @@ const run = (adminUrl: string, secret = SECRET) => migrate({ adminUrl, secret, l
 
 async function canServe(adminUrl: string, secret = SECRET): Promise<boolean> {
   const db = openDatabase({
+    prepare: true,
     url: roleUrl(adminUrl, secret, "web"),
     role: "web",
     max: 1,

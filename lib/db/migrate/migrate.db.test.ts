@@ -160,6 +160,7 @@ test("after a migration nobody but the roles may connect to the database, or cre
 
 test("readiness tells a database that is behind, current or newer", async () => {
   const db = openDatabase({
+    prepare: true,
     url: roleUrl(database.adminUrl, database.secret, "web"),
     role: "web",
     max: 1,

@@ -8,7 +8,13 @@ const query = (text: string, values?: unknown[]) => database.query(text, values)
 const a = await seedTenant(query, "tenant-a");
 const b = await seedTenant(query, "tenant-b");
 const tables = await tenantTables(query);
-const web = openDatabase({ url: database.urlFor("web"), role: "web", max: 2, applicationName: "cross-tenant" });
+const web = openDatabase({
+  prepare: true,
+  url: database.urlFor("web"),
+  role: "web",
+  max: 2,
+  applicationName: "cross-tenant",
+});
 afterAll(() => web.close());
 
 const asA = (text: string, values: unknown[] = []) =>

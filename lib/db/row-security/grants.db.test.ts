@@ -10,7 +10,7 @@ await seedTenant(query, "grants");
 const handles = new Map(
   APPLICATION_ROLES.map((role) => [
     role,
-    openDatabase({ url: database.urlFor(role), role, max: 1, applicationName: "grants" }),
+    openDatabase({ prepare: true, url: database.urlFor(role), role, max: 1, applicationName: "grants" }),
   ]),
 );
 afterAll(() => Promise.all([...handles.values()].map((db) => db.close())));

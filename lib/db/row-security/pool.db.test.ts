@@ -19,6 +19,7 @@ const readSetting = statement("read_setting", "select current_setting('app.curre
 
 function open(max: number): Database {
   const db = openDatabase({
+    prepare: true,
     url: database.urlFor("web"),
     role: "web",
     max,

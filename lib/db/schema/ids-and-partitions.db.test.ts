@@ -5,6 +5,7 @@ import { testDatabase } from "@/lib/testing/database";
 const database = await testDatabase();
 const query = (text: string, values?: unknown[]) => database.query(text, values);
 const scheduler = openDatabase({
+  prepare: true,
   url: database.urlFor("scheduler"),
   role: "scheduler",
   max: 1,
@@ -119,6 +120,7 @@ describe("days of the partitioned tables", () => {
 
   test("two schedulers at once make each day once", async () => {
     const other = openDatabase({
+      prepare: true,
       url: database.urlFor("scheduler"),
       role: "scheduler",
       max: 4,
@@ -149,7 +151,13 @@ describe("days of the partitioned tables", () => {
   });
 
   test("no other role may make days or count strays", async () => {
-    const web = openDatabase({ url: database.urlFor("web"), role: "web", max: 1, applicationName: "partitions" });
+    const web = openDatabase({
+      prepare: true,
+      url: database.urlFor("web"),
+      role: "web",
+      max: 1,
+      applicationName: "partitions",
+    });
     onTestFinished(() => web.close());
     for (const text of [
       "select app.ensure_partitions(1)",

@@ -18,7 +18,13 @@ import { makeFactory } from "@/lib/testing/factories";
 
 const database = await testDatabase();
 const make = makeFactory(database);
-const crowd = openDatabase({ url: database.urlFor("web"), role: "web", max: 50, applicationName: "crowd" });
+const crowd = openDatabase({
+  prepare: true,
+  url: database.urlFor("web"),
+  role: "web",
+  max: 50,
+  applicationName: "crowd",
+});
 let scope: TenantScope;
 let definitionKey: string;
 beforeAll(async () => {

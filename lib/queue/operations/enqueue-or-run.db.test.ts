@@ -28,6 +28,7 @@ test("F-06 without a database, and beside one that says nothing, the work is don
   const { key } = await make.definition();
   const { run, done } = work();
   const away = openDatabase({
+    prepare: true,
     url: "postgres://leasehold_web:none@127.0.0.1:1/none",
     role: "web",
     max: 1,

@@ -28,6 +28,7 @@ const [acme, globex] = [await make.tenant("acme"), await make.tenant("globex")];
 for (const key of ["mail", "report"]) await make.definition({ key, queue: "email-sending" });
 /** A connection for each of the claimers. */
 const pool = openDatabase({
+  prepare: true,
   url: database.urlFor("worker"),
   role: "worker",
   max: 8,

@@ -26,7 +26,7 @@ test("an end that runs into the statement timeout keeps none of the others of it
   );
   await database.query(`alter role leasehold_worker in database ${database.name} set statement_timeout = '1s'`);
   const url = database.urlFor("worker");
-  const worker = openDatabase({ url, role: "worker", max: 1, applicationName: "leasehold-test" });
+  const worker = openDatabase({ prepare: true, url, role: "worker", max: 1, applicationName: "leasehold-test" });
   try {
     const ends = jobs.map((job) => succeeded(job));
     const { settled, locked, lost } = await settleAttempts(worker, ends);

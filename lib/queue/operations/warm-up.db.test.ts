@@ -10,7 +10,14 @@ afterAll(() => make.close());
 
 test("the connections of a worker are open, each with the statements of short jobs planned, and no job is touched", async () => {
   const job = await make.job(await make.tenant());
-  const db = openDatabase({ url: database.urlFor("worker"), role: "worker", max: 8, keep: 3, applicationName: "warm" });
+  const db = openDatabase({
+    prepare: true,
+    url: database.urlFor("worker"),
+    role: "worker",
+    max: 8,
+    keep: 3,
+    applicationName: "warm",
+  });
   onTestFinished(() => db.close());
   await warmUp(db, 3);
   expect(db.stats()).toMatchObject({ total: 3, idle: 3 });

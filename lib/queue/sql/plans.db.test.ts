@@ -30,7 +30,7 @@ const definition = await make.definition();
 const others = [await make.definition(), await make.definition()];
 // One connection each, so that each statement is prepared once.
 const open = (role: "web" | "scheduler") =>
-  openDatabase({ url: database.urlFor(role), role, max: 1, keep: 1, applicationName: "leasehold-test" });
+  openDatabase({ prepare: true, url: database.urlFor(role), role, max: 1, keep: 1, applicationName: "leasehold-test" });
 const web = open("web");
 const scheduler = open("scheduler");
 afterAll(async () => {
