@@ -128,7 +128,7 @@ test("a remote worker uploads in parts, repeats what was not answered, and a los
     expect((await put({ part: "1", last: "false" }, part(1))).status).toBe(200);
   const list = async () => (await web.call("GET", `/api/v1/jobs/${id}/artifacts`, { key })).body.data;
   expect(await list()).toEqual([]);
-  expect(await put({ part: "2", sha256: sha256.replace(/./, "0").replace(/./, "f") }, part(2))).toMatchObject({
+  expect(await put({ part: "2", sha256: "0".repeat(64) }, part(2))).toMatchObject({
     status: 422,
   });
   for (let times = 0; times < 2; times += 1) {
