@@ -23,7 +23,9 @@ export async function handOut(
   const prepared = await Promise.all(jobs.map(async (job) => ({ job, definition: await versions.of(db, job) })));
   const fit: Prepared[] = [];
   for (const one of prepared) if (!(await refused(db, one))) fit.push(one);
-  const isInTime = ({ job }: Prepared) => performance.now() - since < (job.expiresInMs ?? Number.POSITIVE_INFINITY);
+  // One reading of the clock for both lists, because a job must not be sent and given back.
+  const age = performance.now() - since;
+  const isInTime = ({ job }: Prepared) => age < (job.expiresInMs ?? Number.POSITIVE_INFINITY);
   const [ready, late] = [fit.filter(isInTime), fit.filter((one) => !isInTime(one))];
   await giveBack(
     db,
