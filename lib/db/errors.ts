@@ -61,6 +61,9 @@ function describe({ kind, sqlState, constraint }: DatabaseErrorInit): string {
   return `database error: ${kind}${parts.length > 0 ? ` (${parts.join(", ")})` : ""}`;
 }
 
+/** SQLSTATEs of a prepared statement that is missing, or exists already: a pooler moved the session to another connection. */
+export const PREPARED_LOST: ReadonlySet<string> = new Set(["26000", "42P05"]);
+
 const KIND_BY_STATE: Readonly<Record<string, DatabaseErrorKind>> = {
   "23505": "conflict",
   "23503": "conflict",
@@ -91,12 +94,9 @@ const KIND_BY_CLASS: Readonly<Record<string, DatabaseErrorKind>> = {
   "58": "unavailable",
 };
 
-/** A prepared statement that is not there, or is there already: a pooler gave the session's next transaction to another one. */
-export const PREPARED_LOST: ReadonlySet<string> = new Set(["26000", "42P05"]);
-
 // The server ends the session with these, or the session points at the wrong server.
-const ENDS_CONNECTION = new Set(["25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05", "26000", "42P05"]);
-const ALWAYS_UNDONE = new Set(["40001", "40P01", "53300", "57P03", "26000", "42P05"]);
+const ENDS_CONNECTION = new Set(["25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05", ...PREPARED_LOST]);
+const ALWAYS_UNDONE = new Set(["40001", "40P01", "53300", "57P03", ...PREPARED_LOST]);
 
 /** Turns whatever pg or drizzle threw into a {@link DatabaseError}; one that is already there stays as it is. */
 export function toDatabaseError(error: unknown): DatabaseError {
