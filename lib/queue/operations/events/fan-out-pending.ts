@@ -1,9 +1,10 @@
 import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
-import { EVENT_MAX_DEPTH, type OccurredEvent } from "../../policy/event-match";
+import { EVENT_MAX_DEPTH } from "../../policy/event-match";
 import { describeEndsSql, finishEventsSql, noteFailureSql, pendingTenantsSql, takePendingSql } from "../../sql/events";
-import type { EventSource, TenantScope } from "../../types";
+import type { TenantScope } from "../../types";
 import { SYSTEM } from "../system-actor";
 import { type FilledIn, fanOut } from "./fan-out";
+import { type StoredEventRow, toOccurred } from "./stored-event";
 
 /** Events of one transaction. */
 const BATCH = 100;
@@ -13,15 +14,9 @@ const MAX_TRIES = 5;
 /** Results of jobs that are larger are left out of their events. */
 const RESULT_MAX_BYTES = 16 * 1024;
 
-interface PendingRow {
-  readonly id: string;
-  readonly name: string;
+interface PendingRow extends Omit<StoredEventRow, "data" | "correlation_id"> {
   readonly data: { readonly job_id?: unknown; readonly run_no?: unknown };
-  readonly received_at: Date;
-  readonly producer_id: string | null;
   readonly correlation_id: string | null;
-  readonly source: EventSource;
-  readonly depth: number;
   readonly caused_by_job_id: string | null;
   readonly tenant_status: string;
 }
@@ -94,7 +89,7 @@ async function goOn(
   if (rows.length === 0) return 0;
   const filledIn = await describeEnds(tx, rows);
   if (rows[0]?.tenant_status !== "active") return setAside(tx, rows, filledIn);
-  const events = rows.map((row) => toOccurred(row, filledIn.get(row.id)));
+  const events = rows.map((row) => toOccurred(withEnd(row, filledIn.get(row.id))));
   return (await fanOut(tx, scope, { events, filledIn, maxDepth })).length;
 }
 
@@ -113,18 +108,12 @@ async function setAside(
   return items.length;
 }
 
-function toOccurred(row: PendingRow, filled: FilledIn | undefined): OccurredEvent {
-  return {
-    id: row.id,
-    name: row.name,
-    data: filled?.data ?? row.data,
-    receivedAt: row.received_at,
-    producerId: row.producer_id,
-    correlationId: filled?.correlationId ?? row.correlation_id ?? row.caused_by_job_id ?? row.id,
-    source: row.source,
-    depth: filled?.depth ?? row.depth,
-  };
-}
+const withEnd = (row: PendingRow, filled: FilledIn | undefined): StoredEventRow => ({
+  ...row,
+  data: filled?.data ?? row.data,
+  correlation_id: filled?.correlationId ?? row.correlation_id ?? row.caused_by_job_id ?? row.id,
+  depth: filled?.depth ?? row.depth,
+});
 
 interface EndRow {
   readonly event_id: string;

@@ -1,12 +1,13 @@
 import type { TenantTransaction } from "@/lib/db";
-import { EVENT_MAX_DEPTH, type OccurredEvent } from "../../policy/event-match";
+import { EVENT_MAX_DEPTH } from "../../policy/event-match";
 import { endHeldSql, loopDepthsSql, takeHeldSql } from "../../sql/held-firings";
-import type { EventSource, NewEvent, TenantScope } from "../../types";
+import type { NewEvent, TenantScope } from "../../types";
 import { countRuns } from "./fan-out";
 import { loadListeners } from "./listeners";
 import { planEvent } from "./plan-firings";
 import { publishEvent } from "./publish-events";
 import { startFirings } from "./start-firings";
+import { type StoredEventRow, toOccurred } from "./stored-event";
 
 /** Held firings that one change releases; the next change releases more. */
 const RELEASED_MAX = 100;
@@ -20,16 +21,10 @@ interface Watched {
   readonly maxDepth?: number | undefined;
 }
 
-interface HeldRow {
-  readonly id: string;
+/** A held firing and its event. */
+interface HeldRow extends Omit<StoredEventRow, "depth"> {
   readonly trigger_id: string;
   readonly event_id: string;
-  readonly name: string;
-  readonly data: unknown;
-  readonly received_at: Date;
-  readonly producer_id: string | null;
-  readonly source: EventSource;
-  readonly correlation_id: string;
 }
 
 /**
@@ -62,7 +57,7 @@ async function releaseHeld(
   const listeners = (await loadListeners(tx, [event.name])).get(event.name) ?? [];
   const planned = held.flatMap((row) => {
     const own = listeners.filter(({ id }) => id === row.trigger_id);
-    const [firing] = planEvent(toOccurred(row), own, { maxDepth }).firings;
+    const [firing] = planEvent(toOccurred({ ...row, id: row.event_id, depth: 0 }), own, { maxDepth }).firings;
     return firing ? [{ id: row.id, firing }] : [];
   });
   const rows = await startFirings(
@@ -80,14 +75,3 @@ async function releaseHeld(
   ];
   await tx.run(endHeldSql, [tx.tenantId, JSON.stringify(ends)]);
 }
-
-const toOccurred = (row: HeldRow): OccurredEvent => ({
-  id: row.event_id,
-  name: row.name,
-  data: row.data,
-  receivedAt: row.received_at,
-  producerId: row.producer_id,
-  correlationId: row.correlation_id,
-  source: row.source,
-  depth: 0,
-});

@@ -1,20 +1,13 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { QueueError } from "../../errors";
-import { EVENT_MAX_DEPTH, type OccurredEvent } from "../../policy/event-match";
+import { EVENT_MAX_DEPTH } from "../../policy/event-match";
 import { inTenant } from "../../queries/get-job";
 import { auditReplaySql, lockEventSql } from "../../sql/events";
-import type { EventSource, ReplayedEvent, TenantScope } from "../../types";
+import type { ReplayedEvent, TenantScope } from "../../types";
 import { fanOut } from "./fan-out";
+import { type StoredEventRow, toOccurred } from "./stored-event";
 
-interface EventRow {
-  readonly id: string;
-  readonly name: string;
-  readonly data: unknown;
-  readonly received_at: Date;
-  readonly producer_id: string | null;
-  readonly correlation_id: string;
-  readonly source: EventSource;
-  readonly depth: number;
+interface EventRow extends StoredEventRow {
   readonly status: "pending" | "done";
   readonly now: Date;
 }
@@ -40,16 +33,7 @@ export function replayEvent(
     if (!row) throw new QueueError("not-found", "There is no such event.");
     if (row.status === "pending")
       throw new QueueError("state-conflict", "The event is pending: it has not been compared with the triggers yet.");
-    const event: OccurredEvent = {
-      id: row.id,
-      name: row.name,
-      data: row.data,
-      receivedAt: row.received_at,
-      producerId: row.producer_id,
-      correlationId: row.correlation_id,
-      source: row.source,
-      depth: Math.max(row.depth, chainDepth),
-    };
+    const event = toOccurred({ ...row, depth: Math.max(row.depth, chainDepth) });
     const [done] = await fanOut(tx, scope, { events: [event], maxDepth, replayedAt: row.now });
     if (!done) throw new Error("an event was not compared with the triggers");
     const { considered, matched, started, reason, jobIds } = done;

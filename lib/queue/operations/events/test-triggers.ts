@@ -7,7 +7,6 @@ import { inTenant } from "../../queries/get-job";
 import { heldKeysSql, replayEventsSql } from "../../sql/events";
 import type {
   DraftTrigger,
-  EventSource,
   NewEvent,
   NewJob,
   Problem,
@@ -18,6 +17,7 @@ import type {
 } from "../../types";
 import { toItem } from "../new-job-item";
 import { type Listener, listenersToTry } from "./listeners";
+import { type StoredEventRow, toOccurred } from "./stored-event";
 
 const RESULTS_MAX = 500;
 const LISTENERS_MAX = 1000;
@@ -132,17 +132,6 @@ function draftListener(draft: DraftTrigger): Listener {
   };
 }
 
-interface ReplayRow {
-  readonly id: string;
-  readonly name: string;
-  readonly data: unknown;
-  readonly received_at: Date;
-  readonly producer_id: string | null;
-  readonly correlation_id: string;
-  readonly source: EventSource;
-  readonly depth: number;
-}
-
 async function eventsOf(
   tx: TenantTransaction,
   { event, replay, triggerId, draft }: TestRequest,
@@ -150,22 +139,8 @@ async function eventsOf(
 ): Promise<Occurred[]> {
   if (event) return [occurredOf(madeUp(event), false)];
   const name = triggerId !== undefined || draft ? (candidates[0]?.listener.eventName ?? null) : null;
-  const rows = await tx.run<ReplayRow>(replayEventsSql, [tx.tenantId, name, replay ?? 0]);
-  return rows.map((row) =>
-    occurredOf(
-      {
-        id: row.id,
-        name: row.name,
-        data: row.data,
-        receivedAt: row.received_at,
-        producerId: row.producer_id,
-        correlationId: row.correlation_id,
-        source: row.source,
-        depth: row.depth,
-      },
-      true,
-    ),
-  );
+  const rows = await tx.run<StoredEventRow>(replayEventsSql, [tx.tenantId, name, replay ?? 0]);
+  return rows.map((row) => occurredOf(toOccurred(row), true));
 }
 
 const occurredOf = (event: OccurredEvent, isStored: boolean): Occurred => ({
