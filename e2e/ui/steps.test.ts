@@ -43,11 +43,6 @@ test("a job's page lists its artifacts, downloads one and deletes one", async ()
   expect(readFileSync(await download.path(), "utf8")).toBe("a,b\n1,2\n");
   for (const width of [1280, 375]) {
     await page.setViewportSize({ width, height: 900 });
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      if (process.env.SHOTS)
-        await page.screenshot({ path: `${process.env.SHOTS}/artifacts-${width}-${colorScheme}.png` });
-    }
     const overflow = await page.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
