@@ -1,4 +1,4 @@
-/** Runs what jobs ask for: allow-listed commands and handlers. Knows no database and no queue operations. */
+/** Runs what jobs ask for: allow-listed commands and handlers. Reads and writes no database itself and knows no queue operations. */
 export { ChunkedArtifact } from "./artifacts/chunked-artifact";
 export { contentTypeOf, nameProblem } from "./artifacts/names";
 export type {

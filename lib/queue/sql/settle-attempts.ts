@@ -7,7 +7,7 @@ import { RELEASE_KEYS } from "./release-keys";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
 const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_seconds double precision, spent boolean,
-  suspect boolean,  began_ms_ago double precision, error_type text, error_text text, result jsonb, pid int, exit_code int, signal text,
+  suspect boolean, began_ms_ago double precision, error_type text, error_text text, result jsonb, pid int, exit_code int, signal text,
   stdout_tail text, stderr_tail text, stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint, cpu_ms bigint,
   peak_rss_bytes bigint)`;
 
