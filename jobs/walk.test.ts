@@ -191,6 +191,13 @@ test("walk-folder goes deeper than a path may be long", async () => {
   expect(rows.map((row) => row.path)).toEqual([`deep/${`${"d".repeat(200)}/`.repeat(30)}file`]);
 });
 
+test("the last progress of walk-folder names every file", async () => {
+  const { registry, ctx, recorded, key, args } = await run("walk-folder", {});
+  await executeCommand(registry, key, args, ctx);
+  const message = `${contents.size} of ${contents.size} files`;
+  expect(recorded.progress.at(-1)).toMatchObject({ message });
+});
+
 async function checksumReport(args: Record<string, unknown> = {}) {
   const kept = memoryArtifacts();
   const { registry, key, args: all, ctx } = await run("checksum-report", args, { artifacts: kept.store });

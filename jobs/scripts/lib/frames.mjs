@@ -8,29 +8,38 @@ const PROGRESS_EVERY_MS = 500;
 
 let pending = "";
 let lastProgress = 0;
+/** The newest progress, if it came too soon to be sent. @type {object | null} */
+let unsentProgress = null;
 
 /** @param {unknown} value */
 export function sayRow(value) {
   say({ type: "row", value });
 }
 
-/** @param {unknown} value */
+/**
+ * Sends the newest progress before the result, so that a finished job shows its last figures.
+ * @param {unknown} value
+ */
 export function sayResult(value) {
+  if (unsentProgress) say(unsentProgress);
   say({ type: "result", value });
   flush();
 }
 
 /**
- * At most twice a second; what comes in between is left out.
+ * Sends progress at most twice a second; calls in between replace each other.
  * @param {number} done
  * @param {number} total
  * @param {string} message
  */
 export function sayProgress(done, total, message) {
   const now = performance.now();
+  const percent = total === 0 ? 0 : Math.min(100, Math.floor((100 * done) / total));
+  unsentProgress = { type: "progress", percent, message };
   if (now - lastProgress < PROGRESS_EVERY_MS) return;
   lastProgress = now;
-  say({ type: "progress", percent: total === 0 ? 0 : Math.min(100, Math.floor((100 * done) / total)), message });
+  say(unsentProgress);
+  unsentProgress = null;
   flush();
 }
 
