@@ -57,6 +57,14 @@ const DOORS: Readonly<Record<string, (number: string) => unknown>> = {
   },
 };
 
+test("a number of 50,000 digits costs no door more than half a second", () => {
+  const number = `0.5${"0".repeat(50_000)}1`;
+  const started = process.cpuUsage();
+  for (const through of Object.values(DOORS)) through(number);
+  const { user, system } = process.cpuUsage(started);
+  expect((user + system) / 1000).toBeLessThan(500 * Object.keys(DOORS).length);
+});
+
 describe.each(Object.entries(DOORS))("%s", (_name, through) => {
   test.each(KEPT)("keeps %s", (text, value) => {
     const kept = through(text);

@@ -61,6 +61,13 @@ function decimalOf(text: string): string {
   const [mantissa = "", exponent = "0"] = text.replace(/^-/, "").toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");
   const digits = `${whole}${fraction}`.replace(/^0+/, "");
-  const kept = digits.replace(/0+$/, "");
+  const kept = withoutZerosAtEnd(digits);
   return `${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
+}
+
+/** Linear: `/0+$/` would begin again at every zero of a long run that another digit follows. */
+function withoutZerosAtEnd(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits.charCodeAt(end - 1) === 0x30) end -= 1;
+  return digits.slice(0, end);
 }

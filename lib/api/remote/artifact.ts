@@ -61,7 +61,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   try {
     const contentType = typeOf(query.name, request.headers.get("content-type"));
     const id = await store(runtime, lease, { query, bytes, contentType });
-    const made = query.last ? await finish(runtime, lease, { id, query }) : null;
+    const made = query.last ? await finish(runtime, lease, { id, query, isEmpty: bytes.length === 0 }) : null;
     if (made) notifyChanges(runtime.worker, [held.job.laneNo]);
     return jsonResponse(answerText(answer, { artifact: made }), 200, { "x-request-id": info.id });
   } catch (error) {
@@ -98,10 +98,11 @@ async function store(
 async function finish(
   { worker }: ApiRuntime,
   lease: Lease,
-  { id, query }: { readonly id: string; readonly query: Query },
+  { id, query, isEmpty }: { readonly id: string; readonly query: Query; readonly isEmpty: boolean },
 ): Promise<Artifact> {
   const known = await findAttemptArtifact(worker, lease, query.name);
-  if (known?.id !== id || known.chunks > query.part + 1) throw gone();
+  // Fewer chunks than parts: a part in between did not arrive, or was empty.
+  if (known?.id !== id || known.chunks !== query.part + (isEmpty ? 0 : 1)) throw gone();
   const hash = createHash("sha256");
   for (let no = 0; no < known.chunks; no += 1) {
     const chunk = await readOwnChunk(worker, lease, { id, no });

@@ -134,6 +134,34 @@ test("a later attempt's artifact replaces the one of its name, which counts for 
   expect(await usageOf(tenant.tenantId)).toBe(90);
 });
 
+test("a retry has the whole quota of its job, also after a worker that died and with several writers at once", async () => {
+  const tenant = await make.tenant();
+  const first = await make.runningJob(tenant, { maxAttempts: 9 });
+  const quota = { jobBytes: 100, tenantBytes: 1000 };
+  const begin = (job: ClaimedJob, name: string) => beginArtifact(make.worker, job, { ...TEXT, name });
+  const append = (job: ClaimedJob, id: string, no: number) =>
+    appendArtifact(make.worker, job, { id, no, bytes: randomBytes(25), quota });
+  const retried = async (job: ClaimedJob) => {
+    await loseLease(job);
+    await database.query("update app.live_jobs set ready = true where job_id = $1", [job.jobId]);
+    const [next] = (await make.claim("w")).filter(({ jobId }) => jobId === job.jobId);
+    if (!next) throw new Error("the job was not claimed");
+    return next;
+  };
+  const half = await begin(first, "of-a-dead-worker");
+  for (let no = 0; no < 4; no += 1) await append(first, half, no);
+  const second = await retried(first);
+  for (const name of ["a", "b"]) await keep(second, name, [randomBytes(50)], quota);
+  expect(await usageOf(tenant.tenantId)).toBe(100);
+  const third = await retried(second);
+  const both = [await begin(third, "a"), await begin(third, "b")];
+  for (const no of [0, 1]) for (const id of both) await append(third, id, no);
+  await expect(append(third, both[0] ?? "", 2)).rejects.toMatchObject({ code: "artifact-quota" });
+  // What is not finished leaves the earlier ones, which count again.
+  await discardArtifacts(make.worker, third);
+  await expect(append(third, await begin(third, "c"), 0)).rejects.toMatchObject({ code: "artifact-quota" });
+});
+
 test("quotas of job and tenant hold under concurrent writers, and what is left of them can be used", async () => {
   const tenant = await make.tenant();
   const jobs = [await make.runningJob(tenant), await make.runningJob(tenant), await make.runningJob(tenant)];
@@ -162,6 +190,17 @@ test("a job has 100 artifacts at most, whoever begins them at once", async () =>
   );
   const ends = await Promise.allSettled(begun);
   expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(3);
+});
+
+test("a retry may replace all artifacts of its job at once", async () => {
+  const job = await make.runningJob(scope);
+  const names = Array.from({ length: ARTIFACTS_PER_JOB }, (_, at) => `${at}`);
+  for (const name of names) await keep(job, name, []);
+  for (const name of names) await beginArtifact(make.worker, job, { ...TEXT, name });
+  await expect(beginArtifact(make.worker, job, { ...TEXT, name: "one more" })).rejects.toMatchObject({
+    code: "artifact-quota",
+  });
+  await discardArtifacts(make.worker, job);
 });
 
 test("artifacts go with their job, deleted by itself or with its day", async () => {
