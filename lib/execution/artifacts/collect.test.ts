@@ -1,3 +1,5 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { defineJob } from "../define-job";
@@ -13,6 +15,7 @@ import {
   testContext,
 } from "../test-support";
 import type { RunContext } from "../types";
+import { entriesOf } from "./collect";
 import { memoryArtifacts } from "./memory-artifacts.fixture";
 
 const folder = await makeTestFolder();
@@ -112,4 +115,12 @@ test("a command that a handler runs keeps its files for the same attempt", async
   const full = { ...ctx, registry, transaction, publishEvent: noEvents, steps: memorySteps().steps };
   expect((await executeHandler(handler, full)).outcome.kind).toBe("succeeded");
   expect([...kept.files.keys()]).toEqual(["from-handler", "from-command"]);
+});
+
+test("a folder of very many files is read no further than the entries that are looked at", async () => {
+  const full = join(folder.root, "full");
+  await mkdir(full);
+  for (let at = 0; at < 30; at += 1) await writeFile(join(full, `${at}`), "");
+  expect(await entriesOf(full, 7)).toHaveLength(7);
+  expect((await entriesOf(full, 31)).map(({ name }) => name)).toEqual((await readdir(full)).sort());
 });

@@ -1,5 +1,5 @@
-import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
+import { constants, type Dirent, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { normalizeRelative } from "../paths";
 import type { RunContext } from "../types";
@@ -38,10 +38,8 @@ export interface Unkept {
 /** Whether a command left files to be kept. */
 export async function hasFiles(folder: string, named: readonly NamedFile[]): Promise<boolean> {
   if (named.length > 0) return true;
-  return readdir(join(folder, FOLDER)).then(
-    (names) => names.length > 0,
-    () => false,
-  );
+  const some = await entriesOf(join(folder, FOLDER), 1).catch(() => []);
+  return some.length > 0;
 }
 
 /**
@@ -114,13 +112,23 @@ async function filesOf(folder: string): Promise<Found> {
   return found;
 }
 
+/** The first entries of a folder, by name. Reads no more than `most`, because a command may leave millions. */
+export async function entriesOf(folder: string, most: number): Promise<Dirent[]> {
+  const entries: Dirent[] = [];
+  for await (const entry of await opendir(folder)) {
+    entries.push(entry);
+    if (entries.length >= most) break;
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
 async function walk(folder: string, below: string, found: Found): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
+  const entries = await entriesOf(folder, MOST_ENTRIES + 1).catch(() => null);
   if (!entries || below.split("/").length > MOST_DEPTH) {
     found.special.push(below);
     return;
   }
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const entry of entries) {
     if (found.files.length + found.special.length >= MOST_ENTRIES) {
       found.isCut = true;
       return;
