@@ -14,8 +14,11 @@ await runMain(async () => {
   const units = vitest("unit and database tests", ["unit", "db"], filters);
   const reachesBuilt = reaches("e2e", filters);
   const built = reachesBuilt && (await check("test build", [inRoot("scripts/build.mjs"), "--test-build"]));
+  // The browser tests run one by one and take the longest: they begin as soon as there is a build.
+  const browsing = built ? pages(filters) : undefined;
   await units;
-  if (built) await endToEnd(filters);
+  if (built) await apiAndFaults(filters);
+  await browsing;
   if (reachesBuilt) await nothingLeft();
   close();
 });
@@ -35,12 +38,6 @@ async function staticChecks() {
   await check("types", [inRoot("node_modules/typescript-7/bin/tsc"), "--noEmit"]);
   await check("format and lint", [inRoot("node_modules/@biomejs/biome/bin/biome"), "check", "."]);
   await check("unused code", [inRoot("node_modules/knip/bin/knip.js"), "--no-progress", "--no-config-hints"]);
-}
-
-/** @param {string[]} filters */
-async function endToEnd(filters) {
-  // A browser keeps about one processor busy. The others mostly wait: for processes to start, for leases to end.
-  await Promise.all([pages(filters), apiAndFaults(filters)]);
 }
 
 /** @param {string[]} filters */
