@@ -23,7 +23,9 @@ const ROOT_STAND_INS = ["postgres", "nobody"];
 
 /**
  * Decides where the data of `home` lies. Everything stays in `home`, except under root when the stand-in user cannot
- * reach it (a clone in /root): then data and a copy of the programs go to /var/lib/leasehold/<hash of home>.
+ * reach it (a clone in /root): then data and a copy of the programs go to /var/lib/leasehold/<hash of home>. A cluster
+ * stays where it is when the permissions of `home` change later.
+ * @throws if the cluster lies in `home` and the stand-in user can no longer enter it
  * @param {{ home: string, binaries: import("./binaries.mjs").Binaries }} options
  * @returns {Placement}
  */
@@ -76,11 +78,25 @@ export function standIn() {
  * @param {RunAs} runAs
  */
 function reachableDir(home, runAs) {
-  if (runAs.uid === undefined || canEnter(home, runAs) || letThrough(home, runAs)) return { dir: home, moved: false };
-  const dir = fallbackDir(home);
-  makeFolder(dir);
-  return { dir, moved: true };
+  if (runAs.uid === undefined) return { dir: home, moved: false };
+  const away = fallbackDir(home);
+  // The permissions decide only once: another folder later would be an empty installation.
+  const [isHere, isAway] = [holdsCluster(home), holdsCluster(away)];
+  const mayStay = isHere || !isAway;
+  if (mayStay && (canEnter(home, runAs) || letThrough(home, runAs))) return { dir: home, moved: false };
+  if (isHere && !isAway) {
+    throw new Error(
+      `The data of PostgreSQL lies in ${home}, and the user who runs it cannot enter that folder. Give that folder and ` +
+        "each one above it back the permission to enter (chmod o+x).",
+    );
+  }
+  makeFolder(FALLBACK_ROOT);
+  makeFolder(away);
+  return { dir: away, moved: true };
 }
+
+/** @param {string} dir */
+const holdsCluster = (dir) => existsSync(path.join(dir, "pg", "PG_VERSION"));
 
 /**
  * Lets others pass through the folder (not list it) if that is all that is missing.
@@ -97,7 +113,6 @@ function letThrough(home, runAs) {
 
 /** @param {string} home */
 function fallbackDir(home) {
-  makeFolder(FALLBACK_ROOT);
   return path.join(FALLBACK_ROOT, createHash("sha256").update(path.resolve(home)).digest("hex").slice(0, 12));
 }
 
