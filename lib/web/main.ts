@@ -53,6 +53,8 @@ async function main(): Promise<void> {
   origin = publishOrigin(env.host, port);
   await checkFit(shutdown.signal);
   if (shutdown.signal.aborted) return;
+  // Before Next.js, which keeps the event loop busy for so long that a new database connection times out.
+  if (assets) await Promise.race([publishNowAndThen(assets), setTimeout(PUBLISH_FIRST_MS, undefined, { ref: false })]);
   const app = next({ dev, dir: projectFolder(), hostname: env.host, port });
   await app.prepare();
   const upgrade = app.getUpgradeHandler();
@@ -60,7 +62,6 @@ async function main(): Promise<void> {
     if (dev) void upgrade(req, socket, head);
     else socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
   });
-  if (assets) await Promise.race([publishNowAndThen(assets), setTimeout(PUBLISH_FIRST_MS, undefined, { ref: false })]);
   handler = app.getRequestHandler();
   log.info({ version: VERSION, tz_version: TZ_VERSION, origin, port }, "web is ready");
   announceReady({ port });
