@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { TenantRole } from "@/lib/contract";
+import { API_KEY_SCOPES, type TenantRole } from "@/lib/contract";
 import type { Database } from "@/lib/db";
 import { dataDir } from "@/lib/db/embedded/index.mjs";
 import { createDefinition, listDefinitions, SYSTEM } from "@/lib/queue";
 import { insertProvider, listProviders, moveProvider } from "@/lib/tenancy/providers";
 import { seedTriggers } from "./demo-triggers";
-import { newPassword, putApiKey, putMembership, putTenant, putUser } from "./people";
+import { newPassword, putApiKey, putMembership, putTenant, putUser, TENANT_SCOPES } from "./people";
 import { writeSamples } from "./samples/folder";
 
 const TENANTS = { acme: "Acme Archive", globex: "Globex Media" } as const;
@@ -109,18 +109,7 @@ async function seedPeople(db: Database, tenants: Ids) {
 
 async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, string>) {
   const name = "demo";
-  const scopes = [
-    "jobs:read",
-    "jobs:write",
-    "triggers:read",
-    "triggers:write",
-    "webhooks:read",
-    "webhooks:write",
-    "events:read",
-    "events:write",
-    "assets:read",
-  ] as const;
-  const forTenant = { kind: "tenant", name, scopes } as const;
+  const forTenant = { kind: "tenant", name, scopes: TENANT_SCOPES } as const;
   return {
     acme: await putApiKey(db, { ...forTenant, tenantId: tenants.acme, createdBy: users.acme_admin }),
     globex: await putApiKey(db, { ...forTenant, tenantId: tenants.globex, createdBy: users.globex_admin }),
@@ -128,7 +117,7 @@ async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, st
       kind: "super_admin",
       name,
       tenantId: null,
-      scopes: [...scopes, "platform:read", "platform:write"],
+      scopes: API_KEY_SCOPES,
       createdBy: users.super_admin,
     }),
     worker: await putApiKey(db, {

@@ -1,3 +1,5 @@
+import { parseArgs } from "node:util";
+import { tenantRole } from "@/lib/contract";
 import { type Database, makeRoles, migrate, openDatabase } from "@/lib/db";
 import { type AdminEnv, loadAdminEnv } from "@/lib/env/admin";
 import { orExit } from "@/lib/env/read";
@@ -6,10 +8,20 @@ import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { ensureDatabase } from "./create-database";
 import { settleDataKey } from "./data-key";
 import { isPaused, setHome } from "./home";
-import { seed } from "./seed";
+import { type SeedOptions, seed } from "./seed";
 
 const USAGE =
-  "usage: migrate [--create-database] [--new-data-key] [--resume | --pause] | migrate --roles [--create-database] | seed [--demo] [--admin EMAIL]";
+  "usage: migrate [--create-database] [--new-data-key] [--resume | --pause] | migrate --roles [--create-database] | " +
+  "seed [--demo] [--admin EMAIL] [--tenant SLUG --member EMAIL [--role admin|member|viewer]] [--key]";
+
+const SEED_OPTIONS = {
+  demo: { type: "boolean" },
+  admin: { type: "string" },
+  tenant: { type: "string" },
+  member: { type: "string" },
+  role: { type: "string" },
+  key: { type: "boolean" },
+} as const;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -48,12 +60,23 @@ async function withAdmin(
   }
 }
 
-function seedOptions(args: readonly string[], demo: boolean): { demo: boolean; adminEmail?: string } {
-  const at = args.indexOf("--admin");
-  if (at === -1) return { demo: demo || args.includes("--demo") };
-  const adminEmail = args[at + 1];
-  if (!adminEmail) throw new Error(USAGE);
-  return { demo: args.includes("--demo"), adminEmail };
+/** @throws if an option is unknown, lacks its value or goes with none of the others */
+function seedOptions(args: readonly string[], demo: boolean): Omit<SeedOptions, "log"> {
+  const { values } = parseArgs({ args: [...args], options: SEED_OPTIONS });
+  const { admin, tenant, member, role = "admin", key = false } = values;
+  const people = admin !== undefined || member !== undefined;
+  const parsedRole = tenantRole.safeParse(role);
+  if ((tenant === undefined) !== (member === undefined) || (key && !people) || !parsedRole.success) {
+    throw new Error(USAGE);
+  }
+  return {
+    demo: values.demo === true || (demo && !people),
+    key,
+    ...(admin === undefined ? {} : { adminEmail: admin }),
+    ...(tenant === undefined || member === undefined
+      ? {}
+      : { member: { tenant, email: member, role: parsedRole.data } }),
+  };
 }
 
 main(process.argv.slice(2)).then(

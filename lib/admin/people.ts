@@ -2,11 +2,14 @@ import { randomBytes } from "node:crypto";
 import { generateApiKey } from "@/lib/auth/api-key";
 import { writeAudit } from "@/lib/auth/audit";
 import { hashPassword } from "@/lib/auth/password";
-import type { ApiKeyScope, TenantRole } from "@/lib/contract";
+import { API_KEY_SCOPES, type ApiKeyScope, type TenantRole } from "@/lib/contract";
 import { type Database, type Runner, statement } from "@/lib/db";
 
 const PASSWORD_BYTES = 15;
 const KEY_DAYS = 365;
+
+/** Everything that a key of a tenant can be allowed. */
+export const TENANT_SCOPES: readonly ApiKeyScope[] = API_KEY_SCOPES.filter((scope) => !scope.startsWith("platform:"));
 
 // Parameters again instead of `excluded`: reading that needs SELECT on the hash, which this role does not have.
 const upsertUser = statement(
@@ -17,6 +20,8 @@ const upsertUser = statement(
      disabled_at = null, updated_at = app.now()
    returning id`,
 );
+
+const findUser = statement("admin_find_user", "select id from app.users where email = lower($1)");
 
 const upsertTenant = statement(
   "admin_upsert_tenant",
@@ -67,6 +72,12 @@ export async function putUser(db: Database, user: SeedUser): Promise<string> {
     });
     return id;
   });
+}
+
+/** Returns the id of the user with this address, or null. */
+export async function findUserId(db: Runner, email: string): Promise<string | null> {
+  const [row] = await db.run<{ id: string }>(findUser, [email]);
+  return row?.id ?? null;
 }
 
 /** Creates the tenant unless it is there. Returns the id. */

@@ -168,3 +168,28 @@ test("--admin makes a super admin whose one-time password must be changed, and l
 test("--admin refuses what is no e-mail address", async () => {
   await expect(seed(env, { demo: false, adminEmail: "boss", log })).rejects.toThrow(/e-mail/);
 });
+
+test("--tenant makes a tenant, a member who must change the password, and a key that acts for the member", async () => {
+  const printed: string[] = [];
+  const options = { demo: false, key: true, log: (line: string) => void printed.push(line) };
+  const member = { tenant: "initech", email: "Ann@Initech.example", role: "member" } as const;
+  await seed(env, { ...options, member });
+  const rows = await database.query(
+    `select t.slug, m.role, u.must_change_password, u.is_super_admin, u.password_hash, k.kind, k.key_id
+     from app.memberships m join app.tenants t on t.id = m.tenant_id join app.users u on u.id = m.user_id
+     join app.api_keys k on k.created_by = u.id and k.tenant_id = t.id where u.email = 'ann@initech.example'`,
+  );
+  const printedKey = /API key:\s+(\S+)/.exec(printed.join("\n"))?.[1] ?? "";
+  const person = { role: "member", must_change_password: true, is_super_admin: false };
+  expect(rows).toMatchObject([{ slug: "initech", ...person, kind: "tenant", key_id: parseApiKey(printedKey)?.keyId }]);
+  const password = /One-time password:\s+(\S+)/.exec(printed.join("\n"))?.[1] ?? "";
+  expect(await verifyPassword(password, rows[0]?.password_hash)).toBe(true);
+});
+
+test("--member leaves the password and the standing of a person who is there", async () => {
+  const standing = "select password_hash, is_super_admin, must_change_password from app.users where email = $1";
+  const email = demo().users.super_admin.email;
+  const before = await database.query(standing, [email]);
+  await seed(env, { demo: false, member: { tenant: "globex", email, role: "viewer" }, log });
+  expect(await database.query(standing, [email])).toEqual(before);
+});

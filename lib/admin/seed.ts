@@ -1,18 +1,23 @@
-import { type Database, openDatabase, roleUrl } from "@/lib/db";
+import { openDatabase, roleUrl } from "@/lib/db";
 import type { AdminEnv } from "@/lib/env/admin";
+import { makeMember, makeSuperAdmin, type NewMember } from "./accounts";
 import { ensureDefinitions } from "./definitions";
 import { seedDemo } from "./demo";
-import { newPassword, putUser } from "./people";
 
 export interface SeedOptions {
   readonly demo: boolean;
   /** Makes this person a super admin with a one-time password, which is printed once. */
   readonly adminEmail?: string;
+  /** Makes this person a member of a tenant, and the tenant. */
+  readonly member?: NewMember;
+  /** Makes an API key for each person that is made. */
+  readonly key?: boolean;
   readonly log: (line: string) => void;
 }
 
 /** Brings in what an installation starts with. Running it again changes nothing that is there. */
-export async function seed(env: Omit<AdminEnv, "dataKey">, { demo, adminEmail, log }: SeedOptions): Promise<void> {
+export async function seed(env: Omit<AdminEnv, "dataKey">, options: SeedOptions): Promise<void> {
+  const { demo, adminEmail, member, key = false, log } = options;
   const open = (role: "platform" | "web") =>
     openDatabase({
       url: roleUrl(env.adminUrl, env.secret, role),
@@ -25,16 +30,9 @@ export async function seed(env: Omit<AdminEnv, "dataKey">, { demo, adminEmail, l
   try {
     await ensureDefinitions(db, log);
     if (demo) await seedDemo({ db, web }, { home: env.home, log });
-    if (adminEmail) await makeSuperAdmin(db, adminEmail, log);
+    if (adminEmail) await makeSuperAdmin(db, adminEmail, { key, log });
+    if (member) await makeMember(db, member, { key, log });
   } finally {
     await Promise.all([db.close(), web.close()]);
   }
-}
-
-async function makeSuperAdmin(db: Database, email: string, log: SeedOptions["log"]): Promise<void> {
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Error("--admin needs an e-mail address.");
-  const password = newPassword();
-  await putUser(db, { email, name: "Super admin", password, superAdmin: true, mustChange: true });
-  log(`Super admin:        ${email.toLowerCase()}`);
-  log(`One-time password:  ${password}`);
 }
