@@ -1,5 +1,6 @@
 import { DatabaseError, type Transaction } from "@/lib/db";
 import { enqueueForTenantsSql } from "../sql/fire-due-schedules";
+import { eachOf } from "./insert-items";
 import { batchParameters, forgetDefinitions, type NewJobItem } from "./new-job-item";
 
 export interface TenantBatch {
@@ -13,6 +14,8 @@ export interface PlacedJob {
   readonly ready: boolean;
   readonly lane_no: number;
 }
+
+type GroupOfTenant = Omit<PlacedJob, "job_id"> & { batch: number; places: string; job_ids: string };
 
 /** What somebody changed between the look at a job's definition, queue and tenant, and its insert. */
 const CHANGED: ReadonlySet<string> = new Set(["LH001", "LH002", "LH003", "LH004"]);
@@ -30,12 +33,19 @@ export async function enqueueForTenants(tx: Transaction, batches: readonly Tenan
   if (batches.length === 0) return answers;
   const parameters = batches.map(({ items }) => batchParameters(items));
   try {
-    const rows = await tx.run<PlacedJob & { batch: number }>(enqueueForTenantsSql, [
+    const groups = await tx.run<GroupOfTenant>(enqueueForTenantsSql, [
       batches.map(({ tenantId }) => tenantId),
       parameters.map(([kinds]) => kinds),
       parameters.map(([, items]) => items),
+      parameters.map(([, , parents]) => `{${parents.join(",")}}`),
     ]);
-    for (const row of rows) answers[row.batch - 1]?.push(row);
+    for (const { batch, places, job_ids, ...common } of groups) {
+      const answer = answers[batch - 1];
+      if (!answer) continue;
+      eachOf({ places, job_ids }, (index, job_id) => {
+        answer[index] = { ...common, job_id };
+      });
+    }
     return answers;
   } catch (error) {
     if (wasChanged(error)) forgetDefinitions(tx);

@@ -1,4 +1,4 @@
-import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
+import { type Database, DatabaseError, type Runner, type TenantTransaction } from "@/lib/db";
 import { QueueError } from "../errors";
 import { type AcceptedJob, acceptedView } from "../policy/accepted-job";
 import type { Linked } from "../policy/dependencies";
@@ -7,15 +7,8 @@ import { TIMEOUT_SECONDS } from "../sql/fallbacks";
 import type { Enqueued, JobView, NewJob, TenantScope } from "../types";
 import { enqueueTogether } from "./enqueue-together";
 import { type EnqueuedRow, insertAlike, insertItems, isPlain } from "./insert-items";
-import { areLinked, planLinks } from "./link-jobs";
-import {
-  currentDefinition,
-  forgetDefinitions,
-  itemOfAll,
-  type NewJobItem,
-  shareDefinitions,
-  toItem,
-} from "./new-job-item";
+import { areLinked, linkKnown, planLinks } from "./link-jobs";
+import { currentDefinition, forgetDefinitions, itemOfAll, type NewJobItem, toItem } from "./new-job-item";
 import { tellEnqueued } from "./tell-enqueued";
 
 /**
@@ -80,24 +73,8 @@ interface Batch {
 async function enqueue(db: Database | TenantTransaction, scope: TenantScope, batch: Batch): Promise<EnqueuedRow[]> {
   const { jobs } = batch;
   if (jobs.length === 0) return [];
-  if (!areLinked(jobs)) return insertJobs(db, scope, batch);
-  if ("inTransaction" in db) return insertLinked(db, scope, batch);
-  const once = () =>
-    withTenant(db, scope.tenantId, async (tx) => {
-      shareDefinitions(db, tx);
-      const rows = await insertLinked(tx, scope, batch);
-      shareDefinitions(tx, db);
-      return rows;
-    });
-  return once().catch((error: unknown) => {
-    if (!(error instanceof DefinitionChanged)) throw error;
-    forgetDefinitions(db);
-    return once();
-  });
+  return insertJobs(db, scope, areLinked(jobs) ? { ...batch, links: await planLinks(db, scope, batch) } : batch);
 }
-
-const insertLinked = async (tx: TenantTransaction, scope: TenantScope, batch: Batch): Promise<EnqueuedRow[]> =>
-  insertJobs(tx, scope, { ...batch, links: await planLinks(tx, batch) });
 
 export const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob, row: EnqueuedRow): Enqueued => ({
   jobId: row.job_id,
@@ -136,21 +113,28 @@ async function insertJobs(
     const code = error instanceof DatabaseError ? error.code : undefined;
     if (code === "LH001") throw new QueueError("tenant-suspended", "This tenant is suspended.");
     if (code === "LH003") throw queueUnknown({ jobs, at });
-    if (code === "LH004") throw new QueueError("invalid-value", "A job to wait for is not there any more.");
+    if (code === "LH004") throw await parentMissing(db, scope, { jobs, at });
     if (code !== "LH002") throw error;
     forgetDefinitions(db);
     // Inside a transaction the refusal has already aborted it, so only a call of its own can try again.
-    if ("inTransaction" in db) throw new DefinitionChanged();
+    if ("inTransaction" in db) throw definitionChanged();
     return insert().catch((again: unknown) => {
-      throw again instanceof DatabaseError && again.code === "LH002" ? new DefinitionChanged() : again;
+      throw again instanceof DatabaseError && again.code === "LH002" ? definitionChanged() : again;
     });
   }
 }
 
-class DefinitionChanged extends QueueError {
-  constructor() {
-    super("definition-inactive", "The definition was changed or switched off just now; try again.");
-  }
+const definitionChanged = () =>
+  new QueueError("definition-inactive", "The definition was changed or switched off just now; try again.");
+
+/** The database does not say which parent it was. A transaction, which its refusal has aborted, cannot be asked. */
+async function parentMissing(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  batch: Pick<Batch, "jobs" | "at">,
+): Promise<QueueError> {
+  if (!("inTransaction" in db)) await linkKnown(db, scope, batch);
+  return new QueueError("invalid-value", "A job to wait for no longer exists.");
 }
 
 /** The database does not say which queue it was; where several are named, each place is told. */

@@ -22,7 +22,13 @@ export interface EnqueuedRow {
 type AlikeRow = Omit<EnqueuedRow, "job_id" | "deduplicated" | "conflict" | "state"> & { new_ids: string };
 
 /** What several jobs have in common, with the texts of an integer[] and of a uuid[]. */
-type GroupRow = Omit<EnqueuedRow, "job_id"> & { places: string; job_ids: string };
+type GroupRow = Omit<EnqueuedRow, "job_id"> & IdsOfGroup;
+
+interface IdsOfGroup {
+  /** From 1. */
+  readonly places: string;
+  readonly job_ids: string;
+}
 
 type ItemField = (typeof ITEM_FIELDS)[number];
 const COMMON_FIELDS = ITEM_FIELDS.filter((field) => field !== "payload");
@@ -68,18 +74,28 @@ export async function insertAlike(db: Runner, tenantId: string, { item, payloads
 async function insertAny(db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> {
   const groups = await db.run<GroupRow>(enqueueJobsSql, [tenantId, ...batchParameters(items)]);
   const rows = new Array<EnqueuedRow>(items.length);
-  for (const { places, job_ids, ...common } of groups) {
-    const ids = listOf(job_ids);
-    listOf(places).forEach((place, n) => {
-      rows[Number(place) - 1] = rowOf(common, ids[n] ?? "");
+  for (const { places, job_ids, ...common } of groups)
+    eachOf({ places, job_ids }, (index, id) => {
+      rows[index] = rowOf(common, id);
     });
-  }
   return rows;
 }
 
-/** Whether a verb for jobs that are nothing special can take it: no key to take, nobody to wait for, no id of its own, no cause. */
-export const isPlain = ({ id, depends_on, dedupe_key, chain_depth }: NewJobItem): boolean =>
-  id === undefined && depends_on === undefined && dedupe_key === undefined && chain_depth === undefined;
+/** Calls back with the index (from 0) and the id of each job of a group. */
+export function eachOf({ places, job_ids }: IdsOfGroup, take: (index: number, id: string) => void): void {
+  const ids = listOf(job_ids);
+  listOf(places).forEach((place, n) => {
+    take(Number(place) - 1, ids[n] ?? "");
+  });
+}
+
+/** True for a plain job: no dedupe key, no job that it waits for or that waits for it, no chain depth. */
+export const isPlain = ({ rank, awaited, depends_on, dedupe_key, chain_depth }: NewJobItem): boolean =>
+  rank === undefined &&
+  awaited === undefined &&
+  depends_on === undefined &&
+  dedupe_key === undefined &&
+  chain_depth === undefined;
 
 /** The same text for plain items that differ in their payload only, and for no others. */
 export function likenessOf(item: NewJobItem): string {

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { statement, withTenant } from "@/lib/db";
+import { type Database, statement, withTenant } from "@/lib/db";
 import { cancelJob, enqueueJob, enqueueJobs, type NewJob, settleAttempts, updateDefinition } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
@@ -41,6 +41,43 @@ test("a link looks up neither its tenant nor a live row: a batch of 300 reads wh
   const few = await scansOf(3);
   expect(few.backlogScans).toBe(0);
   expect(await scansOf(300)).toEqual(few);
+});
+
+test("a linked batch is one statement, in a transaction of its own", async () => {
+  const { jobId } = await enqueueJob(make.web, scope, { definitionKey });
+  const sent: string[] = [];
+  const web: Database = {
+    ...make.web,
+    run: (sql, values) => {
+      sent.push(sql.name.replace(/_[0-9a-f]{8}$/, ""));
+      return make.web.run(sql, values);
+    },
+    transaction: (work, options) => {
+      sent.push("transaction");
+      return make.web.transaction(work, options);
+    },
+  };
+  const jobs: NewJob[] = [
+    { definitionKey, ref: "last", dependsOn: [{ ref: "middle" }, { jobId }] },
+    { definitionKey, ref: "middle", dependsOn: [{ ref: "first" }] },
+    { definitionKey, ref: "first" },
+  ];
+  await enqueueJobs(web, scope, jobs);
+  sent.length = 0;
+  const [last, middle, first] = (await enqueueJobs(web, scope, jobs)).map((job) => job.jobId);
+  expect(sent.filter((name) => name !== "wake")).toEqual(["enqueue_jobs"]);
+  expect([first, middle, last].toSorted()).toEqual([first, middle, last]);
+});
+
+test("in a transaction, a parent that does not exist is refused and the transaction goes on", async () => {
+  const ends = await withTenant(make.web, scope.tenantId, async (tx) => {
+    const missing: NewJob = { definitionKey, dependsOn: [{ jobId: "00000000-0000-7000-8000-000000000000" }] };
+    await expect(enqueueJobs(tx, scope, [missing])).rejects.toMatchObject({
+      problems: [{ pointer: "/jobs/0/depends_on/0/job_id", code: "job-unknown" }],
+    });
+    return enqueueJob(tx, scope, { definitionKey });
+  });
+  expect(await statusOf(ends.jobId)).toBe("queued");
 });
 
 test("a linked batch answers where each of its jobs stands at its end, in the order given", async () => {

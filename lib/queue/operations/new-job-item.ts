@@ -14,7 +14,8 @@ interface KnownDefinition {
 
 /** A job as it was asked for, checked, in the words of the database. */
 export type NewJobItem = Readonly<Record<(typeof ITEM_FIELDS)[number], unknown>> & {
-  readonly id: string | undefined;
+  readonly rank: Linked["rank"];
+  readonly awaited: Linked["awaited"];
   readonly depends_on: Linked["edges"] | undefined;
   readonly dedupe_key: string | undefined;
   readonly dedupe_mode: string | undefined;
@@ -58,7 +59,8 @@ const KIND_FIELDS = [
 ] as const satisfies readonly (keyof NewJobItem)[];
 /** What an item says for itself, in addition to its kind. */
 const OWN_FIELDS = [
-  "id",
+  "rank",
+  "awaited",
   "source",
   "source_ref",
   "payload",
@@ -72,7 +74,6 @@ const OWN_FIELDS = [
   "retry_delay_seconds",
   "retry_multiplier",
   "created_by",
-  "depends_on",
   "dedupe_key",
   "dedupe_mode",
   "dedupe_window_seconds",
@@ -82,9 +83,10 @@ const OWN_FIELDS = [
 ] as const satisfies readonly (keyof NewJobItem)[];
 
 /** The arguments of app.enqueue_jobs after the tenant: values that many items share are sent once, defaults are not sent. */
-export function batchParameters(items: readonly NewJobItem[]): [kinds: string, items: string] {
+export function batchParameters(items: readonly NewJobItem[]): [kinds: string, items: string, parents: string[]] {
   const places = new Map<string, number>();
   const kinds: NewJobItem[] = [];
+  const parents = new Map<string, number>();
   let last: NewJobItem | undefined;
   let kind = 0;
   const own = items.map((item) => {
@@ -94,24 +96,41 @@ export function batchParameters(items: readonly NewJobItem[]): [kinds: string, i
       places.set(name, kind);
       last = item;
     }
-    return ownPart(item, kind);
+    return `{"kind":${kind}${ownPart(item)}${edgesPart(item, { parents, after: items.length })}}`;
   });
-  return [JSON.stringify(kinds, [...KIND_FIELDS]), `[${own.join(",")}]`];
+  return [JSON.stringify(kinds, [...KIND_FIELDS]), `[${own.join(",")}]`, [...parents.keys()]];
 }
 
 const isOfKind = (item: NewJobItem, other: NewJobItem): boolean =>
   KIND_FIELDS.every((field) => item[field] === other[field]);
 
 /** As JSON. A copy of the item without what it shares would take several times as long to make and to write. */
-function ownPart(item: NewJobItem, kind: number): string {
-  let text = `{"kind":${kind}`;
+function ownPart(item: NewJobItem): string {
+  let text = "";
   for (const field of OWN_FIELDS) {
     const value = item[field];
     if (value === undefined || (value === null && field !== "payload") || (field === "source" && value === "manual"))
       continue;
     text += `,"${field}":${JSON.stringify(value)}`;
   }
-  return `${text}}`;
+  return text;
+}
+
+/** Numbers parents that exist after the items of the batch, in the order in which they are met. */
+function edgesPart(
+  { depends_on }: NewJobItem,
+  { parents, after }: { readonly parents: Map<string, number>; readonly after: number },
+): string {
+  if (depends_on === undefined) return "";
+  const edges = depends_on.map(({ edge_no, parent, ...edge }) => {
+    let place = typeof parent === "number" ? parent : parents.get(parent);
+    if (place === undefined) {
+      place = after + parents.size + 1;
+      parents.set(parent as string, place);
+    }
+    return { ...edge, parent: place, ...(edge_no > 1 && { edge_no }) };
+  });
+  return `,"depends_on":${JSON.stringify(edges)}`;
 }
 
 /**
@@ -159,7 +178,8 @@ function isLike(job: NewJob, first: NewJob): boolean {
 function itemOf(scope: TenantScope, { job, link }: Placed, row: DefinitionRow): NewJobItem {
   const isKeyed = job.dedupeKey !== undefined;
   return {
-    id: link?.id,
+    rank: link?.rank,
+    awaited: link?.awaited,
     depends_on: link !== undefined && link.edges.length > 0 ? link.edges : undefined,
     definition_id: row.id,
     definition_version: row.version,
@@ -234,14 +254,6 @@ export const currentDefinition = async (db: Runner, key: string): Promise<Defini
 /** Makes the next look at a definition ask the database. */
 export function forgetDefinitions(db: Runner): void {
   cache.delete(db);
-}
-
-/** Makes definitions that one runner knows known to another, such as a transaction on the same database. */
-export function shareDefinitions(from: Runner, to: Runner): void {
-  const known = cache.get(to) ?? new Map<string, KnownDefinition | Promise<KnownDefinition>>();
-  for (const [key, definition] of cache.get(from) ?? [])
-    if (!(definition instanceof Promise)) known.set(key, definition);
-  cache.set(to, known);
 }
 
 async function knownDefinition(db: Runner, key: string, at: string): Promise<KnownDefinition> {

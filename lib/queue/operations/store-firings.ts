@@ -157,7 +157,7 @@ async function checkFiring(tx: Transaction, trigger: DueTrigger, firing: Firing)
 }
 
 const afterIt = (parentId: string, index: number) =>
-  ({ edge_no: index + 1, parent_id: parentId, type: "completion", on_failure: "run" }) as const;
+  ({ edge_no: index + 1, parent: parentId, type: "completion", on_failure: "run" }) as const;
 
 /** Jobs by their firing, each tenant's in one batch. */
 async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promise<Map<Firing, PlacedJob>> {

@@ -8,7 +8,7 @@ import { compileTemplate } from "./template";
 const OUTER = "00000000-0000-7000-8000-00000000000a";
 const job = (job: Partial<NewJob> = {}): NewJob => ({ definitionKey: "d", ...job });
 const link = (jobs: readonly NewJob[], known: readonly string[] = [OUTER]) =>
-  linkJobs(jobs, { at: (index) => `/jobs/${index}`, ids: jobs.map((_job, index) => `id-${index}`), known });
+  linkJobs(jobs, { at: (index) => `/jobs/${index}`, known });
 const problemsOf = (jobs: readonly NewJob[], known?: readonly string[]) => {
   try {
     link(jobs, known);
@@ -26,10 +26,15 @@ describe("A-04 who waits for whom", () => {
       job({ ref: "b", dependsOn: [{ ref: "a" }] }),
       job({ ref: "a" }),
     ]);
-    expect([first?.id, middle?.id, last?.id]).toEqual(["id-0", "id-1", "id-2"]);
+    expect([first?.rank, middle?.rank, last?.rank]).toEqual([1, 2, 3]);
     expect(last?.edges).toEqual([
-      { edge_no: 1, parent_id: "id-1", alias: "b" },
-      { edge_no: 2, parent_id: "id-0", alias: "a" },
+      { edge_no: 1, parent: 2, alias: "b" },
+      { edge_no: 2, parent: 3, alias: "a" },
+    ]);
+    expect([first?.awaited, middle?.awaited, last?.awaited]).toEqual([true, true, undefined]);
+    expect(link([job({ ref: "a" }), job({ dependsOn: [{ ref: "a" }] })]).map(({ rank }) => rank)).toEqual([
+      undefined,
+      undefined,
     ]);
   });
 

@@ -9,10 +9,12 @@ import type { Binding } from "./template-parts";
 export const EDGES_MAX = 10_000;
 const NAME = /^[A-Za-z0-9_-]{1,100}$/;
 
-/** An edge as `app.enqueue_jobs` takes it. */
+/** An edge as `batchParameters` takes it. */
 export interface Edge {
+  /** From 1. */
   readonly edge_no: number;
-  readonly parent_id: string;
+  /** The position of a job in the call (from 1), or the id of a job that exists. */
+  readonly parent: number | string;
   readonly alias?: string;
   /** Default success. */
   readonly type?: string;
@@ -22,9 +24,12 @@ export interface Edge {
   readonly bindings?: readonly Binding[];
 }
 
-/** The id of a new job, and what it waits for (none = it does not wait). */
+/** What a new job waits for (none = it does not wait), and what that says about its id. */
 export interface Linked {
-  readonly id: string;
+  /** The position of its id among those of the call (from 1), if the ids do not rise in the order given. */
+  readonly rank: number | undefined;
+  /** True if other jobs of the call wait for it. */
+  readonly awaited: true | undefined;
   readonly edges: readonly Edge[];
 }
 
@@ -47,35 +52,47 @@ interface Plan {
   /** Where a job stands in the request, as a JSON pointer. */
   readonly at: (index: number) => string;
   readonly byRef: ReadonlyMap<string, number>;
-  readonly ids: readonly string[];
-  readonly known: ReadonlySet<string>;
+  readonly known: ReadonlySet<string> | undefined;
   readonly problems: Problem[];
 }
 
 /**
- * Works out who waits for whom. `ids` are new, in rising order; they are given out so that a child's is greater than
- * its parents' (locks are taken in order of ids). `known` are those of the outer parents that the tenant has.
+ * Works out which job waits for which. Ranks make the id of a child greater than those of its parents, because locks are
+ * taken in the order of ids. `known` are those of the outer parents that the tenant has; without it, they are not checked.
  * @throws QueueError invalid-value with pointers: ref-duplicate, ref-unknown, job-unknown, cycle and faults of form
  */
 export function linkJobs(
   jobs: readonly NewJob[],
-  given: { readonly at: Plan["at"]; readonly ids: readonly string[]; readonly known: readonly string[] },
+  given: { readonly at: Plan["at"]; readonly known?: readonly string[] },
 ): Linked[] {
   const problems: Problem[] = [];
   const { at } = given;
   const byRef = indexRefs(jobs, at, problems);
   const order = orderJobs(jobs, { at, byRef, problems });
-  const ids = new Array<string>(jobs.length);
-  order.forEach((index, place) => {
-    ids[index] = given.ids[place] ?? "";
-  });
-  const plan: Plan = { jobs, at, byRef, ids, known: new Set(given.known.map(normal)), problems };
+  const known = given.known && new Set(given.known.map(normal));
+  const plan: Plan = { jobs, at, byRef, known, problems };
   if (jobs.reduce((sum, job) => sum + (job.dependsOn?.length ?? 0), 0) > EDGES_MAX)
     problems.push({ pointer: "", code: "length", detail: `has more than ${EDGES_MAX} dependencies` });
-  const linked = jobs.map((job, index) => ({ id: ids[index] ?? "", edges: edgesOf(job, index, plan) }));
+  const edges = jobs.map((job, index) => edgesOf(job, index, plan));
   if (problems.length > 0)
     throw new QueueError("invalid-value", "The dependencies are not valid.", { problems: problems.slice(0, 20) });
-  return linked;
+  const ranks = ranksOf(order);
+  const awaited = new Set(edges.flatMap((own) => own.map(({ parent }) => parent)));
+  return edges.map((own, index) => ({
+    rank: ranks?.[index],
+    awaited: awaited.has(index + 1) || undefined,
+    edges: own,
+  }));
+}
+
+/** Undefined if the order is that of the jobs. */
+function ranksOf(order: readonly number[]): number[] | undefined {
+  if (order.every((index, place) => index === place)) return undefined;
+  const ranks = new Array<number>(order.length);
+  order.forEach((index, place) => {
+    ranks[index] = place + 1;
+  });
+  return ranks;
 }
 
 function indexRefs(jobs: readonly NewJob[], at: Plan["at"], problems: Problem[]): Map<string, number> {
@@ -171,7 +188,7 @@ function edgeOf(
   if (alias !== undefined && !NAME.test(alias))
     plan.problems.push({ pointer: `${pointer}/as`, code: "format", detail: "must have 1 to 100 of A-Z a-z 0-9 _ -" });
   const base = {
-    parent_id: parentId(dependency, pointer, plan),
+    parent: parentOf(dependency, pointer, plan),
     ...(type && { type }),
     ...(alias === undefined ? {} : { alias }),
   };
@@ -198,14 +215,14 @@ function edgeOf(
   return base;
 }
 
-function parentId({ ref, jobId }: Dependency, pointer: string, { byRef, ids, known, problems }: Plan): string {
+function parentOf({ ref, jobId }: Dependency, pointer: string, { byRef, known, problems }: Plan): Edge["parent"] {
   if ((ref === undefined) === (jobId === undefined)) {
     problems.push({ pointer, code: "required", detail: "needs either ref or job_id" });
     return "";
   }
   if (ref !== undefined) {
     const index = byRef.get(ref);
-    if (index !== undefined) return ids[index] ?? "";
+    if (index !== undefined) return index + 1;
     problems.push({
       pointer: `${pointer}/ref`,
       code: "ref-unknown",
@@ -214,7 +231,7 @@ function parentId({ ref, jobId }: Dependency, pointer: string, { byRef, ids, kno
     return "";
   }
   const id = normal(jobId ?? "");
-  if (!known.has(id))
+  if (known?.has(id) === false)
     problems.push({ pointer: `${pointer}/job_id`, code: "job-unknown", detail: "there is no such job" });
   return id;
 }
@@ -232,7 +249,7 @@ function withBindings(
   edges.forEach(({ alias, edge_no }, place) => {
     if (alias === undefined) return;
     const first = edges[(names.get(alias) ?? edge_no) - 1];
-    if (first?.parent_id !== edges[place]?.parent_id)
+    if (first?.parent !== edges[place]?.parent)
       problems.push({
         pointer: `${pointer}/depends_on/${place}/as`,
         code: "duplicate",

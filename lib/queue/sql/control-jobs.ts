@@ -4,12 +4,12 @@ import { RELEASED } from "./dependencies";
 import { toldOf } from "./job-events";
 import { RELEASE_KEYS } from "./release-keys";
 
-/** A row for all jobs that differ in nothing but their ids, with their places. Text of a list is read faster than the list. */
+/** A row for all jobs that differ only in their ids, with their positions. The text of an array is parsed faster than the array. */
 export const enqueueJobsSql = statement(
   "enqueue_jobs",
-  `select array_agg(ordinal)::text as places, array_agg(job_id)::text as job_ids, deduplicated, conflict, state, ready, lane_no,
-     queued_at, scheduled_for, priority, max_attempts, timeout_seconds
-   from app.enqueue_jobs($1, $2::jsonb, $3::jsonb) group by 3, 4, 5, 6, 7, 8, 9, 10, 11, 12`,
+  `select places::text, job_ids::text, deduplicated, conflict, state, ready, lane_no, queued_at, scheduled_for, priority, max_attempts,
+     timeout_seconds
+   from app.enqueue_jobs($1, $2::jsonb, $3::jsonb, $4::uuid[])`,
 );
 
 const AFTER_TENANT = "$2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20";

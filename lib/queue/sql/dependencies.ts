@@ -9,13 +9,6 @@ import { statement, tenantIs } from "@/lib/db";
 export const RELEASED = `(select app.release_dependents(array_agg(e.job_id))
      from ended e where e.has_dependents and (select count(*) from attempt) > 0 having count(*) > 0)`;
 
-/** New ids in rising order for `$2` jobs, as the text of a list, and which of the jobs `$3` this tenant has. */
-export const planLinksSql = statement(
-  "plan_links",
-  `select app.new_ids($2::int)::text as ids,
-     array(select id from app.jobs where ${tenantIs("tenant_id")} and id = any ($3::uuid[])) as known`,
-);
-
 /** For jobs that just began new runs: those whose parents have not done what they wait for wait for them again. */
 export const waitAgainSql = statement("wait_again", "select app.wait_again($1, $2::uuid[])");
 
@@ -36,11 +29,19 @@ export const anyReleaseLeftSql = statement(
 /** Tells children of up to `$1` ranges of the backlog. */
 export const workOffReleasesSql = statement("work_off_releases", "select * from app.work_off_releases($1)");
 
+/** Edges of the job $2 in the order of the other end, $3 at most. The index of a parent's edges has the state before the child. */
+const FIRST_EDGES = {
+  child: `select * from app.job_dependencies where ${tenantIs("tenant_id")} and child_id = $2 order by parent_id, edge_no limit $3`,
+  parent: `select e.* from unnest(array['pending', 'met', 'failed']) s (state) cross join lateral (
+             select * from app.job_dependencies where ${tenantIs("tenant_id")} and parent_id = $2 and state = s.state
+             order by child_id, edge_no limit $3) e
+           order by e.child_id, e.edge_no limit $3`,
+};
+
 const edges = (end: "parent" | "child", other: "parent" | "child"): string =>
   `select d.${other}_id as job_id, d.edge_no, f.key as definition_key, coalesce(l.state, a.outcome) as status, d.type, d.condition,
      d.alias, d.state, d.on_failure
-   from (select * from app.job_dependencies where ${tenantIs("tenant_id")} and ${end}_id = $2
-         order by ${other}_id, edge_no limit $3) d
+   from (${FIRST_EDGES[end]}) d
    join app.jobs j on j.id = d.${other}_id and ${tenantIs("j.tenant_id")}
    join app.job_definitions f on f.id = j.definition_id
    left join app.live_jobs l on l.job_id = j.id and ${tenantIs("l.tenant_id")}

@@ -83,9 +83,9 @@ export const advanceTriggersSql = statement(
 /** Enqueues the batches of several tenants, each as `app.enqueue_jobs` does, all or nothing. */
 export const enqueueForTenantsSql = statement(
   "enqueue_for_tenants",
-  `select x.n::int as batch, e.* from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality x (tenant_id, kinds, items, n)
-   cross join lateral app.enqueue_jobs(x.tenant_id, x.kinds::jsonb, x.items::jsonb) e
-   order by x.n, e.ordinal`,
+  `select x.n::int as batch, e.places::text, e.job_ids::text, e.deduplicated, e.ready, e.lane_no
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) with ordinality x (tenant_id, kinds, items, parents, n)
+   cross join lateral app.enqueue_jobs(x.tenant_id, x.kinds::jsonb, x.items::jsonb, x.parents::uuid[]) e`,
 );
 
 /** Milliseconds until the next schedule is due (negative: it is late); NULL when there is none. */
