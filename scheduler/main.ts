@@ -16,7 +16,7 @@ import {
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
-import { CHANNELS, partitionProblem, seekLeadership, somebodyLeads } from "@/lib/queue";
+import { CHANNELS, hasLeader, partitionProblem, seekLeadership } from "@/lib/queue";
 import { LOOPS } from "./loops";
 import { Hints, runLoops } from "./run-loops";
 import { snapshots } from "./watch-snapshots";
@@ -108,7 +108,7 @@ async function readiness(
   const problem = await misfit(needs, { skipLogins: true });
   if (problem) return problem.summary;
   if (leads) return (await partitionProblem(db)) ?? { notices: snapshots.notices() };
-  if (!(await somebodyLeads(db))) return "no scheduler leads";
+  if (!(await hasLeader(db))) return "no scheduler leads";
   if (newerTz === null) return true;
   return {
     notices: [`Does not lead: another scheduler has time-zone data ${newerTz}, this one ${TZ_VERSION ?? "none"}.`],

@@ -94,7 +94,7 @@ function classOf(error: unknown): ErrorClass {
   return "unknown";
 }
 
-// Of our own database: an outage is nobody's attempt. A handler's other databases throw other errors.
+// True for Leasehold's own database, whose outage spends no attempt. A handler's other databases throw other errors.
 function isLostConnection(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== "DatabaseError") return false;
   const { kind, connectionLost } = error as { kind?: unknown; connectionLost?: unknown };

@@ -35,7 +35,7 @@ export function lossyOutput(fd: number, { droppedLine, write }: LossyOptions): L
 
 interface Waiting {
   readonly bytes: Buffer;
-  /** How many lines are lost with it: those that it tells of, or itself. */
+  /** How many lines are lost with it: those that it reports as dropped, or one, itself. */
   readonly lines: number;
 }
 

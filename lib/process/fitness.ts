@@ -34,7 +34,7 @@ const NO_SESSIONS = plain(
   "DATABASE_DIRECT_URL (or DATABASE_URL without it) leads to a pooler in transaction mode, on which LISTEN and session locks do " +
     "not last. Set DATABASE_DIRECT_URL to the PostgreSQL server itself.",
 );
-/** Nothing runs in a restored copy before somebody says so, because its jobs may have run since the backup. */
+/** Nothing runs in a restored copy until an operator resumes it, because its jobs may have run since the backup. */
 export const PAUSED: Misfit = {
   summary: "Paused: the database is a restored copy. Resume with `npm run db:migrate -- --resume`.",
   advice:

@@ -88,11 +88,11 @@ export {
   beatTerm,
   deleteExpired,
   foldStatDeltas,
+  hasLeader,
   keepTerm,
   makeDays,
   partitionProblem,
   pruneWorkers,
-  somebodyLeads,
 } from "./operations/upkeep";
 export { CHANNELS, notifyCancel, notifyChanges, notifyPaused, notifyWork } from "./operations/wake";
 export { warmUp } from "./operations/warm-up";

@@ -41,7 +41,7 @@ export interface PublishedEvent {
 /** What a replay of a stored event came to; earlier firings do not count. */
 export type ReplayedEvent = Pick<PublishedEvent, "id" | "considered" | "matched" | "started" | "reason" | "jobIds">;
 
-/** A replay as the event's page tells of it. */
+/** A replay of an event, as its page shows it. */
 export interface EventReplay {
   readonly at: Date;
   readonly actorKind: "user" | "api_key" | "system";

@@ -56,7 +56,7 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
   return guarded(serve, { ...spec, access: "worker" }, spec.answerWithinMs ?? ANSWER_WITHIN_MS);
 }
 
-/** Lets workers' keys in and nobody else. */
+/** Authenticates a worker's key, and refuses every other caller. */
 export async function authorizeWorker(request: Request) {
   const common = await authenticate(request);
   return { ...common, key: await requireWorkerKey(common.runtime, common) };

@@ -89,7 +89,7 @@ async function openFile(folder: string, path: string): Promise<FileHandle> {
   throw new Error("it is no regular file");
 }
 
-// A file of several names may be somebody else's, which the command could link but not read.
+// A file with a second name may belong to another user: the command could link it without being able to read it.
 const isPlainFile = (info: Stats): boolean => info.isFile() && info.nlink === 1;
 
 const look = (path: string): Promise<Stats> => lstat(path).catch(unreadable);

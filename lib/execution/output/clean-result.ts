@@ -38,7 +38,7 @@ export function cleanContext(
   return { cleaned: cleaned as LogContext, changes };
 }
 
-/** The line of the attempt's log that tells of a change. */
+/** The line of the attempt's log that reports a change. */
 export const changeLine = (change: string): string => `The result was changed: ${change}.`;
 
 interface Cleaning {

@@ -28,7 +28,7 @@ interface ArtifactChunk {
 }
 
 /**
- * Starts an artifact under the fence and returns its id. Nobody sees it before it is finished; an unfinished one of the
+ * Starts an artifact under the fence and returns its id. It is not visible before it is finished; an unfinished one of the
  * same name is deleted.
  * @throws LeaseLostError when the lease is lost
  * @throws QueueError artifact-quota when the job has too many artifacts

@@ -11,11 +11,11 @@ import {
   deleteOldSessionsSql,
   deleteOldTriggersSql,
   foldStatDeltasSql,
+  hasLeaderSql,
   keepTermSql,
   makeDaysSql,
   partitionProblemsSql,
   pruneWorkersSql,
-  somebodyLeadsSql,
 } from "../sql/upkeep";
 
 const FOLD_ROWS = 5000;
@@ -72,8 +72,8 @@ export async function deleteExpired(db: Runner): Promise<number> {
 }
 
 /** True if a leader sent a heartbeat within the last ten seconds. */
-export const somebodyLeads = async (db: Runner): Promise<boolean> =>
-  (await db.run<{ leads: boolean }>(somebodyLeadsSql))[0]?.leads ?? false;
+export const hasLeader = async (db: Runner): Promise<boolean> =>
+  (await db.run<{ leads: boolean }>(hasLeaderSql))[0]?.leads ?? false;
 
 /** Prunes a bounded part of the workers that have been silent for a day; returns how many. Jobs have leases of their own. */
 export const pruneWorkers = async (db: Runner): Promise<number> =>

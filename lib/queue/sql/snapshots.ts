@@ -1,6 +1,6 @@
 import { statement } from "@/lib/db";
 
-/** Whoever holds a snapshot in this database, the one that vacuum waits for first. */
+/** The holders of snapshots in this database, the one that vacuum waits for first. */
 export const snapshotHoldersSql = statement(
   "snapshot_holders",
   `select h.* from app.snapshot_holders() h

@@ -35,8 +35,8 @@ export const partitionProblemsSql = statement(
   { repeatable: true },
 );
 
-export const somebodyLeadsSql = statement(
-  "somebody_leads",
+export const hasLeaderSql = statement(
+  "has_leader",
   "select coalesce(last_seen_at > app.now() - interval '10 seconds', false) as leads from app.leader",
   { repeatable: true },
 );

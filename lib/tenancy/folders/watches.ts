@@ -79,7 +79,7 @@ export async function beginWatch(
   await tx.run(beginSql, values);
 }
 
-/** How a folder looked before, and for how long nobody saw a change. */
+/** How a folder looked before, and for how long no change was seen. */
 export interface LookBefore {
   readonly folders: Buffer;
   readonly unchangedMs: number;

@@ -28,7 +28,7 @@ interface HeldRow extends Omit<StoredEventRow, "depth"> {
 }
 
 /**
- * Publishes a change that somebody made outside of the queue, or a job did: that cannot be seen. For each trigger, the
+ * Publishes a change of a folder. Whether a job or someone outside of the queue made it is unknown. For each trigger, the
  * change counts as made by the deepest of its own jobs that ran since the look before, so that a loop ends at `maxDepth`;
  * if none ran, as made from outside. At `maxDepth` nothing is lost: the firing is held (`loop_suspected`) until the next
  * change that counts as made from outside, and starts its job then. Answers the triggers for which it is held.
