@@ -106,12 +106,19 @@ describe("a result of a handler", () => {
   });
 });
 
-test.each([[Number.NaN], [[undefined]], [2n], [new Map()], [{ f: ignore }], [{ s: Symbol("s") }]])(
-  "%# is refused as the result of a step",
-  (value) => {
-    expect(() => asExactJson(value)).toThrow(TypeError);
-  },
-);
+test.each([
+  ["NaN", Number.NaN],
+  ["undefined in a list", [undefined]],
+  ["a bigint", 2n],
+  ["a Map", new Map()],
+  ["a RegExp", { r: /a/ }],
+  ["a Promise", [Promise.resolve()]],
+  ["a Date without a time", { d: new Date(Number.NaN) }],
+  ["a function", { f: ignore }],
+  ["a symbol", { s: Symbol("s") }],
+])("%s is refused as the result of a step", (_what, value) => {
+  expect(() => asExactJson(value)).toThrow(TypeError);
+});
 
 test("a step's result is what JSON makes of a Date and of an undefined property", () => {
   expect(asExactJson({ d: new Date(0), u: undefined })).toEqual({ d: "1970-01-01T00:00:00.000Z" });

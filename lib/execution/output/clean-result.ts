@@ -13,6 +13,10 @@ const PREVIEW_CHARS = 2000;
 export const NUMBERS_AS_TEXT = "numbers that JSON readers would round are kept as texts";
 const NOT_JSON = [Map, Set, WeakMap, WeakSet, Promise, ArrayBuffer, RegExp] as const;
 
+/** True for an object whose content JSON.stringify would lose without an error. */
+export const isNotJson = (value: object): boolean =>
+  NOT_JSON.some((type) => value instanceof type) || ArrayBuffer.isView(value);
+
 /** Takes one sentence about a way in which what is stored differs from what was given. Each is said once. */
 export type ReportChange = (change: string) => void;
 
@@ -122,8 +126,7 @@ function numberAsText(digits: string, state: Cleaning): unknown {
 function cleanObject(value: object, depth: number, state: Cleaning): unknown {
   if (Array.isArray(value)) return cleanArray(value, depth, state);
   if (value instanceof Error) return cleanString(value.message, state);
-  if (NOT_JSON.some((type) => value instanceof type) || ArrayBuffer.isView(value))
-    return leftOut(`a ${value.constructor.name} is not JSON`, state);
+  if (isNotJson(value)) return leftOut(`a ${value.constructor.name} is not JSON`, state);
   if (value instanceof Date && Number.isNaN(value.getTime())) return leftOut("a Date without a time", state);
   // A Date, a URL and the like say themselves what their JSON is.
   if ("toJSON" in value && typeof value.toJSON === "function") return clean(value.toJSON(), depth + 1, state);

@@ -1,6 +1,6 @@
 import { scanJson } from "@/lib/contract/scan-json";
 import { quoteInexactNumbers } from "@/lib/text/exact-numbers";
-import { NUMBERS_AS_TEXT, type ReportChange } from "./clean-result";
+import { isNotJson, NUMBERS_AS_TEXT, type ReportChange } from "./clean-result";
 
 /**
  * JSON.parse that rounds nothing: a number that a double cannot hold becomes the text of its digits. `report` hears of that
@@ -28,17 +28,20 @@ function hasDuplicateKey(text: string): boolean {
 export function asExactJson(value: unknown): unknown {
   if (value === undefined) return null;
   const text = JSON.stringify(value, function replace(this: unknown, key: string, json: unknown) {
-    const fault = faultOf(json, Array.isArray(this));
+    const fault = faultOf(json, this as Record<string, unknown>, key);
     if (fault !== null) throw new TypeError(`${fault} is not JSON (${key === "" ? "the value" : key})`);
     return json;
   });
   return JSON.parse(text) as unknown;
 }
 
-function faultOf(value: unknown, inList: boolean): string | null {
+/** @param holder the object or list that has the value under `key`, before `toJSON` */
+function faultOf(value: unknown, holder: Record<string, unknown>, key: string): string | null {
+  const own = holder[key];
   if (typeof value === "number") return Number.isFinite(value) ? null : String(value);
-  if (value === undefined) return inList ? "undefined" : null;
+  if (value === undefined) return Array.isArray(holder) ? "undefined" : null;
   if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
-  if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value)) return `a ${value.constructor.name}`;
+  if (own instanceof Date && Number.isNaN(own.getTime())) return "a Date without a time";
+  if (typeof value === "object" && value !== null && isNotJson(value)) return `a ${value.constructor.name}`;
   return null;
 }
