@@ -1,18 +1,31 @@
+import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
 import { openStage } from "./stage";
 
 const stage = await openStage({ worker: false });
 
+/** How often the page reads the fleet; the tests move its clock on by as much. */
+const POLL_MS = 15_000;
+
+/** Opens the page again with a clock that the test can move. */
+async function withClock(page: Page): Promise<void> {
+  await page.clock.install();
+  await page.goto("/platform/workers");
+}
+
 describe("the fleet", () => {
   test("without workers it says how to start one, and shows the first as soon as it is there", async () => {
     const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform" });
     await page.waitForURL("**/platform/workers");
+    await withClock(page);
     await page.getByRole("heading", { name: "No workers" }).waitFor();
     await page.getByText("npm run worker").first().waitFor();
     const worker = await stage.startWorker();
     const row = page.getByRole("row").filter({ hasText: worker.workerId });
+    await page.clock.fastForward(POLL_MS);
     await row.getByText("Live").waitFor();
     await worker.stop();
+    await page.clock.fastForward(POLL_MS);
     await row.getByText("Stopped").waitFor();
     await context.close();
   });
@@ -20,6 +33,7 @@ describe("the fleet", () => {
   test("a worker that fell silent turns late, then stale, then dead, while the page counts", async () => {
     const worker = await stage.startWorker();
     const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/platform/workers" });
+    await withClock(page);
     const row = page.getByRole("row").filter({ hasText: worker.workerId });
     await row.getByText("Live").waitFor();
     worker.signal("SIGKILL");
@@ -34,6 +48,7 @@ describe("the fleet", () => {
         "update app.job_workers set last_seen_at = app.now() - make_interval(secs => $1) where worker_id = $2",
         [seconds, worker.workerId],
       );
+      await page.clock.fastForward(POLL_MS);
       await row.getByText(status, { exact: true }).waitFor();
       seen.push(status);
     }

@@ -73,6 +73,8 @@ function commonOptions({ out, testBuild }) {
     target: "node20",
     format: "esm",
     sourcemap: true,
+    // A test build is read beside its sources, and half as much to read starts a process faster.
+    sourcesContent: !testBuild,
     logLevel: "error",
     define: { __LEASEHOLD_TEST_BUILD__: String(testBuild) },
     // The installation's handlers, and in test builds one that harms its worker.
