@@ -65,11 +65,13 @@ function Loaded({ action, slug }: { readonly action: JobAction; readonly slug: s
           {stateOf(action)}
         </p>
         <ActionMeter action={action} />
-        {action.finished_at ? (
-          <p className="text-muted text-xs">
-            Ended <Time value={action.finished_at} kind="absolute" />
-          </p>
-        ) : null}
+        <p className="h-4 text-muted text-xs">
+          {action.finished_at ? (
+            <>
+              Ended <Time value={action.finished_at} kind="absolute" />
+            </>
+          ) : null}
+        </p>
       </section>
       {action.filter ? <JsonView title="For jobs that match" value={action.filter} empty="Every job." /> : null}
       <Results action={action} slug={slug} />

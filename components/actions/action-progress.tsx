@@ -20,7 +20,7 @@ export function ActionProgress({ id, onDismiss }: { readonly id: string; readonl
   return (
     <section aria-label="Action under way" className="panel flex flex-col gap-2 px-4 py-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <p role="status" className="min-w-0 flex-1 basis-48 text-sm">
+        <p role="status" className="line-clamp-2 min-w-0 flex-1 basis-48 text-sm max-sm:min-h-10">
           <strong className="font-medium">{ACTION_WORDS[action.action].order}</strong>: {stateOf(action)}
         </p>
         <Link href={`/t/${slug}/jobs/actions/${id}`} className="text-accent text-sm underline">

@@ -91,7 +91,9 @@ function ActionRow({
         <Link href={`/t/${slug}/jobs/actions/${action.id}`} className="font-medium text-sm hover:underline">
           {ACTION_WORDS[action.action].order}
         </Link>
-        <span className="min-w-0 flex-1 basis-40 text-muted text-sm">{stateOf(action)}</span>
+        <span className="min-w-0 flex-1 basis-40 truncate text-muted text-sm max-sm:order-last max-sm:basis-full">
+          {stateOf(action)}
+        </span>
         <span className="text-muted text-xs">
           {action.created_by.email ? `${action.created_by.email} · ` : ""}
           <Time value={action.created_at} />

@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { FolderTree } from "lucide-react";
 import { parseAsString, useQueryStates } from "nuqs";
 import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
 import { Link } from "@/components/ui/link";
 import { ListBar } from "@/components/ui/list-bar";
 import { Plain } from "@/components/ui/plain";
@@ -29,7 +30,7 @@ export function AssetsPage() {
   const providers = useQuery(providersOptions(slug));
   useRefresh(assetKeys.all(slug), (change) => change.status === "succeeded");
   const latest = query.isPlaceholderData ? undefined : query.data?.data;
-  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(place));
+  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(place), { holdsEmpty: true });
   const names = new Map(providers.data?.data.map((provider) => [provider.id, provider.name]));
   const page = query.data;
   return (
@@ -67,7 +68,7 @@ export function AssetsPage() {
             onAll={() => void setPlace(null)}
           />
         ) : (
-          <AssetTable assets={rows} names={names} />
+          <AssetTable assets={rows} gone={shown.gone} names={names} />
         )}
         {page && page.data.length > 0 ? (
           <nav aria-label="Pages" className="flex items-center gap-2 border-line border-t px-4 py-2">
@@ -124,9 +125,12 @@ function NoAssets({
 
 function AssetTable({
   assets,
+  gone,
   names,
 }: {
   readonly assets: readonly Asset[] | undefined;
+  /** Files that are no longer listed. They stay where they are until the reader asks for the newest. */
+  readonly gone: ReadonlySet<string>;
   readonly names: ReadonlyMap<string, string>;
 }) {
   return (
@@ -152,17 +156,23 @@ function AssetTable({
         </tr>
       </thead>
       <tbody>
-        {assets?.map((asset) => <AssetRow key={asset.id} asset={asset} folder={names.get(asset.provider_id)} />) ?? (
-          <Waiting />
-        )}
+        {assets?.map((asset) => (
+          <AssetRow key={asset.id} asset={asset} gone={gone.has(asset.id)} folder={names.get(asset.provider_id)} />
+        )) ?? <Waiting />}
       </tbody>
     </table>
   );
 }
 
-function AssetRow({ asset, folder }: { readonly asset: Asset; readonly folder: string | undefined }) {
+interface AssetRowProps {
+  readonly asset: Asset;
+  readonly gone: boolean;
+  readonly folder: string | undefined;
+}
+
+function AssetRow({ asset, gone, folder }: AssetRowProps) {
   return (
-    <tr className="h-12 border-line border-t hover:bg-hover">
+    <tr className={cn("h-12 border-line border-t hover:bg-hover", gone && "text-muted")}>
       <td className="max-w-0 px-3 sm:pl-4">
         <p className="truncate text-sm" title={asset.path}>
           <Plain oneLine text={asset.path} />

@@ -2,9 +2,11 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Plain } from "@/components/ui/plain";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { Time } from "@/components/ui/time";
 import { importedListsKey, importedListsOptions } from "@/lib/client/assets";
 import { formatCount, plural } from "@/lib/client/format";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import { useTenant } from "../shell/viewer";
@@ -19,11 +21,11 @@ export function ImportedLists() {
     importedListsKey(slug),
     ({ status, definition_key: key }) => status === "succeeded" && key === "import-csv",
   );
-  const lists = query.data?.data ?? [];
+  const { rows: lists = [], shown, showWaiting } = useHeldRows(query.data?.data, slug);
   if (lists.length === 0) return null;
   return (
     <section id="lists" aria-labelledby="lists-title" className="panel scroll-mt-16 overflow-clip">
-      <header className="flex flex-wrap items-baseline gap-x-3 px-4 py-3">
+      <header className="relative flex flex-wrap items-baseline gap-x-3 px-4 py-3">
         <h2 id="lists-title" className="font-medium text-sm">
           Imported lists
         </h2>
@@ -31,6 +33,12 @@ export function ImportedLists() {
           Filled by <code className="font-mono">import-csv</code>
           {query.data?.pagination.has_more ? `, the newest ${lists.length} of ${query.data.pagination.total}` : ""}
         </p>
+        <ShowNewest
+          className="absolute top-2 right-3"
+          noun="list"
+          waiting={shown.waiting.length}
+          onShow={() => showWaiting()}
+        />
       </header>
       <ul>
         {lists.map((list) => (

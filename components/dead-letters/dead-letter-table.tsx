@@ -85,7 +85,7 @@ function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
   const { slug } = useTenant();
   const { job } = letter;
   return (
-    <tr data-job-id={letter.id} className={cn("h-14 border-line border-t hover:bg-hover", gone && "text-muted")}>
+    <tr data-job-id={letter.id} className={cn("h-16 border-line border-t hover:bg-hover", gone && "text-muted")}>
       <td className="max-w-0 px-3 py-1.5 sm:pl-4">
         <Link
           href={`/t/${slug}/jobs/${letter.id}`}
@@ -96,16 +96,16 @@ function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
         <p className="truncate text-bad text-xs" title={job.error_type ?? undefined}>
           <Plain oneLine text={errorMessage(job.last_error ?? job.error_type ?? "It failed.")} />
         </p>
-        {letter.note && !saysRetry(letter) ? (
-          <p className="truncate text-muted text-xs">
-            <Plain oneLine text={letter.note} />
-          </p>
-        ) : null}
-        {letter.retried_by_id ? (
-          <p className="text-muted text-xs">
-            <RetryLink id={letter.retried_by_id}>Retried as</RetryLink>
-          </p>
-        ) : null}
+        {/* Always there, so that no row grows when its job is retried or noted. */}
+        <p className="h-4 truncate text-muted text-xs">
+          {letter.retried_by_id ? <RetryLink id={letter.retried_by_id}>Retried as</RetryLink> : null}
+          {letter.note && !saysRetry(letter) ? (
+            <>
+              {letter.retried_by_id ? " · " : null}
+              <Plain oneLine text={letter.note} />
+            </>
+          ) : null}
+        </p>
         <div className="mt-1 w-40 sm:hidden">
           <TriageSelect letter={letter} />
         </div>
@@ -185,7 +185,7 @@ const ROWS = ["a", "b", "c", "d"];
 
 function Waiting() {
   return ROWS.map((key) => (
-    <tr key={key} className="h-14 border-line border-t">
+    <tr key={key} className="h-16 border-line border-t">
       <td className="px-3 sm:pl-4" colSpan={4}>
         <Skeleton className="h-4 w-56 max-w-full" />
       </td>

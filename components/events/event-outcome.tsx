@@ -3,6 +3,7 @@
 import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { plural } from "@/lib/client/format";
+import { useFirst } from "@/lib/client/use-first";
 import type { EventFiring, EventRow } from "@/lib/contract";
 import { StatusBadge } from "../jobs/status";
 import { useTenant } from "../shell/viewer";
@@ -11,10 +12,14 @@ import { nothingWords } from "./words";
 
 const SHOWN = 3;
 
-/** Which triggers matched and what became of each, or why nothing started. */
+/**
+ * Which triggers matched and what became of each, or why nothing started. An event that was still pending at first keeps
+ * to two lines when it is no longer: the events below it do not move.
+ */
 export function EventOutcome({ event, all }: { readonly event: EventRow; readonly all?: boolean }) {
   const nothing = nothingWords(event);
-  const shown = all ? event.firings : event.firings.slice(0, SHOWN);
+  const wasPending = useFirst(event.status === "pending") === true;
+  const shown = all ? event.firings : event.firings.slice(0, wasPending ? 1 : SHOWN);
   const more = event.matched_count - shown.length;
   return (
     <>

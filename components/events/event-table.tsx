@@ -3,6 +3,7 @@
 import { Plain } from "@/components/ui/plain";
 import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
+import { useFirst } from "@/lib/client/use-first";
 import type { EventRow } from "@/lib/contract";
 import { EventOutcome } from "./event-outcome";
 import { SOURCE_WORDS } from "./words";
@@ -41,6 +42,7 @@ export function EventTable({ events, onOpen }: EventTableProps) {
 }
 
 function Row({ event, onOpen }: { readonly event: EventRow; readonly onOpen: (id: string) => void }) {
+  const wasPending = useFirst(event.status === "pending");
   return (
     <tr data-event-id={event.id} className="border-line border-t align-top hover:bg-hover">
       <td className="px-3 py-2 sm:pl-4">
@@ -63,7 +65,9 @@ function Row({ event, onOpen }: { readonly event: EventRow; readonly onOpen: (id
         <Time value={event.received_at} />
       </td>
       <td className="px-3 py-2">
-        <EventOutcome event={event} />
+        <div className={wasPending ? "h-10 overflow-hidden" : undefined}>
+          <EventOutcome event={event} />
+        </div>
       </td>
     </tr>
   );

@@ -4,12 +4,15 @@ import { useQuery } from "@tanstack/react-query";
 import { Download, FileArchive, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Button, buttonClass } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Plain } from "@/components/ui/plain";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";
 import { artifactsOptions, artifactUrl } from "@/lib/client/jobs";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { usePollInterval } from "@/lib/client/use-live";
 import type { Artifact, Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
@@ -22,6 +25,7 @@ export function ArtifactsTab({ job }: { readonly job: Job }) {
   const poll = usePollInterval();
   const [deleting, setDeleting] = useState<Artifact | null>(null);
   const query = useQuery({ ...artifactsOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
+  const { rows, shown, showWaiting } = useHeldRows(query.data?.data, job.id, { whole: true, followsOwnChanges: true });
   if (query.isPending) return <Skeleton className="h-24 w-full" />;
   if (!query.data) {
     return (
@@ -30,7 +34,8 @@ export function ArtifactsTab({ job }: { readonly job: Job }) {
       </div>
     );
   }
-  const { data: artifacts, tenant_usage: usage } = query.data;
+  const { tenant_usage: usage } = query.data;
+  const artifacts = rows ?? [];
   return (
     <section aria-label="Artifacts" className="panel min-w-0 overflow-hidden">
       {artifacts.length === 0 ? (
@@ -45,14 +50,18 @@ export function ArtifactsTab({ job }: { readonly job: Job }) {
               artifact={artifact}
               runs={job.run_no}
               tenant={slug}
+              gone={shown.gone.has(artifact.id)}
               onDelete={() => setDeleting(artifact)}
             />
           ))}
         </ul>
       )}
-      <p className="border-line border-t px-4 py-2 text-muted text-xs">
-        All artifacts of this tenant: {formatBytes(usage.bytes)} of {formatBytes(usage.max_bytes)}
-      </p>
+      <div className="flex h-11 items-center gap-3 border-line border-t px-4 text-muted text-xs">
+        <p className="min-w-0 flex-1 truncate">
+          All artifacts of this tenant: {formatBytes(usage.bytes)} of {formatBytes(usage.max_bytes)}
+        </p>
+        <ShowNewest noun="artifact" waiting={shown.waiting.length} onShow={() => showWaiting()} />
+      </div>
       {deleting ? <DeleteArtifact artifact={deleting} onClose={() => setDeleting(null)} /> : null}
     </section>
   );
@@ -62,14 +71,15 @@ interface RowProps {
   readonly artifact: Artifact;
   readonly runs: number;
   readonly tenant: string;
+  readonly gone: boolean;
   readonly onDelete: () => void;
 }
 
-function ArtifactRow({ artifact, runs, tenant, onDelete }: RowProps) {
+function ArtifactRow({ artifact, runs, tenant, gone, onDelete }: RowProps) {
   const { name, size, sha256 } = artifact;
   const reason = useReason("jobs:update");
   return (
-    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+    <li className={cn("flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3", gone && "text-muted")}>
       <div className="min-w-0 flex-1 basis-56">
         <p className="break-words font-medium">
           <Plain text={name} oneLine />

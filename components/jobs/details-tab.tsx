@@ -11,6 +11,7 @@ import type { Job } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { ChildrenPanel } from "./children-panel";
 import { JobSource } from "./job-source";
+import { RetryLink } from "./retry-links";
 
 /** Everything else that is known about the job. */
 export function DetailsTab({ job }: { readonly job: Job }) {
@@ -50,7 +51,16 @@ export function DetailsTab({ job }: { readonly job: Job }) {
           <Instant value={job.cancel_requested_at} />
         </Row>
         <Row name="Time limit">{formatDuration(job.timeout_seconds * 1000)} an attempt</Row>
-        <Row name="Worker">{job.claimed_by_worker ? <Code text={job.claimed_by_worker} /> : <None />}</Row>
+        <Row name="Worker">
+          {/* In one line, as it comes while the page is open. */}
+          {job.claimed_by_worker ? (
+            <code className="block truncate font-mono text-xs" title={job.claimed_by_worker}>
+              <Plain text={job.claimed_by_worker} />
+            </code>
+          ) : (
+            <None />
+          )}
+        </Row>
         <Row name="Lease until">
           <Instant value={job.lease_expires_at} />
         </Row>
@@ -62,9 +72,7 @@ export function DetailsTab({ job }: { readonly job: Job }) {
         <Row name="Retry of">
           <JobLink slug={slug} id={job.retried_from_id} />
         </Row>
-        <Row name="Retried as">
-          <JobLink slug={slug} id={job.retried_by_id} />
-        </Row>
+        <Row name="Retried as">{job.retried_by_id ? <RetryLink id={job.retried_by_id} /> : <None />}</Row>
       </dl>
       {hasMetadata ? <JsonView title="Metadata" value={job.metadata} empty="" /> : null}
       <ChildrenPanel slug={slug} job={job} />

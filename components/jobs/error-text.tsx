@@ -1,5 +1,7 @@
 "use client";
 
+import { ChevronRight } from "lucide-react";
+import { cn } from "@/components/ui/cn";
 import { Plain } from "@/components/ui/plain";
 
 /** What an error says, without the places in the code that follow it. */
@@ -8,8 +10,31 @@ export function errorMessage(text: string): string {
   return (trace === -1 ? text : text.slice(0, trace)).trim();
 }
 
+interface ErrorProps {
+  readonly type: string | null;
+  readonly text: string;
+}
+
+/** An error in one line of a fixed height, which unfolds. For a place where it arrives while the page is open. */
+export function FoldedError({ type, text, className }: ErrorProps & { readonly className: string }) {
+  return (
+    <details className="group">
+      <summary className={cn(className, "flex cursor-pointer items-center gap-1.5 text-xs")}>
+        <ChevronRight aria-hidden className="size-3.5 shrink-0 text-muted group-open:rotate-90" />
+        <span className="shrink-0 font-medium text-bad">{(type ?? "error").replaceAll("_", " ")}</span>
+        <span className="truncate font-mono">
+          <Plain oneLine text={errorMessage(text)} />
+        </span>
+      </summary>
+      <div className="px-4 pb-2.5">
+        <ErrorText type={type} text={text} />
+      </div>
+    </details>
+  );
+}
+
 /** An error: its class, what it says, and its trace for who wants it. */
-export function ErrorText({ type, text }: { readonly type: string | null; readonly text: string }) {
+export function ErrorText({ type, text }: ErrorProps) {
   const message = errorMessage(text);
   const trace = text.trim().slice(message.length).replace(/^\n/u, "");
   return (

@@ -9,8 +9,9 @@ import { JsonView } from "@/components/ui/json-view";
 import { Link } from "@/components/ui/link";
 import { ProblemPanel } from "@/components/ui/states";
 import { useShortcuts } from "@/components/ui/use-shortcuts";
-import { ApiError } from "@/lib/client/http";
+import { isAbsent } from "@/lib/client/http";
 import { attemptsOptions, jobKeys, jobOptions } from "@/lib/client/jobs";
+import { useFirst } from "@/lib/client/use-first";
 import { useLive, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import type { Job } from "@/lib/contract";
@@ -46,10 +47,7 @@ export function JobDetail({ id }: { readonly id: string }) {
   const poll = usePollInterval();
   const query = useQuery({
     ...jobOptions(slug, id),
-    refetchInterval: (one) => {
-      const { data, error } = one.state;
-      return isAbsent(error) || (data && isTerminal(data.status)) ? false : poll(one);
-    },
+    refetchInterval: (one) => (one.state.data && isTerminal(one.state.data.status) ? false : poll(one)),
   });
   useRefresh(jobKeys.one(slug, id), (change) => change.id === id);
   if (query.data) return <LoadedJob job={query.data} failed={query.isError} />;
@@ -69,9 +67,6 @@ export function JobDetail({ id }: { readonly id: string }) {
     </div>
   );
 }
-
-/** A job that does not exist will not come to exist. */
-const isAbsent = (error: Error | null): boolean => error instanceof ApiError && error.status === 404;
 
 function BackLink({ slug }: { readonly slug: string }) {
   return (
@@ -98,6 +93,8 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
     parseAsStringLiteral(TABS).withDefault("attempts").withOptions({ history: "replace" }),
   );
   const actions = useActOnJob();
+  const wasLive = useFirst(!isTerminal(job.status));
+  const wasRetried = useFirst(job.retried_by_id !== null);
   useShortcuts({
     r: () => actions.act("retry", job),
     c: () => actions.act("cancel", job),
@@ -106,8 +103,13 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
   });
   return (
     <div className="flex flex-col gap-4">
-      <div className="flex items-center justify-between">
+      {/* What comes up later is said in this line, where it moves nothing. */}
+      <div className="flex h-7 items-center gap-4">
         <BackLink slug={slug} />
+        {wasRetried ? null : <RetryLinks retriedBy={job.retried_by_id} />}
+        <p className="min-w-0 flex-1 truncate text-sm text-warn">
+          {failed ? "Could not refresh; what you see may be old." : null}
+        </p>
         <span className="hidden lg:block">
           <LiveIndicator />
         </span>
@@ -124,11 +126,10 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
               Started by <JobSource job={job} />
             </p>
           ) : null}
-          <RetryLinks job={job} />
+          <RetryLinks retryOf={job.retried_from_id} retriedBy={wasRetried ? job.retried_by_id : null} />
         </div>
         <HeaderActions job={job} actions={actions} />
       </header>
-      {failed ? <p className="text-sm text-warn">Could not refresh; what you see may be old.</p> : null}
       <JobHeadline job={job} />
       <LinkPanels job={job} place="top" />
       <Tabs.Root
@@ -159,6 +160,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
           <JsonView title="Payload" value={job.payload} empty="The job has no payload." />
           <JsonView
             title="Result"
+            className={wasLive ? "h-48" : undefined}
             value={job.result}
             empty={isTerminal(job.status) ? "The job left no result." : "No result yet."}
           />

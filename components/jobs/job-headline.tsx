@@ -1,11 +1,14 @@
 "use client";
 
-import type { ReactNode } from "react";
+import { type ReactNode, useCallback } from "react";
+import { cn } from "@/components/ui/cn";
 import { Plain } from "@/components/ui/plain";
 import { Elapsed, Time } from "@/components/ui/time";
 import { attemptsSoFar } from "@/lib/client/jobs";
+import { useFirst } from "@/lib/client/use-first";
 import type { Job } from "@/lib/contract";
-import { ErrorText } from "./error-text";
+import { isTerminal } from "@/lib/queue/states";
+import { ErrorText, FoldedError } from "./error-text";
 import { StatusBadge } from "./status";
 import { Duration } from "./wait-line";
 
@@ -55,36 +58,63 @@ function Fact({
   );
 }
 
+/** A strip that stays as high as it is at first, so that nothing below moves when the job changes. */
 function Explanation({ job }: { readonly job: Job }) {
-  if (job.status === "running") return <Progress job={job} />;
-  if (job.wait_reason) {
+  const keepHeight = useCallback((strip: HTMLElement | null) => {
+    if (strip) strip.style.minHeight = `${strip.offsetHeight}px`;
+  }, []);
+  const wasLive = useFirst(!isTerminal(job.status));
+  const error = job.wait_reason || job.status === "succeeded" ? null : job.last_error;
+  return (
+    <div ref={keepHeight} className={cn("border-line border-t", isTerminal(job.status) && error && "bg-bad-soft")}>
+      {job.status === "running" ? (
+        <Progress job={job} />
+      ) : error && !wasLive ? (
+        <div className="px-4 py-2.5">
+          <ErrorText type={job.error_type} text={error} />
+        </div>
+      ) : error ? (
+        <FoldedError className={STRIP} type={job.error_type} text={error} />
+      ) : (
+        <p className={cn(STRIP, "flex items-center text-sm")}>
+          <span className="line-clamp-1 max-sm:line-clamp-2" title={job.wait_reason?.detail}>
+            <Reason job={job} />
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+const STRIP = "h-11 px-4 max-sm:h-14";
+
+function Reason({ job: { wait_reason: reason, finished_at: end } }: { readonly job: Job }) {
+  if (reason) {
     return (
-      <p className="border-line border-t px-4 py-2.5 text-sm">
+      <>
         <span className="text-muted">Waiting: </span>
-        <Plain text={job.wait_reason.detail} />
-        {job.wait_reason.until ? (
+        <Plain text={reason.detail} />
+        {reason.until ? (
           <span className="text-muted">
             {" · "}
-            <Time value={job.wait_reason.until} />
+            <Time value={reason.until} />
           </span>
         ) : null}
-      </p>
+      </>
     );
   }
-  if (job.last_error && job.status !== "succeeded") {
-    return (
-      <div className="border-line border-t bg-bad-soft px-4 py-2.5">
-        <ErrorText type={job.error_type} text={job.last_error} />
-      </div>
-    );
-  }
-  return null;
+  if (end === null) return null;
+  return (
+    <span className="text-muted">
+      Ended <Time value={end} />
+    </span>
+  );
 }
 
 function Progress({ job }: { readonly job: Job }) {
   const { progress } = job;
   return (
-    <div className="flex items-center gap-4 border-line border-t px-4 py-2.5">
+    <div className={cn(STRIP, "flex items-center gap-4")}>
       <progress aria-label="Progress" value={progress?.percent} max={100} className="meter flex-1" />
       <span className="tabular w-10 text-right text-sm">{progress ? `${Math.round(progress.percent)} %` : "–"}</span>
       {progress?.message ? (

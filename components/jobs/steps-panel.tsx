@@ -1,11 +1,14 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { Plain } from "@/components/ui/plain";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { ProblemPanel } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";
 import { stepsOptions } from "@/lib/client/jobs";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import { usePollInterval } from "@/lib/client/use-live";
 import type { Job, Step } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
@@ -16,6 +19,9 @@ export function StepsPanel({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
   const query = useQuery({ ...stepsOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
+  const list = query.data?.data;
+  const known = useMemo(() => list?.map((step) => ({ ...step, id: `${step.run_no}:${step.name}` })), [list]);
+  const { rows: steps = [], shown, showWaiting } = useHeldRows(known, job.id, { whole: true });
   if (query.isError && !query.data) {
     return (
       <div className="panel lg:col-span-2">
@@ -23,14 +29,16 @@ export function StepsPanel({ job }: { readonly job: Job }) {
       </div>
     );
   }
-  const steps = query.data?.data ?? [];
   if (steps.length === 0) return null;
   return (
     <section aria-label="Steps" className="panel min-w-0 overflow-hidden lg:col-span-2">
-      <h2 className="flex h-10 items-center border-line border-b px-4 font-medium text-sm">Steps</h2>
+      <h2 className="flex h-10 items-center gap-2 border-line border-b px-4 font-medium text-sm">
+        Steps
+        <ShowNewest className="ml-auto" noun="step" waiting={shown.waiting.length} onShow={() => showWaiting()} />
+      </h2>
       <ol className="divide-y divide-line text-sm">
         {steps.map((step) => (
-          <StepRow key={`${step.run_no}:${step.name}`} step={step} runs={job.run_no} />
+          <StepRow key={step.id} step={step} runs={job.run_no} />
         ))}
       </ol>
     </section>

@@ -63,7 +63,11 @@ interface SectionProps<T extends { readonly id: string | number }> {
 }
 
 function Section<T extends { readonly id: string | number }>({ title, noun, query, children }: SectionProps<T>) {
-  const { rows, shown, showWaiting } = useHeldRows(query.data?.data, title, { whole: true, followsOwnChanges: true });
+  const { rows, shown, showWaiting } = useHeldRows(query.data?.data, title, {
+    whole: true,
+    followsOwnChanges: true,
+    holdsEmpty: true,
+  });
   return (
     <section aria-label={title} className="flex flex-col gap-2">
       <div className="flex min-h-7 items-center gap-3">

@@ -34,7 +34,10 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
   useRefresh(triggerKeys.firings(slug, triggerId), ({ definition_key: key }) => key === definitionKey);
   useTriggerAfterFiring(triggerId, list?.data[0]?.id);
   const latest = query.isPlaceholderData ? undefined : list?.data;
-  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify([triggerId, place]));
+  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify([triggerId, place]), {
+    followsOwnChanges: true,
+    holdsEmpty: true,
+  });
   return (
     <section aria-label="Firings" className="panel overflow-clip">
       <header className="flex flex-wrap items-center gap-2 px-4 py-2.5">
@@ -55,25 +58,25 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
           ))}
         </select>
       </header>
-      {rows && rows.length > 0 ? (
+      <div className="border-line border-t">
         <ListBar
           noun="firing"
           waiting={place.cursor === null ? shown.waiting.length : 0}
           onShow={() => showWaiting()}
-          staleSince={query.isError ? query.dataUpdatedAt : null}
+          staleSince={query.isError && list ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />
-      ) : null}
+      </div>
       {query.isError && !list ? (
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
       ) : rows?.length === 0 ? (
-        <p className="border-line border-t px-4 py-6 text-muted text-sm">
+        <p className="px-4 py-6 text-muted text-sm">
           {place.outcome || place.cursor ? "None." : "It has not fired yet."}
         </p>
       ) : (
         <FiringTable firings={rows} />
       )}
-      {list && (place.cursor || list.pagination.has_more) ? (
+      {list ? (
         <Pager
           label="Newest first"
           cursor={place.cursor}
@@ -100,7 +103,7 @@ const HEAD = "h-8 px-3 text-left font-medium text-muted text-xs";
 
 function FiringTable({ firings }: { readonly firings: readonly Firing[] | undefined }) {
   return (
-    <table aria-busy={firings === undefined} className="w-full border-line border-t">
+    <table aria-busy={firings === undefined} className="w-full">
       <caption className="sr-only">Firings, newest first</caption>
       <thead>
         <tr>
@@ -145,7 +148,7 @@ function FiringRow({ firing }: { readonly firing: Firing }) {
             </>
           ) : null}
         </p>
-        <p className="break-words text-muted text-xs">
+        <p className="min-h-4 break-words text-muted text-xs">
           <Explanation firing={firing} slug={slug} />
         </p>
       </td>

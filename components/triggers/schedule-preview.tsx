@@ -1,10 +1,12 @@
 "use client";
 
 import { TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
 import { cn } from "@/components/ui/cn";
 import { JsonView } from "@/components/ui/json-view";
 import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
+import { useNow } from "@/lib/client/clock";
 import type { TriggerPreview } from "@/lib/contract";
 import { WARNING_WORDS } from "./words";
 
@@ -15,14 +17,19 @@ interface SchedulePreviewProps {
   readonly fault: string | null;
   /** A newer answer is on its way. */
   readonly busy: boolean;
+  /** The button that shows later instants. */
+  readonly showNewest?: ReactNode;
 }
 
 /** What the schedule in the form would do, told by what will fire it. */
-export function SchedulePreview({ preview, fault, busy }: SchedulePreviewProps) {
+export function SchedulePreview({ preview, fault, busy, showNewest }: SchedulePreviewProps) {
   return (
     <section aria-label="What it will do" className="panel min-w-0 overflow-hidden">
       <header className="px-4 py-3">
-        <h2 className="font-semibold text-base">What it will do</h2>
+        <div className="flex h-6.5 items-center justify-between gap-3">
+          <h2 className="font-semibold text-base">What it will do</h2>
+          {showNewest}
+        </div>
         <p aria-live="polite" className={cn("text-sm", fault ? "text-bad" : "text-muted")}>
           {fault ?? preview?.description ?? <Skeleton className="mt-1 h-4 w-48" />}
         </p>
@@ -50,6 +57,7 @@ export function SchedulePreview({ preview, fault, busy }: SchedulePreviewProps) 
 const HEAD = "h-8 px-4 text-left font-medium text-muted text-xs";
 
 function Instants({ preview, busy }: { readonly preview: TriggerPreview; readonly busy: boolean }) {
+  const now = useNow();
   return (
     <table aria-busy={busy} className={cn("w-full border-line border-t", busy && "opacity-70")}>
       <caption className="sr-only">The next instants</caption>
@@ -65,7 +73,14 @@ function Instants({ preview, busy }: { readonly preview: TriggerPreview; readonl
       </thead>
       <tbody>
         {preview.occurrences.map(({ at, local, note }) => (
-          <tr key={at} className={cn("border-line border-t align-top", note && "bg-warn-soft")}>
+          <tr
+            key={at}
+            className={cn(
+              "border-line border-t align-top",
+              note && "bg-warn-soft",
+              Date.parse(at) <= now && "text-muted",
+            )}
+          >
             <td className="tabular px-4 py-1.5 text-sm">
               {localWords(local)}
               {note ? <p className="text-warn text-xs">{note}</p> : null}

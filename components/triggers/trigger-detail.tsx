@@ -9,7 +9,7 @@ import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Switch } from "@/components/ui/switch";
-import { ApiError } from "@/lib/client/http";
+import { isAbsent } from "@/lib/client/http";
 import { triggerOptions } from "@/lib/client/triggers";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import type { Trigger } from "@/lib/contract";
@@ -28,10 +28,11 @@ export function TriggerDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
   const query = useQuery({ ...triggerOptions(slug, id), refetchInterval });
-  const absent = query.error instanceof ApiError && query.error.status === 404;
+  const absent = isAbsent(query.error);
   return (
     <div className="flex flex-col gap-4">
-      <div className="flex items-center justify-between">
+      {/* What comes up later is said in this line, where it moves nothing. */}
+      <div className="flex h-7 items-center gap-4">
         <Link
           href={`/t/${slug}/jobs/triggers`}
           className="inline-flex min-h-6 items-center gap-1.5 text-muted text-sm hover:text-ink"
@@ -39,12 +40,15 @@ export function TriggerDetail({ id }: { readonly id: string }) {
           <ArrowLeft aria-hidden className="size-3.5" />
           Triggers
         </Link>
+        <p className="min-w-0 flex-1 truncate text-sm text-warn">
+          {query.data && query.isError && !absent ? "Could not refresh; what you see may be old." : null}
+        </p>
         <span className="hidden lg:block">
           <LiveIndicator />
         </span>
       </div>
       {query.data && !absent ? (
-        <LoadedTrigger trigger={query.data} failed={query.isError} />
+        <LoadedTrigger trigger={query.data} />
       ) : query.isError ? (
         <div className="panel">
           <h1 className="sr-only">Trigger</h1>
@@ -61,7 +65,7 @@ export function TriggerDetail({ id }: { readonly id: string }) {
   );
 }
 
-function LoadedTrigger({ trigger, failed }: { readonly trigger: Trigger; readonly failed: boolean }) {
+function LoadedTrigger({ trigger }: { readonly trigger: Trigger }) {
   const { slug } = useTenant();
   const router = useRouter();
   const actions = useTriggerActions(() => router.push(`/t/${slug}/jobs/triggers`));
@@ -86,7 +90,6 @@ function LoadedTrigger({ trigger, failed }: { readonly trigger: Trigger; readonl
         </div>
         <HeaderActions trigger={trigger} actions={actions} />
       </header>
-      {failed ? <p className="text-sm text-warn">Could not refresh; what you see may be old.</p> : null}
       {trigger.status === "broken" ? (
         <p role="alert" className="flex gap-2 rounded-md bg-bad-soft px-4 py-2.5 text-bad text-sm">
           <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />

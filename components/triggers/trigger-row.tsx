@@ -54,7 +54,7 @@ export const TriggerRow = memo(function TriggerRow({ trigger, gone, actions }: T
           </span>
         </p>
         {trigger.status === "broken" && trigger.status_reason ? (
-          <p className="truncate text-bad text-xs" title={reasonWords(trigger.status_reason)}>
+          <p className="truncate text-bad text-xs max-sm:hidden" title={reasonWords(trigger.status_reason)}>
             <Plain oneLine text={reasonWords(trigger.status_reason)} />
           </p>
         ) : null}

@@ -28,7 +28,7 @@ export function TriggerSettings({ trigger }: { readonly trigger: Trigger }) {
             </Link>
           </Row>
           <Row name="Next">
-            <NextFiring trigger={trigger} short />
+            <NextFiring trigger={trigger} />
           </Row>
           <Row name="So far">{runsWords(trigger)}</Row>
           {trigger.trigger_type === "event" ? <EventRows trigger={trigger} /> : <ScheduleRows trigger={trigger} />}

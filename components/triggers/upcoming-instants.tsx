@@ -1,19 +1,20 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { useNow } from "@/lib/client/clock";
+import { useMemo } from "react";
+import { ShowNewest } from "@/components/ui/show-newest";
 import { fieldsOf, previewBodyOf } from "@/lib/client/trigger-form";
 import { previewOptions } from "@/lib/client/triggers";
+import { useHeldRows } from "@/lib/client/use-held-rows";
 import type { Trigger } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { SchedulePreview } from "./schedule-preview";
 
 const AGAIN_MS = 60_000;
 
-/** When a schedule's trigger fires next; an instant that has passed is not shown any more. */
+/** When a schedule's trigger fires next. An instant that has passed is dimmed and stays until the reader asks for newer. */
 export function UpcomingInstants({ trigger }: { readonly trigger: Trigger }) {
   const { slug } = useTenant();
-  const now = useNow();
   const body = previewBodyOf(fieldsOf(trigger));
   const query = useQuery({
     ...previewOptions(slug, { ...body, ...exactTimes(trigger) }),
@@ -21,11 +22,17 @@ export function UpcomingInstants({ trigger }: { readonly trigger: Trigger }) {
     staleTime: 0,
     refetchInterval: AGAIN_MS,
   });
-  const preview = query.data && {
-    ...query.data,
-    occurrences: query.data.occurrences.filter(({ at }) => Date.parse(at) > now),
-  };
-  return <SchedulePreview preview={preview} fault={query.error?.message ?? null} busy={false} />;
+  const preview = query.data;
+  const latest = useMemo(() => preview?.occurrences.map((one) => ({ ...one, id: one.at })), [preview]);
+  const { rows = [], shown, showWaiting } = useHeldRows(latest, JSON.stringify(body), { whole: true });
+  return (
+    <SchedulePreview
+      preview={preview && { ...preview, occurrences: [...rows] }}
+      fault={preview ? null : (query.error?.message ?? null)}
+      busy={false}
+      showNewest={<ShowNewest noun="instant" waiting={shown.waiting.length} onShow={() => showWaiting()} />}
+    />
+  );
 }
 
 /** The form only knows whole seconds. */

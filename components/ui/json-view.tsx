@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { Button } from "./button";
+import { cn } from "./cn";
 import { CopyButton } from "./copy-button";
 import { Plain } from "./plain";
 
@@ -13,15 +14,17 @@ interface JsonViewProps {
   readonly title: string;
   readonly value: unknown;
   readonly empty: string;
+  /** Such as a height, for a value that arrives while the page is open. */
+  readonly className?: string | undefined;
 }
 
 /** A JSON value, laid out and coloured, or as one raw line. */
-export function JsonView({ title, value, empty }: JsonViewProps) {
+export function JsonView({ title, value, empty, className }: JsonViewProps) {
   const [raw, setRaw] = useState(false);
   const text = JSON.stringify(value, null, raw ? undefined : 2) ?? "null";
   return (
-    <section aria-label={title} className="panel flex min-w-0 flex-col overflow-hidden">
-      <header className="flex h-10 items-center gap-1 border-line border-b pr-2 pl-4">
+    <section aria-label={title} className={cn("panel flex min-w-0 flex-col overflow-hidden", className)}>
+      <header className="flex h-10 shrink-0 items-center gap-1 border-line border-b pr-2 pl-4">
         <h2 className="flex-1 font-medium text-sm">{title}</h2>
         {value === null || value === undefined ? null : (
           <>

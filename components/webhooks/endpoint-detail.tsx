@@ -36,8 +36,9 @@ export function EndpointDetail({ id }: { readonly id: string }) {
     <div className="flex flex-col gap-5">
       <Headline endpoint={query.data} />
       <Facts endpoint={query.data} />
-      <Deliveries endpoint={query.data} />
       <VerifySample />
+      {/* Last: it grows while the page is open. */}
+      <Deliveries endpoint={query.data} />
     </div>
   );
 }

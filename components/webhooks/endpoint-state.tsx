@@ -34,9 +34,9 @@ export function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint
 /** What came of the newest attempt. */
 export function LastDelivery({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { last_delivery: last } = endpoint;
-  if (!last) return <span className="text-muted text-xs">nothing sent yet</span>;
+  if (!last) return <span className="text-muted text-xs max-sm:basis-full">nothing sent yet</span>;
   return (
-    <span className="text-muted text-xs">
+    <span className="truncate text-muted text-xs max-sm:basis-full">
       last: {last.error_code ? outcomeText(last) : `${last.status_code}`}, <Time value={last.started_at} />
     </span>
   );

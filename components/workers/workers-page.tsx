@@ -8,6 +8,7 @@ import { ListBar } from "@/components/ui/list-bar";
 import { Empty, ProblemPanel } from "@/components/ui/states";
 import { plural } from "@/lib/client/format";
 import { workersOptions } from "@/lib/client/platform";
+import { useFirst } from "@/lib/client/use-first";
 import { useHeldRows } from "@/lib/client/use-held-rows";
 import type { WorkerList } from "@/lib/contract";
 import { WorkerKeys } from "./worker-keys";
@@ -28,6 +29,8 @@ export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProp
   const list = query.data;
   const workers = useMemo(() => list?.data.map((worker) => ({ ...worker, id: worker.worker_id })), [list?.data]);
   const { rows, shown, showWaiting } = useHeldRows(workers, "workers", { whole: true });
+  const differ = list && list.tz_versions.length > 1;
+  const differedAtFirst = useFirst(differ);
   return (
     <div className="flex flex-col gap-4">
       <header className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
@@ -56,11 +59,12 @@ export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProp
           <WorkerTable list={list && rows ? { ...list, data: rows } : undefined} gone={shown.gone} />
         )}
       </section>
-      {/* Below the rows, which it would move when it appears. */}
-      {list && list.tz_versions.length > 1 ? <TzNote list={list} /> : null}
+      {/* Below the rows, and below the keys if it comes later: it moves none of them. */}
+      {list && differ && differedAtFirst ? <TzNote list={list} /> : null}
       <div className="pt-4">
         <WorkerKeys />
       </div>
+      {list && differ && !differedAtFirst ? <TzNote list={list} /> : null}
     </div>
   );
 }
@@ -75,7 +79,7 @@ function FleetLine({ list }: { readonly list: WorkerList }) {
   // A remote worker has the version of its own program.
   const versions = new Set(up.flatMap(({ isolation, version }) => (isolation === "remote" ? [] : [version])));
   return (
-    <p className="tabular text-muted text-sm">
+    <p className="tabular min-h-10 text-muted text-sm max-sm:min-h-20 xl:min-h-0">
       {plural(up.length, "worker")} up · {running} of {capacity} places busy
       {sick.length > 0 ? <span className="font-medium text-bad"> · {sick.length} stale or dead</span> : null}
       {versions.size > 1 ? (

@@ -27,7 +27,7 @@ describe("the page of queues", () => {
     await context.close();
   });
 
-  test("sets a limit, tells what is wrong with one, and takes it away", async () => {
+  test("sets a limit, tells what is wrong with one, and takes it away only after it has asked", async () => {
     const { page, context } = await openQueues();
     await page.getByRole("button", { name: "New limit" }).click();
     const dialog = page.getByRole("dialog");
@@ -40,7 +40,12 @@ describe("the page of queues", () => {
     const limits = page.getByRole("region", { name: "Limits" });
     await limits.getByText("3 at once").waitFor();
     await limits.getByRole("button", { name: "Remove the limit of Queue billing-sync" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Remove limit" }).click();
+    const question = page.getByRole("dialog", { name: "Remove this limit?" });
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await question.waitFor({ state: "detached" });
+    await limits.getByText("3 at once").waitFor();
+    await limits.getByRole("button", { name: "Remove the limit of Queue billing-sync" }).click();
+    await question.getByRole("button", { name: "Remove limit" }).click();
     await limits.getByText("No limits").waitFor();
     await context.close();
   });

@@ -34,6 +34,9 @@ export class ApiError extends Error implements ApiFailure {
   }
 }
 
+/** True for the answer that something does not exist. It will not come to exist. */
+export const isAbsent = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
+
 const UNREACHABLE: ApiFailure = {
   status: 0,
   code: "unreachable",

@@ -36,8 +36,14 @@ describe("rows on the screen and a fresh answer", () => {
     expect(merged.waiting).toEqual([]);
   });
 
+  test("older rows that the reader asked for go below the others, while new ones wait", () => {
+    const merged = mergePage([row("c"), row("b")], [row("d"), row("c"), row("b"), row("a")], { grows: true });
+    expect(ids(merged.rows)).toEqual(["c", "b", "a"]);
+    expect(ids(merged.waiting)).toEqual(["d"]);
+  });
+
   test("of a whole list every unknown row waits, wherever it stands", () => {
-    const merged = mergePage([row("a"), row("c")], [row("a"), row("b"), row("c"), row("d")], true);
+    const merged = mergePage([row("a"), row("c")], [row("a"), row("b"), row("c"), row("d")], { whole: true });
     expect(merged.rows.map(({ id }) => id)).toEqual(["a", "c"]);
     expect(merged.waiting.map(({ id }) => id)).toEqual(["b", "d"]);
   });

@@ -10,19 +10,31 @@ export interface ShownRows<T extends HasId> {
   readonly gone: ReadonlySet<T["id"]>;
 }
 
+export interface ListShape {
+  /** The answer is the whole list in any order, not a page of it, newest first: every unknown row is new. */
+  readonly whole?: boolean;
+  /** The answer gets longer when the reader asks for older rows, which go below the others. */
+  readonly grows?: boolean;
+}
+
 /**
  * Lays a fresh answer over the rows on the screen. Known rows are updated where they stand, rows that left the answer
  * stay where they are, and new rows wait. No row moves, appears or leaves. A page is newest first, so a row below its last
- * known one is not new; of a `whole` list every unknown row is.
+ * known one is not new.
  */
-export function mergePage<T extends HasId>(shown: readonly T[], latest: readonly T[], whole = false): ShownRows<T> {
+export function mergePage<T extends HasId>(
+  shown: readonly T[],
+  latest: readonly T[],
+  { whole = false, grows = false }: ListShape = {},
+): ShownRows<T> {
   const fresh = new Map<T["id"], T>(latest.map((row) => [row.id, row]));
   const known = new Set<T["id"]>(shown.map((row) => row.id));
   // A row below the last known one is not new: it moved up from the next page.
   const lastKnown = latest.findLastIndex((row) => known.has(row.id));
   const mayWait = (index: number) => whole || lastKnown === -1 || index < lastKnown;
+  const older = grows && lastKnown !== -1 ? latest.slice(lastKnown + 1) : [];
   return {
-    rows: shown.map((row) => fresh.get(row.id) ?? row),
+    rows: [...shown.map((row) => fresh.get(row.id) ?? row), ...older],
     waiting: latest.filter((row, index) => !known.has(row.id) && mayWait(index)),
     gone: new Set(shown.filter((row) => !fresh.has(row.id)).map((row) => row.id)),
   };

@@ -1,12 +1,18 @@
-import { MutationCache, QueryClient } from "@tanstack/react-query";
+import { MutationCache, type Query, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiError } from "./http";
 import { noteOwnChange } from "./own-change";
 
 const RETRYABLE = new Set([0, 502, 503, 504]);
 
-/** One cache per browser tab. Answers that retrying cannot change are not retried. */
+/**
+ * One cache per browser tab. Answers that retrying cannot change are not retried. A query whose first answer was an error
+ * stays an error, also while it is fetched again, until data arrives.
+ */
 export function makeQueryClient(): QueryClient {
+  const queryCache = new QueryCache();
+  keepFirstErrors(queryCache);
   return new QueryClient({
+    queryCache,
     mutationCache: new MutationCache({ onSuccess: noteOwnChange }),
     defaultOptions: {
       queries: {
@@ -18,6 +24,19 @@ export function makeQueryClient(): QueryClient {
       },
       mutations: { retry: false },
     },
+  });
+}
+
+/** Each fetch of a query without data resets it to `pending`, which shows the skeleton. This puts its error back. */
+function keepFirstErrors(cache: QueryCache): void {
+  const errors = new WeakMap<Query, Error>();
+  cache.subscribe((event) => {
+    if (event.type !== "updated") return;
+    const { query, action } = event;
+    if (action.type === "error") errors.set(query, action.error);
+    const error = errors.get(query);
+    if (action.type !== "fetch" || query.state.data !== undefined || error === undefined) return;
+    query.setState({ status: "error", error });
   });
 }
 

@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { mergePage, type ShownRows, showNewest } from "./merge-page";
+import { type ListShape, mergePage, type ShownRows, showNewest } from "./merge-page";
 import { changedJustNow } from "./own-change";
 
 interface HasId {
@@ -14,11 +14,11 @@ interface State<T extends HasId> {
   readonly shown: ShownRows<T>;
 }
 
-interface HeldRowsOptions {
-  /** The answer is the whole list in any order, not a page of it, newest first. */
-  readonly whole?: boolean;
+interface HeldRowsOptions extends ListShape {
   /** What the reader changed on this page shows at once: the next answers are taken as they are. */
   readonly followsOwnChanges?: boolean;
+  /** The first rows of an empty list wait, too: something stands below it. */
+  readonly holdsEmpty?: boolean;
 }
 
 const NO_SELECTION: ReadonlySet<never> = new Set();
@@ -31,14 +31,15 @@ const NO_SELECTION: ReadonlySet<never> = new Set();
 export function useHeldRows<T extends HasId>(
   latest: readonly T[] | undefined,
   key: string,
-  { whole = false, followsOwnChanges = false }: HeldRowsOptions = {},
+  { followsOwnChanges = false, holdsEmpty = false, ...shape }: HeldRowsOptions = {},
 ) {
   const [state, setState] = useState<State<T>>(() => ({ key, latest, shown: asIs(latest) }));
   const change = (how: (shown: ShownRows<T>) => ShownRows<T>) => setState((now) => ({ ...now, shown: how(now.shown) }));
   let { shown } = state;
   if (state.key !== key || state.latest !== latest) {
-    const isHeld = state.key === key && state.shown.rows.length > 0 && !(followsOwnChanges && changedJustNow());
-    shown = latest && isHeld ? mergePage(state.shown.rows, latest, whole) : asIs(latest);
+    const hasShown = state.shown.rows.length > 0 || (holdsEmpty && state.latest !== undefined);
+    const isHeld = state.key === key && hasShown && !(followsOwnChanges && changedJustNow());
+    shown = latest && isHeld ? mergePage(state.shown.rows, latest, shape) : asIs(latest);
     setState({ key, latest, shown });
   }
   return {

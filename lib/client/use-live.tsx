@@ -1,6 +1,7 @@
 "use client";
 
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { isAbsent } from "./http";
 import { LiveFeed, type LiveListener, type LiveState } from "./live-feed";
 import { usePreference } from "./preferences";
 
@@ -71,14 +72,15 @@ export const IDLE_POLL_MS = 30_000;
 
 /**
  * How often to poll, for `refetchInterval`: every few seconds without the stream and slower after each failure, not at
- * all while paused. While the stream is live, only as often as `whileLiveMs` says: for what changes without a job.
+ * all while paused. While the stream is live, only as often as `whileLiveMs` says: for what changes without a job. What
+ * does not exist is not asked for again.
  */
 export function usePollInterval(
   whileLiveMs: number | false = false,
-): (query: { state: { fetchFailureCount: number; errorUpdateCount: number; status: string } }) => number | false {
+): (query: { state: { error: Error | null; errorUpdateCount: number; status: string } }) => number | false {
   const live = useLive();
   return (query) => {
-    if (live?.state === "paused") return false;
+    if (live?.state === "paused" || isAbsent(query.state.error)) return false;
     if (live?.state === "live") return whileLiveMs;
     const failures = query.state.status === "error" ? query.state.errorUpdateCount : 0;
     return Math.min(POLL_MS.normal * 2 ** Math.min(failures, 4), POLL_MS.most);
