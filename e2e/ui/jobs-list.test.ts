@@ -121,6 +121,48 @@ describe("the list of jobs", () => {
     await context.close();
   });
 
+  test("a page whose first answer is an error keeps it, with a way to try again, until an answer comes", async () => {
+    const { page, context } = await stage.signIn(stage.people.superAdmin, { at: "/t/acme/jobs" });
+    const id = "01900000-0000-7000-8000-000000000000";
+    const body = JSON.stringify({ title: "Internal error", detail: "Try later.", status: 500, code: "internal" });
+    let opens = Promise.resolve();
+    await context.route(/\/api\/v1\/(?!jobs\/stream|me)/, async (route) => {
+      await opens;
+      await route.fulfill({ status: 500, contentType: "application/problem+json", body });
+    });
+    const tryAgain = page.getByRole("button", { name: "Try again" });
+    const failed = ["jobs/dead-letters", "jobs/triggers", "jobs/events", "jobs/actions", "webhooks", "assets"];
+    const one = [
+      `jobs/${id}`,
+      `jobs/actions/${id}`,
+      `jobs/triggers/${id}`,
+      `webhooks/${id}`,
+      `jobs/events?event=${id}`,
+    ];
+    const tenants = [...failed, ...one].map((at) => `/t/acme/${at}`);
+    const lost: string[] = [];
+    for (const at of [...tenants, "/platform/workers", "/platform/queues"]) {
+      await page.goto(at);
+      await tryAgain.first().waitFor();
+      let open = () => {};
+      opens = new Promise((resolve) => {
+        open = resolve;
+      });
+      const asked = page.waitForRequest(/\/api\/v1\/(?!jobs\/stream|me)/);
+      await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
+      await asked;
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      if ((await tryAgain.count()) === 0) lost.push(at);
+      open();
+    }
+    expect(lost).toEqual([]);
+    await context.unroute(/\/api\/v1\/(?!jobs\/stream|me)/);
+    await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
+    await page.getByText("Nothing is paused.").waitFor();
+    await tryAgain.first().waitFor({ state: "detached" });
+    await context.close();
+  });
+
   test("without the stream the page says so and asks by itself", async () => {
     const { page, context } = await stage.signIn(stage.people.admin);
     await context.route("**/api/v1/jobs/stream*", (route) => route.fulfill({ status: 503, body: "" }));
