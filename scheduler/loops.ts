@@ -4,12 +4,12 @@ import {
   CHANNELS,
   deleteExpired,
   deleteStrayArtifacts,
-  expireJobs,
   fanOutPending,
   fireDueSchedules,
   foldStatDeltas,
   hasOpenActions,
   hasReleasesLeft,
+  LeaseWatch,
   listTzVersions,
   makeDays,
   msToNextSchedule,
@@ -17,10 +17,8 @@ import {
   notifyWork,
   partitionProblem,
   passOverBlocked,
-  promoteDueJobs,
   pruneSchedulers,
   pruneWorkers,
-  rescueExpiredLeases,
   sweepDependents,
   takeBulkAction,
   tenantsWithPendingEvents,
@@ -28,6 +26,7 @@ import {
   workOffReleases,
 } from "@/lib/queue";
 import { mayStillAct } from "@/lib/tenancy/standing";
+import { expireTurn, markTurn, promoteTurn, rescueTurn } from "./due-turns";
 import type { Loop, Turn } from "./run-loops";
 import { watchFolders } from "./watch-folders";
 import { snapshots } from "./watch-snapshots";
@@ -41,6 +40,7 @@ const GATHER_MS = 50;
 const STRAYS_BATCH = 20;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
+const leases = new LeaseWatch();
 
 /**
  * Everything the leader does by the clock, on one screen. `again` says that a batch was full and more is waiting. Each
@@ -59,12 +59,7 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "promote due jobs",
     everyMs: 250,
-    turn: async ({ inTerm, db }) => {
-      const { laneNos, count } = await inTerm((tx) => promoteDueJobs(tx, { limit: BATCH }));
-      notifyWork(db, laneNos);
-      notifyChanges(db, laneNos);
-      return { again: count === BATCH };
-    },
+    turn: promoteTurn(),
   },
   {
     name: "fire due schedules",
@@ -76,28 +71,17 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "rescue expired leases",
     everyMs: SECOND,
-    turn: async ({ inTerm, db, log, random, retry }) => {
-      const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, random, retry }));
-      const { laneNos, rescued, ended, lost, unstorable } = sweep;
-      if (unstorable.length > 0)
-        log.error({ job_ids: unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
-      if (rescued + ended > 0) log.warn({ rescued, ended, jobs: lost }, "leases ran out");
-      notifyWork(db, laneNos);
-      notifyChanges(db, laneNos);
-      return { again: rescued + ended === BATCH };
-    },
+    turn: rescueTurn(leases),
+  },
+  {
+    name: "mark running jobs",
+    everyMs: 10 * SECOND,
+    turn: markTurn(leases),
   },
   {
     name: "expire waiting jobs",
     everyMs: SECOND,
-    turn: async ({ inTerm, db, log }) => {
-      const { laneNos, count, left } = await inTerm((tx) => expireJobs(tx, { limit: BATCH }));
-      if (left.length > 0)
-        log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be ended as expired; they are tried again");
-      notifyWork(db, laneNos);
-      notifyChanges(db, laneNos);
-      return { again: count === BATCH };
-    },
+    turn: expireTurn(),
   },
   {
     name: "tell the children that are left",

@@ -143,7 +143,7 @@ describe("a claimer", () => {
     await waitFor(() => claimed.length === 1, { withinMs: 3 * POLL_MS });
   });
 
-  test("while whole polls are costly, finds new jobs without them, also one with a better priority, and others with the next", async () => {
+  test("while whole polls are costly, finds new jobs without them, also one with a better priority, and others with the next, which `*` brings on", async () => {
     const wholePolls: unknown[] = [];
     const froms: unknown[] = [];
     // As long as a poll takes that reads over 300,000 dead index entries.
@@ -158,23 +158,29 @@ describe("a claimer", () => {
     const scope = await make.tenant();
     const hasClaimed = (count: number) => waitFor(() => claimed.length === count, { withinMs: 30_000 });
     await enqueue(scope, 1);
-    await startClaimer({ places: 9, db: { ...make.worker, run } });
+    const { claimer: started } = await startClaimer({ places: 9, db: { ...make.worker, run } });
     await hasClaimed(1);
+    const wholeAt = performance.now();
     await enqueue(scope, 1);
     await hasClaimed(2);
     await enqueue(scope, 1, { priority: 99 });
     await hasClaimed(3);
     expect(wholePolls).toHaveLength(1);
     // A job of a minute ago that becomes ready again comes before all that was claimed.
-    const [back = ""] = await enqueue(scope, 1, { scheduledFor: new Date(Date.now() + 3_600_000) });
-    const [old] = await database.query("select app.id_floor(now() - interval '1 minute') as id");
-    await database.query("update app.jobs set id = $2 where id = $1", [back, old?.id]);
-    await database.query("update app.live_jobs set job_id = $2, sort_key = 1, ready = true where job_id = $1", [
-      back,
-      old?.id,
-    ]);
+    const comesBack = async () => {
+      const [back] = await enqueue(scope, 1, { scheduledFor: new Date(Date.now() + 3_600_000) });
+      const [old] = await database.query("select app.id_floor(now() - interval '1 minute') as id");
+      await database.query("update app.jobs set id = $2 where id = $1", [back, old?.id]);
+      const ready = "update app.live_jobs set job_id = $2, sort_key = 1, ready = true where job_id = $1";
+      await database.query(ready, [back, old?.id]);
+    };
+    await comesBack();
+    started.wake("*");
     await hasClaimed(4);
-    expect(wholePolls).toHaveLength(2);
+    expect(performance.now() - wholeAt).toBeLessThan(20 * 400);
+    await comesBack();
+    await hasClaimed(5);
+    expect(wholePolls).toHaveLength(3);
     expect(froms.filter((from) => !Number.isFinite(from))).toEqual([]);
   });
 

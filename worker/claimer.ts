@@ -55,6 +55,9 @@ export class Claimer {
   private timer: NodeJS.Timeout | undefined;
   private unparkTimer: NodeJS.Timeout | undefined;
   private afterLane = 0;
+  private allWoken = false;
+  /** How many times whole polls still have to reach the last lane, until all lanes were seen since a `*`. */
+  private rounds = 0;
   /** How often a job ended here that may have made room under a limit. */
   private roomMade = 0;
   /** When the database last answered a poll, by the monotonic clock. */
@@ -75,6 +78,7 @@ export class Claimer {
   /** A wake-up: these lanes have ready work, or (`*`) something has. */
   wake(laneNos: readonly number[] | "*"): void {
     if (laneNos === "*") {
+      this.allWoken = true;
       this.pollSoon();
       return;
     }
@@ -148,6 +152,9 @@ export class Claimer {
 
   private async poll(): Promise<void> {
     this.pollDue = false;
+    if (this.allWoken) this.rounds = this.afterLane === 0 ? 1 : 2;
+    this.allWoken = false;
+    if (this.rounds > 0) this.directory.askForWholePoll();
     const { db, workerId } = this.options;
     const began = performance.now();
     const freshOnly = !this.directory.isWholePollDue(began);
@@ -156,6 +163,7 @@ export class Claimer {
     const now = performance.now();
     this.polledAt = now;
     this.directory.polled(polled.lanes, freshOnly ? { now } : { now, tookMs: now - began });
+    if (!freshOnly && this.afterLane === 0) this.rounds = Math.max(0, this.rounds - 1);
     this.sharing.tick();
     await this.options.onPolled(polled);
     this.schedulePoll(POLL_MS);

@@ -1,15 +1,8 @@
-import type { KnownLane, PolledLane } from "@/lib/queue";
+import { type KnownLane, type PolledLane, SORT_KEY_SLACK, WholeLooks } from "@/lib/queue";
 
 const MOST_REMEMBERED = 50_000;
 /** How long a lane is read from where it was left, before it is read from its beginning again. */
 const WHOLE_AFTER_MS = 1000;
-/** A poll that takes longer than this reads over dead index entries, or the server is busy. */
-const COSTLY_MS = 10;
-/** Whole polls may take one part in so many of the time, but come at least so often. */
-const WHOLE_POLL_SHARE = 20;
-const WHOLE_POLL_AT_LEAST_MS = 10_000;
-/** Five seconds in units of sort keys: a job that is promoted late comes that much before those enqueued since. */
-const SLACK = 5 / 600;
 /** How long a tenant that had work counts as one of the others. */
 const TENANT_FOR_MS = 10 * 60_000;
 
@@ -34,29 +27,29 @@ export class LaneDirectory {
   /** The tenants that had work last: the latest, and the latest of all others. */
   private latest: readonly { readonly tenantId: string; readonly at: number }[] = [];
 
-  private costMs = 0;
-  private polledWholeAt = Number.NEGATIVE_INFINITY;
+  private readonly wholePolls = new WholeLooks();
 
   /**
    * True while whole polls are costly: dead index entries that an old snapshot keeps are then read over by whole polls
    * alone, and lanes are read from their marks only.
    */
   get isCostly(): boolean {
-    return this.costMs > COSTLY_MS;
+    return this.wholePolls.isCostly;
   }
 
   /** Whether the next poll has to look at all lanes, not only at those of new jobs. */
   isWholePollDue(now: number): boolean {
-    const pause = Math.min(this.costMs * WHOLE_POLL_SHARE, WHOLE_POLL_AT_LEAST_MS);
-    return !this.isCostly || now - this.polledWholeAt >= pause;
+    return this.wholePolls.isDue(now);
+  }
+
+  /** Lets a whole poll come within a second or so, also while they are costly. */
+  askForWholePoll(): void {
+    this.wholePolls.ask();
   }
 
   /** Learns from a poll: which lanes have work, and from which sort key on. `tookMs` is how long a whole one took. */
   polled(lanes: readonly PolledLane[], { now, tookMs }: { readonly now: number; readonly tookMs?: number }): void {
-    if (tookMs !== undefined) {
-      this.costMs = tookMs;
-      this.polledWholeAt = now;
-    }
+    if (tookMs !== undefined) this.wholePolls.took(tookMs, now);
     this.found(lanes);
     if (!this.isCostly) return;
     for (const { laneNo, head } of lanes) {
@@ -134,7 +127,7 @@ export class LaneDirectory {
    */
   fromOf(laneNo: number, now: number): number | undefined {
     const mark = this.marks.get(laneNo);
-    if (mark && this.isCostly) return (mark.low ?? mark.from) - SLACK;
+    if (mark && this.isCostly) return (mark.low ?? mark.from) - SORT_KEY_SLACK;
     return mark && now - mark.wholeAt < WHOLE_AFTER_MS ? mark.from : undefined;
   }
 

@@ -11,7 +11,7 @@ import { Quarantine } from "./quarantine";
 import { Runner } from "./runner";
 import { Served, type Wanted } from "./served";
 import { Settler } from "./settler";
-import { standInForLeader } from "./stand-in";
+import { StandInMarks, standInForLeader } from "./stand-in";
 import { type ToolParts, toolsOf } from "./tools";
 import { UnheardClaims } from "./unheard-claims";
 import { within } from "./within";
@@ -42,6 +42,7 @@ export class WorkerService {
   private readonly unheard: UnheardClaims;
   private readonly wanted: Wanted;
   private readonly quarantine: Quarantine;
+  private readonly standInMarks = new StandInMarks();
   private listener: Listener | undefined;
   private servedVersion: number | undefined;
 
@@ -141,7 +142,8 @@ export class WorkerService {
       channels: [CHANNELS.work, CHANNELS.cancel, CHANNELS.pauses],
       applicationName: "leasehold worker listener",
       onNotify: (channel, payload) => this.woken(channel, payload),
-      onReady: () => this.lookSoon(),
+      // Wake-ups may have been lost.
+      onReady: () => this.woken(CHANNELS.work, "*"),
       onError: (error) => this.parts.log.warn({ err: error }, "the wake-up connection broke"),
     });
     this.claimer.start();
@@ -176,14 +178,13 @@ export class WorkerService {
 
   private woken(channel: string, payload: string): void {
     if (channel === CHANNELS.pauses) this.runner.giveBackAhead();
-    else if (channel !== CHANNELS.work || payload === "*") this.lookSoon();
-    else this.claimer.wake(payload.split(",").map(Number));
-  }
-
-  /** Asks for whatever there is to know, of which only one of the two knows how: polls end when the drain begins. */
-  private lookSoon(): void {
-    this.claimer.pollSoon();
-    this.drainCancels.look();
+    else if (channel === CHANNELS.work && payload !== "*") this.claimer.wake(payload.split(",").map(Number));
+    else {
+      if (channel === CHANNELS.work) this.claimer.wake("*");
+      else this.claimer.pollSoon();
+      // Asked apart, because polls end when the drain begins.
+      this.drainCancels.look();
+    }
   }
 
   private async preparationChanged(): Promise<void> {
@@ -204,7 +205,13 @@ export class WorkerService {
     if (definitionsVersion !== this.servedVersion) this.current = await readServed(this.parts, this.wanted);
     this.servedVersion = definitionsVersion;
     const { worker, random, log } = this.parts;
-    await standInForLeader(worker, { leaderAgeSeconds, random, log, retry: this.parts.env.retry });
+    await standInForLeader(worker, {
+      leaderAgeSeconds,
+      marks: this.standInMarks,
+      random,
+      log,
+      retry: this.parts.env.retry,
+    });
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import {
+  DueMark,
   expireJobs,
+  LeaseWatch,
   notifyChanges,
   notifyWork,
   promoteDueJobs,
@@ -16,7 +18,15 @@ const BATCH = 500;
 /** Parts of a backlog that one standing in works off. */
 const TURNS = 10;
 
+/** Where a worker's sweeps go on when it stands in again: one for each process. */
+export class StandInMarks {
+  readonly due = new DueMark();
+  readonly expiry = new DueMark();
+  readonly leases = new LeaseWatch();
+}
+
 interface About {
+  readonly marks: StandInMarks;
   readonly random: () => number;
   readonly log: Logger;
   /** What the installation says of retries. */
@@ -39,10 +49,14 @@ export async function standInForLeader(
   }
 }
 
-async function doLeadersWork(db: Database, { random, log, retry }: About): Promise<void> {
-  const promoted = await promoteDueJobs(db, { limit: BATCH });
-  const rescued = await rescueExpiredLeases(db, { limit: BATCH, random, retry });
-  const expired = await expireJobs(db, { limit: BATCH });
+async function doLeadersWork(db: Database, { marks, random, log, retry }: About): Promise<void> {
+  const dueFrom = marks.due.next(performance.now());
+  const promoted = await promoteDueJobs(db, { limit: BATCH, from: dueFrom });
+  marks.due.looked(dueFrom, promoted, performance.now());
+  const rescued = await rescueExpiredLeases(db, { limit: BATCH, watch: marks.leases, random, retry });
+  const expiredFrom = marks.expiry.next(performance.now());
+  const expired = await expireJobs(db, { limit: BATCH, from: expiredFrom });
+  marks.expiry.looked(expiredFrom, expired, performance.now());
   const released = await tellChildren(db);
   if (rescued.unstorable.length > 0) {
     log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");

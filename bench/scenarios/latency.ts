@@ -39,19 +39,30 @@ async function oneByOne(system: System, jobs: number): Promise<number[]> {
   const worker = system.startWorker({ tell: true });
   await worker.next("ready");
   await delay(SETTLED_MS);
-  const started = startsOf(worker);
-  const waits: number[] = [];
-  for (let tag = 0; tag < jobs; tag += 1) {
-    const { at } = await system.client.call<{ at: number }>("one", { tag });
-    waits.push(((await started(tag)) ?? at + LATE_MS) - at);
-    await delay(PAUSE_MS);
-  }
+  const waits = await waitsOf(system, startsOf(worker), { from: 0, jobs });
   await worker.stop();
   return waits;
 }
 
+type Started = ReturnType<typeof startsOf>;
+
+/** Milliseconds from the call that enqueues to the start, of jobs one after the other, with tags from `from` on. */
+export async function waitsOf(
+  system: System,
+  started: Started,
+  { from, jobs }: { readonly from: number; readonly jobs: number },
+): Promise<number[]> {
+  const waits: number[] = [];
+  for (let tag = from; tag < from + jobs; tag += 1) {
+    const { at } = await system.client.call<{ at: number }>("one", { tag });
+    waits.push(((await started(tag)) ?? at + LATE_MS) - at);
+    await delay(PAUSE_MS);
+  }
+  return waits;
+}
+
 /** Answers when the job of a tag started, undefined when it did not in time. */
-function startsOf(worker: Child): (tag: number) => Promise<number | undefined> {
+export function startsOf(worker: Child): (tag: number) => Promise<number | undefined> {
   const known = new Map<number, number>();
   worker.on("starts", ({ starts }) => {
     for (const [tag, , at] of starts as readonly Start[]) known.set(tag, at);

@@ -6,13 +6,18 @@ import { pollFreshSql, pollWorkSql } from "@/lib/queue/sql/workers";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { median, percentile } from "../lib/stats";
+import { startsUnderSnapshot } from "./starts-under-snapshot";
 
 const LOOKS = 20;
 /** Five seconds, as workers begin before the head that a poll saw. */
 const SLACK = 5 / 600;
 
 /** What polls and claims of one lane cost after so many jobs ran in it while a session held an old snapshot. */
-export async function oldSnapshot(server: BenchServer, { jobs }: Options): Promise<string> {
+export async function oldSnapshot(server: BenchServer, options: Options): Promise<string> {
+  return `${await looksUnderSnapshot(server, options)}\n\n${await startsUnderSnapshot(server, options)}`;
+}
+
+async function looksUnderSnapshot(server: BenchServer, { jobs }: Options): Promise<string> {
   const adminUrl = await server.createDatabase("bench_old_snapshot");
   await migrate({ adminUrl, secret: server.secret, log: () => {} });
   const laneNo = await makeLane(roleUrl(adminUrl, server.secret, "platform"), adminUrl);

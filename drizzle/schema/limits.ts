@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { bigint, doublePrecision, integer, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, doublePrecision, integer, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { app } from "./app";
 
 // How many jobs may run at once and start in a time, the starts that are left, and what was served.
@@ -42,4 +42,11 @@ export const claimReservations = app.table("claim_reservations", {
   n: integer("n").notNull(),
   reservedAt: timestamp("reserved_at", { withTimezone: true }).notNull(),
   madeAt: timestamp("made_at", { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
+});
+
+/** What counts of running jobs may leave out while an old snapshot is held; one row at most. */
+export const runningMark = app.table("running_mark", {
+  one: boolean("one").primaryKey().default(true),
+  at: timestamp("at", { withTimezone: true }).notNull(),
+  jobs: uuid("jobs").array().notNull(),
 });

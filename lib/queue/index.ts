@@ -41,11 +41,13 @@ export {
 } from "./operations/hold-leases";
 export { type Leadership, type LeadershipEvents, seekLeadership } from "./operations/lead";
 export { createLimit, deleteLimit, listLimits, updateLimit } from "./operations/limits";
+export { markRunning, unmarkRunning } from "./operations/mark-running";
 export { leasesUnder, type Numbers, noteStarts, openStarts, type StartNote } from "./operations/note-starts";
 export { endPause, listPauses, pause } from "./operations/pauses";
 export { describeLanes, type PolledLane, type PolledWork, pollWork } from "./operations/poll-work";
 export { expireJobs, type Promoted, promoteDueJobs } from "./operations/promote-due-jobs";
 export { createQueue, listQueues, listTenantQueues, updateQueue } from "./operations/queues";
+export { RemoteLanes, type RemoteScope } from "./operations/remote-lanes";
 export {
   claimRemoteJobs,
   decideRelease,
@@ -59,11 +61,10 @@ export {
   noteRemoteWorker,
   type RemoteClaimed,
   type RemoteLane,
-  type RemoteScope,
   SINCE_HAND_OUT,
   seeRemoteWorker,
 } from "./operations/remote-work";
-export { type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
+export { LeaseWatch, type Rescued, rescueExpiredLeases } from "./operations/rescue-expired-leases";
 export { type Retried, retryJob } from "./operations/retry-job";
 export { listTzVersions, pruneSchedulers } from "./operations/schedulers";
 export { settleAttempts } from "./operations/settle-attempts";
@@ -106,6 +107,7 @@ export { FairShare, type KnownLane, type LanePick, type Served } from "./policy/
 export { interleave } from "./policy/interleave";
 export { MAX_RECLAIMS } from "./policy/retry";
 export { attemptTimeout } from "./policy/retry-policy";
+export { DueMark, SORT_KEY_SLACK, WholeLooks } from "./policy/whole-looks";
 export {
   artifactUsage,
   findAttemptArtifact,

@@ -1,10 +1,18 @@
 import type * as z from "zod";
 import { type ClaimedWork, type claimWork, LIMITS } from "@/lib/contract";
-import { canceledAttempts, claimRemoteJobs, FairShare, noteRemoteWorker, type RemoteScope } from "@/lib/queue";
+import {
+  canceledAttempts,
+  claimRemoteJobs,
+  FairShare,
+  noteRemoteWorker,
+  type RemoteScope,
+  WholeLooks,
+} from "@/lib/queue";
 import { refuseWhilePaused } from "../paused";
 import { HttpProblem } from "../problem";
 import { ANSWER_WITHIN_MS } from "../serve";
 import { handOut } from "./hand-out";
+import { lanesOf } from "./lanes";
 import { LongPoll } from "./long-poll";
 import type { WorkerContext } from "./route";
 import { covers, scopeOf } from "./scope";
@@ -20,6 +28,7 @@ const LATE_MS = 500;
 const SAY_AGAIN_MS = 4000;
 const MOST_SHARES = 1000;
 const shares = new Map<string, FairShare>();
+const counts = new WholeLooks();
 const polls = new Map<string, number>();
 
 /**
@@ -70,7 +79,14 @@ interface Look {
 async function look(context: Context, scope: RemoteScope, poll: LongPoll): Promise<Look> {
   const { db, key, holder, body, signal, runtime } = context;
   const workerId = holder + body.worker.name;
-  const request = { workerId, scope, limit: body.limit, leaseSeconds: body.lease_seconds, share: shareOf(key.id) };
+  const request = {
+    workerId,
+    scope,
+    limit: body.limit,
+    leaseSeconds: body.lease_seconds,
+    share: shareOf(key.id),
+    lanes: lanesOf(scope),
+  };
   const since = performance.now();
   const { jobs: claimed, retryInMs } = await claimRemoteJobs(db, request, Math.random);
   if (claimed.length === 0) return { answer: null, retryInMs };
@@ -96,7 +112,7 @@ async function look(context: Context, scope: RemoteScope, poll: LongPoll): Promi
 
 async function sayItLives({ db, holder, body }: Context, scope: RemoteScope): Promise<void> {
   const { worker, limit } = body;
-  const known = await noteRemoteWorker(db, holder, {
+  const about = {
     workerId: holder + worker.name,
     hostname: worker.hostname ?? "",
     pid: worker.pid ?? 0,
@@ -106,7 +122,8 @@ async function sayItLives({ db, holder, body }: Context, scope: RemoteScope): Pr
     definitions: [...scope.definitions].sort(),
     capacity: worker.capacity ?? limit,
     tenantId: scope.tenantId,
-  });
+  };
+  const known = await noteRemoteWorker(db, holder, about, counts);
   if (!known) throw new HttpProblem("too-many-workers", { headers: { "retry-after": "60" } });
 }
 

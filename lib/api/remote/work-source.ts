@@ -2,6 +2,7 @@ import { CHANNELS, describeRemoteLanes } from "@/lib/queue";
 import { type Waiter, WorkHub } from "@/lib/web/work-hub";
 import { getListener } from "../listener";
 import { type ApiRuntime, getRuntime } from "../runtime";
+import { askForWholeLooks } from "./lanes";
 
 const SLOT = Symbol.for("leasehold.work-hub");
 const slots = globalThis as unknown as Record<symbol, Waiting | undefined>;
@@ -36,9 +37,14 @@ function openHub({ worker, log }: ApiRuntime): WorkHub {
 function listenFor(hub: WorkHub): () => void {
   return getListener().join({
     onNotify: (channel, payload) => {
-      if (channel === CHANNELS.work) hub.work(payload);
+      if (channel === CHANNELS.work) heard(hub, payload);
       else if (channel === CHANNELS.cancel) hub.cancel();
     },
-    onReady: () => hub.work("*"),
+    onReady: () => heard(hub, "*"),
   });
+}
+
+function heard(hub: WorkHub, payload: string): void {
+  if (payload === "*") askForWholeLooks();
+  hub.work(payload);
 }

@@ -1,5 +1,14 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
-import { claimFromLanes, createLimit, pollWork } from "@/lib/queue";
+import {
+  type ClaimedJob,
+  claimFromLanes,
+  createLimit,
+  markRunning,
+  pollWork,
+  releasedEnd,
+  settleAttempts,
+} from "@/lib/queue";
+import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { claimReservedSql, reservePlacesSql } from "../sql/claim-jobs";
@@ -12,7 +21,7 @@ await make.definition({ key: "mail", queue: "email-sending" });
 afterAll(() => make.close());
 beforeEach(async () => {
   await database.query(
-    "truncate app.live_jobs, app.concurrency_limits, app.start_buckets, app.job_attempts, app.claim_reservations",
+    "truncate app.live_jobs, app.concurrency_limits, app.start_buckets, app.job_attempts, app.claim_reservations, app.running_mark",
   );
   await bulkJobs(database, make, { scope, definitionKey: "mail", count: 20 });
 });
@@ -31,6 +40,8 @@ const reserve = async (n: number) => {
   await make.worker.run(reservePlacesSql, [numbers, numbers.map(() => n), n, from]);
 };
 
+const settle = (job: ClaimedJob) => settleAttempts(make.worker, [succeeded(job)]);
+
 const reservations = async () =>
   (await database.query<{ n: number }>("select sum(n)::int as n from app.claim_reservations"))[0]?.n ?? 0;
 
@@ -48,6 +59,45 @@ test("places that are reserved count as running, until nobody has used them for 
   expect((await claim(10)).jobs).toHaveLength(4);
   expect((await claim(10)).jobs).toHaveLength(0);
   expect(await reservations()).toBe(0);
+});
+
+test("counts each job once with a mark of what runs, also of what ended, was claimed again or since, or by a clock that went back", async () => {
+  await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 4 });
+  const marked = async () => (await database.query("select jobs from app.running_mark"))[0]?.jobs;
+  const [first, second, third] = (await claim(3)).jobs;
+  if (!(first && second && third)) throw new Error("three jobs were to be claimed");
+  await database.moveClock(20_000);
+  await markRunning(make.scheduler);
+  expect(await marked()).toHaveLength(3);
+  expect((await claim(10)).jobs).toHaveLength(1);
+  await settle(first);
+  const [fourth] = (await claim(10)).jobs;
+  if (!fourth) throw new Error("a place was free");
+  await database.query("update app.live_jobs set sort_key = 0 where job_id = $1", [second.jobId]);
+  await settleAttempts(make.worker, [releasedEnd(second)]);
+  const [again, ...others] = (await claim(10)).jobs;
+  expect([again?.jobId, others]).toEqual([second.jobId, []]);
+  await settle(third);
+  await database.moveClock(0);
+  expect((await claim(10)).jobs).toHaveLength(1);
+  expect(await marked()).toBeUndefined();
+  await database.moveClock(20_000);
+  expect((await claim(10)).jobs).toHaveLength(0);
+  await settle(fourth);
+  expect((await claim(10)).jobs).toHaveLength(1);
+});
+
+test("a mark of what runs leaves out no job that is claimed for a reservation from before", async () => {
+  await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 5 });
+  await reserve(5);
+  const [row] = await database.query<{ id: string }>("select id from app.claim_reservations");
+  await database.moveClock(60_000);
+  await markRunning(make.scheduler);
+  await make.worker.run(claimReservedSql, [[row?.id], "w", [300], [Number.NEGATIVE_INFINITY], null]);
+  expect((await claim(10)).jobs).toHaveLength(0);
+  await markRunning(make.scheduler);
+  expect((await claim(10)).jobs).toHaveLength(0);
+  await database.moveClock(0);
 });
 
 test("a reservation that its maker has in use is never dropped, however long that takes", async () => {

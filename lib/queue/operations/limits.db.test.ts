@@ -36,7 +36,9 @@ const pool = openDatabase({
 });
 afterAll(() => Promise.all([make.close(), pool.close()]));
 beforeEach(async () => {
-  await database.query("truncate app.live_jobs, app.concurrency_limits, app.start_buckets, app.job_attempts");
+  await database.query(
+    "truncate app.live_jobs, app.concurrency_limits, app.start_buckets, app.job_attempts, app.running_mark",
+  );
   await database.moveClock(0);
 });
 

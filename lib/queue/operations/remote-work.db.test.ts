@@ -1,10 +1,14 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
+import type { Statement } from "@/lib/db";
 import { createLimit, FairShare, getJob, releasedEnd } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
 import { startAttempts } from "./claim-jobs";
 import { canceledAttempts } from "./hold-leases";
+import { RemoteLanes } from "./remote-lanes";
 import {
   claimRemoteJobs,
   decideRelease,
@@ -19,7 +23,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 const [acme, globex] = [await make.tenant("acme"), await make.tenant("globex")];
-const far = await make.definition({ key: "far", executor: "remote", leaseSeconds: 40 });
+await make.definition({ key: "far", executor: "remote", leaseSeconds: 40 });
 await make.definition({ key: "near" });
 
 const ABOUT = { hostname: "h", pid: 1, version: "1", label: "l", queues: [], capacity: 1 };
@@ -34,6 +38,7 @@ const claim = (scope: object = {}, more: object = {}) =>
       limit: 10,
       leaseSeconds: undefined,
       share,
+      lanes: new RemoteLanes(),
       ...more,
     },
     Math.random,
@@ -53,6 +58,50 @@ test("what a heartbeat finds of a job is what the claim gave, but for the payloa
   const held = await findHeldAttempt(make.worker, HOLDER, job);
   expect(held).toMatchObject({ workerId: `${HOLDER}w`, cancelRequested: false, runningSeconds: expect.any(Number) });
   expect(held?.job).toEqual({ ...job, payload: null, started: true });
+});
+
+test("while whole looks are costly, new jobs and older ones behind them are claimed without one, and what comes before them by the next", async () => {
+  const { key } = await make.definition({ executor: "remote" });
+  const lanes = new RemoteLanes();
+  let whole = 0;
+  // As long as a look takes that reads over 500,000 dead entries.
+  const run = async <R extends object>(statement: Statement, values?: readonly unknown[]): Promise<R[]> => {
+    if (/^remote_lanes(?!_partly)/.test(statement.name)) {
+      whole += 1;
+      await delay(50);
+    }
+    return make.worker.run<R>(statement, values);
+  };
+  const next = async () => {
+    const request = { workerId: `${HOLDER}w`, limit: 1, leaseSeconds: undefined, share, lanes };
+    const scope = { definitions: [key], queues: null, tenantId: null };
+    const { jobs } = await claimRemoteJobs({ ...make.worker, run }, { ...request, scope }, Math.random);
+    return jobs[0]?.jobId;
+  };
+  const [first, old, before] = [
+    await make.job(acme, { definitionKey: key }),
+    await make.job(acme, { definitionKey: key }),
+    await make.job(acme, { definitionKey: key }),
+  ];
+  const hourAgo = async (id: string) => {
+    const [made] = await database.query<{ id: string }>(
+      "select overlay(app.id_floor(now() - interval '1 hour')::text placing right($1, 12) from 25)::uuid as id",
+      [id],
+    );
+    await database.query("update app.jobs set id = $2 where id = $1", [id, made?.id]);
+    await database.query("update app.live_jobs set job_id = $2 where job_id = $1", [id, made?.id]);
+    return made?.id ?? "";
+  };
+  const [oldId, beforeId] = [await hourAgo(old.id), await hourAgo(before.id)];
+  await database.query("update app.live_jobs set ready = false where job_id = $1", [beforeId]);
+  const lookedAt = performance.now();
+  expect([await next(), await next(), whole]).toEqual([first.id, oldId, 1]);
+  const { id } = await make.job(globex, { definitionKey: key });
+  expect([await next(), await next(), whole]).toEqual([id, undefined, 1]);
+  await database.query("update app.live_jobs set ready = true, sort_key = 1 where job_id = $1", [beforeId]);
+  while (performance.now() - lookedAt < 500) expect(await next()).toBeUndefined();
+  await waitFor(async () => (await next()) === beforeId, { withinMs: 5000 });
+  expect(whole).toBe(2);
 });
 
 test("K-2 only remote definitions, and only those, the queues and the tenant of the scope", async () => {
@@ -109,8 +158,8 @@ test("a canceled attempt is told to its worker alone", async () => {
 });
 
 test("a lane tells whoever waits what it holds, if it is a remote one", async () => {
-  const lanes = await database.query<{ lane_no: number; key: string }>(
-    "select lane_no, d.key from app.lanes l join app.job_definitions d on d.id = l.definition_id where l.tenant_id = $1",
+  const lanes = await database.query<{ lane_no: number; executor: string }>(
+    "select lane_no, d.executor from app.lanes l join app.job_definitions d on d.id = l.definition_id where l.tenant_id = $1",
     [acme.tenantId],
   );
   const described = await describeRemoteLanes(
@@ -118,7 +167,7 @@ test("a lane tells whoever waits what it holds, if it is a remote one", async ()
     lanes.map(({ lane_no }) => lane_no),
   );
   expect(described.map(({ laneNo }) => laneNo).toSorted()).toEqual(
-    lanes.flatMap(({ lane_no, key }) => (key === far.key ? [lane_no] : [])).toSorted(),
+    lanes.flatMap(({ lane_no, executor }) => (executor === "remote" ? [lane_no] : [])).toSorted(),
   );
   expect(described[0]).toMatchObject({ tenantId: acme.tenantId, definitionKey: "far" });
 });

@@ -2,37 +2,27 @@ import type { Runner } from "@/lib/db";
 import { releasedEnd } from "../policy/attempt-end";
 import type { FairShare } from "../policy/fairness";
 import { MAX_RECLAIMS, type Random } from "../policy/retry";
+import { WholeLooks } from "../policy/whole-looks";
 import {
   attemptLogBytesSql,
   endedRemoteAttemptSql,
-  heldCountSql,
   heldRemoteAttemptSql,
   noteRemoteWorkerSql,
   releasesSql,
   remoteLaneFactsSql,
-  remoteLanesSql,
   seeRemoteWorkerSql,
 } from "../sql/remote-work";
 import type { AttemptStatus, TerminalState } from "../states";
 import type { AttemptEnd, ClaimedJob, Lease, WorkerRegistration } from "../types-worker";
 import { type ClaimedRow, claimFromLanes, startAttempts, toClaimedJob } from "./claim-jobs";
 import { describeLanes } from "./poll-work";
+import { countHeld, type RemoteLanes, type RemoteScope } from "./remote-lanes";
 
-const LANES_PER_CLAIM = 256;
 /** Nobody tells when a limit has room again. */
 const RETRY_MS = 1000;
 const SOONEST_RETRY_MS = 50;
 /** So that a key cannot fill the list of workers with names. */
 const WORKERS_PER_KEY = 500;
-
-/** Which work a remote worker may get. */
-export interface RemoteScope {
-  readonly definitions: readonly string[];
-  /** Queue names; null = any. */
-  readonly queues: readonly string[] | null;
-  /** Null = any tenant. */
-  readonly tenantId: string | null;
-}
 
 export interface RemoteClaim {
   readonly workerId: string;
@@ -41,6 +31,8 @@ export interface RemoteClaim {
   /** Wished for; never longer than the definition's own. */
   readonly leaseSeconds: number | undefined;
   readonly share: FairShare;
+  /** Of the same scope. */
+  readonly lanes: RemoteLanes;
 }
 
 export interface RemoteClaimed {
@@ -52,19 +44,14 @@ export interface RemoteClaimed {
 /** Claims ready jobs of remote definitions, and of nothing outside the scope. */
 export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Random): Promise<RemoteClaimed> {
   const { scope, limit, workerId, share } = claim;
-  const found = await db.run<{ lane_no: number; lease_seconds: number }>(remoteLanesSql, [
-    scope.definitions,
-    scope.queues,
-    scope.tenantId,
-    LANES_PER_CLAIM,
-  ]);
-  const longest = new Map(found.map((row) => [row.lane_no, row.lease_seconds]));
-  const lanes = await describeLanes(db, [...longest.keys()]);
+  const found = new Map((await claim.lanes.find(db, scope)).map((lane) => [lane.laneNo, lane]));
+  const lanes = await describeLanes(db, [...found.keys()]);
   const known = new Map(lanes.map((lane) => [lane.laneNo, lane]));
   const asked = share.pick(lanes, { free: limit, mostOf: () => limit }, random).map(({ laneNo, limit: most }) => {
-    const own = longest.get(laneNo) ?? 0;
+    const { leaseSeconds: own = 0, from } = found.get(laneNo) ?? {};
     const leaseSeconds = Math.min(claim.leaseSeconds ?? own, own);
-    return { laneNo, limit: most, leaseSeconds, limited: known.get(laneNo)?.limited ?? true };
+    const request = { laneNo, limit: most, leaseSeconds, limited: known.get(laneNo)?.limited ?? true };
+    return from === undefined ? request : { ...request, from };
   });
   const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: asked, limit });
   share.charge(jobs.flatMap(({ laneNo }) => known.get(laneNo) ?? []));
@@ -191,9 +178,17 @@ export interface RemoteWorker extends Omit<WorkerRegistration, "isolation" | "he
   readonly tenantId: string | null;
 }
 
-/** Makes a remote worker known, and says that it lives. Returns false when its holder has too many of them already. */
-export async function noteRemoteWorker(db: Runner, holder: string, worker: RemoteWorker): Promise<boolean> {
-  const [held] = await db.run<{ n: number }>(heldCountSql, [worker.workerId]);
+/**
+ * Makes a remote worker known, and says that it lives. Returns false when its holder has too many of them already.
+ * `counts` decides how often what it holds is counted: one for each process.
+ */
+export async function noteRemoteWorker(
+  db: Runner,
+  holder: string,
+  worker: RemoteWorker,
+  counts = new WholeLooks(),
+): Promise<boolean> {
+  const held = await countHeld(db, worker.workerId, counts);
   const rows = await db.run(noteRemoteWorkerSql, [
     worker.workerId,
     worker.hostname,
@@ -203,7 +198,7 @@ export async function noteRemoteWorker(db: Runner, holder: string, worker: Remot
     worker.queues,
     worker.definitions,
     worker.capacity,
-    held?.n ?? 0,
+    held,
     holder,
     WORKERS_PER_KEY,
     worker.tenantId,

@@ -1,8 +1,16 @@
 import type { Database, Transaction } from "@/lib/db";
 import { decideAfterLostLease, type Random } from "../policy/retry";
 import { generalPolicy } from "../policy/retry-policy";
+import { isCostly, WholeLooks } from "../policy/whole-looks";
 import { takeFromWorkersSql } from "../sql/attempt-starts";
-import { expiredLeasesSql, lockExpiredSql, lockTimeoutSql, postponeLeasesSql } from "../sql/rescue";
+import {
+  expiredLeasesSql,
+  expiredOfTheseSql,
+  leasesOverSoonSql,
+  lockExpiredSql,
+  lockTimeoutSql,
+  postponeLeasesSql,
+} from "../sql/rescue";
 import type { RetryClasses, RetrySettings, RetryStrategy } from "../types";
 import type { AttemptEnd } from "../types-worker";
 import { leaseArrays } from "./claim-jobs";
@@ -58,6 +66,41 @@ const POSTPONE_SECONDS = 60;
 /** A worker that dies may lose hundreds of jobs; a line of a log stays readable. */
 const NAMED = 10;
 
+/** No lease is shorter. */
+const SHORTEST_LEASE_MS = 5000;
+/** Longer than whole looks are apart, though a turn comes late. */
+const SOON_SECONDS = 10;
+
+/**
+ * Remembers which leases may run out before its next look at all running jobs, while that look is costly. A lease that it
+ * does not know was given or renewed since, and looks are as far apart at most as the shortest lease is long, so none is
+ * found later than without it. Made once for each process; it may stay unused for any time.
+ */
+export class LeaseWatch {
+  private readonly looks = new WholeLooks(SHORTEST_LEASE_MS);
+  private soon: readonly string[] = [];
+
+  /** Whether a look at all running jobs reads over many dead index entries. */
+  get isCostly(): boolean {
+    return this.looks.isCostly;
+  }
+
+  /** Lists and locks up to `limit` jobs whose lease is over. */
+  async expired(tx: Transaction, limit: number): Promise<ExpiredRow[]> {
+    const began = performance.now();
+    if (!this.looks.isDue(began))
+      return this.soon.length === 0 ? [] : tx.run<ExpiredRow>(expiredOfTheseSql, [limit, this.soon]);
+    const rows = await tx.run<ExpiredRow>(expiredLeasesSql, [limit]);
+    const tookMs = performance.now() - began;
+    this.soon = isCostly(tookMs) ? await overSoon(tx) : [];
+    this.looks.took(tookMs, began);
+    return rows;
+  }
+}
+
+const overSoon = async (tx: Transaction): Promise<string[]> =>
+  (await tx.run<{ job_id: string }>(leasesOverSoonSql, [SOON_SECONDS])).map((row) => row.job_id);
+
 /**
  * Turns leases that ran out into lost attempts. Each row is locked and looked at again, and the write is fenced, so a job
  * that was renewed, settled or claimed again in between is left alone. Any number of rescuers may run at once. Rows that
@@ -65,11 +108,11 @@ const NAMED = 10;
  */
 export async function rescueExpiredLeases(
   db: Database | Transaction,
-  { limit, ...deciding }: { readonly limit: number } & Deciding,
+  { limit, watch, ...deciding }: { readonly limit: number; readonly watch?: LeaseWatch } & Deciding,
 ): Promise<Rescued> {
   const rescue = async (tx: Transaction): Promise<Rescued> => {
     await tx.run(lockTimeoutSql, [LOCK_TIMEOUT]);
-    const expired = await tx.run<ExpiredRow>(expiredLeasesSql, [limit]);
+    const expired = watch ? await watch.expired(tx, limit) : await tx.run<ExpiredRow>(expiredLeasesSql, [limit]);
     return expired.length === 0 ? NONE : settleLost(tx, expired, deciding);
   };
   return "inTransaction" in db ? rescue(db) : db.transaction(rescue);

@@ -64,6 +64,6 @@ export const appendLogsSql = statement(
 export const canceledAttemptsSql = statement(
   "canceled_attempts",
   `select job_id, lease_no::float8 as lease_no from app.live_jobs
-   where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null`,
+   where claimed_by_worker = $1 and cancel_requested_at is not null`,
   { repeatable: true },
 );

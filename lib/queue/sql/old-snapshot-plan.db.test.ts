@@ -1,8 +1,12 @@
+import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
-import { claimJobsSql } from "./claim-jobs";
+import { markRunning } from "../operations/mark-running";
+import { claimJobsSql, reservePlacesSql } from "./claim-jobs";
+import { remoteLanesPartlySql, remoteLanesSql } from "./remote-work";
+import { expiredLeasesSql, expiredOfTheseSql, expireWaitingSql, promoteDueSql } from "./rescue";
 import { pollFreshSql, pollWorkSql } from "./workers";
 
 /** Jobs that ran since the old snapshot. */
@@ -30,10 +34,12 @@ const addJobs = (count: number, secondsAgo: number) =>
     [laneNo, count, secondsAgo * 1000],
   );
 
-/** Claims and ends all jobs of the lane. */
+/** Makes all jobs wait for an instant that has passed by then, promotes, claims and ends them. */
 const runAll = () =>
   database.query(
-    `with claimed as (update app.live_jobs set state = 'running', ready = false, claimed_by_worker = 'w', claimed_at = app.now(),
+    `update app.live_jobs set ready = false, scheduled_for = app.now() - interval '1 minute', expires_at = app.now() - interval '1 minute';
+     update app.live_jobs set ready = true;
+     with claimed as (update app.live_jobs set state = 'running', ready = false, claimed_by_worker = 'w', claimed_at = app.now(),
        lease_no = 1, lease_expires_at = app.now() + interval '1 minute' returning job_id) select count(*) from claimed;
      delete from app.live_jobs`,
   );
@@ -60,7 +66,8 @@ const claimFrom = (low: number | string) =>
 beforeAll(async () => {
   await Promise.all([worker.connect(), holder.connect()]);
   const scope = await make.tenant();
-  await make.job(scope);
+  await make.definition({ key: "far", executor: "remote" });
+  await make.job(scope, { definitionKey: "far" });
   const rows = await database.query<{ lane_no: number }>("select lane_no from app.live_jobs");
   laneNo = rows[0]?.lane_no ?? 0;
   await database.query("delete from app.live_jobs");
@@ -86,7 +93,44 @@ test("while an old snapshot keeps the entries of 30,000 jobs, polls of new jobs 
   // What the two avoid.
   expect(await wholePoll()).toBeGreaterThan(500);
   expect(await claimFrom("-Infinity")).toBeGreaterThan(500);
-  const cancels =
-    "select job_id from app.live_jobs where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null";
+  const cancels = "select job_id from app.live_jobs where claimed_by_worker = $1 and cancel_requested_at is not null";
   expect(await pagesOf(cancels, ["'w'"], "(text)")).toBeLessThan(20);
+
+  // The sweeps, from where they were, and what each avoids.
+  const recently = "app.now() - interval '5 s'";
+  const dueFrom = (from: string) => pagesOf(promoteDueSql.text, ["1000", from], "(int, timestamptz)");
+  const expiredFrom = (from: string) => pagesOf(expireWaitingSql.text, ["1000", from], "(int, timestamptz)");
+  const some = `'{${Array.from({ length: 10 }, () => randomUUID())}}'`;
+  const pages = {
+    due: [await dueFrom(recently), await dueFrom("'-infinity'")],
+    expired: [await expiredFrom(recently), await expiredFrom("'-infinity'")],
+    leases: [
+      await pagesOf(expiredOfTheseSql.text, ["1000", some], "(int, uuid[])"),
+      await pagesOf(expiredLeasesSql.text, ["1000"], "(int)"),
+    ],
+    remote: [
+      await pagesOf(
+        remoteLanesPartlySql.text,
+        ["'{far}'", "null", "null", "256", `'{${laneNo}}'`, `'{${(head?.key ?? 0) - 5 / 600}}'`, "3"],
+        "(text[], text[], uuid, int, int[], float8[], int)",
+      ),
+      await pagesOf(remoteLanesSql.text, ["'{far}'", "null", "null", "256"], "(text[], text[], uuid, int)"),
+    ],
+  };
+  for (const [look, [partly = 0, whole = 0]] of Object.entries(pages))
+    expect([look, partly < 200, whole > 500]).toEqual([look, true, true]);
 }, 60_000);
+
+test("a count under a limit does not read over them once what runs is marked", async () => {
+  await database.query(
+    `insert into app.concurrency_limits (scope, queue_id, max_running) select 'queue', queue_id, 5 from app.lanes where lane_no = $1`,
+    [laneNo],
+  );
+  const count = () =>
+    pagesOf(reservePlacesSql.text, [`'{${laneNo}}'`, "'{10}'", "10", "'{Infinity}'"], "(int[], int[], int, float8[])");
+  const before = await count();
+  await database.moveClock(20_000);
+  await markRunning(make.scheduler);
+  expect([before > 500, (await count()) < 200]).toEqual([true, true]);
+  await database.moveClock(0);
+});

@@ -17,11 +17,11 @@ import {
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 
-/** Jobs of the tenant; `PLAN_ROWS=100000` is the long form. */
+/** Jobs of the tenant; `PLAN_ROWS=100000` is the long form, with 30 runs. */
 const ROWS = Number(process.env.PLAN_ROWS ?? 20_000);
 /** A server decides for or against a generic plan at the sixth execution. */
 const EMPTY_RUNS = 6;
-const FULL_RUNS = ROWS > 20_000 ? 24 : 7;
+const FULL_RUNS = ROWS > 20_000 ? 30 : 7;
 
 const database = await testDatabase();
 const make = makeFactory(database);

@@ -1,18 +1,46 @@
 import { statement } from "@/lib/db";
 import { claimedColumns } from "./claimed-columns";
 
+/** Lanes `l` of the remote definitions `$1` (keys), in the queues `$2` (names; NULL = any), of the tenant `$3` (NULL = any). */
+const IN_SCOPE = `d.key = any ($1::text[]) and d.executor = 'remote' and d.is_active and q.is_active
+     and ($2::text[] is null or q.name = any ($2::text[])) and ($3::uuid is null or l.tenant_id = $3::uuid)`;
+
 /**
- * Lanes with ready jobs of the remote definitions `$1` (keys), in the queues `$2` (names; NULL = any), of the tenant `$3`
- * (NULL = any), with the longest lease that their definition gives. When there are more than `$4`, chance decides which,
- * so that none is left out for long.
+ * Lanes of a scope with ready jobs, with the longest lease that their definition gives and the first of their sort keys.
+ * When there are more than `$4`, chance decides which, so that none is left out for long. Reads over the dead index
+ * entries of all jobs that were claimed from these lanes since the oldest snapshot.
  */
 export const remoteLanesSql = statement(
   "remote_lanes",
-  `select l.lane_no, d.lease_seconds
+  `select l.lane_no, d.lease_seconds, r.sort_key as head, r.sort_key as seen
    from app.job_definitions d join app.lanes l on l.definition_id = d.id join app.job_queues q on q.id = l.queue_id
-   where d.key = any ($1::text[]) and d.executor = 'remote' and d.is_active and q.is_active
-     and ($2::text[] is null or q.name = any ($2::text[])) and ($3::uuid is null or l.tenant_id = $3::uuid)
-     and exists (select 1 from app.live_jobs r where r.lane_no = l.lane_no and r.ready)
+   cross join lateral (select x.sort_key from app.live_jobs x where x.lane_no = l.lane_no and x.ready
+     order by x.sort_key limit 1) r
+   where ${IN_SCOPE}
+   order by random() limit $4`,
+  { repeatable: true },
+);
+
+/**
+ * As `remoteLanesSql`, but finds lanes of jobs that were enqueued within the last `$7` seconds, by their ids, and those of
+ * the lanes `$5` that have ready jobs from the sort keys `$6` on (`seen`).
+ */
+export const remoteLanesPartlySql = statement(
+  "remote_lanes_partly",
+  `with fresh as materialized (
+     select lane_no, min(sort_key) as head from (
+       select lane_no, sort_key, ready from app.live_jobs
+       where job_id >= app.id_floor(now() - make_interval(secs => $7::int)) offset 0) f
+     where ready group by lane_no
+   ), seen as materialized (
+     select k.lane_no, r.sort_key as head from unnest($5::int[], $6::float8[]) k (lane_no, low)
+     cross join lateral (select x.sort_key from app.live_jobs x
+       where x.lane_no = k.lane_no and x.ready and x.sort_key >= k.low order by x.sort_key limit 1) r
+   )
+   select l.lane_no, d.lease_seconds, least(s.head, f.head) as head, s.head as seen
+   from fresh f full join seen s using (lane_no) join app.lanes l using (lane_no)
+   join app.job_definitions d on d.id = l.definition_id join app.job_queues q on q.id = l.queue_id
+   where ${IN_SCOPE}
    order by random() limit $4`,
   { repeatable: true },
 );
@@ -66,22 +94,22 @@ export const attemptLogBytesSql = statement(
 
 /**
  * Makes a remote worker known, and is its sign of life. No row = workers whose id begins with `$10` have `$11` rows
- * already, and this is none of them. `$12` is the tenant that it is confined to (NULL = none).
+ * already, and this is none of them. `$9` is how many attempts it holds (NULL = as many as it did). `$12` is the tenant that it is confined to (NULL = none).
  */
 export const noteRemoteWorkerSql = statement(
   "note_remote_worker",
   `insert into app.job_workers (worker_id, hostname, pid, version, label, queues, definitions, capacity, running_count,
      isolation, metadata)
-   select $1, $2, $3, $4, $5, $6, $7, $8, $9, 'remote', jsonb_strip_nulls(jsonb_build_object('tenant_id', $12::text))
+   select $1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::int, 0), 'remote', jsonb_strip_nulls(jsonb_build_object('tenant_id', $12::text))
    where exists (select 1 from app.job_workers where worker_id = $1)
      or (select count(*) from app.job_workers where left(worker_id, length($10)) = $10) < $11
    on conflict (worker_id) do update set queues = excluded.queues, definitions = excluded.definitions,
-     capacity = excluded.capacity, running_count = excluded.running_count, last_seen_at = app.now(),
+     capacity = excluded.capacity, running_count = coalesce($9::int, job_workers.running_count), last_seen_at = app.now(),
      draining_since = null, stopped_at = null
    returning 1 as known`,
 );
 
-/** How many attempts a worker holds. */
+/** How many attempts a worker holds. Reads over the dead index entries of all jobs that ran since the oldest snapshot. */
 export const heldCountSql = statement(
   "held_count",
   "select count(*)::int as n from app.live_jobs where state = 'running' and claimed_by_worker = $1",

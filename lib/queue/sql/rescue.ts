@@ -15,10 +15,22 @@ const IS_OVER = "(lease_expires_at < app.now() or lease_expires_at > app.now() +
  * take none of the `$1` rows. The decision is written by the fenced statements of settle-attempts, so a job that was
  * renewed, settled or claimed again since is not touched.
  */
-export const expiredLeasesSql = statement(
-  "expired_leases",
-  `with expired as materialized (
-     select l.* from app.live_jobs l where l.state = 'running' and ${IS_OVER} and ${KEY_IS_FREE}
+export const expiredLeasesSql = statement("expired_leases", expired("l.state = 'running'"));
+
+/** The same for those of the jobs `$2`. Only running jobs have leases; no condition says so, so that no plan takes their index. */
+export const expiredOfTheseSql = statement("expired_of_these", expired("l.job_id = any ($2::uuid[])"));
+
+/** Running jobs whose leases are over within `$1` seconds, unless they are renewed. */
+export const leasesOverSoonSql = statement(
+  "leases_over_soon",
+  `select job_id from app.live_jobs
+   where state = 'running' and lease_expires_at < app.now() + make_interval(secs => $1::int)`,
+);
+
+/** @param which a condition on the live rows `l` */
+function expired(which: string): string {
+  return `with expired as materialized (
+     select l.* from app.live_jobs l where ${which} and ${IS_OVER} and ${KEY_IS_FREE}
      limit $1 for update of l skip locked
    )
    select r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.claimed_by_worker,
@@ -32,8 +44,8 @@ export const expiredLeasesSql = statement(
      from app.jobs where id = r.job_id offset 0) j on true
    left join app.job_definition_versions v on v.definition_id = j.definition_id and v.version = j.definition_version
    left join app.lanes l on l.lane_no = r.lane_no
-   left join app.job_queues q on q.id = l.queue_id`,
-);
+   left join app.job_queues q on q.id = l.queue_id`;
+}
 
 /**
  * Locks those of the given leases that are still over, so that a holder that renewed in between keeps its job: a late
@@ -55,26 +67,47 @@ export const postponeLeasesSql = statement(
    where r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'`,
 );
 
-/** Makes due jobs claimable, oldest first; answers the lanes that have new work. */
+/**
+ * Where the next look begins that reads an index in the order of its due rows: what transactions committed up to five
+ * seconds late is still found. `due` has the rows of this look and their `at`, `$1` is the most.
+ */
+const LOOKED_TO =
+  "(select case when count(*) < $1 then app.now() else max(at) end - interval '5 s' from due) as looked_to";
+
+/**
+ * Makes up to `$1` jobs claimable that are due since `$2` or later, oldest first; answers the lanes that have new work,
+ * or one row without a lane.
+ */
 export const promoteDueSql = statement(
   "promote_due",
   `with due as materialized (
-     select ctid as tid from app.live_jobs where state = 'queued' and not ready and scheduled_for <= app.now()
+     select ctid as tid, scheduled_for as at from app.live_jobs
+     where state = 'queued' and not ready and scheduled_for <= app.now() and scheduled_for >= $2::timestamptz
      order by scheduled_for limit $1 for update skip locked
    ), promoted as (
      update app.live_jobs r set ready = true from due where r.ctid = due.tid returning r.lane_no
    )
-   select lane_no, count(*)::int as n from promoted group by lane_no`,
+   select p.lane_no, p.n, x.looked_to from (select ${LOOKED_TO}) x
+   left join (select lane_no, count(*)::int as n from promoted group by lane_no) p on true`,
 );
 
-/** Locks jobs that waited past their expires_at, the longest first. Each is looked at again when it is ended. */
+/**
+ * Locks up to `$1` jobs that waited past their expires_at, which is `$2` or later, the longest first. Each is looked at
+ * again when it is ended.
+ */
 export const dueToExpireSql = statement("due_to_expire", overdue("l.job_id"));
 
 /** For the transaction: how long a statement waits for a lock. */
 export const lockTimeoutSql = statement("lock_timeout", "select set_config('lock_timeout', $1, true)");
 
-/** Ends up to `$1` jobs that waited past their expires_at: no attempt runs for them any more. Held ones are passed over. */
-export const expireWaitingSql = statement("expire_waiting", expiring(overdue("l.ctid as tid")));
+/**
+ * Ends up to `$1` jobs that waited past their expires_at, which is `$2` or later: no attempt runs for them any more. Held
+ * ones are passed over.
+ */
+export const expireWaitingSql = statement(
+  "expire_waiting",
+  expiring(overdue("l.ctid as tid, l.expires_at as at"), LOOKED_TO),
+);
 
 /** The same for those of the given jobs. */
 export const expireTheseSql = statement(
@@ -84,15 +117,15 @@ export const expireTheseSql = statement(
        and state <> 'running' for update skip locked) r`),
 );
 
-/** Locks up to `$1` jobs that waited past their expires_at, whose rows and keys no other transaction has locked. */
+/** Locks up to `$1` jobs that waited past their expires_at, from `$2` on, whose rows and keys no other transaction has locked. */
 function overdue(columns: string): string {
   return `select ${columns} from app.live_jobs l
-     where l.expires_at <= app.now() and l.expires_at is not null and l.state <> 'running' and ${KEY_IS_FREE}
+     where l.expires_at <= app.now() and l.expires_at >= $2::timestamptz and l.expires_at is not null and l.state <> 'running' and ${KEY_IS_FREE}
      order by l.expires_at limit $1 for update of l skip locked`;
 }
 
 /** @param due a query that locks the rows that are to end */
-function expiring(due: string): string {
+function expiring(due: string, lookedTo = "null::timestamptz as looked_to"): string {
   return `with due as materialized (
      ${due}
    ), ended as (
@@ -107,5 +140,6 @@ function expiring(due: string): string {
          else 'Its expires_at passed while it waited for its next attempt.' end from ended
      returning job_id
    ), ${RELEASE_KEYS}, ${counted("expired", "ended")}, ${toldOf("'expired'")}
-   select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no`;
+   select e.lane_no, e.n, e.released, x.looked_to from (select ${lookedTo}) x
+   left join (select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no) e on true`;
 }

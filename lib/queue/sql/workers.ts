@@ -61,7 +61,7 @@ const polling = (readyLanes: string): string => `with recursive ready_lanes as (
      (select coalesce(sum(version), 0)::float8 from app.job_definitions)
        + (select coalesce(sum(version), 0) from app.job_queues) as definitions_version,
      (select coalesce(jsonb_agg(job_id), '[]') from app.live_jobs
-      where state = 'running' and claimed_by_worker = $1 and cancel_requested_at is not null) as cancel_requested`;
+      where claimed_by_worker = $1 and cancel_requested_at is not null) as cancel_requested`;
 
 /**
  * Everything an idle worker needs to know, in one statement a second: the next lanes with ready jobs after lane `$2`

@@ -1,0 +1,19 @@
+import { RemoteLanes, type RemoteScope } from "@/lib/queue";
+
+const MOST_SCOPES = 1000;
+const known = new Map<string, RemoteLanes>();
+
+/** What this process remembers of the lanes of a scope. */
+export function lanesOf(scope: RemoteScope): RemoteLanes {
+  const { definitions, queues, tenantId } = scope;
+  const name = JSON.stringify([[...definitions].sort(), queues && [...queues].sort(), tenantId]);
+  const lanes = known.get(name) ?? new RemoteLanes();
+  if (known.size >= MOST_SCOPES) known.clear();
+  known.set(name, lanes);
+  return lanes;
+}
+
+/** Something may be ready anywhere: the next claims look at all lanes. */
+export function askForWholeLooks(): void {
+  for (const lanes of known.values()) lanes.askForWholeLook();
+}

@@ -1,0 +1,14 @@
+import { statement } from "@/lib/db";
+
+/** The instant for a mark, or NULL where there are no limits. */
+export const runningMarkFloorSql = statement("running_mark_floor", "select app.running_mark_floor() as at");
+
+/** Notes which jobs were claimed before `$1`, which was read in an earlier transaction, and still run. */
+export const setRunningMarkSql = statement(
+  "set_running_mark",
+  `insert into app.running_mark (at, jobs)
+     select $1, array(select job_id from app.live_jobs where claimed_at < $1::timestamptz)
+   on conflict (one) do update set at = excluded.at, jobs = excluded.jobs`,
+);
+
+export const dropRunningMarkSql = statement("drop_running_mark", "delete from app.running_mark");

@@ -1,0 +1,65 @@
+import {
+  DueMark,
+  expireJobs,
+  type LeaseWatch,
+  markRunning,
+  notifyChanges,
+  notifyWork,
+  promoteDueJobs,
+  rescueExpiredLeases,
+  unmarkRunning,
+} from "@/lib/queue";
+import type { Loop } from "./run-loops";
+
+/** Jobs of one transaction. */
+const BATCH = 1000;
+
+/** Makes due jobs claimable. */
+export function promoteTurn(mark = new DueMark()): Loop["turn"] {
+  return async ({ inTerm, db }) => {
+    const from = mark.next(performance.now());
+    const promoted = await inTerm((tx) => promoteDueJobs(tx, { limit: BATCH, from }));
+    mark.looked(from, promoted, performance.now());
+    const { laneNos, count } = promoted;
+    notifyWork(db, laneNos);
+    notifyChanges(db, laneNos);
+    return { again: count === BATCH };
+  };
+}
+
+/** Takes back leases that ran out. */
+export function rescueTurn(watch: LeaseWatch): Loop["turn"] {
+  return async ({ inTerm, db, log, random, retry }) => {
+    const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, watch, random, retry }));
+    const { laneNos, rescued, ended, lost, unstorable } = sweep;
+    if (unstorable.length > 0)
+      log.error({ job_ids: unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
+    if (rescued + ended > 0) log.warn({ rescued, ended, jobs: lost }, "leases ran out");
+    notifyWork(db, laneNos);
+    notifyChanges(db, laneNos);
+    return { again: rescued + ended === BATCH };
+  };
+}
+
+/** Keeps counts under limits from reading over dead index entries while those are many, as the rescue sees. */
+export function markTurn(watch: LeaseWatch): Loop["turn"] {
+  return async ({ db }) => {
+    await (watch.isCostly ? markRunning(db) : unmarkRunning(db));
+    return { again: false };
+  };
+}
+
+/** Ends jobs that waited past their expires_at. */
+export function expireTurn(mark = new DueMark()): Loop["turn"] {
+  return async ({ inTerm, db, log }) => {
+    const from = mark.next(performance.now());
+    const expired = await inTerm((tx) => expireJobs(tx, { limit: BATCH, from }));
+    mark.looked(from, expired, performance.now());
+    const { laneNos, count, left } = expired;
+    if (left.length > 0)
+      log.warn({ job_ids: left.slice(0, 10) }, "jobs could not be ended as expired; they are tried again");
+    notifyWork(db, laneNos);
+    notifyChanges(db, laneNos);
+    return { again: count === BATCH };
+  };
+}
