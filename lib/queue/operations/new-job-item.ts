@@ -82,6 +82,8 @@ const OWN_FIELDS = [
   "actor",
 ] as const satisfies readonly (keyof NewJobItem)[];
 
+const EDGE_FIELDS = ["alias", "type", "condition", "on_failure", "bindings"] as const;
+
 /** The arguments of app.enqueue_jobs after the tenant: values that many items share are sent once, defaults are not sent. */
 export function batchParameters(items: readonly NewJobItem[]): [kinds: string, items: string, parents: string[]] {
   const places = new Map<string, number>();
@@ -122,15 +124,17 @@ function edgesPart(
   { parents, after }: { readonly parents: Map<string, number>; readonly after: number },
 ): string {
   if (depends_on === undefined) return "";
-  const edges = depends_on.map(({ edge_no, parent, ...edge }) => {
-    let place = typeof parent === "number" ? parent : parents.get(parent);
-    if (place === undefined) {
-      place = after + parents.size + 1;
-      parents.set(parent as string, place);
-    }
-    return { ...edge, parent: place, ...(edge_no > 1 && { edge_no }) };
+  const edges = depends_on.map((edge) => {
+    const known = typeof edge.parent === "number" ? edge.parent : parents.get(edge.parent);
+    const place = known ?? after + parents.size + 1;
+    if (known === undefined) parents.set(edge.parent as string, place);
+    let text = `{"parent":${place}`;
+    if (edge.edge_no > 1) text += `,"edge_no":${edge.edge_no}`;
+    for (const field of EDGE_FIELDS)
+      if (edge[field] !== undefined) text += `,"${field}":${JSON.stringify(edge[field])}`;
+    return `${text}}`;
   });
-  return `,"depends_on":${JSON.stringify(edges)}`;
+  return `,"depends_on":[${edges.join(",")}]`;
 }
 
 /**

@@ -77,7 +77,8 @@ export function linkJobs(
   if (problems.length > 0)
     throw new QueueError("invalid-value", "The dependencies are not valid.", { problems: problems.slice(0, 20) });
   const ranks = ranksOf(order);
-  const awaited = new Set(edges.flatMap((own) => own.map(({ parent }) => parent)));
+  const awaited = new Set<Edge["parent"]>();
+  for (const own of edges) for (const { parent } of own) awaited.add(parent);
   return edges.map((own, index) => ({
     rank: ranks?.[index],
     awaited: awaited.has(index + 1) || undefined,
