@@ -55,6 +55,7 @@ async function main(): Promise<void> {
   if (shutdown.signal.aborted) return;
   // Before Next.js, which keeps the event loop busy for so long that a new database connection times out.
   if (assets) await Promise.race([publishNowAndThen(assets), setTimeout(PUBLISH_FIRST_MS, undefined, { ref: false })]);
+  if (shutdown.signal.aborted) return;
   const app = next({ dev, dir: projectFolder(), hostname: env.host, port });
   await app.prepare();
   const upgrade = app.getUpgradeHandler();
