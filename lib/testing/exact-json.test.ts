@@ -65,6 +65,21 @@ test("a number of 50,000 digits costs no door more than half a second", () => {
   expect((user + system) / 1000).toBeLessThan(500 * Object.keys(DOORS).length);
 });
 
+test("of a result with too many values the first are stored, and one that just fits is stored whole", () => {
+  const [fits, tooMany] = [
+    new Array(9999).fill(1),
+    Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [n, n])),
+  ];
+  expect(cleanResult(fits, NO_SECRETS)).toEqual(fits);
+  const cleaned = cleanResult(tooMany, NO_SECRETS) as Record<string, unknown>;
+  expect(checkPayload(cleaned)).toEqual([]);
+  expect([Object.keys(cleaned).length, cleaned[9997], cleaned[9998]]).toEqual([
+    9999,
+    9997,
+    "[left out: too many values]",
+  ]);
+});
+
 describe.each(Object.entries(DOORS))("%s", (_name, through) => {
   test.each(KEPT)("keeps %s", (text, value) => {
     const kept = through(text);

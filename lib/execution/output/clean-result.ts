@@ -48,6 +48,7 @@ export const changeLine = (change: string): string => `The result was changed: $
 interface Cleaning {
   readonly secrets: SecretForms;
   readonly changes: Set<string>;
+  readonly most: number;
   nodes: number;
 }
 
@@ -60,7 +61,10 @@ interface Cleaning {
 export function cleanResult(value: unknown, secrets: SecretForms, report?: ReportChange): unknown {
   if (value === undefined || value === null) return null;
   const changes = new Set<string>();
-  const cleaned = clean(value, 0, { secrets, changes, nodes: 0 }) ?? null;
+  const state = { secrets, changes, most: MAX_NODES, nodes: 0 };
+  let cleaned = clean(value, 0, state) ?? null;
+  // The text that says so is a value as well: with one too many, nothing of the result would be stored.
+  if (state.nodes > MAX_NODES) cleaned = clean(value, 0, { secrets, changes, most: MAX_NODES - 1, nodes: 0 }) ?? null;
   const text = JSON.stringify(cleaned);
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_RESULT_BYTES)
@@ -76,7 +80,7 @@ function previewOf(text: string, bytes: number): { truncated: true; bytes: numbe
 
 function clean(value: unknown, depth: number, state: Cleaning): unknown {
   state.nodes += 1;
-  if (state.nodes > MAX_NODES) return leftOut("too many values", state);
+  if (state.nodes > state.most) return leftOut("too many values", state);
   if (typeof value === "string") return cleanString(value, state);
   if (typeof value === "number") return cleanNumber(value, state);
   if (typeof value === "bigint") return numberAsText(String(value), state);
@@ -132,7 +136,7 @@ function cleanObject(value: object, depth: number, state: Cleaning): unknown {
   if ("toJSON" in value && typeof value.toJSON === "function") return clean(value.toJSON(), depth + 1, state);
   const entries: [string, unknown][] = [];
   for (const key of Object.keys(value)) {
-    if (state.nodes > MAX_NODES) break;
+    if (state.nodes > state.most) break;
     const cleaned = clean((value as Record<string, unknown>)[key], depth + 1, state);
     if (cleaned !== undefined) entries.push([cleanString(key, state), cleaned]);
   }
@@ -142,7 +146,7 @@ function cleanObject(value: object, depth: number, state: Cleaning): unknown {
 function cleanArray(values: readonly unknown[], depth: number, state: Cleaning): unknown[] {
   const cleaned: unknown[] = [];
   for (const item of values) {
-    if (state.nodes > MAX_NODES) break;
+    if (state.nodes > state.most) break;
     if (item === undefined) state.changes.add("entries of lists that are undefined are null");
     cleaned.push(clean(item, depth + 1, state) ?? null);
   }

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
+import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
+import { waitFor } from "@/lib/testing/processes";
 import { getArtifact, listArtifacts, readArtifactChunk } from "../queries/artifacts";
 import { changedJobs } from "../queries/changed-jobs";
 import type { ClaimedJob } from "../types-worker";
@@ -13,6 +15,7 @@ import {
   discardArtifacts,
   finishArtifact,
 } from "./artifacts";
+import { extendLeases } from "./hold-leases";
 import { rescueExpiredLeases } from "./rescue-expired-leases";
 
 const database = await testDatabase();
@@ -190,6 +193,26 @@ test("a job has 100 artifacts at most, whoever begins them at once", async () =>
   );
   const ends = await Promise.allSettled(begun);
   expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(3);
+});
+
+test("a lease is renewed while an upload of its attempt waits, and not taken", async () => {
+  const tenant = await make.tenant();
+  const job = await make.runningJob(tenant);
+  const id = await beginArtifact(make.worker, job, TEXT);
+  const other = new pg.Client({ connectionString: database.adminUrl });
+  await other.connect();
+  await other.query("begin");
+  await other.query("select 1 from app.artifact_usage where tenant_id = $1 for update", [tenant.tenantId]);
+  const upload = appendArtifact(make.worker, job, { id, no: 0, bytes: Buffer.from("1"), quota: ROOMY });
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_artifact%'";
+  await waitFor(async () => (await database.query(waiting)).length > 0);
+  const { renewed, locked } = await extendLeases(make.worker, [{ ...job, leaseSeconds: 30 }]);
+  await loseLease(job);
+  const held = await database.query("select 1 from app.live_jobs where job_id = $1 and state = 'running'", [job.jobId]);
+  await other.query("rollback");
+  await other.end();
+  await upload;
+  expect([renewed.length, locked, held.length]).toEqual([1, [], 1]);
 });
 
 test("a retry may replace all artifacts of its job at once", async () => {

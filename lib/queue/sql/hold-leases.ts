@@ -4,7 +4,8 @@ import { heldRows } from "./held-rows";
 /**
  * Renews leases of the given holders. The answer has a row for each lease that was renewed and one for each that is held,
  * so one that is held only is locked by another transaction just now (ask again), and one without a row is lost. Rows are
- * taken with SKIP LOCKED, so that one long transaction cannot starve the others.
+ * taken with SKIP LOCKED, so that one long transaction cannot starve the others, and FOR NO KEY UPDATE, so that an upload
+ * of the same attempt does not lock them.
  */
 export const extendLeasesSql = statement(
   "extend_leases",
@@ -12,7 +13,7 @@ export const extendLeasesSql = statement(
      select * from unnest($1::uuid[], $2::bigint[], $3::int[]) x (job_id, lease_no, lease_seconds)
    ), held as materialized (
      select r.tid, x.lease_seconds
-     from asked x cross join lateral (${heldRows("ctid as tid")} for update skip locked) r
+     from asked x cross join lateral (${heldRows("ctid as tid")} for no key update skip locked) r
    ), renewed as (
      update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => h.lease_seconds)
      from held h where r.ctid = h.tid

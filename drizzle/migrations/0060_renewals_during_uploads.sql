@@ -1,0 +1,73 @@
+-- An upload locks its live row FOR KEY SHARE. A lease ends by FOR UPDATE or DELETE, which wait for that lock or pass over it;
+-- a renewal takes FOR NO KEY UPDATE, which does not. Before, a lease could not be renewed while its attempt's upload waited
+-- for another upload of the tenant or for the disk, and ran out.
+create or replace function app.begin_artifact(p_job uuid, p_lease bigint, p_name text, p_type text, p_most integer)
+  returns table (status text, artifact uuid)
+  language plpgsql set search_path = pg_catalog, app
+  as $$
+  declare v_tenant uuid; v_run integer; v_id uuid;
+  begin
+    select l.tenant_id, l.run_no into v_tenant, v_run from app.live_jobs l
+    where l.job_id = p_job and l.lease_no = p_lease and l.state = 'running' for key share;
+    if not found then return query select 'lease-lost', null::uuid; return; end if;
+    delete from app.artifacts a
+    where a.job_id = p_job and a.completed_at is null and (a.name = p_name or a.attempt_no <> p_lease);
+    insert into app.artifact_usage (tenant_id) values (v_tenant) on conflict do nothing;
+    perform 1 from app.artifact_usage u where u.tenant_id = v_tenant for update;
+    -- A later statement than the lock, so that it sees what others have begun before. A name that is being replaced counts
+    -- once.
+    if (select count(distinct a.name) from app.artifacts a where a.job_id = p_job and a.name <> p_name) >= p_most then
+      return query select 'too-many', null::uuid; return;
+    end if;
+    insert into app.artifacts (tenant_id, job_id, run_no, attempt_no, name, content_type)
+    values (v_tenant, p_job, v_run, p_lease, p_name, p_type) returning id into v_id;
+    return query select 'started', v_id;
+  end $$;
+
+-- Of a name that another writer of the attempt is replacing, the larger of both counts: either may be what is kept.
+create or replace function app.append_artifact(p_job uuid, p_lease bigint, p_id uuid, p_no integer, p_bytes bytea,
+    p_job_bytes bigint, p_tenant_bytes bigint) returns text
+  language plpgsql set search_path = pg_catalog, app
+  as $$
+  declare v_tenant uuid; v_name text; v_chunks integer; v_size bigint := octet_length(p_bytes); v_used bigint;
+  begin
+    select l.tenant_id into v_tenant from app.live_jobs l
+    where l.job_id = p_job and l.lease_no = p_lease and l.state = 'running' for key share;
+    if not found then return 'lease-lost'; end if;
+    select a.name, a.chunks into v_name, v_chunks from app.artifacts a
+    where a.tenant_id = v_tenant and a.id = p_id and a.job_id = p_job and a.attempt_no = p_lease
+      and a.completed_at is null for update;
+    if not found or v_chunks < p_no then return 'gone'; end if;
+    if v_chunks > p_no then return 'stored'; end if;
+    select u.bytes into v_used from app.artifact_usage u where u.tenant_id = v_tenant for update;
+    if v_used + v_size > p_tenant_bytes then return 'tenant-full'; end if;
+    -- A later statement than the lock, so that it sees what other writers of the job have stored before.
+    if (select coalesce(sum(n.bytes), 0) from (
+          select max(a.size) as bytes from app.artifacts a
+          where a.job_id = p_job and (a.id = p_id or a.name <> v_name) group by a.name) n) + v_size > p_job_bytes then
+      return 'job-full';
+    end if;
+    insert into app.artifact_chunks (tenant_id, artifact_id, no, bytes) values (v_tenant, p_id, p_no, p_bytes);
+    update app.artifacts a set size = a.size + v_size, chunks = a.chunks + 1 where a.tenant_id = v_tenant and a.id = p_id;
+    update app.artifact_usage u set bytes = u.bytes + v_size where u.tenant_id = v_tenant;
+    return 'stored';
+  end $$;
+
+create or replace function app.finish_artifact(p_job uuid, p_lease bigint, p_id uuid, p_size bigint, p_sha256 bytea) returns text
+  language plpgsql set search_path = pg_catalog, app
+  as $$
+  declare v_tenant uuid; v_name text; v_done bytea;
+  begin
+    select l.tenant_id into v_tenant from app.live_jobs l
+    where l.job_id = p_job and l.lease_no = p_lease and l.state = 'running' for key share;
+    if not found then return 'lease-lost'; end if;
+    select a.name, a.sha256 into v_name, v_done from app.artifacts a
+    where a.tenant_id = v_tenant and a.id = p_id and a.job_id = p_job and a.attempt_no = p_lease and a.size = p_size
+    for update;
+    if not found then return 'gone'; end if;
+    if v_done is not null then return case when v_done = p_sha256 then 'stored' else 'gone' end; end if;
+    delete from app.artifacts a
+    where a.tenant_id = v_tenant and a.job_id = p_job and a.name = v_name and a.completed_at is not null;
+    update app.artifacts a set sha256 = p_sha256, completed_at = app.now() where a.tenant_id = v_tenant and a.id = p_id;
+    return 'stored';
+  end $$;
