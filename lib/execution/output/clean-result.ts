@@ -134,13 +134,21 @@ function cleanObject(value: object, depth: number, state: Cleaning): unknown {
   if (value instanceof Date && Number.isNaN(value.getTime())) return leftOut("a Date without a time", state);
   // A Date, a URL and the like say themselves what their JSON is.
   if ("toJSON" in value && typeof value.toJSON === "function") return clean(value.toJSON(), depth + 1, state);
-  const entries: [string, unknown][] = [];
+  const entries = new Map<string, unknown>();
   for (const key of Object.keys(value)) {
     if (state.nodes > state.most) break;
     const cleaned = clean((value as Record<string, unknown>)[key], depth + 1, state);
-    if (cleaned !== undefined) entries.push([cleanString(key, state), cleaned]);
+    if (cleaned !== undefined) entries.set(unusedKey(cleanString(key, state), entries), cleaned);
   }
   return Object.fromEntries(entries);
+}
+
+/** Two keys may be the same once they are cleaned; the second one gets a number, so that no value is lost. */
+function unusedKey(key: string, used: ReadonlyMap<string, unknown>): string {
+  if (!used.has(key)) return key;
+  let n = used.size;
+  while (used.has(`${key} (${n})`)) n += 1;
+  return `${key} (${n})`;
 }
 
 function cleanArray(values: readonly unknown[], depth: number, state: Cleaning): unknown[] {
