@@ -7,9 +7,18 @@ import { folderPayload } from "./handlers/payloads";
 import { sendEmail } from "./handlers/send-email";
 import { syncFolder } from "./handlers/sync-folder";
 
-/** The handlers of this installation, by key. To add one: write it in `handlers/`, list it here. */
+/** Handlers that come with Leasehold. */
+const shipped: readonly JobHandler[] = [syncFolder, importCsv, findSimilar, sendEmail].map((handler) => ({
+  ...handler,
+  isShipped: true,
+}));
+
+/** Handlers of this installation. To add one: write it in `handlers/`, list it here. */
+const own: readonly JobHandler[] = [];
+
+/** All handlers, by key. */
 export const handlers: ReadonlyMap<string, JobHandler> = new Map(
-  [syncFolder, importCsv, findSimilar, sendEmail].map((handler) => [handler.key, handler]),
+  [...shipped, ...own].map((handler) => [handler.key, handler]),
 );
 
 /** A definition as it is put into a new installation. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadCommandRegistry } from "@/lib/execution";
 import { compileArgSchema } from "@/lib/queue";
-import { builtinDefinitions } from "./index";
+import { builtinDefinitions, handlers } from "./index";
 
 test("the registry of this installation is part of the repository and loads", async () => {
   const registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), { sharedFolder: tmpdir() });
@@ -20,4 +20,9 @@ test("the argument schemas of the built-in definitions compile strictly and take
   }
   const [sync] = builtinDefinitions;
   expect(compileArgSchema(sync?.arg_schema)({ provider_id: "11111111-1111-1111-1111-111111111111" })).toEqual([]);
+});
+
+test("handlers that come with Leasehold are marked, so that tenants read messages of theirs without our stacks", () => {
+  const marked = [...handlers.values()].filter(({ isShipped }) => isShipped).map(({ key }) => key);
+  expect(marked).toEqual(["sync-folder", "import-csv", "find-similar", "send-email"]);
 });

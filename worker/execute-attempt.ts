@@ -1,7 +1,9 @@
 import type { Database } from "@/lib/db";
 import { failpoint } from "@/lib/env/test-build";
 import type { Execution, LogLevel, OutputStream, StopReason } from "@/lib/execution";
+import type { Logger } from "@/lib/observability/log";
 import type { ClaimedJob, RunnableDefinition } from "@/lib/queue";
+import { fieldsOf } from "./attempt-ends";
 import { AttemptOutputWriter } from "./attempt-output";
 import type { Leases, WatchedLease } from "./leases";
 import { AttemptContext, type RunTools, runAttempt } from "./run-attempt";
@@ -21,6 +23,7 @@ export interface Attempt extends WatchedLease {
 
 interface Surroundings {
   readonly db: Database;
+  readonly log: Logger;
   readonly leases: Pick<Leases, "spawned">;
   readonly tools: RunTools;
   readonly logMaxBytes: number;
@@ -87,6 +90,10 @@ class WorkerAttempt extends AttemptContext {
     this.#around.leases.spawned(this.#attempt, pid);
     this.#writer().spawned(pid);
     failpoint("spawned");
+  }
+
+  onFault(stack: string): void {
+    this.#around.log.error({ ...fieldsOf(this.job, this.definition), err: { stack } }, "a shipped handler has a fault");
   }
 
   get hasOutput(): boolean {

@@ -13,5 +13,7 @@ export const threadStarter =
       stdout: true,
       stderr: true,
       env: {},
+      // Frames name the handler's own file and line; what the worker has switched on itself does not reach its threads.
+      execArgv: ["--enable-source-maps"],
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });

@@ -24,7 +24,9 @@ afterAll(async () => {
   rmSync(sharedFolder, { recursive: true, force: true });
 });
 
-const log = createLogger({ process: "worker", level: "silent", format: "json" });
+const logged: Record<string, unknown>[] = [];
+const stream = { write: (line: string) => void logged.push(JSON.parse(line)) };
+const log = createLogger({ process: "worker", level: "error", format: "json", stream });
 const registry = await loadCommandRegistry("e2e/processes/commands/commands.json", { sharedFolder });
 const handlers = new Map<string, JobHandler>();
 const runner = new Runner({
@@ -41,9 +43,12 @@ const runner = new Runner({
 });
 
 /** A job whose handler is `run`, after its first attempt. */
-async function ran(run: (ctx: HandlerContext<unknown>) => Promise<unknown>, job: { correlationId?: string } = {}) {
+async function ran(
+  run: (ctx: HandlerContext<unknown>) => Promise<unknown>,
+  { isShipped = false, ...job }: { correlationId?: string; isShipped?: boolean } = {},
+) {
   const { key } = await make.definition({ executor: "handler", key: `verb-${randomUUID().slice(0, 8)}` });
-  handlers.set(key, defineJob({ key, schema: z.unknown(), run }));
+  handlers.set(key, { ...defineJob({ key, schema: z.unknown(), run }), isShipped });
   const { id } = await make.job(scope, { definitionKey: key, ...job });
   await attempt(id);
   return id;
@@ -75,6 +80,25 @@ test("a snooze puts the job back without spending an attempt, for as long as it 
   await database.query("update app.live_jobs set snoozes = 1000 where job_id = $1", [jobId]);
   await attempt(jobId);
   expect(await read(jobId)).toMatchObject({ status: "dead_letter", errorType: "internal" });
+});
+
+test("an unexpected error shows frames of a tenant's own handler, and of a shipped one only the worker's log has them", async () => {
+  const broken = async () => {
+    const error = new TypeError("cannot read it");
+    const frames = [`jobs/handlers/x.ts:1:2`, "worker/run-attempt.ts:3:4", "dist/worker.mjs:5:6", "lib/db/a.ts:7:8"];
+    error.stack = ["TypeError: cannot read it", ...frames.map((at) => `    at f (${process.cwd()}/${at})`)].join("\n");
+    throw error;
+  };
+  logged.length = 0;
+  const own = await ran(broken);
+  expect((await read(own)).lastError).toBe("cannot read it\n    at f (jobs/handlers/x.ts:1:2)");
+  expect(logged).toEqual([]);
+  const shipped = await ran(broken, { isShipped: true });
+  expect((await read(shipped)).lastError).toBe("cannot read it");
+  const stack = expect.stringMatching(
+    /^TypeError: cannot read it\n.*jobs\/handlers\/x\.ts:1:2\).*\n.*worker\/run-attempt/,
+  );
+  expect(logged).toEqual([expect.objectContaining({ level: "error", job_id: shipped, err: { stack } })]);
 });
 
 test("G-03 an attempt resumes after the steps of the one before it", async () => {

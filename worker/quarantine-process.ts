@@ -26,7 +26,7 @@ export class QuarantineProcess {
     this.child = fork(program, {
       serialization: "advanced",
       detached: true,
-      execArgv: [...process.execArgv, ...memory],
+      execArgv: [...process.execArgv, "--enable-source-maps", ...memory],
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     this.exited = new Promise((resolve) => {

@@ -82,6 +82,7 @@ async function run(parts: Parts, { job, isNoted }: Extract<ToQuarantine, { type:
   const execution: Execution = definition
     ? await executeAttempt(held, definition, {
         db: worker,
+        log: parts.log,
         leases: { spawned: (_attempt, pid) => send({ type: "spawned", pid }) },
         tools,
         logMaxBytes: parts.env.logMaxBytes,

@@ -1,4 +1,6 @@
 import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { cutCharacters } from "@/lib/text/cut-characters";
 import { stoppedOutcome } from "./command/outcome";
 import { AttemptStoppedError, JobError, LeaseLostError, SnoozedError } from "./errors";
 import { cleanMessage } from "./output/clean-result";
@@ -18,13 +20,17 @@ const NETWORK = [
 ];
 const RESOURCES = ["ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EBUSY", "EAGAIN", "EIO"];
 
-/** What an error that a handler threw means for the attempt. */
-export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
+/** What an error that a handler threw means for the attempt. Only a tenant's own handler shows its stack to the tenant. */
+export function outcomeOfError(
+  error: unknown,
+  secrets: SecretForms,
+  { isShipped = false }: { readonly isShipped?: boolean } = {},
+): Outcome {
   if (error instanceof LeaseLostError) return stoppedOutcome("lease-lost", "");
   if (error instanceof SnoozedError) return snoozed(error, secrets);
   if (isLostConnection(error)) return { kind: "released", reason: "The connection to PostgreSQL was lost." };
   const known = describe(error);
-  const stack = UNEXPLAINED.has(known.errorType) ? ownFrames(error) : null;
+  const stack = isShipped ? null : ownFrames(faultStack(error));
   return {
     kind: "failed",
     ...known,
@@ -36,29 +42,52 @@ export function outcomeOfError(error: unknown, secrets: SecretForms): Outcome {
 
 /** Classes whose message alone may not say what is wrong; the others name a fault of the input or of the world. */
 const UNEXPLAINED: ReadonlySet<ErrorClass> = new Set(["internal", "unknown", "database"]);
-
-const FRAME = /^\s*at .*?\(?(?:file:\/\/)?([^()\s]+):\d+:\d+\)?$/;
-const FOREIGN = /^(?:node:|lib\/|node_modules\/|\.|scripts\/|app\/)/;
+const MOST_CAUSES = 4;
+const MOST_HEAD_CHARS = 1000;
+const MOST_FRAMES = 50;
+const CAUSED_BY = "\nCaused by: ";
 
 /**
- * Which lines of the handlers failed. An error that a handler made on purpose says by its message what is wrong, so it
- * has none; frames of the worker itself mean nothing to a tenant.
+ * The whole stack of an unexpected error, with its causes, at most 50 frames of each; null for an error whose message says
+ * what is wrong: one that a handler made on purpose, or a fault of the input or of the world.
  */
-function ownFrames(error: unknown): string | null {
-  // A CommandFailedError and the like are JobErrors; from another thread they come with the frames that are left.
-  if (!(error instanceof Error) || (error instanceof JobError && !isUnexpected(error))) return null;
-  const lines = withoutRoot(error.stack ?? "").split("\n");
-  const frames = lines.filter((line) => !FOREIGN.test(FRAME.exec(line)?.[1] ?? "node:"));
-  return frames.length === 0 ? null : [lines[0], ...frames].join("\n");
+export function faultStack(error: unknown): string | null {
+  if (!(error instanceof Error) || !UNEXPLAINED.has(describe(error).errorType)) return null;
+  if (error instanceof JobError) return originOf(error);
+  const parts: string[] = [];
+  for (let next: unknown = error; next instanceof Error && parts.length <= MOST_CAUSES; next = next.cause) {
+    parts.push(boundedStack(next));
+  }
+  return parts.join(CAUSED_BY);
 }
 
-// An error of a thread that was no JobError there: `fromWire` gives it the frames of its origin.
-const isUnexpected = (error: JobError): boolean => Object.hasOwn(error, "isFromThread");
+function boundedStack({ name, message, stack }: Error): string {
+  const lines = (stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return [cutCharacters(`${name}: ${message}`, MOST_HEAD_CHARS), ...lines.slice(0, MOST_FRAMES)].join("\n");
+}
+
+const ORIGIN = Symbol("the stack of an unexpected error of another thread");
+
+/** Gives an error the stack that it had in another thread, where its class was lost. */
+export function withOrigin<E extends Error>(error: E, stack: string | null): E {
+  return stack === null ? error : Object.assign(error, { [ORIGIN]: stack });
+}
+
+const originOf = (error: Error & { readonly [ORIGIN]?: string }): string | null => error[ORIGIN] ?? null;
+
+const FRAME = /^\s*at .*?\(?([^()\s]+):\d+:\d+\)?$/;
+
+/** Which lines of the tenant's own handlers failed; frames of the worker mean nothing to a tenant. */
+function ownFrames(stack: string | null): string | null {
+  const lines = withoutRoot((stack ?? "").split(CAUSED_BY, 1)[0] ?? "").split("\n");
+  const frames = lines.filter((line) => FRAME.exec(line)?.[1]?.startsWith("jobs/"));
+  return frames.length === 0 ? null : [lines[0], ...frames].join("\n");
+}
 
 /** A tenant may know which line of a handler failed, and not where on the server the installation lies. */
 function withoutRoot(stack: string): string {
   const root = `${process.cwd()}${path.sep}`;
-  return stack.replaceAll(`file://${root}`, "").replaceAll(root, "");
+  return stack.replaceAll(pathToFileURL(root).href, "").replaceAll(root, "");
 }
 
 function snoozed({ seconds, reason }: SnoozedError, secrets: SecretForms): Outcome {

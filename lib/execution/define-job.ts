@@ -85,6 +85,8 @@ export interface JobHandler {
   readonly schema: z.ZodType;
   /** Runs in a thread of its own. */
   readonly thread: boolean;
+  /** Comes with Leasehold: the stack of an unexpected error goes to the worker's log, and tenants see its message only. */
+  readonly isShipped: boolean;
   run(ctx: HandlerContext<unknown>): Promise<unknown>;
 }
 
@@ -110,6 +112,7 @@ export function defineJob<S extends z.ZodType>({
     defaults,
     schema,
     thread,
+    isShipped: false,
     argSchema: jsonSchemaOf(schema),
     run: (ctx) => run(ctx as HandlerContext<z.output<S>>),
   };

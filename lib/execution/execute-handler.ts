@@ -1,11 +1,11 @@
-import { outcomeOfError } from "./classify-error";
+import { faultStack, outcomeOfError } from "./classify-error";
 import { failure } from "./command/outcome";
 import type { JobHandler } from "./define-job";
 import { invalidLimits } from "./execute-command";
 import { HandlerRun } from "./handler/run";
 import type { HandlerRunContext } from "./handler/run-context";
 import { NO_OUTPUT } from "./output/attempt-capture";
-import { cleanResult, reportTo } from "./output/clean-result";
+import { cleanMessage, cleanResult, reportTo } from "./output/clean-result";
 import { HandlerThread, type StartThread } from "./thread/host";
 import type { Execution, Outcome, RunContext } from "./types";
 
@@ -22,17 +22,18 @@ export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext
   }
   const run = new HandlerRun(ctx, payload.data);
   const thread = handler.thread && ctx.startThread ? threadOf(handler, { ctx, run }, ctx.startThread) : null;
-  const outcome = await outcomeOf(run, () => (thread ? thread.run() : handler.run(run.context)));
+  const handle = () => (thread ? thread.run() : handler.run(run.context));
+  const outcome = await outcomeOf(handler, run, handle);
   run.end();
   await thread?.end();
   return run.execution(outcome);
 }
 
 /** How the handler ended, or that its grace period is over. */
-function outcomeOf(run: HandlerRun, handle: () => Promise<unknown>): Promise<Outcome> {
+function outcomeOf(handler: JobHandler, run: HandlerRun, handle: () => Promise<unknown>): Promise<Outcome> {
   return new Promise((resolve) => {
     run.watch(resolve);
-    void settle(handle, run).then(resolve);
+    void settle(handler, run, handle).then(resolve);
   });
 }
 
@@ -50,7 +51,7 @@ function threadOf(
   });
 }
 
-async function settle(handle: () => Promise<unknown>, run: HandlerRun): Promise<Outcome> {
+async function settle({ isShipped }: JobHandler, run: HandlerRun, handle: () => Promise<unknown>): Promise<Outcome> {
   if (run.isStopped) return run.stoppedOutcome("it had not started");
   try {
     const result = await handle();
@@ -61,7 +62,10 @@ async function settle(handle: () => Promise<unknown>, run: HandlerRun): Promise<
       ? run.stoppedOutcome("the handler stopped")
       : { kind: "succeeded", result: cleanResult(result, run.secrets, reportTo(run.ctx)) };
   } catch (error) {
-    return run.isStopped ? run.stoppedOutcome("the handler stopped") : outcomeOfError(error, run.secrets);
+    if (run.isStopped) return run.stoppedOutcome("the handler stopped");
+    const fault = isShipped ? faultStack(error) : null;
+    if (fault !== null) run.ctx.onFault?.(cleanMessage(fault, run.secrets));
+    return outcomeOfError(error, run.secrets, { isShipped });
   }
 }
 

@@ -16,7 +16,7 @@ export type Failure = {
   /** Said by who failed; left out, the class decides. */
   readonly retryable?: boolean;
   readonly retryAfterSeconds?: number;
-  /** In-process handlers only; redacted. */
+  /** Frames of a tenant's own handler; redacted. */
   readonly stack?: string;
 };
 
@@ -83,6 +83,8 @@ export interface RunContext {
   readonly artifacts?: ArtifactStore;
   /** Hears of each process that is started, before it can have done anything that matters to the caller. */
   onSpawn?(pid: number): void;
+  /** Hears the whole stack of an unexpected error in a shipped handler, redacted; tenants see its message only. */
+  onFault?(stack: string): void;
   /** Called after a command's processes are gone and before its working folder is removed. */
   inspectFolder?(folder: string): Promise<void>;
 }

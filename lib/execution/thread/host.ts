@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import type { ArtifactWriter } from "../artifacts/types";
+import { faultStack, withOrigin } from "../classify-error";
 import type { HandlerContext } from "../define-job";
 import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
@@ -139,8 +140,7 @@ function failureOf(error: Error): JobError {
   const isMemory = (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
   if (isMemory) return new JobError("the thread ran out of memory", { errorType: "temporary_resource" });
   const failure = new JobError(`an error nobody caught: ${error.message}`, { errorType: "internal" });
-  if (error.stack !== undefined) failure.stack = error.stack;
-  return failure;
+  return withOrigin(failure, faultStack(error));
 }
 
 const endedBySelf = (code: number): JobError =>

@@ -53,20 +53,23 @@ const startThread: StartThread = (workerData) => {
   return thread;
 };
 
-function run(key: string, changes: Partial<HandlerRunContext> = {}) {
+function run(key: string, changes: Partial<HandlerRunContext> = {}, { isShipped = false } = {}) {
   const handler = threadHandlers.get(key);
   if (!handler) throw new Error("no such handler");
   const context = testContext({ secrets: ["hunter2-secret"], killGraceSeconds: 0.3, ...changes });
   const { steps, stored } = memorySteps();
   const transaction = () => Promise.reject(new Error("no database here"));
-  const execution = executeHandler(handler, {
-    ...context.ctx,
-    registry,
-    transaction,
-    publishEvent: noEvents,
-    steps,
-    startThread,
-  });
+  const execution = executeHandler(
+    { ...handler, isShipped },
+    {
+      ...context.ctx,
+      registry,
+      transaction,
+      publishEvent: noEvents,
+      steps,
+      startThread,
+    },
+  );
   return { ...context, stored, execution };
 }
 
@@ -137,7 +140,7 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     ["transaction", { kind: "failed", errorType: "internal", retryable: false }],
     ["snooze", { kind: "snoozed", seconds: 60, reason: "later" }],
     ["limited", { kind: "failed", errorType: "rate_limit", retryAfterSeconds: 30 }],
-    ["typeError", { kind: "failed", errorType: "internal", stack: expect.stringContaining("TypeError") }],
+    ["typeError", { kind: "failed", errorType: "internal", message: expect.stringContaining("reading 'n'") }],
     ["uncaught", { kind: "failed", errorType: "internal", message: "an error nobody caught: out of nowhere" }],
     ["exits", { kind: "failed", errorType: "internal", message: "the thread ended by itself, with code 3" }],
     ["hungry", { kind: "failed", errorType: "temporary_resource", message: "the thread ran out of memory" }],
@@ -145,6 +148,19 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     expect((await run(key).execution).outcome).toMatchObject(expected);
     expect(isGone(threads.at(-1))).toBe(true);
   });
+
+  test.each(["typeError", "uncaught"])(
+    "that fails unexpectedly (%s) gives its stack to who may see it",
+    async (key) => {
+      const faults: string[] = [];
+      const onFault = (stack: string) => void faults.push(stack);
+      await run(key, { onFault }).execution;
+      expect(faults).toEqual([]);
+      const { outcome } = await run(key, { onFault }, { isShipped: true }).execution;
+      expect(faults).toEqual([expect.stringMatching(/^(?:Type)?Error: .+\n {4}at .*thread\.mjs:\d/)]);
+      expect(outcome).not.toHaveProperty("stack");
+    },
+  );
 
   test.each([
     ["cancel", { kind: "canceled" }],

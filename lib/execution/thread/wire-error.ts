@@ -1,4 +1,4 @@
-import { outcomeOfError } from "../classify-error";
+import { faultStack, outcomeOfError, withOrigin } from "../classify-error";
 import { AttemptStoppedError, CommandFailedError, JobError, LeaseLostError, SnoozedError } from "../errors";
 import { secretForms } from "../output/secret-forms";
 import type { Outcome } from "../types";
@@ -6,6 +6,8 @@ import type { Outcome } from "../types";
 /** An error on its way between threads: what it means, since its class does not survive the way. */
 export interface WireError {
   readonly outcome: Outcome;
+  /** Of an unexpected error, whole. */
+  readonly fault: string | null;
   readonly stopped?: string;
   readonly command?: { readonly exitCode?: number | undefined; readonly signal?: string | undefined };
 }
@@ -14,19 +16,19 @@ const NO_SECRETS = secretForms([]);
 
 export function toWire(error: unknown): WireError {
   const outcome = outcomeOfError(error, NO_SECRETS);
-  if (error instanceof AttemptStoppedError) return { outcome, stopped: error.message };
-  if (!(error instanceof CommandFailedError)) return { outcome };
-  return { outcome, command: { exitCode: error.exitCode, signal: error.signal } };
+  const fault = faultStack(error);
+  if (error instanceof AttemptStoppedError) return { outcome, fault, stopped: error.message };
+  if (!(error instanceof CommandFailedError)) return { outcome, fault };
+  return { outcome, fault, command: { exitCode: error.exitCode, signal: error.signal } };
 }
 
 /** An error that means the same on this side. */
-export function fromWire({ outcome, stopped, command }: WireError): Error {
+export function fromWire({ outcome, fault, stopped, command }: WireError): Error {
   if (stopped !== undefined) return new AttemptStoppedError(stopped.replace("the attempt was stopped: ", ""));
   if (outcome.kind === "lease_lost") return new LeaseLostError();
   if (outcome.kind === "snoozed") return new SnoozedError(outcome.seconds, outcome.reason);
   if (outcome.kind !== "failed") return new AttemptStoppedError(outcome.kind);
-  const { message, stack, kind: _kind, ...options } = outcome;
+  const { message, stack: _stack, kind: _kind, ...options } = outcome;
   const error = command ? new CommandFailedError(message, { ...options, ...command }) : new JobError(message, options);
-  if (stack !== undefined) Object.assign(error, { stack, isFromThread: true });
-  return error;
+  return withOrigin(error, fault);
 }
