@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -80,8 +80,13 @@ const MAIL = {
   reply_to: "help@example.test",
 };
 
-async function run(payload: unknown, jobId = "019e0000-0000-7000-8000-000000000001", { steps } = memorySteps()) {
-  const context = testContext({ payload, jobId });
+async function run(
+  payload: unknown,
+  jobId = "019e0000-0000-7000-8000-000000000001",
+  { steps } = memorySteps(),
+  changes: Parameters<typeof testContext>[0] = {},
+) {
+  const context = testContext({ payload, jobId, ...changes });
   const transaction = () => Promise.reject(new Error("no database here"));
   const { outcome } = await executeHandler(sendEmail, {
     ...context.ctx,
@@ -116,6 +121,11 @@ test.each([
   ["two addresses in one", { to: "ada@example.test, evil@example.test" }],
   ["a name around an address", { to: "Ada <ada@example.test>" }],
   ["no address", { to: "ada" }],
+  ["a NUL in an address", { to: "a\u0000da@example.test" }],
+  ["an invisible character in an address", { to: "ad\u200ba@example.test" }],
+  ["a control character in a reply-to", { reply_to: "a\u007f@example.test" }],
+  ["a group of addresses", { to: "friends:ada@example.test;" }],
+  ["a hidden recipient", { bcc: "evil@example.test" }],
   ["51 addresses", { to: Array.from({ length: 51 }, (_, n) => `a${n}@example.test`) }],
   ["a reply-to with a line break", { reply_to: "a@b.test\nX-Evil: 1" }],
   ["attachments", { attachments: [{ path: "/etc/passwd" }] }],
@@ -160,6 +170,33 @@ test("of several recipients, those that were refused are named", async () => {
     kind: "succeeded",
     result: { accepted: ["yes@example.test"], rejected: ["no@example.test"] },
   });
+});
+
+test("a refused recipient is refused in every spelling, and gets no second mail", async () => {
+  refuse = { recipient: (address) => (address.startsWith("no") ? 550 : undefined) };
+  const to = ["no@Example.TEST", "yes@EXAMPLE.test", "yes@example.test", "Yes@example.test"];
+  expect(await run({ ...MAIL, to })).toMatchObject({
+    kind: "succeeded",
+    result: { accepted: ["yes@example.test", "Yes@example.test"], rejected: ["no@example.test"] },
+  });
+  expect(mails.map(({ to }) => to)).toEqual([["yes@example.test", "Yes@example.test"]]);
+});
+
+test.each([
+  ["at once", () => undefined],
+  ["after its greeting", (socket: Socket) => socket.write("220 hello\r\n")],
+])("a server that is silent %s holds no attempt that has to stop", async (_when, greet) => {
+  const silent = createServer((socket) => {
+    socket.on("error", () => undefined).resume();
+    greet(socket);
+  });
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  process.env.SMTP_URL = `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const outcome = await run(MAIL, undefined, memorySteps(), { timeoutSeconds: 0.3, killGraceSeconds: 8 });
+  // Ends when the connection is gone.
+  await new Promise((resolve) => silent.close(resolve));
+  expect(outcome).toEqual({ kind: "timeout", message: "stopped at its time limit; the handler stopped" });
 });
 
 test("a server that is not there is tried again; without settings, or without a text, nothing is", async () => {

@@ -64,6 +64,27 @@ export function findDialect(head: Buffer, { isWhole }: { readonly isWhole: boole
   return { delimiter: found[0]?.delimiter ?? ",", quote };
 }
 
+const SEP_LINE = /^("?)sep=([^\r\n])\1(?:\r\n|\r|\n|$)/i;
+
+/**
+ * Reads the line `sep=;` with which files for Excel begin: it names the delimiter and is no record.
+ * @returns what the options are then, and how many bytes the line has; null when there is none
+ * @throws NonRetryableError when it names what is not read, or something else than was asked for
+ */
+export function takeSepLine(head: Buffer, asked: CsvOptions): { options: CsvOptions; bytes: number } | null {
+  const [line, , named] = SEP_LINE.exec(head.toString("utf8", 0, 16)) ?? [];
+  if (line === undefined || named === undefined) return null;
+  const delimiter = DELIMITERS.find((one) => one === named);
+  if (delimiter === undefined || (asked.delimiter ?? delimiter) !== delimiter) {
+    const wanted = asked.delimiter === undefined ? DELIMITERS : [asked.delimiter];
+    const names = wanted.map((one) => JSON.stringify(one)).join(" or ");
+    throw new NonRetryableError(`the first line names the delimiter ${JSON.stringify(named)}, not ${names}`, {
+      errorType: "invalid_input",
+    });
+  }
+  return { options: { ...asked, delimiter }, bytes: Buffer.byteLength(line) };
+}
+
 interface Score {
   readonly delimiter: string;
   /** Of the first record. */

@@ -17,18 +17,20 @@ export type CsvRecord =
  * Cuts a CSV file in UTF-8 into records, in bounded memory: a chunk and one record. Empty lines are left out.
  *
  * A record whose borders are certain but whose text is not is rejected, alone: a quote inside of an unquoted field, a NUL,
- * bytes that are not UTF-8. Where the borders of records are uncertain the file cannot be read and `push` throws: a quote
+ * bytes that are not UTF-8, a byte order mark in front. Where the borders of records are uncertain the file cannot be read and `push` throws: a quote
  * that is never closed, text after a closing quote, a quote after leading blanks, a record above 16 MiB.
  */
 export class CsvReader {
   readonly #parser: Parser;
-  readonly #bytes = new FedBytes();
+  readonly #bytes: FedBytes;
   readonly #dialect: Dialect;
   readonly #suspicious: RegExp;
   #records: CsvRecord[] = [];
 
-  constructor(dialect: Dialect) {
+  /** `firstLine` is the number of the line in which the bytes begin. */
+  constructor(dialect: Dialect, firstLine = 1) {
     this.#dialect = dialect;
+    this.#bytes = new FedBytes(firstLine);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is looked for.
     this.#suspicious = dialect.quote === "'" ? /['\u0000\ufffd]/ : /["\u0000\ufffd]/;
     this.#parser = parse({
@@ -78,7 +80,9 @@ export class CsvReader {
       end,
       fields.some((field) => this.#suspicious.test(field)),
     );
-    const reason = raw === null ? null : this.#reasonAgainst(raw, fields, line);
+    const reason = fields[0]?.startsWith("\ufeff")
+      ? "a byte order mark stands before the record: files were joined"
+      : raw && this.#reasonAgainst(raw, fields, line);
     this.#records.push(reason === null ? { line, fields } : { line, reason });
     return null;
   }
@@ -93,9 +97,10 @@ export class CsvReader {
       return null;
     } catch (error) {
       const { code, field } = error as CsvError & { field?: { toString(): string } };
-      if (code !== "INVALID_OPENING_QUOTE") throw uncertain(line, "text follows a closing quote");
+      if (code !== "INVALID_OPENING_QUOTE")
+        throw uncertain(line, "text follows a closing quote; inside of a field a quote is written twice");
       // Some programs write blanks before a quote that opens a field.
-      if (String(field).trim() === "") throw uncertain(line, "blanks stand before an opening quote");
+      if (String(field).trim() === "") throw uncertain(line, "blanks stand before an opening quote; remove them");
       return "a quote stands in an unquoted field";
     }
   }

@@ -1,8 +1,8 @@
 import { NonRetryableError } from "@/lib/execution";
 import { cutCharacters } from "@/lib/text/cut-characters";
-import { type CsvOptions, findDialect } from "./csv-dialect";
+import { type CsvOptions, findDialect, takeSepLine } from "./csv-dialect";
 import { CsvReader, type CsvRecord } from "./csv-records";
-import { type CsvEncoding, findEncoding, ToUtf8 } from "./csv-text";
+import { type CsvEncoding, findEncoding, refuseOtherFormats, ToUtf8 } from "./csv-text";
 
 export interface ListRow {
   readonly line: number;
@@ -38,11 +38,12 @@ const BATCH_ROWS = 1000;
 const BATCH_CHARS = 1024 * 1024;
 const MOST_COLUMNS = 1600;
 const LONGEST_NAME = 200;
+const HOW_IT_IS_WRITTEN = "if the file is written in another way, say it in delimiter, quote, encoding or header";
 
 /**
  * Reads a CSV file and yields its rows in batches. Every row has a text for each column; a record with more or fewer
  * fields is a reject. The first batch arrives before most of the file was read.
- * @throws NonRetryableError when there are no usable columns, or where the file cannot be read with certainty
+ * @throws NonRetryableError when there are no usable columns, records but no row, or where the file cannot be read with certainty
  */
 export async function* readRows(chunks: AsyncIterable<Buffer>, options: CsvOptions = {}): AsyncGenerator<RowBatch> {
   const source = chunks[Symbol.asyncIterator]();
@@ -55,11 +56,14 @@ export async function* readRows(chunks: AsyncIterable<Buffer>, options: CsvOptio
 
 async function* readFrom(source: AsyncIterator<Buffer>, options: CsvOptions): AsyncGenerator<RowBatch> {
   const head = await readHead(source);
+  refuseOtherFormats(head.bytes);
   const { encoding, markBytes } = findEncoding(head.bytes, options.encoding);
   const text = new ToUtf8(encoding);
-  const first = text.push(head.bytes.subarray(markBytes));
-  const dialect = findDialect(first, { isWhole: head.isWhole }, options);
-  const reader = new CsvReader(dialect);
+  const begin = text.push(head.bytes.subarray(markBytes));
+  const sep = takeSepLine(begin, options);
+  const first = begin.subarray(sep?.bytes ?? 0);
+  const dialect = findDialect(first, { isWhole: head.isWhole }, sep?.options ?? options);
+  const reader = new CsvReader(dialect, sep ? 2 : 1);
   const rows = new RowCollector({ ...dialect, encoding, header: options.header ?? true });
   let bytesRead = head.bytes.length;
   yield* rows.add(await reader.push(first), bytesRead);
@@ -69,6 +73,7 @@ async function* readFrom(source: AsyncIterator<Buffer>, options: CsvOptions): As
   }
   yield* rows.add(await reader.push(text.flush()), bytesRead);
   yield* rows.add(await reader.flush(), bytesRead);
+  rows.end();
   yield rows.take(bytesRead);
 }
 
@@ -88,6 +93,9 @@ class RowCollector {
   #rows: ListRow[] = [];
   #rejects: Reject[] = [];
   #chars = 0;
+  #rowCount = 0;
+  #rejectCount = 0;
+  #firstReject: Reject | undefined;
 
   constructor(private readonly found: FoundCsv) {}
 
@@ -97,12 +105,28 @@ class RowCollector {
         this.#columns = columnsOf(record, this.found.header);
         if (this.found.header) continue;
       }
-      if ("reason" in record) this.#rejects.push(record);
+      if ("reason" in record) this.#reject(record);
       else this.#addRow(record.line, record.fields, this.#columns);
       const isFull =
         this.#rows.length >= BATCH_ROWS || this.#chars >= BATCH_CHARS || this.#rejects.length >= BATCH_ROWS;
       if (isFull) yield this.take(bytesRead);
     }
+  }
+
+  /** @throws NonRetryableError when there were records and no row: the file was read wrongly, or is another one */
+  end(): void {
+    if (this.#rowCount > 0 || !this.#firstReject) return;
+    const { line, reason } = this.#firstReject;
+    const records = this.#rejectCount === 1 ? "the only record is" : `all ${this.#rejectCount} records are`;
+    throw new NonRetryableError(`${records} unusable, the first in line ${line}: ${reason}; ${HOW_IT_IS_WRITTEN}`, {
+      errorType: "invalid_input",
+    });
+  }
+
+  #reject(reject: Reject): void {
+    this.#rejects.push(reject);
+    this.#rejectCount += 1;
+    this.#firstReject ??= reject;
   }
 
   take(bytesRead: number): RowBatch {
@@ -122,17 +146,18 @@ class RowCollector {
 
   #addRow(line: number, fields: readonly string[], columns: readonly string[]): void {
     if (fields.length !== columns.length) {
-      this.#rejects.push({ line, reason: `${fields.length} fields instead of ${columns.length}` });
+      this.#reject({ line, reason: `${fields.length} fields instead of ${columns.length}` });
       return;
     }
     const json = JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, fields[index]])));
     this.#chars += json.length;
     this.#rows.push({ line, json });
+    this.#rowCount += 1;
   }
 }
 
 function columnsOf(record: CsvRecord, isHeader: boolean): string[] {
-  if ("reason" in record) throw noColumns(record.reason);
+  if ("reason" in record) throw noColumns(`${record.reason}; ${HOW_IT_IS_WRITTEN}`);
   if (record.fields.length > MOST_COLUMNS) throw noColumns(`there are more than ${MOST_COLUMNS} columns`);
   const names = new Set<string>();
   record.fields.forEach((field, index) => {

@@ -11,7 +11,16 @@ const MARKS: readonly { readonly bytes: readonly number[]; readonly encoding: Cs
   { bytes: [0xff, 0xfe], encoding: "utf-16le" },
   { bytes: [0xfe, 0xff], encoding: "utf-16be" },
 ];
+const OTHER_FORMATS: readonly { readonly begins: string; readonly what: string }[] = [
+  { begins: "504b0304", what: "a zip archive, as .xlsx and .ods files are" },
+  { begins: "d0cf11e0", what: "an old Office file (.xls)" },
+  { begins: "1f8b", what: "compressed with gzip" },
+  { begins: "255044462d", what: "a PDF" },
+];
+const HTML = /^(?:\ufeff)?\s{0,100}<(?:!doctype html|html)[\s>]/i;
 const LOOKED_AT = 4096;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
 /** Text in UTF-16 whose letters are mostly Latin has a NUL in nearly every pair of bytes; a third of them is enough. */
 const NUL_SHARE = 1 / 3;
 
@@ -25,7 +34,23 @@ export function findEncoding(head: Buffer, asked?: CsvEncoding): { encoding: Csv
   if (mark && asked !== undefined && asked !== mark.encoding) {
     throw unreadable(`the file begins with the byte order mark of ${mark.encoding}, not of ${asked}`);
   }
-  return { encoding: asked ?? mark?.encoding ?? encodingByNuls(head), markBytes: mark?.bytes.length ?? 0 };
+  const markBytes = mark ? mark.bytes.length * timesAtStart(head, Buffer.from(mark.bytes)) : 0;
+  return { encoding: asked ?? mark?.encoding ?? encodingByNuls(head), markBytes };
+}
+
+/** @throws NonRetryableError for a file of another format, whose bytes could pass for a CSV file of one column */
+export function refuseOtherFormats(head: Buffer): void {
+  const start = head.toString("hex", 0, 8);
+  const found = OTHER_FORMATS.find(({ begins }) => start.startsWith(begins))?.what;
+  const what = HTML.test(head.toString("utf8", 0, 256)) ? "an HTML page" : found;
+  if (what !== undefined) throw unreadable(`the file is ${what}, not CSV; save it as CSV`);
+}
+
+/** Programs that add a mark to a file that has one already leave several. */
+function timesAtStart(head: Buffer, mark: Buffer): number {
+  let times = 0;
+  while (head.subarray(times * mark.length, (times + 1) * mark.length).equals(mark)) times += 1;
+  return times;
 }
 
 function encodingByNuls(head: Buffer): CsvEncoding {
@@ -36,8 +61,11 @@ function encodingByNuls(head: Buffer): CsvEncoding {
     if (head[2 * pair] === 0) first += 1;
     if (head[2 * pair + 1] === 0) second += 1;
   }
-  if (second > pairs * NUL_SHARE && first === 0) return "utf-16le";
-  if (first > pairs * NUL_SHARE && second === 0) return "utf-16be";
+  const lineEnd = head.findIndex((byte) => byte === NEWLINE || byte === RETURN);
+  // A line end of one byte is none of UTF-16: texts of two encodings were joined.
+  const endsLine = (at: number, nul: number) => lineEnd < 0 || (lineEnd % 2 === at && head[lineEnd + nul] === 0);
+  if (second > pairs * NUL_SHARE && first === 0 && endsLine(0, 1)) return "utf-16le";
+  if (first > pairs * NUL_SHARE && second === 0 && endsLine(1, -1)) return "utf-16be";
   return "utf-8";
 }
 

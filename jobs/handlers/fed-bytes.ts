@@ -8,8 +8,12 @@ export class FedBytes {
   #offset = 0;
   /** Offset of the first byte behind the last record. */
   #at = 0;
-  #line = 1;
+  #line: number;
   #endedWithReturn = false;
+
+  constructor(firstLine: number) {
+    this.#line = firstLine;
+  }
 
   feed(chunk: Buffer): void {
     if (chunk.length > 0) this.#chunks.push(chunk);

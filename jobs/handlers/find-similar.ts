@@ -3,7 +3,7 @@ import { defineJob, type HandlerContext, NonRetryableError } from "@/lib/executi
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { csvOptions } from "./csv-dialect";
 import { type FoundCsv, readRows } from "./csv-rows";
-import { openRegularFile } from "./regular-file";
+import { bytesOf, openRegularFile } from "./regular-file";
 import { keyOf, similarPairs, type Value } from "./similar-values";
 
 const MOST_VALUES = 200_000;
@@ -61,7 +61,7 @@ async function readValues(ctx: Context): Promise<Found> {
   let rejected = 0;
   let found: FoundCsv | null = null;
   try {
-    for await (const batch of readRows(file.createReadStream({ autoClose: false }), ctx.payload)) {
+    for await (const batch of readRows(bytesOf(file), ctx.payload)) {
       if (!batch.columns.includes(column)) throw wrong(`the file has no column ${JSON.stringify(column)}`);
       found = batch.found;
       rows += batch.rows.length;

@@ -4,10 +4,9 @@ import { defineJob, type HandlerContext } from "@/lib/execution";
 import { csvOptions } from "./csv-dialect";
 import { type Reject, readRows } from "./csv-rows";
 import { clearDeadImports, finishImport, type OpenImport, openImport, writeRows } from "./list-rows";
-import { openRegularFile } from "./regular-file";
+import { bytesOf, openRegularFile } from "./regular-file";
 
 const MOST_REJECTS = 1000;
-const CHUNK_BYTES = 256 * 1024;
 
 const payload = z.strictObject({
   provider_id: z.guid().describe("The registered folder that holds the file"),
@@ -41,8 +40,7 @@ export const importCsv = defineJob({
 
 async function importFile(ctx: Context, file: FileHandle) {
   const { size } = await file.stat();
-  const chunks = file.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false });
-  const batches = readRows(chunks, ctx.payload);
+  const batches = readRows(bytesOf(file), ctx.payload);
   // Read before the import begins: a file without columns makes no list.
   let next = await batches.next();
   const target = await ctx.transaction((tx) => openImport(tx, { name: ctx.payload.list, jobId: ctx.jobId }));

@@ -1,3 +1,4 @@
+import { connect, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import { z } from "zod";
 import { loadMailEnv, type MailSettings } from "@/lib/env/mail";
@@ -17,11 +18,11 @@ const MOST_RECIPIENTS = 50;
 const MOST_TEXT = 200_000;
 const SHOWN_ANSWER = 300;
 
-// No blanks, control characters or list separators: an address cannot become two, nor a header.
+// No blanks, control or invisible characters, or list separators: an address cannot become two, another one, or a header.
 const address = z
   .string()
   .max(320)
-  .regex(/^[^\s@<>(),;:"[\]\\]+@[A-Za-z0-9.-]+$/);
+  .regex(/^[^\p{C}\p{Z}@<>(),;:"[\]\\]+@[A-Za-z0-9.-]+$/u);
 const line = z
   .string()
   .min(1)
@@ -85,15 +86,14 @@ interface Outcome {
  * the server has accepted. Ends when no recipient is deferred.
  */
 async function sendToAll(ctx: HandlerContext<Mail>, settings: MailSettings) {
-  const to = ctx.payload.to as string | string[];
-  let open = [...new Set([to].flat())];
+  let open = recipientsOf(ctx);
   const known = new Map<string, Outcome>();
   for (let round = 1, isOver = false; !isOver && open.length > 0; round += 1) {
     const outcomes = await ctx.step(`round ${round}`, () => {
       isOver = true;
       return send(ctx, settings, open);
     });
-    for (const outcome of outcomes) known.set(outcome.address, outcome);
+    for (const outcome of outcomes) known.set(oneSpelling(outcome.address), outcome);
     open = open.filter((one) => known.get(one)?.outcome === "deferred");
   }
   const all = [...known.values()];
@@ -118,26 +118,38 @@ async function sendToAll(ctx: HandlerContext<Mail>, settings: MailSettings) {
   };
 }
 
+/** Domains are the same in capital letters; the mail library sends, and the server answers, small ones. */
+const oneSpelling = (address: string): string => {
+  const at = address.lastIndexOf("@");
+  return address.slice(0, at) + address.slice(at).toLowerCase();
+};
+
+const recipientsOf = ({ payload }: HandlerContext<Mail>): string[] => [
+  ...new Set([payload.to as string | string[]].flat().map(oneSpelling)),
+];
+
 const messageId = (ctx: HandlerContext<Mail>, { from }: MailSettings) => `<${ctx.jobId}@${domainOf(from)}>`;
 /** Bare CR and LF are not allowed in a mail, and servers disagree on what they mean. */
 const withCrLf = (text: string) => text.replace(/\r\n|\r|\n/g, "\r\n");
 
 async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: readonly string[]): Promise<Outcome[]> {
   const { subject, text, html, reply_to: replyTo } = ctx.payload;
+  let socket: Socket | undefined;
   const transport = createTransport({
     url: settings.smtpUrl,
+    getSocket: (server: Server, done: OnSocket) => {
+      socket = openSocket(server, ctx.signal, done);
+    },
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const onAbort = () => transport.close();
-  ctx.signal.addEventListener("abort", onAbort, { once: true });
   try {
     const sent = await transport.sendMail({
       from: settings.from,
-      to: [ctx.payload.to as string | string[]].flat(),
+      to: recipientsOf(ctx),
       envelope: { from: settings.from, to: [...to] },
       subject,
       ...(text === undefined ? {} : { text: withCrLf(text) }),
@@ -153,9 +165,37 @@ async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: reado
     if (rejectedErrors && rejectedErrors.length > 0) return outcomesOf(to, rejectedErrors);
     throw asJobError(error as SmtpError);
   } finally {
-    ctx.signal.removeEventListener("abort", onAbort);
     transport.close();
+    socket?.destroy();
   }
+}
+
+type OnSocket = (error: Error | null, opened?: { readonly connection: Socket }) => void;
+
+interface Server {
+  readonly host?: string | undefined;
+  readonly port?: number | string | undefined;
+  readonly secure?: boolean | undefined;
+}
+
+/** Opens the connection, which ends with the signal: the mail library waits for a silent server, whatever it is told. */
+function openSocket({ host = "localhost", port, secure }: Server, signal: AbortSignal, done: OnSocket): Socket {
+  const socket = connect({ host, port: Number(port) || (secure ? 465 : 587) });
+  const end = (code: string) => socket.destroy(Object.assign(new Error("no connection"), { code }));
+  const onAbort = () => end("ABORT_ERR");
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  socket.once("close", () => signal.removeEventListener("abort", onAbort));
+  socket.setTimeout(CONNECT_MS, () => end("ETIMEDOUT"));
+  const onError = (error: Error) => done(error);
+  socket.once("error", onError);
+  socket.on("error", () => undefined);
+  socket.once("connect", () => {
+    socket.off("error", onError);
+    socket.setTimeout(0);
+    done(null, { connection: socket });
+  });
+  return socket;
 }
 
 function outcomesOf(to: readonly string[], rejected: readonly SmtpError[]): Outcome[] {
@@ -186,5 +226,7 @@ function asJobError({ code = "", responseCode = 0, response = "" }: SmtpError): 
     return new NonRetryableError(`the mail server refused: ${answer}`, { errorType });
   }
   if (responseCode >= 400) return new JobError(`the mail server put it off: ${answer}`, { errorType: "rate_limit" });
-  return new JobError(`the mail server was not reached (${code || "unknown"})`, { errorType: "transient_network" });
+  return new JobError(`the connection to the mail server failed (${code || "unknown"})`, {
+    errorType: "transient_network",
+  });
 }

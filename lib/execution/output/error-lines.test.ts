@@ -165,6 +165,39 @@ exit status 2
       "fatal error: all goroutines are asleep - deadlock!",
     ],
     [
+      "Go 1.19",
+      `panic: two
+lines [recovered]
+	panic: outer: two
+lines
+
+goroutine 1 [running]:
+main.main.func1()
+	/tmp/b.go:4 +0x5a
+panic({0x48aea0, 0xc000024250})
+	/usr/lib/go-1.19/src/runtime/panic.go:884 +0x212
+main.main()
+	/tmp/b.go:5 +0x69
+`,
+      "panic: two\nlines [recovered]\n\tpanic: outer: two\nlines",
+    ],
+    [
+      "Go 1.19",
+      `fatal error: concurrent map writes
+
+goroutine 1 [running]:
+main.main()
+	/tmp/h.go:2 +0x71
+
+goroutine 5 [runnable]:
+main.main.func1()
+	/tmp/h.go:2 +0x2e
+created by main.main
+	/tmp/h.go:2 +0x5b
+`,
+      "fatal error: concurrent map writes",
+    ],
+    [
       "Ruby",
       `x.rb:2:in \`open': No such file or directory @ rb_sysopen - nope (Errno::ENOENT)
 	from x.rb:2:in \`read'
@@ -190,6 +223,61 @@ nil.foo
    ^^^^
 `,
       "x.rb:1:in `<main>': undefined method `foo' for nil:NilClass (NoMethodError)",
+    ],
+    [
+      "Ruby 3.1",
+      `b.rb:4:in \`rescue in f': outer (RuntimeError)
+second
+	from b.rb:1:in \`f'
+	from b.rb:6:in \`<main>'
+b.rb:2:in \`f': inner (ArgumentError)
+	from b.rb:6:in \`<main>'
+`,
+      "b.rb:4:in `rescue in f': outer (RuntimeError)\nsecond; caused by b.rb:2:in `f': inner (ArgumentError)",
+    ],
+    [
+      "Ruby 3.1",
+      "d.rb:1: syntax error, unexpected end-of-input, expecting ')'\ndef f(\n      ^\n",
+      "d.rb:1: syntax error, unexpected end-of-input, expecting ')'",
+    ],
+    [
+      "Ruby 3.1",
+      `g.rb:1:in \`f': stack level too deep (SystemStackError)
+	from g.rb:1:in \`f'
+	from g.rb:1:in \`f'
+	 ... 10908 levels...
+	from g.rb:1:in \`f'
+	from g.rb:1:in \`<main>'
+`,
+      "g.rb:1:in `f': stack level too deep (SystemStackError)",
+    ],
+    [
+      "Rust 1.63",
+      `thread 'main' panicked at 'index out of bounds: the len is 1 but the index is 6', a.rs:1:39
+stack backtrace:
+   0: rust_begin_unwind
+             at /usr/src/rustc-1.63.0/library/std/src/panicking.rs:584:5
+   1: <usize as core::slice::index::SliceIndex<[T]>>::index
+   2: a::main
+note: Some details are omitted, run with \`RUST_BACKTRACE=full\` for a verbose backtrace.
+`,
+      "thread 'main' panicked at 'index out of bounds: the len is 1 but the index is 6', a.rs:1:39",
+    ],
+    [
+      "rustc 1.63",
+      `error[E0308]: mismatched types
+ --> d.rs:1:26
+  |
+1 | fn main() { let x: i32 = "a"; }
+  |                    ---   ^^^ expected \`i32\`, found \`&str\`
+  |                    |
+  |                    expected due to this
+
+error: aborting due to previous error
+
+For more information about this error, try \`rustc --explain E0308\`.
+`,
+      "error[E0308]: mismatched types",
     ],
     [
       "Rust",
@@ -218,6 +306,28 @@ Stack trace:
   thrown in /tmp/x.php on line 3
 `,
       "PHP Fatal error:  Uncaught RuntimeException: no disk in /tmp/x.php:3",
+    ],
+    [
+      "PHP 8.2",
+      `PHP Warning:  Undefined variable $x in /tmp/b.php on line 1
+PHP Fatal error:  Uncaught LogicException: inner in /tmp/b.php:2
+Stack trace:
+#0 /tmp/b.php(3): f()
+#1 {main}
+
+Next RuntimeException: outer
+second in /tmp/b.php:2
+Stack trace:
+#0 /tmp/b.php(3): f()
+#1 {main}
+  thrown in /tmp/b.php on line 2
+`,
+      "RuntimeException: outer\nsecond in /tmp/b.php:2; caused by LogicException: inner in /tmp/b.php:2",
+    ],
+    [
+      "PHP 8.2",
+      "Parse error: Unclosed '(' on line 1 in /tmp/d.php on line 2\n",
+      "Parse error: Unclosed '(' on line 1 in /tmp/d.php on line 2",
     ],
     [
       "Java",
@@ -273,6 +383,8 @@ test("a flood of any such lines is read in linear time", () => {
     "Traceback (most recent call last):",
     "Error: x",
     "Caused by: ",
+    "Stack trace:\n#0 a\n\nNext A",
+    "a.rb:1: syntax error, x",
     `${"(A".repeat(500)})`,
   ]) {
     const flood = `${line}\n`.repeat(Math.ceil((192 * 1024) / (line.length + 1)));

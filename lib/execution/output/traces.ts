@@ -16,6 +16,7 @@ const PYTHON = /^(?:Traceback \(most recent call last\):| {2}File "[^"]{0,1000}"
 const PYTHON_GROUP = /^ {2}\+ Exception Group Traceback/;
 const PYTHON_CAUSE = "The above exception was the direct cause of the following exception:";
 const LOG_LINE = /^(?:\[?\d{4}-\d\d-\d\d|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL)\b)/;
+const RUBY_SYNTAX = /^\S{1,1000}:\d{1,9}: syntax errors?\b/;
 const RUBY = /^\S{1,1000}:\d{1,9}:in .{1,1000}(?:\([A-Z][\w:]{0,200}\)|unhandled exception)$/;
 const GO = /^(?:panic|fatal error): /;
 const GO_TRACE =
@@ -30,7 +31,7 @@ const V8_TRACE = /^(?:$|-{3,}|\s{0,8}\d{1,4}: 0x)/;
 const FRAME_BEGIN = /^\s{1,16}(?:\d{1,4}: )?(at|from) \S/;
 const FRAME_END = /(?:[)>]|:(?:line )?\d{1,9}|:in .{0,200})(?:,| \{)?$/;
 const OTHER_FRAME =
-  /^(?:\s{1,16}\.\.\. \d{1,9} (?:more|common frames omitted)|\s{1,16}Suppressed: |\s{1,16}--- End of |#\d{1,4} |Stack trace:$| {2}thrown in |\t.{1,1000} called at .{1,1000} line \d{1,9}\.?$)/;
+  /^(?:\s{1,16}\.\.\. \d{1,9} (?:more|levels\.\.\.|common frames omitted)|\s{1,16}Suppressed: |\s{1,16}--- End of |#\d{1,4} |Stack trace:$| {2}thrown in |\t.{1,1000} called at .{1,1000} line \d{1,9}\.?$)/;
 
 function isFrame(line: string): boolean {
   return (FRAME_BEGIN.test(line) && FRAME_END.test(line.slice(-210))) || OTHER_FRAME.test(line);
@@ -42,6 +43,7 @@ export function traceAt(lines: Lines, at: number, after: number): Trace | null {
   if (PYTHON.test(line) && !/^\s/.test(lines[at - 1] ?? "")) return pythonTrace(lines, at);
   if (PYTHON_GROUP.test(line)) return pythonGroup(lines, at);
   if (RUBY.test(line)) return rubyTrace(lines, at);
+  if (RUBY_SYNTAX.test(line)) return rubySyntax(lines, at);
   if (GO.test(line)) return goTrace(lines, at);
   if (RUST.test(line)) return rustTrace(lines, at);
   if (V8_FATAL.test(line)) return { message: [line], cause: null, end: skip(lines, at + 1, V8_TRACE) - 1 };
@@ -109,6 +111,12 @@ function rubyTrace(lines: Lines, at: number): Trace {
   return { message, cause, end };
 }
 
+/** The excerpt of the source below may have a caret. */
+function rubySyntax(lines: Lines, at: number): Trace {
+  const caret = lines.slice(at + 1, at + 4).findIndex((line) => CARET.test(line));
+  return { message: [lines[at] ?? ""], cause: null, end: caret < 0 ? at : at + 1 + caret };
+}
+
 function goTrace(lines: Lines, at: number): Trace | null {
   const goroutine = lines.slice(at, at + MOST_GO_HEADER_LINES).findIndex((line) => /^goroutine \d/.test(line));
   if (goroutine < 0) return null;
@@ -148,6 +156,7 @@ function messageThenFrames(lines: Lines, at: number): Trace {
 /** Frames whose message stands above them: the nearest line that names an error, or else the line right above. */
 function framesFirst(lines: Lines, at: number, after: number): Trace {
   const { cause, end } = frames(lines, at);
+  const isPhp = lines[at] === "Stack trace:";
   const first = Math.max(after + 1, at - MOST_MESSAGE_LINES);
   let begin = at - 1;
   while (begin >= first && (!NAMED_ERROR.test(lines[begin] ?? "") || lines[begin]?.startsWith(" ---> "))) begin -= 1;
@@ -155,7 +164,19 @@ function framesFirst(lines: Lines, at: number, after: number): Trace {
   if (begin <= after || lines[begin] === "") return { message: [], cause, end };
   const inner = lines.slice(begin + 1, at).find((line) => line.startsWith(" ---> "));
   const message = lines.slice(begin, at).filter((line) => !line.startsWith(" ---> "));
+  if (isPhp && lines[end + 1] === "" && lines[end + 2]?.startsWith("Next ")) return phpNext(lines, end + 2, message);
   return { message, cause: cause ?? inner?.slice(6) ?? null, end };
+}
+
+/** PHP prints the cause first, and what was thrown for it below, after `Next`. */
+function phpNext(lines: Lines, at: number, above: readonly string[]): Trace {
+  const message = messageFrom(lines, at, isFrame);
+  const [first = "", ...rest] = message;
+  const { end } = frames(lines, at + message.length);
+  const own = [first.replace(/^Next /, ""), ...rest];
+  if (lines[end + 1] === "" && lines[end + 2]?.startsWith("Next ")) return phpNext(lines, end + 2, own);
+  const cause = above[0]?.replace(/^(?:PHP )?Fatal error:\s{1,4}Uncaught /, "") ?? null;
+  return { message: own, cause, end };
 }
 
 /** The frames from `at` on, with the causes between them and the properties of an error that Node prints below them. */
