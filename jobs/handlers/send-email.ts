@@ -1,4 +1,3 @@
-import { connect, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import { z } from "zod";
 import { loadMailEnv, type MailSettings } from "@/lib/env/mail";
@@ -134,18 +133,16 @@ const withCrLf = (text: string) => text.replace(/\r\n|\r|\n/g, "\r\n");
 
 async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: readonly string[]): Promise<Outcome[]> {
   const { subject, text, html, reply_to: replyTo } = ctx.payload;
-  let socket: Socket | undefined;
   const transport = createTransport({
     url: settings.smtpUrl,
-    getSocket: (server: Server, done: OnSocket) => {
-      socket = openSocket(server, ctx.signal, done);
-    },
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+  const onAbort = () => transport.close();
+  ctx.signal.addEventListener("abort", onAbort, { once: true });
   try {
     const sent = await transport.sendMail({
       from: settings.from,
@@ -165,37 +162,9 @@ async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: reado
     if (rejectedErrors && rejectedErrors.length > 0) return outcomesOf(to, rejectedErrors);
     throw asJobError(error as SmtpError);
   } finally {
+    ctx.signal.removeEventListener("abort", onAbort);
     transport.close();
-    socket?.destroy();
   }
-}
-
-type OnSocket = (error: Error | null, opened?: { readonly connection: Socket }) => void;
-
-interface Server {
-  readonly host?: string | undefined;
-  readonly port?: number | string | undefined;
-  readonly secure?: boolean | undefined;
-}
-
-/** Opens the connection, which ends with the signal: the mail library waits for a silent server, whatever it is told. */
-function openSocket({ host = "localhost", port, secure }: Server, signal: AbortSignal, done: OnSocket): Socket {
-  const socket = connect({ host, port: Number(port) || (secure ? 465 : 587) });
-  const end = (code: string) => socket.destroy(Object.assign(new Error("no connection"), { code }));
-  const onAbort = () => end("ABORT_ERR");
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  socket.once("close", () => signal.removeEventListener("abort", onAbort));
-  socket.setTimeout(CONNECT_MS, () => end("ETIMEDOUT"));
-  const onError = (error: Error) => done(error);
-  socket.once("error", onError);
-  socket.on("error", () => undefined);
-  socket.once("connect", () => {
-    socket.off("error", onError);
-    socket.setTimeout(0);
-    done(null, { connection: socket });
-  });
-  return socket;
 }
 
 function outcomesOf(to: readonly string[], rejected: readonly SmtpError[]): Outcome[] {

@@ -169,14 +169,17 @@ function framesFirst(lines: Lines, at: number, after: number): Trace {
 }
 
 /** PHP prints the cause first, and what was thrown for it below, after `Next`. */
-function phpNext(lines: Lines, at: number, above: readonly string[]): Trace {
-  const message = messageFrom(lines, at, isFrame);
-  const [first = "", ...rest] = message;
-  const { end } = frames(lines, at + message.length);
-  const own = [first.replace(/^Next /, ""), ...rest];
-  if (lines[end + 1] === "" && lines[end + 2]?.startsWith("Next ")) return phpNext(lines, end + 2, own);
-  const cause = above[0]?.replace(/^(?:PHP )?Fatal error:\s{1,4}Uncaught /, "") ?? null;
-  return { message: own, cause, end };
+function phpNext(lines: Lines, first: number, above: readonly string[]): Trace {
+  let cause: readonly string[] = [];
+  let message = above;
+  let end = first - 2;
+  for (let at = first; lines[end + 1] === "" && lines[at]?.startsWith("Next "); at = end + 2) {
+    cause = message;
+    const [line = "", ...rest] = messageFrom(lines, at, isFrame);
+    message = [line.slice("Next ".length), ...rest];
+    end = Math.max(at, frames(lines, at + message.length).end);
+  }
+  return { message, cause: cause[0]?.replace(/^(?:PHP )?Fatal error:\s{1,4}Uncaught /, "") ?? null, end };
 }
 
 /** The frames from `at` on, with the causes between them and the properties of an error that Node prints below them. */
