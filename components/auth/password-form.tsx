@@ -50,7 +50,12 @@ export function PasswordForm({ email }: { readonly email: string }) {
           />
         )}
       </Field>
-      <Field label="New password" required hint={`At least ${MIN} characters`} error={failed.next}>
+      <Field
+        label="New password"
+        required
+        hint={`At least ${MIN} characters. A few unrelated words are easy to keep and hard to guess.`}
+        error={failed.next}
+      >
         {(control) => (
           <input
             {...control}

@@ -40,6 +40,8 @@ test("PW-1 a wrong present password, a weak new one and the same one again are r
   expect(await refused({ current_password: user.password, new_password: "short" })).toBe("/new_password");
   expect(await refused({ current_password: user.password, new_password: user.password })).toBe("/new_password");
   expect(await refused({ current_password: user.password, new_password: "😀".repeat(6) })).toBe("/new_password");
+  for (const weak of ["aaaaaaaaaaaa", "123456789012", `${user.email}1`, "leasehold2026"])
+    expect(await refused({ current_password: user.password, new_password: weak }), weak).toBe("/new_password");
   expect(await refused({ current_password: user.password, new_password: "ﷺ".repeat(100) })).toBe("/new_password");
   expect((await web.call("GET", "/api/v1/me", { cookie })).status).toBe(200);
 });

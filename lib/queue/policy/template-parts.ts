@@ -28,7 +28,6 @@ export interface ScannedTemplate {
 
 const MAX_BINDINGS = 1000;
 const IN_KEY = "has {{ in a key: placeholders stand in values only";
-const MAX_ENDS = 200;
 const PLACEHOLDER = /^([^|\s]+)\s*(?:\|\s*default:([\s\S]+))?$/;
 
 interface Visit {
@@ -38,8 +37,8 @@ interface Visit {
 
 /**
  * Finds the placeholders of a JSON value, `{{<path> | default: <JSON>}}`, and where their values go. A placeholder
- * in a key is a problem: keys are never filled. Answers the bindings, or what is wrong with them by pointer. `{{"text"}}` stands for the text
- * itself.
+ * in a key is a problem: keys are never filled. Answers the bindings, or what is wrong with them by pointer.
+ * `{{"text"}}` stands for the text itself.
  */
 export function scanTemplate(template: unknown, readPath: ReadPath): ScannedTemplate {
   const found: ScannedTemplate = { bindings: [], problems: [] };
@@ -77,36 +76,45 @@ function addBinding(
 /** The parts of a text with placeholders, or what is wrong with it. */
 function splitText(text: string, readPath: ReadPath): TemplatePart[] | string {
   const parts: TemplatePart[] = [];
-  let rest = text;
-  for (let start = rest.indexOf("{{"); start >= 0; start = rest.indexOf("{{")) {
-    if (start > 0) parts.push({ text: rest.slice(0, start) });
-    const found = readPlaceholder(rest, start + 2, readPath);
-    if (typeof found === "string") return found;
-    parts.push(found.part);
-    rest = rest.slice(found.end + 2);
+  let from = 0;
+  for (let start = text.indexOf("{{"); start >= 0; start = text.indexOf("{{", from)) {
+    if (start > from) parts.push({ text: text.slice(from, start) });
+    const end = endOfPlaceholder(text, start + 2);
+    if (end < 0) return "has {{ without }}";
+    const part = parsePlaceholder(text.slice(start + 2, end).trim(), readPath);
+    if (typeof part === "string") return part;
+    parts.push(part);
+    from = end + 2;
   }
-  if (rest.length > 0) parts.push({ text: rest });
+  if (from < text.length) parts.push({ text: text.slice(from) });
   return parts;
 }
 
-/** A default may hold }} itself, so the placeholder ends at the first }} that makes sense of it. */
-function readPlaceholder(
-  text: string,
-  from: number,
-  readPath: ReadPath,
-): { readonly part: TemplatePart; readonly end: number } | string {
-  const close = /"(?:[^"\\]|\\.)*"|\}(?=\})/gs;
-  close.lastIndex = from;
-  let fault = "has {{ without }}";
-  let tries = 0;
-  for (let match = close.exec(text); match !== null && tries < MAX_ENDS; match = close.exec(text)) {
-    if (match[0] !== "}") continue;
-    const part = parsePlaceholder(text.slice(from, match.index).trim(), readPath);
-    if (typeof part !== "string") return { part, end: match.index };
-    if (tries === 0) fault = part;
-    tries += 1;
+/**
+ * Where the }} of a placeholder stands, or -1: the first one outside the texts and objects of its default. Each character
+ * is looked at once.
+ */
+function endOfPlaceholder(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') {
+      at = endOfJsonText(text, at);
+      if (at < 0) return -1;
+    } else if (character === "{") depth += 1;
+    else if (character === "}" && depth > 0) depth -= 1;
+    else if (character === "}" && text[at + 1] === "}") return at;
   }
-  return fault;
+  return -1;
+}
+
+/** The closing quote of a JSON text that opens at `from`, or -1. */
+function endOfJsonText(text: string, from: number): number {
+  for (let at = from + 1; at < text.length; at += 1) {
+    if (text[at] === "\\") at += 1;
+    else if (text[at] === '"') return at;
+  }
+  return -1;
 }
 
 function parsePlaceholder(inner: string, readPath: ReadPath): TemplatePart | string {

@@ -84,6 +84,8 @@ test("a missing value is a problem with the place, unless there is a default", (
   });
   expect(render(template, { q: "y" })).toEqual({ payload: { a: { b: ["x y"] }, c: [1], d: null } });
   expect(render('{{event.q | default: "}}"}}', {})).toEqual({ payload: "}}" });
+  const fallback = { a: { "}}": ['\\"}}', {}] } };
+  expect(render(`{{event.q | default: ${JSON.stringify(fallback)}}}`, {})).toEqual({ payload: fallback });
 });
 
 test("TEMPLATE-03 own properties only, the rest is missing", () => {
@@ -125,6 +127,8 @@ test("TEMPLATE-06 what an event holds is text: one pass only, also with patterns
 
 test.each([
   ["{{event.a", "has {{ without }}"],
+  ['{{event.a | default: "}}', "has {{ without }}"],
+  ['{{event.a | default: {"b": 1 }}', "has {{ without }}"],
   ["{{secrets.DB}}", "names something else than event, meta, trigger"],
   ["{{parents.a.result}}", "names something else than"],
   ["{{schedule.at}}", "names something else than"],
@@ -152,6 +156,19 @@ test("PAYLOAD-01 what cannot be stored is refused in a template as everywhere", 
 test("a template cannot multiply an event without end", () => {
   const copies = Array.from({ length: 900 }, () => "{{event.s}}!");
   expect(render(copies, { s: "x".repeat(200_000) })).toMatchObject({ problems: [{ pointer: "", code: "too-large" }] });
+});
+
+test.each([
+  ["quotes that nothing closes", '{{"', '\\"'],
+  ["a text that is cut off behind ends", '{{event.a | default: "', "}}"],
+  ["ends within a default that is not over", '{{event.a | default: {"a":', '["}}",{"b":1}],'],
+  ["beginnings", "", "{{"],
+])("the longest text is read in a few milliseconds, whatever it holds: %s", (_, head, bit) => {
+  const text = head + bit.repeat(250_000 / bit.length);
+  const began = process.cpuUsage();
+  expect(compileTriggerTemplate({ a: text }, "event")).toHaveProperty("problems");
+  const { user, system } = process.cpuUsage(began);
+  expect((user + system) / 1000).toBeLessThan(500);
 });
 
 test("a key is a text, whatever its value was", () => {

@@ -5,6 +5,7 @@ import { changePassword } from "@/lib/auth/change-password";
 import { sessionCookie } from "@/lib/auth/cookies";
 import { returnLoginTokens, takeLoginTokens } from "@/lib/auth/login";
 import { SESSION_ABSOLUTE_SECONDS } from "@/lib/auth/session";
+import { weaknessOf } from "@/lib/auth/weak-password";
 import { passwordChange, passwordChanged } from "@/lib/contract";
 
 export const dynamic = "force-dynamic";
@@ -17,7 +18,9 @@ export const POST = signedInRoute({
   handler: async ({ principal, runtime, info, body }) => {
     if (principal.kind !== "user") throw new HttpProblem("forbidden", { detail: "An API key has no password." });
     if (isSame(body.new_password, body.current_password)) throw refused("/new_password", "must be another one");
-    const { email } = principal.user;
+    const { email, displayName } = principal.user;
+    const weakness = weaknessOf(body.new_password, { email, displayName });
+    if (weakness !== null) throw refused("/new_password", weakness);
     const wait = await takeLoginTokens(runtime.auth, email, info.ip);
     if (wait > 0) throw tooMany(wait);
     const change = { userId: principal.user.id, current: body.current_password, next: body.new_password };
