@@ -3,7 +3,7 @@ import { type TestDatabase, testDatabase } from "@/lib/testing/database";
 import { runModel } from "@/lib/testing/model/run-model";
 import { pick, seed } from "./profile";
 
-const RUNS = pick({ short: 300, long: 5000 });
+const RUNS = pick({ short: 150, long: 5000 });
 const STEPS = pick({ short: 40, long: 60 });
 const LIMIT_MS = pick({ short: 8 * 60_000, long: 170 * 60_000 });
 const database = await testDatabase();
