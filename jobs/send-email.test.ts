@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -175,6 +175,48 @@ test("a refused recipient is refused in every spelling, and gets no second mail"
     result: { accepted: ["yes@example.test"], rejected: ["no@example.test"] },
   });
   expect(mails.map(({ to }) => to)).toEqual([["yes@example.test"]]);
+});
+
+test.each([
+  ["from the start", { secure: true }, "smtps"],
+  ["by STARTTLS", { disabledCommands: [] }, "smtp"],
+])("a mail goes over TLS, %s, and not to a server whose certificate nobody vouches for", async (_, change, scheme) => {
+  const secured = new SMTPServer({ ...options, ...change });
+  secured.on("error", () => undefined);
+  secured.listen(0, "127.0.0.1");
+  await once(secured.server, "listening");
+  const url = `${scheme}://127.0.0.1:${(secured.server.address() as AddressInfo).port}`;
+  process.env.SMTP_URL = url;
+  expect(await run(MAIL)).toMatchObject({ kind: "failed", errorType: "transient_network" });
+  process.env.SMTP_URL = `${url}?tls.rejectUnauthorized=false`;
+  expect(await run(MAIL)).toMatchObject({ kind: "succeeded" });
+  expect(mails).toHaveLength(1);
+  await new Promise<void>((resolve) => secured.close(resolve));
+});
+
+test("a stopped attempt cuts off a server that is silent, and the mail is not sent behind its back", async () => {
+  const silent = createServer();
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  process.env.SMTP_URL = `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const { ctx, stop } = testContext({ payload: MAIL });
+  const transaction = () => Promise.reject(new Error("no database here"));
+  const running = executeHandler(sendEmail, {
+    ...ctx,
+    registry,
+    transaction,
+    publishEvent: noEvents,
+    steps: memorySteps().steps,
+  });
+  const [connection] = await once(silent, "connection");
+  connection.write("220 silent.example.test\r\n");
+  await once(connection, "data");
+  const began = performance.now();
+  stop("cancel");
+  await once(connection, "close");
+  expect(await running).toMatchObject({ outcome: { kind: "canceled" } });
+  expect(performance.now() - began).toBeLessThan(5000);
+  silent.close();
 });
 
 test("a server that is not there is tried again; without settings, or without a text, nothing is", async () => {

@@ -1,4 +1,6 @@
+import { connect, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
+import SMTPTransport from "nodemailer/lib/smtp-transport/index.js";
 import { z } from "zod";
 import { loadMailEnv, type MailSettings } from "@/lib/env/mail";
 import {
@@ -13,6 +15,8 @@ import { cutCharacters } from "@/lib/text/cut-characters";
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
+const SMTPS_PORT = 465;
+const SUBMISSION_PORT = 587;
 const MOST_RECIPIENTS = 50;
 const MOST_TEXT = 200_000;
 const SHOWN_ANSWER = 300;
@@ -133,16 +137,15 @@ const withCrLf = (text: string) => text.replace(/\r\n|\r|\n/g, "\r\n");
 
 async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: readonly string[]): Promise<Outcome[]> {
   const { subject, text, html, reply_to: replyTo } = ctx.payload;
-  const transport = createTransport({
-    url: settings.smtpUrl,
-    connectionTimeout: CONNECT_MS,
-    greetingTimeout: CONNECT_MS,
-    socketTimeout: SILENCE_MS,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
-  const onAbort = () => transport.close();
-  ctx.signal.addEventListener("abort", onAbort, { once: true });
+  // As a transport of its own: beside a URL, createTransport drops every other option, the time limits among them.
+  const transport = createTransport(
+    new SMTPTransport({
+      url: settings.smtpUrl,
+      greetingTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+      getSocket: (options, done) => openConnection(options, ctx.signal, done),
+    }),
+  );
   try {
     const sent = await transport.sendMail({
       from: settings.from,
@@ -154,6 +157,8 @@ async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: reado
       ...(replyTo === undefined ? {} : { replyTo }),
       messageId: messageId(ctx, settings),
       headers: { "auto-submitted": "auto-generated" },
+      disableFileAccess: true,
+      disableUrlAccess: true,
     });
     return outcomesOf(to, (sent as { rejectedErrors?: SmtpError[] }).rejectedErrors ?? []);
   } catch (error) {
@@ -162,9 +167,27 @@ async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: reado
     if (rejectedErrors && rejectedErrors.length > 0) return outcomesOf(to, rejectedErrors);
     throw asJobError(error as SmtpError);
   } finally {
-    ctx.signal.removeEventListener("abort", onAbort);
     transport.close();
   }
+}
+
+type Opened = (error: Error | null, socket?: { connection: Socket }) => void;
+
+/** Connects to the mail server, and cuts the connection off when the attempt is stopped, whatever the server does. */
+function openConnection(
+  { host = "localhost", port, secure }: SMTPTransport.Options,
+  signal: AbortSignal,
+  done: Opened,
+): void {
+  const socket = connect({ host, port: Number(port) || (secure ? SMTPS_PORT : SUBMISSION_PORT), signal });
+  const failed = (error: Error) => done(error);
+  socket.once("error", failed);
+  socket.setTimeout(CONNECT_MS, () => socket.destroy(Object.assign(new Error("no connection"), { code: "ETIMEDOUT" })));
+  socket.once("connect", () => {
+    socket.setTimeout(0);
+    socket.off("error", failed);
+    done(null, { connection: socket });
+  });
 }
 
 function outcomesOf(to: readonly string[], rejected: readonly SmtpError[]): Outcome[] {
