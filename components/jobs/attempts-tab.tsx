@@ -41,7 +41,7 @@ export function AttemptsTab({ query, job }: AttemptsTabProps) {
   }
   if (rows.length === 0) {
     return (
-      <div className="panel">
+      <div key="none" className="panel">
         <Empty icon={History} title="No attempt yet">
           <p>{whyNone(job)}</p>
         </Empty>

@@ -76,8 +76,13 @@ function Explanation({ job }: { readonly job: Job }) {
       ) : error ? (
         <FoldedError className={STRIP} type={job.error_type} text={error} />
       ) : (
-        <p className={cn(STRIP, "flex items-center text-sm")}>
-          <span className="line-clamp-1 max-sm:line-clamp-2" title={job.wait_reason?.detail}>
+        // Its first line stands where it is, whether or not the next text needs a second one.
+        <p className={cn(STRIP, "flex items-center text-sm max-sm:items-start max-sm:pt-2")}>
+          <span
+            key={job.wait_reason?.detail}
+            className="line-clamp-1 max-sm:line-clamp-2"
+            title={job.wait_reason?.detail}
+          >
             <Reason job={job} />
           </span>
         </p>

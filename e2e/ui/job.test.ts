@@ -1,5 +1,14 @@
+import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
+import type { Job } from "@/lib/contract";
+import { waitFor } from "@/lib/testing/processes";
 import { openStage, rowOf } from "./stage";
+
+interface Moved {
+  readonly node: Node | null;
+  readonly previousRect: DOMRect;
+  readonly currentRect: DOMRect;
+}
 
 const stage = await openStage();
 
@@ -126,6 +135,68 @@ describe("a job in the browser", () => {
     await shown.or(page.getByRole("button", { name: "1 new attempt – show" })).waitFor();
     await context.close();
   });
+
+  test("nothing on its page moves while it runs, fails and is tried again, and a new attempt waits to be shown", async () => {
+    const admin = await stage.make.user({ roles: { [stage.acme.id]: "admin" } });
+    const options = { scheduled_for: "2090-01-01T00:00:00Z", max_attempts: 2, retry_delay_seconds: 3600 };
+    const { id } = await stage.enqueue({ lines: ["x"], exit: 3 }, options);
+    const runNow = () =>
+      stage.api("PATCH", `/jobs/${id}`, {
+        key: stage.keys.acme,
+        body: { scheduled_for: new Date().toISOString() },
+      });
+    const open = async ([width, tab]: readonly [number, string]) => {
+      const at = `/t/acme/jobs/${id}?tab=${tab}`;
+      const { page, context } = await stage.signIn(admin, { at, viewport: { width, height: 1400 } });
+      await page.getByRole("button", { name: /^Live\./ }).waitFor();
+      await page.evaluate(() => {
+        const seen = window as unknown as { moved: string[] };
+        seen.moved = [];
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries() as unknown as { sources: Moved[] }[])
+            for (const { node, previousRect: from, currentRect: to } of entry.sources)
+              if (Math.abs(from.top - to.top) > 1)
+                seen.moved.push(`${node?.textContent?.slice(0, 60)}: ${from.top} to ${to.top}`);
+        }).observe({ type: "layout-shift" });
+      });
+      return { width, tab, page, context };
+    };
+    const views = [
+      [1280, "attempts"],
+      [375, "attempts"],
+      [375, "data"],
+      [375, "details"],
+    ] as const;
+    const pages: Awaited<ReturnType<typeof open>>[] = [];
+    for (const view of views) pages.push(await open(view));
+    const lists = pages.filter(({ tab }) => tab === "attempts");
+    const state = (page: Page, text: string) => page.getByRole("region", { name: "State" }).getByText(text).waitFor();
+    await runNow();
+    await Promise.all(lists.map(({ page }) => page.getByRole("heading", { name: "#1" }).waitFor()));
+    await waitFor(
+      async () => {
+        const job = await stage.api<Job>("GET", `/jobs/${id}`, { key: stage.keys.acme });
+        return job.attempt_count === 1 && job.status === "queued" ? job : null;
+      },
+      { withinMs: 30_000, what: "the end of the first attempt" },
+    );
+    await Promise.all(pages.map(({ page }) => state(page, "1 of 2")));
+    await Promise.all(pages.map(({ page }) => state(page, "Waiting: ")));
+    await runNow();
+    await Promise.all(pages.map(({ page }) => state(page, "Dead letter")));
+    const waits = { name: "1 new attempt – show" };
+    await Promise.all(lists.map(({ page }) => page.getByRole("button", waits).waitFor()));
+    const moved = pages.map(async ({ width, tab, page }) => {
+      const what = await page.evaluate(() => (window as unknown as { moved: string[] }).moved);
+      return what.length > 0 ? [`${tab} at ${width}`, ...what] : [];
+    });
+    expect((await Promise.all(moved)).flat()).toEqual([]);
+    for (const { page } of lists) {
+      await page.getByRole("button", waits).click();
+      await page.getByRole("heading", { name: "#2" }).waitFor();
+    }
+    await Promise.all(pages.map(({ context }) => context.close()));
+  }, 180_000);
 
   test("a viewer sees why they cannot act, and cannot", async () => {
     const { id } = await stage.enqueue({ lines: [] }, { scheduled_for: "2090-01-01T00:00:00Z" });

@@ -20,7 +20,7 @@ const { id: trigger } = await stage.api<{ id: string }>("POST", "/jobs/triggers"
 });
 
 const { id: endpoint } = await addEndpoint("first");
-await act();
+const { id: action } = await act();
 await addLimit({ scope: "definition", definition_key: "speak" });
 // A chain: an event, the job that it stands for, which prints five lines a second, and that job's first child.
 const { id: event } = await stage.api<{ id: string }>("POST", "/events", { key, body: { name: "chain.begun" } });
@@ -38,7 +38,7 @@ function addEndpoint(name: string) {
   return stage.api<{ id: string }>("POST", "/webhooks", { key, body: { url: `https://1.1.1.1/${name}` } });
 }
 function act() {
-  return stage.api("POST", "/jobs/actions", { key, body: { action: "cancel", ids: [ended] } });
+  return stage.api<{ id: string }>("POST", "/jobs/actions", { key, body: { action: "cancel", ids: [ended] } });
 }
 function addLimit(scope: { scope: string; queue?: string; definition_key?: string }) {
   return stage.api("POST", "/admin/limits", { key: stage.keys.platform, body: { ...scope, max_running: 50 } });
@@ -79,9 +79,12 @@ const PAGES = [
   ["/t/acme/jobs/triggers", 1, 4],
   ["/t/acme/jobs/events", 1, 4],
   ["/t/acme/jobs/actions", 1, 4],
+  [`/t/acme/jobs/actions/${action}`, 0, 0],
   ["/t/acme/webhooks", 1, 4],
   [`/t/acme/webhooks/${endpoint}`, 1, 4],
   ["/t/acme/assets", 1, 4],
+  ["/t/acme/jobs/triggers/new", 1, 4],
+  [`/t/acme/jobs/${running}`, 3, null], // a chain is two lists, the attempts one
   [`/t/acme/jobs/${running}?tab=output`, 3, null], // a chain is two lists, the output one
   [`/t/acme/jobs/${running}?tab=details`, 3, null], // a chain is two lists, the children one
   [`/t/acme/jobs/${ended}`, 0, 0],
