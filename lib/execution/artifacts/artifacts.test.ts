@@ -37,8 +37,12 @@ test.each([
   ["a/../b", "plain relative path"],
   ["a//b", "plain relative path"],
   ["a\\b", "plain relative path"],
-  ["a\nb", "control character"],
-  ["a\ud800", "control character"],
+  ["a\nb", "control or invisible character"],
+  ["a\ud800", "control or invisible character"],
+  ["gpj.\u202etxt", "control or invisible character"],
+  ["a\ufeff", "control or invisible character"],
+  [" \u3000", "blanks"],
+  ["family 👨\u200d👩\u200d👧.png", null],
 ])("the name %j: %s", (name, problem) => {
   if (problem === null) expect(nameProblem(name)).toBeNull();
   else expect(nameProblem(name)).toContain(problem);

@@ -3,6 +3,8 @@ import { NonRetryableError } from "../errors";
 import { isWellFormed } from "../unicode";
 
 const NAME_CHARS = 200;
+/** What makes a name look like another one. */
+const HIDDEN = /[\p{Cc}\u200b\u2028-\u202e\u2060\u2066-\u2069\ufeff]/u;
 const CONTENT_TYPE = /^[a-z0-9!#$&^_.+-]{1,60}\/[a-z0-9!#$&^_.+-]{1,80}(?:; ?[a-z]{1,20}=[a-z0-9_.-]{1,40})?$/i;
 
 const BY_ENDING: Readonly<Record<string, string>> = {
@@ -25,7 +27,8 @@ const BY_ENDING: Readonly<Record<string, string>> = {
 export function nameProblem(name: unknown): string | null {
   if (typeof name !== "string" || name === "") return "has no name";
   if (Array.from(name).length > NAME_CHARS) return `has a name of more than ${NAME_CHARS} characters`;
-  if (/[\p{Cc}\u2028\u2029]/u.test(name) || !isWellFormed(name)) return "has a control character in its name";
+  if (name.trim() === "") return "has a name of blanks";
+  if (HIDDEN.test(name) || !isWellFormed(name)) return "has a control or invisible character in its name";
   const isRelative = !name.includes("\\") && name.split("/").every((part) => !["", ".", ".."].includes(part));
   return isRelative ? null : "has a name that is not a plain relative path";
 }
