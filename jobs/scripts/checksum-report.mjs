@@ -5,42 +5,48 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { countFiles, folderOptions } from "./lib/folder-command.mjs";
 import { sayProgress, sayResult, writeAll } from "./lib/frames.mjs";
 import { hashFile } from "./lib/hash-file.mjs";
+import { runScript } from "./lib/run-script.mjs";
 import { walk } from "./lib/walk.mjs";
 
 const STDOUT = 1;
 const ARTIFACT = "checksums.txt";
-const { folder, prefix } = folderOptions();
-const total = countFiles(folder);
-mkdirSync("artifacts");
-const report = openSync(`artifacts/${ARTIFACT}`, "wx", 0o600);
-const reportHash = createHash("sha256");
-let files = 0;
-let bytes = 0;
-let skipped = 0;
 
-const skip = () => {
-  skipped += 1;
-};
-for (const { path, open } of walk(folder, skip)) {
-  const fd = open();
-  const file = fd === null ? null : hashFile(fd);
-  if (fd === null) continue;
-  if (file === null) {
-    skip();
-    continue;
+runScript(() => {
+  const { folder, prefix } = folderOptions();
+  const total = countFiles(folder);
+  mkdirSync("artifacts");
+  const report = openSync(`artifacts/${ARTIFACT}`, "wx", 0o600);
+  const reportHash = createHash("sha256");
+  let files = 0;
+  let bytes = 0;
+  let skipped = 0;
+
+  const skip = () => {
+    skipped += 1;
+  };
+  for (const { path, open } of walk(folder, skip)) {
+    const fd = open();
+    const file = fd === null ? null : hashFile(fd);
+    if (fd === null) continue;
+    if (file === null) {
+      skip();
+      continue;
+    }
+    files += 1;
+    bytes += file.size;
+    const line = Buffer.from(checksumLine(file.sha256, prefix + path));
+    writeAll(report, line);
+    writeAll(STDOUT, line);
+    reportHash.update(line);
+    sayProgress(files, total, `${files} of ${total} files`);
   }
-  files += 1;
-  bytes += file.size;
-  const line = Buffer.from(checksumLine(file.sha256, prefix + path));
-  writeAll(report, line);
-  writeAll(STDOUT, line);
-  reportHash.update(line);
-  sayProgress(files, total, `${files} of ${total} files`);
-}
-closeSync(report);
-if (skipped > 0)
-  console.error(`${skipped} entries were skipped: links, special files, unreadable ones, or names that are not UTF-8`);
-sayResult({ artifact: ARTIFACT, files, bytes, sha256: reportHash.digest("hex") });
+  closeSync(report);
+  if (skipped > 0)
+    console.error(
+      `${skipped} entries were skipped: links, special files, unreadable ones, or names that are not UTF-8`,
+    );
+  sayResult({ artifact: ARTIFACT, files, bytes, skipped, sha256: reportHash.digest("hex") });
+});
 
 /**
  * In the form of GNU coreutils 9.0 and later: a leading backslash says that the name is escaped.

@@ -3,32 +3,35 @@ import { countFiles, folderOptions } from "./lib/folder-command.mjs";
 import { sayProgress, sayResult, sayRow } from "./lib/frames.mjs";
 import { hashFile } from "./lib/hash-file.mjs";
 import { mediaTypeOf } from "./lib/media-type.mjs";
+import { runScript } from "./lib/run-script.mjs";
 import { walk } from "./lib/walk.mjs";
 
-const { folder, prefix } = folderOptions();
-const total = countFiles(folder);
-const found = { files: 0, bytes: 0, skipped: 0 };
+runScript(() => {
+  const { folder, prefix } = folderOptions();
+  const total = countFiles(folder);
+  const found = { files: 0, bytes: 0, skipped: 0 };
 
-/** @param {import("./lib/walk.mjs").Skipped} skipped */
-function skip({ reason, path, isFolder }) {
-  found.skipped += 1;
-  // What is there but cannot be looked at is no reason to forget what is known of it.
-  const isKept = path !== null && (reason === "unreadable" || reason === "too-deep");
-  if (isKept) sayRow({ kept: path === "" ? prefix.slice(0, -1) : prefix + path, folder: isFolder });
-}
-
-for (const { path, open } of walk(folder, skip)) {
-  const fd = open();
-  if (fd === null) continue;
-  const file = hashFile(fd);
-  if (file === null) {
-    skip({ reason: "unreadable", path, isFolder: false });
-    continue;
+  /** @param {import("./lib/walk.mjs").Skipped} skipped */
+  function skip({ reason, path, isFolder }) {
+    found.skipped += 1;
+    // What is there but cannot be looked at is no reason to forget what is known of it.
+    const isKept = path !== null && (reason === "unreadable" || reason === "too-deep");
+    if (isKept) sayRow({ kept: path === "" ? prefix.slice(0, -1) : prefix + path, folder: isFolder });
   }
-  found.files += 1;
-  found.bytes += file.size;
-  const { size, sha256, modifiedMs } = file;
-  sayRow({ path: prefix + path, size, sha256, media_type: mediaTypeOf(path, file.head), modified_ms: modifiedMs });
-  sayProgress(found.files, total, `${found.files} of ${total} files`);
-}
-sayResult(found);
+
+  for (const { path, open } of walk(folder, skip)) {
+    const fd = open();
+    if (fd === null) continue;
+    const file = hashFile(fd);
+    if (file === null) {
+      skip({ reason: "unreadable", path, isFolder: false });
+      continue;
+    }
+    found.files += 1;
+    found.bytes += file.size;
+    const { size, sha256, modifiedMs } = file;
+    sayRow({ path: prefix + path, size, sha256, media_type: mediaTypeOf(path, file.head), modified_ms: modifiedMs });
+    sayProgress(found.files, total, `${found.files} of ${total} files`);
+  }
+  sayResult(found);
+});

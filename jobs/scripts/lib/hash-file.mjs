@@ -4,6 +4,8 @@ import { closeSync, fstatSync, readSync } from "node:fs";
 
 const buffer = Buffer.allocUnsafe(1024 * 1024);
 const HEAD_BYTES = 4096;
+/** The furthest instant that a Date holds; some file systems hold later ones. */
+const LATEST_MS = 8.64e15;
 
 /**
  * Reads a file to its end and closes it. Size and hash are of the bytes that were read, so they belong together even
@@ -21,10 +23,13 @@ export function hashFile(fd) {
       hash.update(bytes);
       size += read;
     }
-    return { size, sha256: hash.digest("hex"), head, modifiedMs: Math.floor(fstatSync(fd).mtimeMs) };
+    return { size, sha256: hash.digest("hex"), head, modifiedMs: instantOf(fstatSync(fd).mtimeMs) };
   } catch {
     return null;
   } finally {
     closeSync(fd);
   }
 }
+
+/** @param {number} ms */
+const instantOf = (ms) => Math.max(-LATEST_MS, Math.min(LATEST_MS, Math.floor(ms)));

@@ -2,6 +2,7 @@
 // and its entries are reached through that handle (/proc/self/fd on Linux), so the length of a path does not matter.
 import { Buffer, isUtf8 } from "node:buffer";
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readdirSync } from "node:fs";
+import { EXIT, ScriptError } from "./run-script.mjs";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const HAS_PROC = existsSync("/proc/self/fd");
@@ -17,15 +18,34 @@ const DEEPEST = 500;
  */
 
 /**
- * Yields every regular file below `root`, in the order of the bytes of their names. Throws only when the root itself
- * cannot be opened.
+ * Yields every regular file below `root`, in the order of the bytes of their names. Throws a ScriptError when the root
+ * itself is no folder or may not be opened.
  * @param {string} root
  * @param {(skipped: Skipped) => void} onSkip
  * @returns {Generator<Found>}
  */
 export function* walk(root, onSkip) {
-  const fd = openSync(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  yield* walkFolder({ fd, path: Buffer.from(root) }, { prefix: "", depth: 0 }, onSkip);
+  yield* walkFolder({ fd: openRoot(root), path: Buffer.from(root) }, { prefix: "", depth: 0 }, onSkip);
+}
+
+/** @param {string} root */
+function openRoot(root) {
+  try {
+    return openSync(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === "EACCES" || code === "EPERM")
+      throw new ScriptError(
+        `the folder cannot be opened (${code}); let the worker's commands read it`,
+        EXIT.permission,
+      );
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP")
+      throw new ScriptError(
+        `the path is no folder any more (${code}); correct path_prefix or the provider`,
+        EXIT.notFound,
+      );
+    throw error;
+  }
 }
 
 /**

@@ -1,0 +1,47 @@
+// How a command script ends: with its result, or with one line on standard error that a tenant can act on.
+import { getSystemErrorMap } from "node:util";
+
+/** Exit codes as in sysexits.h; commands.json maps them to classes of errors. */
+export const EXIT = { notFound: 66, internal: 70, temporary: 75, permission: 77 };
+
+const FULL = "the worker's disk is full; free space there, then retry the job";
+const TOO_MANY = "the worker has too many open files; retry the job when fewer jobs run";
+/** @type {Readonly<Record<string, string>>} */
+const ADVICE = { ENOSPC: FULL, EDQUOT: FULL, EMFILE: TOO_MANY, ENFILE: TOO_MANY };
+
+/** A fault that a script explains itself: its message is one sentence that says what is wrong and what to do. */
+export class ScriptError extends Error {
+  /**
+   * @param {string} message
+   * @param {number} exitCode one of `EXIT`
+   */
+  constructor(message, exitCode) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * Runs a script. Whatever it throws ends the process with one line on standard error, never with a stack, because tenants
+ * read that stream. Messages of the file system are rewritten, because theirs hold paths of the worker's machine.
+ * @param {() => void} main
+ */
+export function runScript(main) {
+  try {
+    main();
+  } catch (error) {
+    const { message, exitCode } = explain(error);
+    console.error(message.replace(/\s+/g, " "));
+    process.exit(exitCode);
+  }
+}
+
+/** @param {unknown} error */
+function explain(error) {
+  if (error instanceof ScriptError) return error;
+  const { code, errno, message } = /** @type {NodeJS.ErrnoException} */ (error ?? {});
+  const [, meaning] = (errno === undefined ? undefined : getSystemErrorMap().get(errno)) ?? [];
+  if (meaning === undefined) return { message: message || String(error), exitCode: EXIT.internal };
+  const what = ADVICE[code ?? ""] ?? `the worker's file system reported a fault: ${meaning}; retry the job`;
+  return { message: `${what} (${code})`, exitCode: EXIT.temporary };
+}
