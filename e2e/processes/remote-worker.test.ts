@@ -112,12 +112,27 @@ describe("Z-16 a worker in Python", () => {
     expect((await stage.logs(id)).map(({ body }) => body)).toEqual(["attempt 1 says hello", "attempt 2 says hello"]);
   });
 
-  test("a result that is no JSON is a failure of the job, and a snooze spends no attempt", async () => {
+  test("an end that is no JSON fails the attempt once, with the reason, and the worker goes on", async () => {
+    const worker = await startPython("a");
+    const reasons = {
+      ...{ object: "TypeError", bytes: "TypeError", nan: "ValueError", circle: "ValueError", key: "TypeError" },
+      ...{ snooze: "TypeError", class: "TypeError", delay: "ValueError", mute: "Mute", exit: "SystemExit: 3" },
+    };
+    const ids = new Map<string, string>();
+    for (const no_json of Object.keys(reasons))
+      ids.set(no_json, await stage.enqueue("probe", { no_json }, { maxAttempts: 1 }));
+    for (const [kind, reason] of Object.entries(reasons)) {
+      const job = await stage.settled(ids.get(kind) ?? "");
+      expect([kind, job.status, job.lastError]).toEqual([kind, "dead_letter", expect.stringMatching(`^${reason}`)]);
+    }
+    await expectOneEndEach(stage, [...ids.values()]);
+    expect(worker.output()).not.toContain("Exception in thread");
+  });
+
+  test("a snooze spends no attempt", async () => {
     await startPython("a");
-    const bad = await stage.enqueue("probe", { no_json: true }, { maxAttempts: 1 });
     const later = await stage.enqueue("probe", { snooze: 1, diary: stage.diaryFile("snooze") });
-    const [job, snoozed] = [await stage.settled(bad), await stage.settled(later)];
-    expect([job.status, job.lastError?.startsWith("TypeError")]).toEqual(["dead_letter", true]);
+    const snoozed = await stage.settled(later);
     expect([snoozed.status, snoozed.attemptCount]).toEqual(["succeeded", 1]);
     expect(await stage.statuses(later)).toEqual(["snoozed", "succeeded"]);
   });

@@ -41,11 +41,24 @@ LINES_BYTES_MAX = 512 * 1024
 PART_BYTES = 512 * 1024
 
 
+def encoded(value):
+    """The value's JSON. Raises for what is no JSON, such as NaN, bytes or a circle."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
 def storable(result):
     """The result, or a preview when its JSON has more than the server keeps. What is no JSON is the handler's failure."""
-    text = json.dumps(result, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    text = encoded(result)
     size = len(text.encode("utf-8", "replace"))
     return result if size <= RESULT_BYTES_MAX else {"truncated": True, "bytes": size, "preview": text[:PREVIEW_CHARS]}
+
+
+def reason_of(error):
+    """What an exception says, also when its own text cannot be made."""
+    try:
+        return cut(f"{type(error).__name__}: {error}", 8000)
+    except Exception:
+        return type(error).__name__
 
 
 def cut(text, units):
@@ -102,12 +115,12 @@ class Job:
     def progress(self, percent, message=None):
         """Shows how far the job is; sent with the next heartbeat."""
         with self._lock:
-            self._progress = {"percent": max(0, min(100, percent)), "message": None if message is None else cut(message, 500)}
+            self._progress = {"percent": max(0.0, min(100.0, float(percent))), "message": None if message is None else cut(message, 500)}
 
     def log(self, message, level="info"):
         """Writes a line to the attempt's log; sent with the next heartbeat."""
         with self._lock:
-            self._lines.append({"seq": self._seq, "level": level, "message": cut(message, 16_000)})
+            self._lines.append({"seq": self._seq, "level": str(level), "message": cut(message, 16_000)})
             self._seq += 1
 
     def artifact(self, name, content, content_type=None):
@@ -369,12 +382,21 @@ class Worker:
                 self.changed.notify_all()
 
     def _attempt(self, job):
-        """Runs the handler; answers the verb and the fields that tell how it ended."""
+        """Runs the handler; answers the verb and the fields that tell how it ended. Whatever a handler does ends its job only."""
         log.info("job %s: attempt %d of %s", job.id, job.attempt, job.fields["definition_key"])
         try:
+            verb, fields = self._outcome(job)
+            # A copy, because the handler may have kept its result and change it.
+            return verb, json.loads(encoded(fields))
+        except BaseException as error:  # also sys.exit() of a handler, which would end its thread without a word
+            log.exception("job %s failed", job.id)
+            return "fail", {"message": reason_of(error)}
+
+    def _outcome(self, job):
+        """The verb and the fields of an attempt as its handler gave them; raises what the handler raises."""
+        try:
             job.check()
-            result = self.handlers[job.fields["definition_key"]](job)
-            return "complete", {"result": storable(result)}
+            return "complete", {"result": storable(self.handlers[job.fields["definition_key"]](job))}
         except Stopped as stopped:
             outcomes = {"cancel": "canceled", "timeout": "timeout"}
             return "fail", {"outcome": outcomes.get(stopped.reason, "released")}
@@ -382,6 +404,3 @@ class Worker:
             return "fail", {"outcome": "snoozed", "snooze_seconds": snooze.seconds}
         except JobFailed as failed:
             return "fail", {"message": cut(failed, 8000), **failed.fields}
-        except Exception as error:  # whatever a handler raises is a failure of its job, not of the worker
-            log.exception("job %s failed", job.id)
-            return "fail", {"message": cut(f"{type(error).__name__}: {error}", 8000)}

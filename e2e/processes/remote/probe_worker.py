@@ -11,6 +11,28 @@ sys.path.insert(0, str(ROOT / "docs" / "examples" / "python"))
 from leasehold_worker import JobFailed, Snooze, Stopped, Worker  # noqa: E402
 
 
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+
+def no_json(kind):
+    """Ends in a way that has no JSON."""
+    circle = []
+    circle.append(circle)
+    results = {"object": object(), "bytes": b"x", "nan": float("nan"), "circle": circle, "key": {(1, 2): 3}}
+    errors = {
+        "snooze": Snooze(b"1"),
+        "class": JobFailed("no class", error_class=b"x"),
+        "delay": JobFailed("no delay", retry_after_seconds=float("inf")),
+        "mute": Mute(),
+        "exit": SystemExit(3),
+    }
+    if kind in errors:
+        raise errors[kind]
+    return results[kind]
+
+
 def probe(job):
     what = job.payload
 
@@ -41,8 +63,8 @@ def probe(job):
         job.beat()
     if "fail" in what:
         raise JobFailed(what["fail"], error_class=what.get("error_class", "internal"))
-    if what.get("no_json"):
-        return object()
+    if "no_json" in what:
+        return no_json(what["no_json"])
     if "big" in what:
         return {"x": what["unit"] * what["big"]}
     if "digits" in what:
