@@ -9,6 +9,8 @@ import { keyOf, similarPairs, type Value } from "./similar-values";
 const MOST_VALUES = 200_000;
 const LONGEST_VALUE = 500;
 const MOST_SHOWN = 500;
+/** Of the pairs as JSON: a result that is too large would be kept as a preview, without its figures. */
+const MOST_SHOWN_BYTES = 128 * 1024;
 
 const payload = z.strictObject({
   provider_id: z.guid().describe("The registered folder that holds the file"),
@@ -35,11 +37,14 @@ export const findSimilar = defineJob({
     const { values, rows, rejected, found } = await readValues(ctx);
     const similar = [];
     let pairs = 0;
+    let shownBytes = 0;
     const report = (share: number) => ctx.progress(100 * share, `${pairs} pairs among ${values.length} values`);
     for (const { first, second, distance } of similarPairs(values, ctx.payload.max_distance, report)) {
       pairs += 1;
-      if (similar.length >= MOST_SHOWN) continue;
-      similar.push({ lines: [first.line, second.line], values: [first.text, second.text], distance });
+      if (similar.length >= MOST_SHOWN || shownBytes >= MOST_SHOWN_BYTES) continue;
+      const pair = { lines: [first.line, second.line], values: [first.text, second.text], distance };
+      shownBytes += Buffer.byteLength(JSON.stringify(pair));
+      similar.push(pair);
     }
     return { rows, rejected, distinct: values.length, pairs, similar, read_as: found };
   },

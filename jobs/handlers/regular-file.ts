@@ -1,9 +1,16 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
-import { JobError } from "@/lib/execution";
+import { JobError, pathError } from "@/lib/execution";
 
-/** Opens a file for reading; neither follows a link nor waits for a pipe that took its place since its path was checked. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * Opens a file for reading; neither follows a link nor waits for a pipe that took its place since its path was checked.
+ * @throws JobError that says what is wrong, without the path
+ */
 export async function openRegularFile(path: string): Promise<FileHandle> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const file = await open(path, FLAGS).catch((error: NodeJS.ErrnoException) => {
+    throw pathError(error, "the file");
+  });
   if ((await file.stat()).isFile()) return file;
   await file.close();
   throw new JobError("the path is not a file", { errorType: "invalid_input" });

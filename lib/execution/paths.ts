@@ -49,17 +49,24 @@ export async function expectKind(path: string, kind: "file" | "folder"): Promise
   if (kind === "file" ? !info.isFile() : !info.isDirectory()) throw invalid(`the path is not a ${kind}`);
 }
 
+const TEMPORARY: readonly unknown[] = ["EIO", "EMFILE", "ENFILE", "ENOMEM", "ESTALE", "EBUSY"];
+
+/**
+ * The {@link JobError} for an error of the file system: what is wrong with `what`, such as "the path", in words that hold no
+ * path of the machine. It is tried again where the machine is at fault, not the path.
+ */
+export function pathError({ code }: NodeJS.ErrnoException, what: string): JobError {
+  if (code === "ENOENT" || code === "ENOTDIR")
+    return new JobError(`${what} does not exist`, { errorType: "not_found" });
+  if (code === "EACCES" || code === "EPERM") return new JobError(`${what} cannot be read`, { errorType: "permission" });
+  const errorType = TEMPORARY.includes(code) ? "temporary_resource" : "invalid_input";
+  return new JobError(`${what} cannot be used (${code})`, { errorType });
+}
+
 async function real(path: string, what: string): Promise<string> {
   return realpath(path).catch((error: NodeJS.ErrnoException) => {
     throw pathError(error, what);
   });
-}
-
-function pathError(error: NodeJS.ErrnoException, what: string): JobError {
-  if (error.code === "ENOENT" || error.code === "ENOTDIR")
-    return new JobError(`${what} does not exist`, { errorType: "not_found" });
-  if (error.code === "EACCES") return new JobError(`${what} cannot be read`, { errorType: "permission" });
-  return new JobError(`${what} cannot be used (${error.code})`, { errorType: "invalid_input" });
 }
 
 function contains(root: string, path: string): boolean {
