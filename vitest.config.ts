@@ -36,7 +36,9 @@ export default defineConfig({
           include: [`e2e/${name}/**/*.test.ts`],
           exclude,
           globalSetup,
-          ...({ chaos: { testTimeout: 300_000 }, ui: { testTimeout: 120_000 } }[name] ?? {}),
+          ...({ chaos: { testTimeout: 300_000 }, processes: { testTimeout: 180_000 }, ui: { testTimeout: 120_000 } }[
+            name
+          ] ?? {}),
           hookTimeout: 120_000,
           // A browser wants one of two processors, and the stages beside it the other. Those mostly wait.
           fileParallelism: name !== "ui",
