@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 const root = fileURLToPath(new URL(".", import.meta.url));
 const exclude = ["**/node_modules/**", "dist/**", ".next/**", ".next-test/**", ".leasehold/**"];
 const globalSetup = ["lib/testing/server.ts"];
+/** Of one test with processes or pages: what takes twenty seconds alone may take minutes beside others. */
+const TEST_LIMITS_MS = { api: 60_000, processes: 180_000, chaos: 300_000, ui: 120_000 };
 
 export default defineConfig({
   resolve: { alias: [{ find: /^@\//, replacement: root }] },
@@ -29,16 +31,14 @@ export default defineConfig({
           isolate: false,
         },
       },
-      ...["api", "processes", "chaos", "ui"].map((name) => ({
+      ...Object.entries(TEST_LIMITS_MS).map(([name, testTimeout]) => ({
         extends: true as const,
         test: {
           name,
           include: [`e2e/${name}/**/*.test.ts`],
           exclude,
           globalSetup,
-          ...({ chaos: { testTimeout: 300_000 }, processes: { testTimeout: 180_000 }, ui: { testTimeout: 120_000 } }[
-            name
-          ] ?? {}),
+          testTimeout,
           hookTimeout: 120_000,
           // A browser wants one of two processors, and the stages beside it the other. Those mostly wait.
           fileParallelism: name !== "ui",
