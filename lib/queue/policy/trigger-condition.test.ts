@@ -92,6 +92,10 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ["event.n ==", "not a condition"],
   ["event.n = 3", "not a condition"],
   ["event.s and event.n", "not a condition"],
+  ["event.n == 0.1000000000000000055511151231257827", "kept exactly"],
+  ["event.n in [-0.10000000000000000001]", "kept exactly"],
+  ["event.n > 1e-400", "kept exactly"],
+  ["event.n < 1e400", "not a condition"],
   ['"text"', "neither true nor false"],
   ["event.n == 3 && 5", "neither true nor false"],
   ["", "1 to 2000"],
@@ -108,5 +112,7 @@ test("refused when saved: what CEL has beyond it, what is no condition, what is 
 test("numbers of an event and whole numbers of a condition compare as numbers do", () => {
   expect(explain("event.n == 9007199254740991", { n: 9007199254740991 }).holds).toBe(true);
   expect(explain("event.n == 0 && event.n <= 0", { n: -0 }).holds).toBe(true);
+  expect(explain("event.n < 1e20 && event.n < 1152921504606846976", { n: 9007199254740991 }).holds).toBe(true);
+  expect(explain("event.n == 1.50 && event.n in [-0.1, 15e-1]", { n: 1.5 }).holds).toBe(true);
   expect(explain('event.n == "3"').holds).toBe(false);
 });

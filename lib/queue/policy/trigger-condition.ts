@@ -6,6 +6,7 @@ import {
   ParseError,
   serialize,
 } from "@marcbachmann/cel-js";
+import { faultOfNumber } from "@/lib/text/exact-numbers";
 import type { Problem } from "../types";
 import { cutText } from "./clean";
 import type { EventMeta } from "./trigger-template";
@@ -137,9 +138,11 @@ function operandsOf(node: ASTNode): readonly ASTNode[] | string {
     case "!_":
       return [node.args];
     case "-_":
-      return isNumber(node.args) ? [] : "has - before something that is no number";
+      return isNumber(node.args) ? [node.args] : "has - before something that is no number";
     case "list":
-      return node.args.every(isLiteral) ? [] : "has a list of something else than texts, numbers, true, false and null";
+      return node.args.every(isLiteral)
+        ? node.args
+        : "has a list of something else than texts, numbers, true, false and null";
     case "[]":
       return node.args[1].op === "value" ? node.args : "has something else than a text or a number in [ ]";
     case ".":
@@ -147,6 +150,7 @@ function operandsOf(node: ASTNode): readonly ASTNode[] | string {
     case "id":
       return ROOTS.has(node.args) ? [] : `names something else than event or meta: ${node.args}`;
     case "value":
+      if (isRounded(node)) return "has a number that cannot be kept exactly; write fewer digits";
       return isLiteral(node) ? [] : "has a kind of value that JSON does not have";
     case "call":
       return FUNCTIONS.has(node.args[0]) ? node.args[1] : `uses a function that is not has or size: ${node.args[0]}`;
@@ -168,6 +172,13 @@ function isLiteral(node: ASTNode): boolean {
 
 const isNumber = (node: ASTNode): boolean =>
   node.op === "value" && (typeof node.args === "number" || typeof node.args === "bigint");
+
+/** True for a decimal whose double is another number, which an event can hold. Whole numbers are never rounded. */
+function isRounded({ args, input, start, end }: ASTNode): boolean {
+  if (typeof args !== "number") return false;
+  const fault = faultOfNumber(input.slice(start, end));
+  return fault === "too-many-digits" || fault === "too-small";
+}
 
 const SUMMARY_MAX = 200;
 
