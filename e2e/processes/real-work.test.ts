@@ -146,6 +146,7 @@ describe("a real folder", () => {
       artifact: "checksums.txt",
       files: facts.size,
       bytes: bytesOf(facts),
+      skipped: tree.skipped + 1,
       sha256: createHash("sha256").update(report).digest("hex"),
     });
     const artifacts = `/api/v1/jobs/${job.id}/artifacts`;
