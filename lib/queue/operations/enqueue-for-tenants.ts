@@ -1,7 +1,8 @@
 import { DatabaseError, type Transaction } from "@/lib/db";
 import { enqueueForTenantsSql } from "../sql/fire-due-schedules";
+import { batchParameters } from "./batch-parameters";
 import { eachOf } from "./insert-items";
-import { batchParameters, forgetDefinitions, type NewJobItem } from "./new-job-item";
+import { forgetDefinitions, type NewJobItem } from "./new-job-item";
 
 export interface TenantBatch {
   readonly tenantId: string;

@@ -6,7 +6,7 @@ import { getJob } from "../queries/get-job";
 import { TIMEOUT_SECONDS } from "../sql/fallbacks";
 import type { Enqueued, JobView, NewJob, TenantScope } from "../types";
 import { enqueueTogether } from "./enqueue-together";
-import { type EnqueuedRow, insertAlike, insertItems, isPlain } from "./insert-items";
+import { type EnqueuedRow, insertAlike, insertItems, insertLinked, isPlain } from "./insert-items";
 import { areLinked, linkKnown, planLinks } from "./link-jobs";
 import { currentDefinition, forgetDefinitions, itemOfAll, type NewJobItem, toItem } from "./new-job-item";
 import { tellEnqueued } from "./tell-enqueued";
@@ -94,11 +94,11 @@ async function insertJobs(
   { jobs, at, links }: Batch,
 ): Promise<EnqueuedRow[]> {
   const insert = async () => {
-    const item = jobs.length > 1 && !links ? itemOfAll(db, scope, jobs) : undefined;
-    if (item && isPlain(item)) {
-      const payloads = JSON.stringify(jobs.map(({ payload }) => (payload === undefined ? {} : payload)));
-      return tellEnqueued(db, await insertAlike(db, scope.tenantId, { item, payloads }));
-    }
+    const item = jobs.length > 1 ? itemOfAll(db, scope, jobs) : undefined;
+    const payloads = item ? jobs.map(({ payload }) => (payload === undefined ? {} : payload)) : [];
+    if (item && links) return tellEnqueued(db, await insertLinked(db, scope.tenantId, { item, payloads, links }));
+    if (item && isPlain(item))
+      return tellEnqueued(db, await insertAlike(db, scope.tenantId, { item, payloads: JSON.stringify(payloads) }));
     const checked = allOf(jobs.map((job, index) => toItem(db, scope, { job, link: links?.[index], at: at(index) })));
     // Without a break, so that what was checked is what is stored, whatever the caller does with the object.
     const items = checked instanceof Promise ? await checked : checked;
@@ -107,21 +107,30 @@ async function insertJobs(
       return [await enqueueTogether(db, scope.tenantId, only)];
     return tellEnqueued(db, await insertItems(db, scope.tenantId, items));
   };
-  try {
-    return await insert();
-  } catch (error) {
-    const code = error instanceof DatabaseError ? error.code : undefined;
-    if (code === "LH001") throw new QueueError("tenant-suspended", "This tenant is suspended.");
-    if (code === "LH003") throw queueUnknown({ jobs, at });
-    if (code === "LH004") throw await parentMissing(db, scope, { jobs, at });
-    if (code !== "LH002") throw error;
+  const refuse = async (error: unknown): Promise<never> => {
+    throw await refusalOf(error, { db, scope, batch: { jobs, at } });
+  };
+  return insert().catch((error: unknown) => {
+    if (!isChanged(error)) return refuse(error);
     forgetDefinitions(db);
     // Inside a transaction the refusal has already aborted it, so only a call of its own can try again.
-    if ("inTransaction" in db) throw definitionChanged();
-    return insert().catch((again: unknown) => {
-      throw again instanceof DatabaseError && again.code === "LH002" ? definitionChanged() : again;
-    });
-  }
+    return "inTransaction" in db ? refuse(error) : insert().catch(refuse);
+  });
+}
+
+const isChanged = (error: unknown): boolean => error instanceof DatabaseError && error.code === "LH002";
+
+/** What the caller is told of a refusal by the database; any other error as it is. */
+async function refusalOf(
+  error: unknown,
+  { db, scope, batch }: { db: Database | TenantTransaction; scope: TenantScope; batch: Batch },
+): Promise<unknown> {
+  if (!(error instanceof DatabaseError)) return error;
+  if (error.code === "LH001") return new QueueError("tenant-suspended", "This tenant is suspended.");
+  if (error.code === "LH002") return definitionChanged();
+  if (error.code === "LH003") return queueUnknown(batch);
+  if (error.code === "LH004") return parentMissing(db, scope, batch);
+  return error;
 }
 
 const definitionChanged = () =>

@@ -2,7 +2,8 @@ import type { Runner } from "@/lib/db";
 import { enqueueAlikeSql, enqueueJobSql, enqueueJobsSql } from "../sql/control-jobs";
 import type { JobStatus } from "../states";
 import type { DedupeConflict } from "../types";
-import { batchParameters, ITEM_FIELDS, type NewJobItem } from "./new-job-item";
+import { type BatchParameters, batchParameters, linkedParameters } from "./batch-parameters";
+import { ITEM_FIELDS, type NewJobItem } from "./new-job-item";
 
 export interface EnqueuedRow {
   job_id: string;
@@ -71,9 +72,19 @@ export async function insertAlike(db: Runner, tenantId: string, { item, payloads
   return common ? rowsOf(common) : [];
 }
 
-async function insertAny(db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> {
-  const groups = await db.run<GroupRow>(enqueueJobsSql, [tenantId, ...batchParameters(items)]);
-  const rows = new Array<EnqueuedRow>(items.length);
+/** Inserts jobs that share an item, with a payload and a link for each; see `insertItems`. */
+export const insertLinked = (
+  db: Runner,
+  tenantId: string,
+  { item, ...own }: { readonly item: NewJobItem } & Parameters<typeof linkedParameters>[1],
+): Promise<EnqueuedRow[]> => insertBatch(db, tenantId, linkedParameters(item, own));
+
+const insertAny = (db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> =>
+  insertBatch(db, tenantId, batchParameters(items));
+
+async function insertBatch(db: Runner, tenantId: string, parameters: BatchParameters): Promise<EnqueuedRow[]> {
+  const groups = await db.run<GroupRow>(enqueueJobsSql, [tenantId, ...parameters]);
+  const rows: EnqueuedRow[] = [];
   for (const { places, job_ids, ...common } of groups)
     eachOf({ places, job_ids }, (index, id) => {
       rows[index] = rowOf(common, id);

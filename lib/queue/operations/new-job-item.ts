@@ -1,7 +1,7 @@
 import type { Runner } from "@/lib/db";
 import { QueueError } from "../errors";
 import type { PayloadValidator } from "../policy/arg-schema";
-import { type Linked, takesResults } from "../policy/dependencies";
+import { LINK_FIELDS, type Linked, takesResults } from "../policy/dependencies";
 import { checkJobPayload, checkNewJob } from "../policy/new-job";
 import type { Actor, NewJob, TenantScope } from "../types";
 import { type DefinitionRow, findDefinition } from "./definitions";
@@ -49,94 +49,6 @@ export const ITEM_FIELDS = [
   "created_by",
 ] as const;
 
-const KIND_FIELDS = [
-  "definition_id",
-  "definition_version",
-  "priority",
-  "max_attempts",
-  "timeout_seconds",
-  "queue",
-] as const satisfies readonly (keyof NewJobItem)[];
-/** What an item says for itself, in addition to its kind. */
-const OWN_FIELDS = [
-  "rank",
-  "awaited",
-  "source",
-  "source_ref",
-  "payload",
-  "tags",
-  "metadata",
-  "correlation_id",
-  "parent_job_id",
-  "retried_from_id",
-  "scheduled_for",
-  "expires_at",
-  "retry_delay_seconds",
-  "retry_multiplier",
-  "created_by",
-  "dedupe_key",
-  "dedupe_mode",
-  "dedupe_window_seconds",
-  "dedupe_on_conflict",
-  "chain_depth",
-  "actor",
-] as const satisfies readonly (keyof NewJobItem)[];
-
-const EDGE_FIELDS = ["alias", "type", "condition", "on_failure", "bindings"] as const;
-
-/** The arguments of app.enqueue_jobs after the tenant: values that many items share are sent once, defaults are not sent. */
-export function batchParameters(items: readonly NewJobItem[]): [kinds: string, items: string, parents: string[]] {
-  const places = new Map<string, number>();
-  const kinds: NewJobItem[] = [];
-  const parents = new Map<string, number>();
-  let last: NewJobItem | undefined;
-  let kind = 0;
-  const own = items.map((item) => {
-    if (!last || !isOfKind(item, last)) {
-      const name = JSON.stringify(item, [...KIND_FIELDS]);
-      kind = places.get(name) ?? kinds.push(item) - 1;
-      places.set(name, kind);
-      last = item;
-    }
-    return `{"kind":${kind}${ownPart(item)}${edgesPart(item, { parents, after: items.length })}}`;
-  });
-  return [JSON.stringify(kinds, [...KIND_FIELDS]), `[${own.join(",")}]`, [...parents.keys()]];
-}
-
-const isOfKind = (item: NewJobItem, other: NewJobItem): boolean =>
-  KIND_FIELDS.every((field) => item[field] === other[field]);
-
-/** As JSON. A copy of the item without what it shares would take several times as long to make and to write. */
-function ownPart(item: NewJobItem): string {
-  let text = "";
-  for (const field of OWN_FIELDS) {
-    const value = item[field];
-    if (value === undefined || (value === null && field !== "payload") || (field === "source" && value === "manual"))
-      continue;
-    text += `,"${field}":${JSON.stringify(value)}`;
-  }
-  return text;
-}
-
-/** Numbers parents that exist after the items of the batch, in the order in which they are met. */
-function edgesPart(
-  { depends_on }: NewJobItem,
-  { parents, after }: { readonly parents: Map<string, number>; readonly after: number },
-): string {
-  if (depends_on === undefined) return "";
-  const edges = depends_on.map((edge) => {
-    const known = typeof edge.parent === "number" ? edge.parent : parents.get(edge.parent);
-    const place = known ?? after + parents.size + 1;
-    if (known === undefined) parents.set(edge.parent as string, place);
-    let text = `{"parent":${place}`;
-    if (edge.edge_no > 1) text += `,"edge_no":${edge.edge_no}`;
-    for (const field of EDGE_FIELDS)
-      if (edge[field] !== undefined) text += `,"${field}":${JSON.stringify(edge[field])}`;
-    return `${text}}`;
-  });
-  return `,"depends_on":[${edges.join(",")}]`;
-}
-
 /**
  * Definitions by key, per pool. Never stale in effect: the statement refuses a version that is not the current one, and
  * a payload is refused by the current one only.
@@ -159,8 +71,8 @@ export function toItem(db: Runner, scope: TenantScope, placed: Placed): NewJobIt
 }
 
 /**
- * For jobs that are the same but for their payload, the item of the first; the others have their own payload in its place.
- * Only where all are sure to be right: otherwise each is to be checked for itself.
+ * For jobs that differ in their payloads and links only, the item of the first, without a link. Only where all are sure to
+ * be valid: otherwise each is to be checked for itself.
  */
 export function itemOfAll(db: Runner, scope: TenantScope, jobs: readonly NewJob[]): NewJobItem | undefined {
   const [first] = jobs;
@@ -170,12 +82,15 @@ export function itemOfAll(db: Runner, scope: TenantScope, jobs: readonly NewJob[
   return fits(known, placed) && jobs.every((job) => suits(known, job)) ? itemOf(scope, placed, known.row) : undefined;
 }
 
-/** Whether two jobs were asked for with the same values, the very same where they are no scalars. */
+/** What jobs may differ in and still share an item. */
+const OWN: ReadonlySet<string> = new Set(["payload", ...LINK_FIELDS] satisfies (keyof NewJob)[]);
+
+/** Whether two jobs share all other values, the very same where they are no scalars. */
 function isLike(job: NewJob, first: NewJob): boolean {
   if (job === first) return true;
   for (const field in job)
-    if (field !== "payload" && job[field as keyof NewJob] !== first[field as keyof NewJob]) return false;
-  for (const field in first) if (!(field in job)) return false;
+    if (job[field as keyof NewJob] !== first[field as keyof NewJob] && !OWN.has(field)) return false;
+  for (const field in first) if (!(field in job) && !OWN.has(field)) return false;
   return true;
 }
 
@@ -224,18 +139,21 @@ function fits(known: KnownDefinition, placed: Placed): boolean {
   }
 }
 
-function suits({ validate }: KnownDefinition, job: NewJob): boolean {
+function suits(known: KnownDefinition, job: NewJob): boolean {
   try {
-    checkJobPayload(job, { at: "", validate });
+    checkJobPayload(job, { at: "", validate: validatorFor(job, known) });
     return true;
   } catch {
     return false;
   }
 }
 
-/** A payload that takes in results is compared with the schema when they are there, by the worker. */
-const check = ({ validate }: KnownDefinition, { job, at }: Pick<Placed, "job" | "at">): void =>
-  checkNewJob(job, { at, validate: takesResults(job) ? () => [] : validate });
+const check = (known: KnownDefinition, { job, at }: Pick<Placed, "job" | "at">): void =>
+  checkNewJob(job, { at, validate: validatorFor(job, known) });
+
+/** A payload that takes in results is compared with the schema by the worker, when they are there. */
+const validatorFor = (job: NewJob, { validate }: KnownDefinition): PayloadValidator =>
+  takesResults(job) ? () => [] : validate;
 
 async function checkedAgainst(db: Runner, { job, at }: Pick<Placed, "job" | "at">): Promise<DefinitionRow> {
   const known = await knownDefinition(db, job.definitionKey, at);

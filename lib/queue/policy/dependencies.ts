@@ -33,6 +33,9 @@ export interface Linked {
   readonly edges: readonly Edge[];
 }
 
+/** The fields of a job that `linkJobs` checks. */
+export const LINK_FIELDS = ["ref", "dependsOn", "onParentFailure"] as const satisfies readonly (keyof NewJob)[];
+
 export const isLinked = (job: NewJob): boolean => job.ref !== undefined || job.dependsOn !== undefined;
 
 /** Whether a job's payload takes in results, so that it cannot be compared with its schema before they are there. */
@@ -68,7 +71,7 @@ export function linkJobs(
   const problems: Problem[] = [];
   const { at } = given;
   const byRef = indexRefs(jobs, at, problems);
-  const order = orderJobs(jobs, { at, byRef, problems });
+  const order = isInOrder(jobs, byRef) ? undefined : orderJobs(jobs, { at, byRef, problems });
   const known = given.known && new Set(given.known.map(normal));
   const plan: Plan = { jobs, at, byRef, known, problems };
   if (jobs.reduce((sum, job) => sum + (job.dependsOn?.length ?? 0), 0) > EDGES_MAX)
@@ -76,15 +79,23 @@ export function linkJobs(
   const edges = jobs.map((job, index) => edgesOf(job, index, plan));
   if (problems.length > 0)
     throw new QueueError("invalid-value", "The dependencies are not valid.", { problems: problems.slice(0, 20) });
-  const ranks = ranksOf(order);
-  const awaited = new Set<Edge["parent"]>();
-  for (const own of edges) for (const { parent } of own) awaited.add(parent);
+  const ranks = order && ranksOf(order);
+  const awaited: true[] = [];
+  for (const own of edges) for (const { parent } of own) if (typeof parent === "number") awaited[parent] = true;
   return edges.map((own, index) => ({
     rank: ranks?.[index],
-    awaited: awaited.has(index + 1) || undefined,
+    awaited: awaited[index + 1],
     edges: own,
   }));
 }
+
+/** True if each job comes after those that it waits for, and no two can be one by their dedupe key: then there is no cycle. */
+const isInOrder = (jobs: readonly NewJob[], byRef: Plan["byRef"]): boolean =>
+  jobs.every(
+    ({ dedupeKey, dependsOn }, index) =>
+      dedupeKey === undefined &&
+      (dependsOn === undefined || dependsOn.every(({ ref }) => ref === undefined || (byRef.get(ref) ?? -1) < index)),
+  );
 
 /** Undefined if the order is that of the jobs. */
 function ranksOf(order: readonly number[]): number[] | undefined {
@@ -100,9 +111,9 @@ function indexRefs(jobs: readonly NewJob[], at: Plan["at"], problems: Problem[])
   const byRef = new Map<string, number>();
   jobs.forEach(({ ref }, index) => {
     if (ref === undefined) return;
-    const pointer = `${at(index)}/ref`;
-    if (!NAME.test(ref)) problems.push({ pointer, code: "format", detail: "must have 1 to 100 of A-Z a-z 0-9 _ -" });
-    if (byRef.has(ref)) problems.push({ pointer, code: "ref-duplicate", detail: "another job has this ref" });
+    const report = (code: string, detail: string) => problems.push({ pointer: `${at(index)}/ref`, code, detail });
+    if (!NAME.test(ref)) report("format", "must have 1 to 100 of A-Z a-z 0-9 _ -");
+    if (byRef.has(ref)) report("ref-duplicate", "another job has this ref");
     else byRef.set(ref, index);
   });
   return byRef;
@@ -167,6 +178,7 @@ function cycleProblem(
 }
 
 function edgesOf(job: NewJob, index: number, plan: Plan): Edge[] {
+  if (job.dependsOn === undefined && job.onParentFailure === undefined) return [];
   const here = plan.at(index);
   const dependsOn = job.dependsOn ?? [];
   const edges = dependsOn.map((dependency, place) => {

@@ -1,6 +1,7 @@
 import { QueueError } from "../errors";
 import type { NewJob, Problem } from "../types";
 import type { PayloadValidator } from "./arg-schema";
+import { LINK_FIELDS } from "./dependencies";
 import { checkPayload, isPlainJson } from "./payload-check";
 
 const METADATA_MAX_BYTES = 16 * 1024;
@@ -59,9 +60,12 @@ export function checkJobPayload(job: NewJob, { at, validate }: Check): void {
   if (mismatches.length > 0) refuse("payload-invalid", mismatches, `${at}/payload`);
 }
 
-/** Whether a job says nothing that has to be looked at, as most do not. */
+/** Fields that are checked elsewhere: the payload above, links by `linkJobs`. */
+const NOT_HERE: ReadonlySet<string> = new Set(["definitionKey", "payload", ...LINK_FIELDS] satisfies (keyof NewJob)[]);
+
+/** True for a job without any of the fields that CHECKS are about, as most are. */
 function isBare(job: NewJob): boolean {
-  for (const field in job) if (field !== "definitionKey" && field !== "payload") return false;
+  for (const field in job) if (!NOT_HERE.has(field) && job[field as keyof NewJob] !== undefined) return false;
   return true;
 }
 
