@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { type Database, statement, withTenant } from "@/lib/db";
-import { cancelJob, enqueueJob, enqueueJobs, type NewJob, settleAttempts, updateDefinition } from "@/lib/queue";
+import { cancelJob, enqueueJob, enqueueJobs, getJob, type NewJob, settleAttempts, updateDefinition } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeLinkedJobs } from "@/lib/testing/linked-jobs";
@@ -8,6 +8,9 @@ import { makeLinkedJobs } from "@/lib/testing/linked-jobs";
 const database = await testDatabase();
 const { make, scope, definitionKey, statusOf } = await makeLinkedJobs(database);
 afterAll(() => make.close());
+
+const TAGS = ["a", "b,c"];
+const META = { deep: [1, null] };
 
 interface Scans {
   readonly seq_scan: number;
@@ -114,4 +117,75 @@ test("a linked batch is checked against the definition as it is, whatever an ear
   await expect(enqueueJobs(make.web, scope, linked({ n: 1 }))).rejects.toMatchObject({ code: "payload-invalid" });
   await change({ isActive: false });
   await expect(enqueueJobs(make.web, scope, linked({ m: 1 }))).rejects.toMatchObject({ code: "definition-inactive" });
+});
+
+test("after a change of the definition, a refusal of the second try names its place as one of the first try does", async () => {
+  const definition = await make.definition();
+  const queued: NewJob = { definitionKey: definition.key, queue: "no-such-queue" };
+  const orphan: NewJob = {
+    definitionKey: definition.key,
+    dependsOn: [{ jobId: "00000000-0000-7000-8000-000000000000" }],
+  };
+  for (const [job, refusal] of [
+    [queued, { code: "queue-unknown", problems: [{ pointer: "/jobs/1/queue" }] }],
+    [orphan, { code: "invalid-value", problems: [{ pointer: "/jobs/1/depends_on/0/job_id", code: "job-unknown" }] }],
+  ] as const) {
+    await enqueueJob(make.web, scope, { definitionKey: definition.key });
+    await updateDefinition(make.platform, scope.actor, { id: definition.id, patch: { argSchema: { type: "object" } } });
+    await expect(enqueueJobs(make.web, scope, [{ definitionKey: definition.key }, job])).rejects.toMatchObject(refusal);
+  }
+});
+
+test("linked jobs that share all else are stored as those that do not: values, order, schema and its exceptions", async () => {
+  const { key } = await make.definition({ argSchema: { type: "object", required: ["n"] } });
+  const later = new Date(Date.now() + 3_600_000);
+  const job = (payload: unknown, more: Partial<NewJob> = {}): NewJob => {
+    const common = { priority: 7, scheduledFor: later, correlationId: "c", tags: TAGS, metadata: META, maxAttempts: 4 };
+    return { definitionKey: key, ...common, payload, ...more };
+  };
+  const jobs = [
+    job({ n: 1 }, { dependsOn: [{ ref: "b" }], onParentFailure: "run" }),
+    job({ m: "{{parents.a.result.m}}" }, { ref: "b", dependsOn: [{ ref: "a", type: "data" }] }),
+    job({ n: 'ü"' }, { ref: "a" }),
+  ];
+  await enqueueJob(make.web, scope, job({ n: 0 }));
+  const stored = async (batch: readonly NewJob[]) => {
+    const ids = (await enqueueJobs(make.web, scope, batch)).map(({ jobId }) => jobId);
+    const place = (id: string) => [...ids].sort().indexOf(id);
+    const edges = await database.query<{ child_id: string; parent_id: string }>(
+      "select child_id, parent_id, alias, type, on_failure, bindings from app.job_dependencies where child_id = any ($1) order by child_id",
+      [ids],
+    );
+    const views = await Promise.all(ids.slice(0, jobs.length).map((id) => getJob(make.web, scope, id)));
+    return {
+      places: ids.slice(0, jobs.length).map(place),
+      edges: edges.map(({ child_id, parent_id, ...edge }) => [place(child_id), place(parent_id), edge]),
+      views: views.map(
+        (view) =>
+          view && [
+            view.payload,
+            view.priority,
+            view.tags,
+            view.metadata,
+            view.correlationId,
+            view.maxAttempts,
+            view.scheduledFor,
+            view.status,
+          ],
+      ),
+    };
+  };
+  const alike = await stored(jobs);
+  expect(alike.places).toEqual([2, 1, 0]);
+  expect(alike.views.map((view) => view?.at(-1))).toEqual(["blocked", "blocked", "queued"]);
+  const unlike = await stored([
+    ...jobs,
+    job({ n: 4 }, { ref: "z", correlationId: "other", dependsOn: [{ ref: "b" }] }),
+  ]);
+  expect(unlike.views).toEqual(alike.views);
+  expect(unlike.edges.slice(0, 2)).toEqual(alike.edges);
+  await expect(enqueueJobs(make.web, scope, [...jobs, job({ m: 1 })])).rejects.toMatchObject({
+    code: "payload-invalid",
+    problems: [{ pointer: "/jobs/3/payload/n" }],
+  });
 });
