@@ -52,7 +52,9 @@ function Loaded({ action, slug }: { readonly action: JobAction; readonly slug: s
     <>
       <header className="flex flex-wrap items-start gap-3">
         <div className="min-w-0 flex-1 basis-64">
-          <h1 className="font-semibold text-xl tracking-tight">{titleOf(action)}</h1>
+          <h1 className="font-semibold text-xl tracking-tight">
+            <Title action={action} />
+          </h1>
           <p className="text-muted text-sm">
             {action.created_by.email ? `By ${action.created_by.email}, ` : ""}
             <Time value={action.created_at} kind="absolute" />
@@ -79,10 +81,15 @@ function Loaded({ action, slug }: { readonly action: JobAction; readonly slug: s
   );
 }
 
-function titleOf(action: JobAction): string {
-  const { order } = ACTION_WORDS[action.action];
-  if (action.priority !== null) return `${order} to ${action.priority}`;
-  return action.scheduled_for === null ? order : `${order} to ${action.scheduled_for}`;
+function Title({ action: { action, priority, scheduled_for: instant } }: { readonly action: JobAction }) {
+  const { order } = ACTION_WORDS[action];
+  if (priority !== null) return `${order} to ${priority}`;
+  if (instant === null) return order;
+  return (
+    <>
+      {order} to <Time value={instant} kind="absolute" />
+    </>
+  );
 }
 
 function Results({ action, slug }: { readonly action: JobAction; readonly slug: string }) {

@@ -35,6 +35,7 @@ export function ActionsPage() {
           noun="bulk action"
           waiting={cursor === null ? shown.waiting.length : 0}
           onShow={() => showWaiting()}
+          read={page !== undefined}
           staleSince={query.isError && page ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />
@@ -94,7 +95,7 @@ function ActionRow({
         <span className="min-w-0 flex-1 basis-40 truncate text-muted text-sm max-sm:order-last max-sm:basis-full">
           {stateOf(action)}
         </span>
-        <span className="text-muted text-xs">
+        <span className="text-muted text-xs max-sm:basis-full">
           {action.created_by.email ? `${action.created_by.email} · ` : ""}
           <Time value={action.created_at} />
         </span>

@@ -56,6 +56,7 @@ export function AssetsPage() {
           noun="file"
           waiting={shown.waiting.length}
           onShow={() => showWaiting()}
+          read={page !== undefined}
           staleSince={query.isError && page ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />

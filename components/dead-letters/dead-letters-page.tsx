@@ -72,6 +72,7 @@ export function DeadLettersPage() {
           noun="dead letter"
           waiting={url.cursor === null ? shown.waiting.length : 0}
           onShow={() => showWaiting()}
+          read={page !== undefined}
           staleSince={query.isError && page ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />

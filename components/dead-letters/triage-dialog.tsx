@@ -12,6 +12,8 @@ import { useToast } from "@/components/ui/toast";
 import { deadLetterOptions, useTriage } from "@/lib/client/dead-letters";
 import { faultsOf } from "@/lib/client/faults";
 import type { DeadLetterDetail, JobEvent } from "@/lib/contract";
+import { JOB_STATUSES } from "@/lib/queue/states";
+import { STATUS_LOOKS } from "../jobs/status";
 import { useReason, useTenant } from "../shell/viewer";
 
 /** The note of a dead letter, and who did what to its job. */
@@ -94,6 +96,11 @@ function Loaded({ letter, onClose }: { readonly letter: DeadLetterDetail; readon
   );
 }
 
+function statusWords(status: string | null): string {
+  const known = JOB_STATUSES.find((one) => one === status);
+  return known ? STATUS_LOOKS[known].label : (status ?? "–");
+}
+
 function EventLine({ event }: { readonly event: JobEvent }) {
   const { from_status: from, to_status: to } = event;
   return (
@@ -101,7 +108,7 @@ function EventLine({ event }: { readonly event: JobEvent }) {
       <p className="flex flex-wrap gap-x-2">
         <span className="min-w-0 flex-1">
           {event.action.replaceAll("_", " ")}
-          {from === to ? "" : `: ${from ?? "–"} → ${to ?? "–"}`}
+          {from === to ? "" : `: ${statusWords(from)} → ${statusWords(to)}`}
         </span>
         <span className="text-muted text-xs">
           {event.actor ? <Plain text={event.actor} /> : event.actor_kind.replace("_", " ")} · <Time value={event.at} />

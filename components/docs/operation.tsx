@@ -1,3 +1,4 @@
+import { FoldMark } from "@/components/ui/fold-mark";
 import type { FieldLine, Operation } from "@/lib/contract/reference";
 
 /** One operation: who may, what it takes, what it answers, and how to call it. */
@@ -34,7 +35,10 @@ export function OperationPanel({ operation }: { readonly operation: Operation })
       </div>
       {answer ? (
         <details className="min-w-0">
-          <summary className="w-fit py-1 font-medium text-accent text-sm">Schema of the answer</summary>
+          <summary className="flex w-fit items-center gap-1 py-1 font-medium text-accent text-sm">
+            <FoldMark />
+            Schema of the answer
+          </summary>
           <Pre label={`Schema of the answer of ${method} ${path}`} text={JSON.stringify(answer, null, 2)} />
         </details>
       ) : null}

@@ -89,7 +89,7 @@ function Loaded({ event }: { readonly event: Event }) {
       <div className="shrink-0">
         <JsonView title="Data" value={event.data} empty="The event has no data." />
       </div>
-      <dl className="grid grid-cols-[minmax(6rem,10rem)_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
+      <dl className="grid grid-cols-[5.5rem_minmax(0,1fr)] sm:grid-cols-[10rem_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
         <Row name="Received">
           <Time value={event.received_at} kind="absolute" />
         </Row>

@@ -8,6 +8,7 @@ import type { EventFiring, EventRow } from "@/lib/contract";
 import { StatusBadge } from "../jobs/status";
 import { useTenant } from "../shell/viewer";
 import { FiringBadge } from "../triggers/outcome";
+import { reasonWords } from "../triggers/words";
 import { nothingWords } from "./words";
 
 const SHOWN = 3;
@@ -43,7 +44,7 @@ export function EventOutcome({ event, all }: { readonly event: EventRow; readonl
 
 function FiringLine({ firing }: { readonly firing: EventFiring }) {
   const { slug } = useTenant();
-  const why = [firing.reason, firing.detail].filter((part) => part !== null).join(": ");
+  const why = [firing.reason && reasonWords(firing.reason), firing.detail].filter(Boolean).join(": ");
   return (
     <li className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-sm">
       <Link

@@ -62,6 +62,7 @@ export function EventsPage() {
           noun="event"
           waiting={place.cursor === null ? shown.waiting.length : 0}
           onShow={() => showWaiting()}
+          read={rows !== undefined}
           staleSince={query.isError && rows ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />

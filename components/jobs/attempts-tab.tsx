@@ -42,7 +42,7 @@ export function AttemptsTab({ query, job }: AttemptsTabProps) {
   if (rows.length === 0) {
     return (
       <div key="none" className="panel">
-        <Empty icon={History} title="No attempt yet">
+        <Empty icon={History} title={isTerminal(job.status) ? "No attempts" : "No attempt yet"}>
           <p>{whyNone(job)}</p>
         </Empty>
       </div>

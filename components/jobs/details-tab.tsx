@@ -19,7 +19,7 @@ export function DetailsTab({ job }: { readonly job: Job }) {
   const hasMetadata = typeof job.metadata === "object" && job.metadata !== null && Object.keys(job.metadata).length > 0;
   return (
     <div className="flex flex-col gap-4">
-      <dl className="panel grid grid-cols-[minmax(7rem,12rem)_minmax(0,1fr)] divide-y divide-line overflow-hidden text-sm">
+      <dl className="panel grid grid-cols-[6.5rem_minmax(0,1fr)] sm:grid-cols-[12rem_minmax(0,1fr)] divide-y divide-line overflow-hidden text-sm">
         <Row name="Job id">
           <Code text={job.id} copy />
         </Row>

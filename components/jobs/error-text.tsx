@@ -1,7 +1,7 @@
 "use client";
 
-import { ChevronRight } from "lucide-react";
 import { cn } from "@/components/ui/cn";
+import { FoldMark } from "@/components/ui/fold-mark";
 import { Plain } from "@/components/ui/plain";
 
 /** What an error says, without the places in the code that follow it. */
@@ -18,9 +18,9 @@ interface ErrorProps {
 /** An error in one line of a fixed height, which unfolds. For a place where it arrives while the page is open. */
 export function FoldedError({ type, text, className }: ErrorProps & { readonly className: string }) {
   return (
-    <details className="group">
+    <details>
       <summary className={cn(className, "flex cursor-pointer items-center gap-1.5 text-xs")}>
-        <ChevronRight aria-hidden className="size-3.5 shrink-0 text-muted group-open:rotate-90" />
+        <FoldMark />
         <span className="shrink-0 font-medium text-bad">{(type ?? "error").replaceAll("_", " ")}</span>
         <span className="truncate font-mono">
           <Plain oneLine text={errorMessage(text)} />
@@ -49,7 +49,10 @@ export function ErrorText({ type, text }: ErrorProps) {
       </pre>
       {trace ? (
         <details className="mt-1">
-          <summary className="inline-flex min-h-6 items-center text-muted text-xs">Trace</summary>
+          <summary className="inline-flex min-h-6 items-center gap-1 text-muted text-xs">
+            <FoldMark />
+            Trace
+          </summary>
           <pre
             // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
             tabIndex={0}

@@ -136,7 +136,10 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
         value={tab}
         onValueChange={(value) => void setTab(TABS.find((known) => known === value) ?? "attempts")}
       >
-        <Tabs.List aria-label="About this job" className="flex gap-5 overflow-x-auto border-line border-b">
+        <Tabs.List
+          aria-label="About this job"
+          className="flex gap-5 overflow-x-auto border-line border-b max-sm:justify-between max-sm:gap-2"
+        >
           {TABS.map((name) => (
             <Tabs.Trigger
               key={name}

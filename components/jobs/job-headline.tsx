@@ -97,7 +97,7 @@ function Reason({ job: { wait_reason: reason, finished_at: end } }: { readonly j
   if (reason) {
     return (
       <>
-        <span className="text-muted">Waiting: </span>
+        {reason.code === "blocked" ? null : <span className="text-muted">Waiting: </span>}
         <Plain text={reason.detail} />
         {reason.until ? (
           <span className="text-muted">

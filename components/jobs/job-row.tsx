@@ -124,6 +124,7 @@ function RowActions({
   const toast = useToast();
   const action = isCancelable(job.status) ? "cancel" : "retry";
   const Icon = action === "cancel" ? Ban : RotateCcw;
+  const against = actions.reasonAgainst(action, job);
   const label = `${action === "cancel" ? "Cancel" : "Retry"} ${job.definition_key}`;
   const copy = (text: string) =>
     navigator.clipboard.writeText(text).then(
@@ -138,38 +139,44 @@ function RowActions({
           size="icon"
           aria-label={label}
           title={label}
-          reason={actions.reasonAgainst(action, job)}
+          reason={against}
           busy={actions.busyId === job.id}
           onClick={() => actions.act(action, job)}
+          className="max-sm:hidden"
         >
           <Icon aria-hidden className="size-3.5" />
         </Button>
       )}
-      <span className="max-sm:hidden">
-        <Menu
-          label={`More for ${job.definition_key}`}
-          trigger={
-            <Button variant="ghost" size="icon" aria-label={`More for ${job.definition_key}`}>
-              <Ellipsis aria-hidden className="size-4" />
-            </Button>
-          }
-        >
-          <MenuItem asChild>
-            <Link href={href}>Attempts</Link>
-          </MenuItem>
-          <MenuItem asChild>
-            <Link href={`${href}?tab=output`}>Output</Link>
-          </MenuItem>
-          <MenuItem onSelect={() => copy(job.id)}>Copy id</MenuItem>
+      <Menu
+        label={`More for ${job.definition_key}`}
+        trigger={
+          <Button variant="ghost" size="icon" aria-label={`More for ${job.definition_key}`}>
+            <Ellipsis aria-hidden className="size-4" />
+          </Button>
+        }
+      >
+        {job.status === "succeeded" ? null : (
           <MenuItem
-            onSelect={() =>
-              copy(`curl -H "Authorization: Bearer $KEY" ${window.location.origin}/api/v1/jobs/${job.id}`)
-            }
+            className="sm:hidden"
+            disabled={against !== null || actions.busyId === job.id}
+            onSelect={() => actions.act(action, job)}
           >
-            Copy as curl
+            {action === "cancel" ? "Cancel" : "Retry"}
           </MenuItem>
-        </Menu>
-      </span>
+        )}
+        <MenuItem asChild>
+          <Link href={href}>Attempts</Link>
+        </MenuItem>
+        <MenuItem asChild>
+          <Link href={`${href}?tab=output`}>Output</Link>
+        </MenuItem>
+        <MenuItem onSelect={() => copy(job.id)}>Copy id</MenuItem>
+        <MenuItem
+          onSelect={() => copy(`curl -H "Authorization: Bearer $KEY" ${window.location.origin}/api/v1/jobs/${job.id}`)}
+        >
+          Copy as curl
+        </MenuItem>
+      </Menu>
     </div>
   );
 }

@@ -38,6 +38,7 @@ export function JobsList(props: JobsListProps) {
         noun="job"
         waiting={filters.cursor === null ? shown.waiting.length : 0}
         onShow={() => list.showWaiting(selection.ids)}
+        read={rows !== undefined}
         staleSince={query.isError && rows ? query.dataUpdatedAt : null}
         onRetry={() => void query.refetch()}
       >

@@ -1,6 +1,7 @@
 "use client";
 
 import { Field } from "@/components/ui/field";
+import { FoldMark } from "@/components/ui/fold-mark";
 import { LIMITS } from "@/lib/contract/limits";
 import type { OptionName } from "./use-new-job";
 
@@ -14,8 +15,11 @@ interface OptionsProps {
 export function NewJobOptions({ options, faults, onChange }: OptionsProps) {
   const hasFault = ["priority", "scheduled_for", "dedupe_key"].some((name) => faults.has(name));
   return (
-    <details className="group rounded-md border border-line" open={hasFault || undefined}>
-      <summary className="flex min-h-9 items-center px-3 font-medium text-sm">Options</summary>
+    <details className="rounded-md border border-line" open={hasFault || undefined}>
+      <summary className="flex min-h-9 items-center gap-1.5 px-3 font-medium text-sm">
+        <FoldMark />
+        Options
+      </summary>
       <div className="grid gap-4 border-line border-t p-3 sm:grid-cols-2">
         <Field
           label="Priority"

@@ -7,7 +7,7 @@ import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { useToast } from "@/components/ui/toast";
-import { formatCount } from "@/lib/client/format";
+import { formatCount, plural } from "@/lib/client/format";
 import { useJobOutput, wholeOutput } from "@/lib/client/job-output";
 import { useLive } from "@/lib/client/use-live";
 import type { Attempt, Job } from "@/lib/contract";
@@ -51,7 +51,10 @@ export function OutputTab({ job, attempts }: OutputTabProps) {
             </option>
           ))}
         </select>
-        <span className="tabular flex-1 text-muted text-xs">{formatCount(output.lines.length)} lines</span>
+        <span className="tabular min-w-20 flex-1 whitespace-nowrap text-muted text-xs">
+          {plural(output.lines.length, "line")}
+        </span>
+        <span aria-hidden className="basis-full sm:hidden" />
         <Button
           size="sm"
           variant="ghost"

@@ -129,7 +129,9 @@ function Figure({ card, summary }: { readonly card: Card; readonly summary: JobS
   return (
     <>
       <span className="tabular font-semibold text-2xl tracking-tight max-sm:text-xl">{formatCount(total)}</span>
-      <span className="tabular truncate text-muted text-xs">{card.note(summary)}</span>
+      <span className="tabular truncate text-muted text-xs" title={card.note(summary)}>
+        {card.note(summary)}
+      </span>
     </>
   );
 }

@@ -3,6 +3,7 @@
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { Plain } from "@/components/ui/plain";
+import { formatDuration } from "@/lib/client/format";
 import type { Queue } from "@/lib/contract";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
@@ -65,7 +66,7 @@ function QueueRow({ queue, gone, onPause }: QueueRowProps) {
         <State queue={queue} />
       </td>
       <td className={NUMBER}>{queue.default_priority}</td>
-      <td className={NUMBER}>{queue.timeout_seconds === null ? "–" : `${queue.timeout_seconds} s`}</td>
+      <td className={NUMBER}>{queue.timeout_seconds === null ? "–" : formatDuration(queue.timeout_seconds * 1000)}</td>
       <td className={NUMBER}>{queue.max_attempts ?? "–"}</td>
       <td className={NUMBER}>{queue.weight}</td>
       <td className="px-3 text-right">

@@ -27,7 +27,7 @@ export function QueuesPage() {
     <div className="flex flex-col gap-6">
       <header className="flex flex-wrap items-center gap-2">
         <h1 className="mr-auto font-semibold text-xl tracking-tight">Queues</h1>
-        <Button onClick={() => setPausing({ scope: "queue", name: "" })}>Pause …</Button>
+        <Button onClick={() => setPausing({ scope: "queue", name: "" })}>Pause…</Button>
         <Button onClick={() => setLimiting(true)}>New limit</Button>
       </header>
       <Section title="Paused now" noun="pause" query={pauses}>

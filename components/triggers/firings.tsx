@@ -63,6 +63,7 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
           noun="firing"
           waiting={place.cursor === null ? shown.waiting.length : 0}
           onShow={() => showWaiting()}
+          read={list !== undefined}
           staleSince={query.isError && list ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />
@@ -107,13 +108,13 @@ function FiringTable({ firings }: { readonly firings: readonly Firing[] | undefi
       <caption className="sr-only">Firings, newest first</caption>
       <thead>
         <tr>
-          <th scope="col" className={`${HEAD} w-36 sm:pl-4`}>
+          <th scope="col" className={`${HEAD} w-36 max-sm:w-32 sm:pl-4`}>
             Outcome
           </th>
-          <th scope="col" className={HEAD}>
+          <th scope="col" className={`${HEAD} max-sm:pl-0`}>
             Instant
           </th>
-          <th scope="col" className={`${HEAD} w-36 max-sm:w-32`}>
+          <th scope="col" className={`${HEAD} hidden w-36 sm:table-cell`}>
             Job
           </th>
         </tr>
@@ -137,9 +138,12 @@ function FiringRow({ firing }: { readonly firing: Firing }) {
     <tr data-firing-id={firing.id} className="border-line border-t align-top">
       <td className="px-3 py-2 sm:pl-4">
         <FiringBadge outcome={firing.outcome} />
+        <div className="mt-1 h-6 sm:hidden">
+          <FiredJob firing={firing} />
+        </div>
       </td>
-      <td className="px-3 py-2 text-sm">
-        <p>
+      <td className="px-3 py-2 text-sm max-sm:pl-0">
+        <p className="max-sm:text-xs">
           <Time value={firing.fire_at} kind="absolute" />
           {firing.until ? (
             <>
@@ -152,16 +156,20 @@ function FiringRow({ firing }: { readonly firing: Firing }) {
           <Explanation firing={firing} slug={slug} />
         </p>
       </td>
-      <td className="px-3 py-2 text-sm">
-        {firing.job_id === null ? (
-          <span className="text-muted">–</span>
-        ) : (
-          <Link href={`/t/${slug}/jobs/${firing.job_id}`} className="rounded-full text-accent underline">
-            {firing.job_status === null ? "to the job" : <StatusBadge status={firing.job_status} />}
-          </Link>
-        )}
+      <td className="hidden px-3 py-2 text-sm sm:table-cell">
+        <FiredJob firing={firing} />
       </td>
     </tr>
+  );
+}
+
+function FiredJob({ firing: { job_id: id, job_status: status } }: { readonly firing: Firing }) {
+  const { slug } = useTenant();
+  if (id === null) return <span className="text-muted">–</span>;
+  return (
+    <Link href={`/t/${slug}/jobs/${id}`} className="rounded-full text-accent text-sm underline">
+      {status === null ? "to the job" : <StatusBadge status={status} />}
+    </Link>
   );
 }
 

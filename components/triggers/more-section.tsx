@@ -1,5 +1,6 @@
 "use client";
 
+import { FoldMark } from "@/components/ui/fold-mark";
 import { LIMITS } from "@/lib/contract/limits";
 import { SelectField, TextField } from "./form-fields";
 import type { TriggerForm } from "./use-trigger-form";
@@ -16,8 +17,11 @@ export function MoreSection({ form, queues }: { readonly form: TriggerForm; read
   const queueNames = Object.fromEntries(["", ...queues].map((name) => [name, name || "The definition's"]));
   if (form.fields.queue !== "") queueNames[form.fields.queue] = form.fields.queue;
   return (
-    <details className="panel group" open={hasFault || undefined}>
-      <summary className="flex min-h-11 items-center px-4 font-semibold text-base">More</summary>
+    <details className="panel" open={hasFault || undefined}>
+      <summary className="flex min-h-11 items-center gap-1.5 px-4 font-semibold text-base">
+        <FoldMark />
+        More
+      </summary>
       <div className="grid gap-4 border-line border-t p-4 sm:grid-cols-2">
         <SelectField
           form={form}

@@ -18,7 +18,7 @@ export function TriggerSettings({ trigger }: { readonly trigger: Trigger }) {
     <>
       <section aria-label="Settings" className="panel overflow-hidden">
         <h2 className="px-4 py-3 font-semibold text-base">Settings</h2>
-        <dl className="grid grid-cols-[minmax(6rem,9rem)_minmax(0,1fr)] divide-y divide-line border-line border-t text-sm">
+        <dl className="grid grid-cols-[6rem_minmax(0,1fr)] sm:grid-cols-[9rem_minmax(0,1fr)] divide-y divide-line border-line border-t text-sm">
           <Row name="Starts">
             <Link
               href={`/t/${slug}/jobs?definition=${encodeURIComponent(trigger.definition_key)}`}

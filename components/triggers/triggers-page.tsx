@@ -88,6 +88,7 @@ export function TriggersPage() {
           noun="trigger"
           waiting={place.cursor === null ? shown.waiting.length : 0}
           onShow={() => showWaiting()}
+          read={list !== undefined}
           staleSince={query.isError && list ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />

@@ -10,7 +10,7 @@ import { type Faults, faultsOfError } from "./use-trigger-form";
 export interface SchedulePreviewState {
   readonly preview: TriggerPreview | undefined;
   readonly faults: Faults;
-  /** What is wrong, in one sentence. */
+  /** Why there is no preview. What is wrong with a field is said at the field. */
   readonly fault: string | null;
   readonly busy: boolean;
   /** There is no schedule to look at. */
@@ -25,13 +25,12 @@ export function useSchedulePreview(slug: string, fields: TriggerFields): Schedul
   const asked = useDebounced(body);
   const query = useQuery({ ...previewOptions(slug, asked ?? {}), enabled: asked !== null });
   const [faults, general] = asked !== null && query.error ? faultsOfError(query.error) : [NONE, null];
-  const [first] = [...faults.values()].flat();
   const example = asked === null || query.error ? [] : (query.data?.example?.problems ?? []);
   const template = example.map(({ pointer, detail }) => ({ at: pointer, detail }));
   return {
     preview: asked === null ? undefined : query.data,
     faults: template.length > 0 ? new Map([...faults, ["payload_template", template]]) : faults,
-    fault: general ?? first?.detail ?? null,
+    fault: general ?? (faults.size > 0 ? "Correct the marked field first." : null),
     busy: query.isFetching || JSON.stringify(body) !== JSON.stringify(asked),
     none: body === null,
   };

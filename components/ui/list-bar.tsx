@@ -11,6 +11,8 @@ interface ListBarProps {
   /** How many new rows wait to be shown. */
   readonly waiting: number;
   readonly onShow: () => void;
+  /** Whether the rows were ever read; until then there is nothing to say about new ones. */
+  readonly read: boolean;
   /** When the rows were read, in milliseconds, if they could not be refreshed since; null otherwise. */
   readonly staleSince: number | null;
   readonly onRetry: () => void;
@@ -22,7 +24,7 @@ interface ListBarProps {
  * The strip above the rows of a live list. It is always there and always as high, so that nothing below it moves when
  * new rows arrive, rows are selected, or a refresh fails.
  */
-export function ListBar({ noun, waiting, onShow, staleSince, onRetry, children }: ListBarProps) {
+export function ListBar({ noun, waiting, onShow, read, staleSince, onRetry, children }: ListBarProps) {
   const bar = useRef<HTMLDivElement>(null);
   const show = () => {
     onShow();
@@ -41,21 +43,21 @@ export function ListBar({ noun, waiting, onShow, staleSince, onRetry, children }
       )}
     >
       <div className="flex h-full min-w-0 flex-1 items-center overflow-x-auto">
-        {children ?? <Freshness noun={noun} waiting={waiting} staleSince={staleSince} onRetry={onRetry} />}
+        {children ?? <Freshness noun={noun} waiting={waiting} read={read} staleSince={staleSince} onRetry={onRetry} />}
       </div>
       <ShowNewest noun={noun} waiting={waiting} onShow={show} className={cn("mx-3", children && "max-sm:hidden")} />
     </div>
   );
 }
 
-type FreshnessProps = Pick<ListBarProps, "noun" | "waiting" | "staleSince" | "onRetry">;
+type FreshnessProps = Pick<ListBarProps, "noun" | "waiting" | "read" | "staleSince" | "onRetry">;
 
-function Freshness({ noun, waiting, staleSince, onRetry }: FreshnessProps) {
+function Freshness({ noun, waiting, read, staleSince, onRetry }: FreshnessProps) {
   if (staleSince !== null) {
     return (
       <p role="status" className="flex min-w-0 items-center gap-x-3 px-4 text-warn">
         <span className="truncate">
-          Could not refresh; as of <Time value={new Date(staleSince).toISOString()} kind="absolute" />.
+          Could not refresh; as of <Time value={new Date(staleSince).toISOString()} />.
         </span>
         <button type="button" className="min-h-6 shrink-0 font-medium underline" onClick={onRetry}>
           Try again
@@ -63,5 +65,5 @@ function Freshness({ noun, waiting, staleSince, onRetry }: FreshnessProps) {
       </p>
     );
   }
-  return <p className="truncate px-4 text-muted text-xs">{waiting === 0 ? `No new ${noun}s` : null}</p>;
+  return <p className="truncate px-4 text-muted text-xs">{read && waiting === 0 ? `No new ${noun}s` : null}</p>;
 }

@@ -26,7 +26,7 @@ export function Empty({ icon: Icon, title, children }: EmptyProps) {
         <Icon aria-hidden className="size-5" />
       </span>
       <h2 className="font-semibold text-lg">{title}</h2>
-      <div className="flex max-w-xl flex-col items-center gap-4 text-muted text-sm">{children}</div>
+      <div className="flex w-full max-w-xl flex-col items-center gap-4 text-muted text-sm">{children}</div>
     </div>
   );
 }

@@ -21,7 +21,7 @@ export function Time({ value, kind = "relative" }: TimeProps) {
   const absolute = hydrated && zone === "local" ? formatLocal(value) : utc;
   const both = absolute === utc ? utc : `${absolute}\n${utc}`;
   return (
-    <time dateTime={value} title={both} className="whitespace-nowrap">
+    <time dateTime={value} title={both} className={kind === "relative" ? "whitespace-nowrap" : undefined}>
       {kind === "absolute" ? absolute : formatRelative(Date.parse(value), now)}
     </time>
   );

@@ -1,6 +1,7 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
+import { ArrowLeft } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
@@ -29,7 +30,15 @@ export function EndpointDetail({ id }: { readonly id: string }) {
   // Also covers the list of deliveries below.
   useRefresh(webhookKeys.one(slug, id), isDelivery);
   if (query.isError && !query.data) {
-    return <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />;
+    return (
+      <div className="flex flex-col gap-4">
+        <BackLink slug={slug} />
+        <div className="panel">
+          <h1 className="sr-only">Webhook endpoint</h1>
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        </div>
+      </div>
+    );
   }
   if (!query.data) return <Skeleton className="h-6 w-72 max-w-full" />;
   return (
@@ -40,6 +49,18 @@ export function EndpointDetail({ id }: { readonly id: string }) {
       {/* Last: it grows while the page is open. */}
       <Deliveries endpoint={query.data} />
     </div>
+  );
+}
+
+function BackLink({ slug }: { readonly slug: string }) {
+  return (
+    <Link
+      href={`/t/${slug}/webhooks`}
+      className="mb-2 inline-flex min-h-6 items-center gap-1.5 text-muted text-sm hover:text-ink"
+    >
+      <ArrowLeft aria-hidden className="size-3.5" />
+      Webhooks
+    </Link>
   );
 }
 
@@ -54,9 +75,7 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   return (
     <header className="flex flex-wrap items-start gap-x-4 gap-y-3">
       <div className="min-w-0 flex-1 basis-72">
-        <Link href={`/t/${slug}/webhooks`} className="text-muted text-sm hover:underline">
-          Webhooks
-        </Link>
+        <BackLink slug={slug} />
         <h1 className="break-all font-mono font-semibold text-lg tracking-tight">
           <Plain text={endpoint.url} />
         </h1>

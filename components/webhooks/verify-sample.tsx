@@ -1,6 +1,7 @@
 "use client";
 
 import { CopyButton } from "@/components/ui/copy-button";
+import { FoldMark } from "@/components/ui/fold-mark";
 
 const SAMPLE = `import { createHmac, timingSafeEqual } from "node:crypto";
 
@@ -19,7 +20,10 @@ export function verify(secret, headers, rawBody) {
 export function VerifySample() {
   return (
     <details className="panel">
-      <summary className="cursor-pointer px-4 py-3 font-medium text-sm">How the receiver checks a signature</summary>
+      <summary className="flex items-center gap-1.5 px-4 py-3 font-medium text-sm">
+        <FoldMark />
+        How the receiver checks a signature
+      </summary>
       <div className="flex flex-col gap-2 border-line border-t px-4 py-3 text-sm">
         <p className="text-muted">
           As Standard Webhooks says: any of its libraries does, or this in Node. Check the bytes as they came, and use

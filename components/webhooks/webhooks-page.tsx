@@ -46,6 +46,7 @@ export function WebhooksPage() {
           noun="endpoint"
           waiting={shown.waiting.length}
           onShow={() => showWaiting()}
+          read={endpoints !== undefined}
           staleSince={query.isError && endpoints ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />

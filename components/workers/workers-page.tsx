@@ -48,6 +48,7 @@ export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProp
           noun="worker"
           waiting={shown.waiting.length}
           onShow={() => showWaiting()}
+          read={list !== undefined}
           staleSince={query.isError && list ? query.dataUpdatedAt : null}
           onRetry={() => void query.refetch()}
         />

@@ -63,9 +63,12 @@ function Contents({ operations }: { readonly operations: readonly Operation[] })
               .filter((operation) => operation.group === group)
               .map(({ id, method, path }) => (
                 <li key={id}>
-                  <a href={`#${id}`} className="block break-words py-1 font-mono text-sm hover:underline">
-                    <span className="inline-block w-14 text-muted">{method}</span>
-                    {path}
+                  <a
+                    href={`#${id}`}
+                    className="grid grid-cols-[3.5rem_minmax(0,1fr)] py-1 font-mono text-sm hover:underline"
+                  >
+                    <span className="text-muted">{method}</span>
+                    <span className="break-words">{path}</span>
                   </a>
                 </li>
               ))}
