@@ -4,7 +4,6 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
 import { parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
 import { Button } from "@/components/ui/button";
-import { JsonView } from "@/components/ui/json-view";
 import { Link } from "@/components/ui/link";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
@@ -12,6 +11,7 @@ import { ACTION_WORDS, actionOptions, actionResultsOptions } from "@/lib/client/
 import type { JobAction, JobActionResult } from "@/lib/contract";
 import { BULK_RESULTS } from "@/lib/queue/states";
 import { useTenant } from "../shell/viewer";
+import { ActionFilter } from "./action-filter";
 import { AbortButton, ActionMeter, stateOf } from "./action-progress";
 
 const CODES: Readonly<Record<string, string>> = {
@@ -75,7 +75,7 @@ function Loaded({ action, slug }: { readonly action: JobAction; readonly slug: s
           ) : null}
         </p>
       </section>
-      {action.filter ? <JsonView title="For jobs that match" value={action.filter} empty="Every job." /> : null}
+      {action.filter ? <ActionFilter filter={action.filter} /> : null}
       <Results action={action} slug={slug} />
     </>
   );

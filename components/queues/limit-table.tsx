@@ -50,7 +50,7 @@ function LimitRow({ limit, gone }: { readonly limit: Limit; readonly gone: boole
         </p>
         <p className="tabular text-muted text-sm">{numbers(limit)}</p>
       </div>
-      <p className="text-muted text-xs max-sm:flex-1">
+      <p className="text-muted text-xs max-sm:flex-1 max-sm:basis-40">
         {limit.held_back_at ? (
           <>
             held jobs back <Time value={limit.held_back_at} />

@@ -45,7 +45,7 @@ function PauseRow({ pause, gone }: { readonly pause: Pause; readonly gone: boole
           <Plain text={pause.reason} />
         </p>
       </div>
-      <p className="text-muted text-xs max-sm:flex-1">
+      <p className="text-muted text-xs max-sm:flex-1 max-sm:basis-40">
         since <Time value={pause.since} />
         {pause.until ? (
           <>

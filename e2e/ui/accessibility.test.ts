@@ -73,6 +73,12 @@ const VIEWS: readonly View[] = [
     ready: "tr[data-job-id]",
     open: (page) => page.getByRole("button", { name: /^Status/ }).click(),
   },
+  {
+    name: "the menu of a job",
+    path: "/t/acme/jobs",
+    ready: "tr[data-job-id]",
+    open: (page) => page.getByRole("button", { name: "More for speak" }).first().click(),
+  },
   { name: "act on many jobs", path: "/t/acme/jobs", ready: "tr[data-job-id]", open: openBulkDialog },
   {
     name: "change a job",

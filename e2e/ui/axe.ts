@@ -15,7 +15,8 @@ const RULES_OF_COLOUR: axe.RunOnly = { type: "rule", values: ["color-contrast", 
 const SAMPLE = 10;
 
 /**
- * What axe finds wrong with a page as it stands, and how far it is wider than its window: in light and dark, narrow and
+ * What axe finds wrong with a page as it stands, how far it is wider than its window, and what sticks out of its panel
+ * and cannot be scrolled to: in light and dark, narrow and
  * wide, which are switched under the page. Each line names the view, the theme and the width. `alike` selects parts of
  * one kind that are there by the hundred: the first look is at all of them, the others are at a few.
  */
@@ -25,6 +26,7 @@ export async function faults(page: Page, name: string, alike?: string): Promise<
     await page.setViewportSize({ width, height });
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     if (overflow > 0) found.push(`${name}, ${width}: wider than the window by ${overflow} pixels`);
+    found.push(...(await cutOff(page)).map((what) => `${name}, ${width}: cut off: ${what}`));
   }
   await page.evaluate(axe.source);
   for (const size of [NARROW, WIDE]) {
@@ -36,6 +38,24 @@ export async function faults(page: Page, name: string, alike?: string): Promise<
     found.push(...(await violations(page, RULES_OF_COLOUR)).map((what) => `${name}, dark, ${size.width}: ${what}`));
   }
   return found;
+}
+
+/** Parts that begin or end outside of the panel or dialog around them, where nothing in between clips or scrolls. */
+async function cutOff(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const frames = ".panel, dialog, .overflow-y-auto";
+    const sticksOut = (part: Element) => {
+      const frame = part.closest(frames);
+      const box = part.getBoundingClientRect();
+      if (!frame || box.width === 0) return false;
+      for (let one = part.parentElement; one && one !== frame; one = one.parentElement)
+        if (getComputedStyle(one).overflowX !== "visible") return false;
+      const { left, right } = frame.getBoundingClientRect();
+      return box.left < left - 1 || box.right > right + 1;
+    };
+    const parts = document.querySelectorAll("main :is(p, td, time, button, pre), dialog :is(p, td, time, button, pre)");
+    return [...parts].filter(sticksOut).map((part) => part.outerHTML.slice(0, 200));
+  });
 }
 
 async function wear(page: Page, theme: "light" | "dark"): Promise<void> {

@@ -65,7 +65,7 @@ function Contents({ operations }: { readonly operations: readonly Operation[] })
                 <li key={id}>
                   <a
                     href={`#${id}`}
-                    className="grid grid-cols-[3.5rem_minmax(0,1fr)] py-1 font-mono text-sm hover:underline"
+                    className="grid grid-cols-[3.25rem_minmax(0,1fr)] py-1 font-mono text-xs hover:underline sm:grid-cols-[3.5rem_minmax(0,1fr)] sm:text-sm"
                   >
                     <span className="text-muted">{method}</span>
                     <span className="break-words">{path}</span>
