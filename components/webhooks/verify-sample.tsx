@@ -37,7 +37,7 @@ export function VerifySample() {
           >
             {SAMPLE}
           </pre>
-          <div className="absolute top-1 right-1">
+          <div className="absolute top-1 right-1 rounded-md bg-sunken">
             <CopyButton text={SAMPLE} label="Copy the sample" />
           </div>
         </div>
