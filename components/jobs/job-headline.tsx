@@ -100,10 +100,14 @@ function Reason({ job: { wait_reason: reason, finished_at: end } }: { readonly j
         {reason.code === "blocked" ? null : <span className="text-muted">Waiting: </span>}
         <Plain text={reason.detail} />
         {reason.until ? (
-          <span className="text-muted">
-            {" · "}
-            <Time value={reason.until} />
-          </span>
+          <>
+            {" "}
+            {/* As wide for "in 1 h" as for "in 59 min", or it would change its line as time goes by. */}
+            <span className="inline-block min-w-24 text-muted">
+              {"· "}
+              <Time value={reason.until} />
+            </span>
+          </>
         ) : null}
       </>
     );

@@ -85,7 +85,7 @@ test("a file over the quota fails a job that succeeded, is named by one that fai
 
 test("a name that cannot be kept fails the job; more than 1,000 files do as well", async () => {
   const newline = await ran(`mkdir artifacts; echo x >"artifacts/a\nb"`);
-  expect(JSON.stringify(newline.outcome)).toContain("control character");
+  expect(JSON.stringify(newline.outcome)).toContain("control or invisible character");
   const many = await ran("mkdir artifacts; i=0; while [ $i -lt 1001 ]; do : >artifacts/$i; i=$((i+1)); done");
   expect(JSON.stringify(many.outcome)).toContain("more than 1000 entries");
 });
