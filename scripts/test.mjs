@@ -17,7 +17,8 @@ await runMain(async () => {
   // The browser tests run one by one and take the longest: they begin as soon as there is a build.
   const browsing = built ? pages(filters) : undefined;
   await units;
-  if (built) await apiAndFaults(filters);
+  // In one run no processor waits for the last file of a stage.
+  if (built) await vitest("API, process and fault tests", ["api", "processes", "chaos"], filters);
   await browsing;
   if (reachesBuilt) await nothingLeft();
   close();
@@ -38,13 +39,6 @@ async function staticChecks() {
   await check("types", [inRoot("node_modules/typescript-7/bin/tsc"), "--noEmit"]);
   await check("format and lint", [inRoot("node_modules/@biomejs/biome/bin/biome"), "check", "."]);
   await check("unused code", [inRoot("node_modules/knip/bin/knip.js"), "--no-progress", "--no-config-hints"]);
-}
-
-/** @param {string[]} filters */
-async function apiAndFaults(filters) {
-  await vitest("API tests", ["api"], filters);
-  await vitest("process tests", ["processes"], filters);
-  await vitest("faults, short form", ["chaos"], filters);
 }
 
 /** @param {string[]} filters */

@@ -10,7 +10,7 @@ import { say } from "./progress.mjs";
 import { Tally } from "./tally.mjs";
 
 /** A stage that takes longer is ended. Beside four busy loops a stage takes about three times as long as alone. */
-const STAGE_LIMIT_MS = 40 * 60_000;
+const STAGE_LIMIT_MS = 60 * 60_000;
 const DRAIN_MS = 5000;
 
 /** A developer's own settings must not reach the tests, nor the tests a database of theirs. */
