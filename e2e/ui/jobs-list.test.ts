@@ -128,7 +128,7 @@ describe("the list of jobs", () => {
     let opens = Promise.resolve();
     await context.route(/\/api\/v1\/(?!jobs\/stream|me)/, async (route) => {
       await opens;
-      // Whoever asked may have left the page meanwhile.
+      // The page that sent the request may be gone by now.
       await route.fulfill({ status: 500, contentType: "application/problem+json", body }).catch(() => undefined);
     });
     const tryAgain = page.getByRole("button", { name: "Try again" });

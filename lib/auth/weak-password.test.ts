@@ -22,7 +22,7 @@ test.each([
 });
 
 test.each(["correct horse battery", "xK9#mQ2$vL7p", "ein Satz, den niemand sagt", "пароль из четырёх слов"])(
-  "a password that nobody would guess is taken: %s",
+  "a password that is hard to guess is accepted: %s",
   (password) => {
     expect(weaknessOf(password, ADA)).toBeNull();
   },

@@ -4,7 +4,7 @@ import { adjacencyGraphs, dictionary } from "@zxcvbn-ts/language-common";
 /** What is refused: fewer than about 10^8 guesses, on the scale of zxcvbn (Wheeler, 2016), whose scores go from 0 to 4. */
 const LEAST_SCORE = 3;
 
-/** The estimate grows faster than the text, and what its beginning is worth the whole is worth too. */
+/** The cost of the estimate grows faster than the text. A text is at least as hard to guess as its beginning. */
 const CHECKED_CHARACTERS = 40;
 
 const PRODUCT = "leasehold";
@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 const COMMON = "is a password that many people use, or close to one";
 const EASY = "is easy to guess; a few unrelated words make a strong one";
-const COMMON_WARNINGS = ["topTen", "topHundred", "common", "similarToCommon", "pwned"];
+const COMMON_WARNINGS = ["topTen", "topHundred", "common", "similarToCommon"];
 
 let checker: ZxcvbnFactory | undefined;
 

@@ -120,7 +120,7 @@ async function insertJobs(
 
 const isChanged = (error: unknown): boolean => error instanceof DatabaseError && error.code === "LH002";
 
-/** What the caller is told of a refusal by the database; any other error as it is. */
+/** The QueueError for a refusal by the database; any other error unchanged. */
 async function refusalOf(
   error: unknown,
   { db, scope, batch }: { db: Database | TenantTransaction; scope: TenantScope; batch: Batch },

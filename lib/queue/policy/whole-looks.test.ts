@@ -12,7 +12,7 @@ test("looks are whole while that is cheap, and take a twentieth of the time whil
   expect([looks.isDue(19_999), looks.isDue(20_000)]).toEqual([false, true]);
 });
 
-test("a whole look that somebody asks for comes within a second, or for half of the time", () => {
+test("a requested whole look comes within a second, or takes at most half of the time", () => {
   const looks = new WholeLooks();
   looks.took(400, 0);
   looks.ask();

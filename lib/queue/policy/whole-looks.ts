@@ -8,7 +8,7 @@ export const SORT_KEY_SLACK = 5 / 600;
 /** Whole looks may take one part in so many of the time, but come at least so often. */
 const SHARE = 20;
 const AT_LEAST_MS = 10_000;
-/** Whole looks that somebody asked for: at most once a second, and for half of the time. */
+/** Requested whole looks come at most once a second and take at most half of the time. */
 const ASKED_PAUSE_MS = 1000;
 const ASKED_SHARE = 2;
 
