@@ -7,7 +7,7 @@ import { type CheckOptions, expectSound, type Verdict } from "@/lib/testing/chec
 import type { TestDatabase } from "@/lib/testing/database";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
 import { openStage } from "../processes/stage";
-import { seed } from "./profile";
+import { nextSeed } from "./profile";
 import { randomFrom } from "./random";
 
 export const LEASE_SECONDS = 5;
@@ -20,6 +20,7 @@ export const NO_FENCE = { LEASEHOLD_TEST_NO_FENCE: "1" };
 /** A stage whose jobs say which attempt they are, whose callers write down what was accepted, and whose end is checked. */
 export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
   const stage = await openStage(on === undefined ? {} : { on });
+  const seed = nextSeed();
   const random = randomFrom(seed);
   const accepted: string[] = [];
   const retry = { strategy: "fixed", delaySeconds: 0.2, jitter: 0.5 } as const;
@@ -71,6 +72,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
 
   return {
     ...stage,
+    seed,
     env,
     random,
     accepted,

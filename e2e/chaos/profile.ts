@@ -7,4 +7,11 @@ export const isLong = process.env.CHAOS_FORM === "long";
  */
 export const seed = Number(process.env.CHAOS_SEED ?? 20261128);
 
+/** How often each suite of faults is played. */
+export const REPEATS = Number(process.env.CHAOS_REPEAT ?? 1);
+
+let arenas = 0;
+/** The seed of the next arena: `seed` for the first one, one more for each after it. */
+export const nextSeed = (): number => seed + arenas++;
+
 export const pick = <T>(sizes: { readonly short: T; readonly long: T }): T => (isLong ? sizes.long : sizes.short);

@@ -4,7 +4,7 @@ import type { Bound } from "@/lib/testing/checker";
 import { inspect } from "@/lib/testing/checker";
 import { waitFor } from "@/lib/testing/processes";
 import { type Arena, NO_FENCE } from "./arena";
-import { isLong, seed } from "./profile";
+import { isLong, REPEATS } from "./profile";
 
 /** Settings for the processes of a suite: those of a sound build, or of one that is broken on purpose. */
 export type Build = Readonly<Record<string, string>>;
@@ -51,16 +51,17 @@ export const WITHOUT_QUARANTINE: Broken = {
 };
 
 /**
- * Plays faults, waits until every job is over, and lets the checker look at the tables. In the long form the same is
+ * As often as asked for: plays faults, waits until every job is over, and lets the checker look at the tables. In the long form the same is
  * done with a build that is broken on purpose, one without leases unless given, in which something must be found.
  */
 export function suite(name: string, play: (build: Build) => Promise<Played>, broken: Broken = WITHOUT_LEASES): void {
-  test(name, { timeout: isLong ? LONG_MS : SHORT_MS }, async () => {
+  const runs = Array.from({ length: REPEATS }, (_, run) => (run === 0 ? name : `${name}: run ${run + 1}`));
+  test.for(runs)("%s", { timeout: isLong ? LONG_MS : SHORT_MS }, async () => {
     const { arena, told, bounds = [], verify } = await play({});
     await arena.drained(DRAIN_MS);
     const { counts, jobs, attempts } = await arena.check({ bounds });
     await verify?.();
-    console.info(`seed ${seed}: ${told}; ${jobs} jobs, ${attempts} attempts, ${JSON.stringify(counts)}`);
+    console.info(`seed ${arena.seed}: ${told}; ${jobs} jobs, ${attempts} attempts, ${JSON.stringify(counts)}`);
     await arena.stopAll();
   });
   test.runIf(isLong)(`${name}: ${broken.what} is caught`, { timeout: LONG_MS }, async () => {

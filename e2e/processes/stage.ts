@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import {
   type AttemptView,
   cancelJob,
@@ -17,6 +17,7 @@ import { type TestDatabase, testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { processesAbout } from "@/lib/testing/installation";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { whenDone } from "@/lib/testing/when-done";
 
 const MOST_LOG_LINES = 1000;
 
@@ -53,7 +54,7 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
   const define = (key: string, input: Partial<DefinitionInput> = {}) =>
     factory.definition({ key, commandKey: key, leaseSeconds: 5, killGraceSeconds: 1, ...input });
   for (const key of ["act", "quick", "nap"]) await define(key);
-  afterAll(() => factory.close());
+  whenDone(() => factory.close());
 
   const settings = { COMMANDS_FILE: path.resolve("e2e/processes/commands/commands.json") };
   const env = {
@@ -118,12 +119,12 @@ export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /**
  * A folder in which every user may write, and only the owner of a file may take it away: scripts that are copied below it
- * are trusted. Gone after the test file.
+ * are trusted. Gone when the test, or the test file, that calls this is done.
  */
 export function makeFolder(): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "leasehold processes ")));
   chmodSync(folder, 0o1777);
-  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  whenDone(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
 import { type DatabaseRole, roleUrl } from "@/lib/db";
 import type { TestServer } from "./server";
+import { whenDone } from "./when-done";
 
 const OWN_NAME = /^leasehold_test_[a-z0-9]{12}$/;
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
@@ -20,12 +21,10 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/**
- * A migrated database of its own for the test file that calls this at its top level; dropped after the last test.
- */
+/** A migrated database of its own for the test, or the test file, that calls this; dropped when that is done. */
 export async function testDatabase(): Promise<TestDatabase> {
   const database = await createTestDatabase(inject("testServer"));
-  afterAll(() => database.drop());
+  whenDone(() => database.drop());
   return database;
 }
 
