@@ -22,8 +22,30 @@ declare module "vitest" {
 
 const TEMPLATE = "leasehold_test_template";
 
-/** Boots a throw-away PostgreSQL for this run of the tests; its data folder goes with it. */
+interface Shared {
+  readonly served: Promise<TestServer & { stop(): Promise<void> }>;
+  users: number;
+}
+
+/** Each project of a run has this module anew, and all of them the same global object. */
+const run = globalThis as { leaseholdTestServer?: Shared | undefined };
+
+/** Boots a throw-away PostgreSQL for all projects of this run of the tests; its data folder goes with the last of them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  run.leaseholdTestServer ??= { served: boot(), users: 0 };
+  const shared = run.leaseholdTestServer;
+  shared.users += 1;
+  const { stop, ...server } = await shared.served;
+  project.provide("testServer", server);
+  return async () => {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    run.leaseholdTestServer = undefined;
+    await stop();
+  };
+}
+
+async function boot(): Promise<TestServer & { stop(): Promise<void> }> {
   const home = mkdtempSync(path.join(tmpdir(), "leasehold-test-"));
   chmodSync(home, 0o755); // under root, the server runs as another user
   const server = await startEmbedded({
@@ -38,12 +60,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true });
   };
   try {
-    project.provide("testServer", await prepareTemplate(server.adminUrl));
+    return { ...(await prepareTemplate(server.adminUrl)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
-  return stop;
 }
 
 async function prepareTemplate(urlOf: (database: string) => string): Promise<TestServer> {
