@@ -151,6 +151,10 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     meaning: "The body is larger than this route takes. The detail names the limit.",
     remedy: "Send less at once.",
   },
+  "misdirected-request": {
+    meaning: "The Host header names neither the host of AUTH_URL nor one of ALLOWED_HOSTS.",
+    remedy: "Use the public address. The operator adds further names, such as one inside a cluster, to ALLOWED_HOSTS.",
+  },
   "unsupported-media-type": {
     meaning: "The body is not announced as JSON, or it is compressed.",
     remedy: "Send Content-Type: application/json, uncompressed.",

@@ -48,7 +48,7 @@ export async function remoteFixture(database: TestDatabase, env: Record<string, 
     await once(socket, "connect");
     const text = JSON.stringify(body);
     socket.write(
-      `POST /api/v1/worker/jobs/claim HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${workerKey}\r\n` +
+      `POST /api/v1/worker/jobs/claim HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${workerKey}\r\n` +
         `content-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
     );
     await setTimeout(500);

@@ -163,7 +163,7 @@ async function claimThroughDroppingProxy(url: string, key: string, definition: s
   const client = connect((proxy.address() as AddressInfo).port, "127.0.0.1");
   const body = JSON.stringify({ worker: { name: "behind-a-proxy" }, definitions: [definition] });
   client.write(
-    `POST /api/v1/worker/jobs/claim HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n` +
+    `POST /api/v1/worker/jobs/claim HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n` +
       `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
   const text = await answer;

@@ -84,7 +84,7 @@ async function withDeadline(work: Promise<Response>, answerWithinMs: number): Pr
 function failure(error: unknown, request: Request): Response {
   const info = requestInfo(request);
   const problem = toHttpProblem(error) ?? internalError();
-  const fields = { request_id: info.id, method: info.method, path: info.path };
+  const fields = { request_id: info.id, ip: info.ip, method: info.method, path: info.path };
   if (problem.code === "internal-error")
     getRuntime().log.error({ ...fields, error: describe(error) }, "request failed");
   else if (isUnavailable(error)) getRuntime().log.warn(fields, "database not available");

@@ -40,6 +40,7 @@ export const PROBLEMS = {
   "body-too-large": [413, "The body is too large"],
   "artifact-quota": [413, "The artifact exceeds a quota"],
   "unsupported-media-type": [415, "The body must be application/json"],
+  "misdirected-request": [421, "This host name is not served here"],
   "validation-failed": [422, "The request is not valid"],
   "payload-invalid": [422, "The payload does not fit the definition"],
   "definition-unknown": [422, "There is no such definition"],

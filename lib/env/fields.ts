@@ -37,6 +37,15 @@ export const folderList = z
     message: "must be absolute folders separated by colons, and not / itself",
   });
 
+/** Host names or IPv4 addresses without a port, separated by commas; none when the variable is not set. */
+export const hostList = z
+  .string()
+  .default(",")
+  .transform((text) => (text === "," ? [] : text.split(",").map((part) => part.trim().toLowerCase())))
+  .refine((parts) => parts.every((part) => /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(part)), {
+    message: "must be host names without a port, separated by commas",
+  });
+
 export const secretText = z.string({ error: "is required" }).min(SECRET_MIN, {
   error: `must have at least ${SECRET_MIN} characters`,
 });

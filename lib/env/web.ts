@@ -5,6 +5,7 @@ import {
   artifactQuota,
   chainFields,
   folderList,
+  hostList,
   httpOrigin,
   logFields,
   retryFields,
@@ -15,6 +16,7 @@ import {
 import { localOrigin } from "./local-origin.mjs";
 import { readEnv, type Source } from "./read";
 import { derivedSecret } from "./secrets";
+import { trustedProxies } from "./trusted-proxies";
 import { webhookFields, webhookPolicy } from "./webhooks";
 
 const schema = z.object({
@@ -27,6 +29,9 @@ const schema = z.object({
   AUTH_SECRET: secretText.optional(),
   DATA_KEY: secretText.optional(),
   AUTH_URL: httpOrigin.optional(),
+  ALLOWED_HOSTS: hostList,
+  TRUSTED_PROXIES: trustedProxies,
+  MAX_CONNECTIONS: wholeNumber(10, 1_000_000, 5000),
   PORT: wholeNumber(0, 65_535, 3000),
   HOST: z.string().default("127.0.0.1"),
   PROVIDER_ROOTS: folderList,
@@ -40,6 +45,7 @@ export type WebEnv = ReturnType<typeof loadWebEnv>;
 /** Settings of the web process. Throws EnvironmentError with every problem. */
 export function loadWebEnv(source?: Source) {
   const env = readEnv(schema, source);
+  const origin = env.AUTH_URL ?? localOrigin(env.HOST, env.PORT);
   const urls = databaseUrls(env, ["web", "auth", "platform", "worker"]);
   return {
     databaseUrls: {
@@ -51,7 +57,14 @@ export function loadWebEnv(source?: Source) {
     },
     authSecret: derivedSecret("AUTH_SECRET", env.AUTH_SECRET, env.LEASEHOLD_SECRET),
     dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
-    origin: env.AUTH_URL ?? localOrigin(env.HOST, env.PORT),
+    origin,
+    /** The hosts that requests may name; see `hostCheck`. */
+    hosts: {
+      names: [new URL(origin).hostname.replace(/^\[(.*)\]$/, "$1"), ...env.ALLOWED_HOSTS],
+      anyAddress: env.AUTH_URL === undefined,
+    },
+    trustedProxies: env.TRUSTED_PROXIES,
+    maxConnections: env.MAX_CONNECTIONS,
     port: env.PORT,
     host: env.HOST,
     providerRoots: env.PROVIDER_ROOTS,

@@ -1,9 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { CLIENT_IP_HEADER } from "@/lib/api/request-info";
 import { allowedMethods } from "@/lib/api/routes";
 import { LIMITS } from "@/lib/contract";
+import type { TrustedProxies } from "@/lib/env/trusted-proxies";
 import { capBody } from "./cap-body";
+import { hostCheck, type OwnHosts } from "./check-host";
 import { checkedPath } from "./check-url";
+import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
 import { refuse } from "./refuse";
 import type { Asset } from "./shared-assets";
@@ -17,7 +21,14 @@ export interface FrontOptions {
   readonly next: () => NextHandler | undefined;
   /** Looks for a script or style that this build does not have, which another build may have published. */
   readonly findAsset?: (path: string) => Promise<Asset | null>;
-  readonly log: { error(fields: object, text: string): void };
+  /** The hosts that requests may name, and the proxies that are believed about a client's address. */
+  readonly hosts: OwnHosts;
+  readonly trustedProxies: TrustedProxies;
+  /** Connections at once; one more is closed as soon as it is made. */
+  readonly maxConnections: number;
+  /** How long the headers of a request may take; ten seconds unless it says otherwise. */
+  readonly headersWithinMs?: number;
+  readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void };
 }
 
 export interface Front {
@@ -33,18 +44,40 @@ interface Exchange {
   readonly res: ServerResponse;
 }
 
+interface Gate {
+  closing: boolean;
+  readonly findClient: ReturnType<typeof clientFinder>;
+  readonly hostProblem: ReturnType<typeof hostCheck>;
+}
+
 const PAGE_METHODS = ["GET", "HEAD"];
+/** What asks whether the process lives knows no name of it. */
+const HEALTH_PATHS = ["/livez", "/readyz"];
+const HEADERS_WITHIN_MS = 10_000;
+/** Node.js looks for overdue connections every 30 seconds unless told otherwise. */
+const LOOK_FOR_OVERDUE_MS = 2000;
+const SAY_FULL_EVERY_MS = 60_000;
 
 /**
  * What stands before the framework: refuses bad targets, methods, headers and bodies with a 4xx, where the framework
  * alone would answer 500, run page code on a POST, or read without end.
  */
 export function createFront(options: FrontOptions): Front {
-  const state = { closing: false };
-  const server = createServer((req, res) => serve({ req, res }, options, state));
-  server.headersTimeout = 10_000;
-  server.requestTimeout = 60_000;
-  server.keepAliveTimeout = 65_000;
+  const gate: Gate = {
+    closing: false,
+    findClient: clientFinder(options.trustedProxies),
+    hostProblem: hostCheck(options.hosts),
+  };
+  const headersTimeout = options.headersWithinMs ?? HEADERS_WITHIN_MS;
+  const timeouts = {
+    headersTimeout,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: Math.min(LOOK_FOR_OVERDUE_MS, headersTimeout / 5),
+  };
+  const server = createServer(timeouts, (req, res) => serve({ req, res }, options, gate));
+  server.maxConnections = options.maxConnections;
+  server.on("drop", sayFull(options));
   server.on("clientError", refuseBrokenRequest);
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -54,7 +87,7 @@ export function createFront(options: FrontOptions): Front {
   return {
     server,
     beginClosing: () => {
-      state.closing = true;
+      gate.closing = true;
     },
     closeUnused: () => {
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
@@ -62,17 +95,23 @@ export function createFront(options: FrontOptions): Front {
   };
 }
 
-function serve({ req, res }: Exchange, options: FrontOptions, state: { closing: boolean }): void {
+function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void {
   const path = checkedPath(req.url);
   const isApi = path === null || isApiPath(path);
-  const requestId = cleanRequestHeaders(req, isApi);
-  if (state.closing) res.setHeader("connection", "close");
+  const requestId = cleanRequestHeaders(req, isApi, gate.findClient);
+  if (gate.closing) res.setHeader("connection", "close");
   setSecurityHeaders(req, res, { isApi, isHttps: options.isHttps(), dev: options.dev });
   res.setHeader("x-request-id", requestId);
   const answer = { instance: path ?? "/", requestId };
   const next = options.next();
   if (path === null) {
     refuse(res, { ...answer, code: "invalid-path" });
+    return;
+  }
+  const hostProblem = HEALTH_PATHS.includes(path) ? null : gate.hostProblem(req.rawHeaders);
+  if (hostProblem) {
+    refuse(res, { ...answer, code: hostProblem });
+    req.resume();
     return;
   }
   if (refusedByMethod({ req, res }, path, answer)) return;
@@ -88,7 +127,8 @@ function serve({ req, res }: Exchange, options: FrontOptions, state: { closing: 
   if (isApi) sendLengths(res);
   else neverCachePages(res);
   answerPage({ req, res }, path, { ...options, next }).catch((error: unknown) => {
-    options.log.error({ request_id: requestId, path, error: String(error) }, "request failed in the framework");
+    const fields = { request_id: requestId, ip: req.headers[CLIENT_IP_HEADER], path, error: String(error) };
+    options.log.error(fields, "request failed in the framework");
     if (res.headersSent) res.destroy();
     else refuse(res, { ...answer, code: "internal-error" });
   });
@@ -127,6 +167,15 @@ function refusedByMethod(
   }
   req.resume();
   return true;
+}
+
+function sayFull({ maxConnections, log }: FrontOptions): () => void {
+  let saidAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - saidAt < SAY_FULL_EVERY_MS) return;
+    saidAt = performance.now();
+    log.warn({ max_connections: maxConnections }, "connection refused: MAX_CONNECTIONS are open");
+  };
 }
 
 function isApiPath(path: string): boolean {

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CLIENT_IP_HEADER, FILE_LENGTH_HEADER, REQUEST_ID_HEADER, usableRequestId } from "@/lib/api/request-info";
+import type { FindClient } from "./client-address";
 
 // What only the framework or a proxy in front of it may say. Clients that said it got around checks before.
 const STRIPPED = new Set([
@@ -21,8 +22,12 @@ const STRIPPED_PREFIXES = ["x-middleware-", "x-invoke-", "x-next-", "x-forwarded
 // The page router's own; on an API route they only make the framework redirect.
 const PAGE_ONLY = /^(?:rsc$|next-router-|next-url$)/;
 
-/** Removes what a client must not say, and adds who it is and the request's id, which is returned. */
-export function cleanRequestHeaders(req: IncomingMessage, isApi: boolean): string {
+/**
+ * Removes what a client must not say, and adds its address and the request's id, which is returned. Every later part reads
+ * the address from here.
+ */
+export function cleanRequestHeaders(req: IncomingMessage, isApi: boolean, findClient: FindClient): string {
+  const client = findClient(req.socket.remoteAddress, req.headers["x-forwarded-for"]?.toString());
   for (const name of Object.keys(req.headers)) {
     const isForeign = STRIPPED.has(name) || STRIPPED_PREFIXES.some((prefix) => name.startsWith(prefix));
     if (isForeign || (isApi && PAGE_ONLY.test(name))) delete req.headers[name];
@@ -30,7 +35,7 @@ export function cleanRequestHeaders(req: IncomingMessage, isApi: boolean): strin
   const sent = req.headers[REQUEST_ID_HEADER];
   const requestId = usableRequestId(typeof sent === "string" ? sent : null) ?? randomUUID();
   req.headers[REQUEST_ID_HEADER] = requestId;
-  if (req.socket.remoteAddress) req.headers[CLIENT_IP_HEADER] = req.socket.remoteAddress;
+  if (client !== null) req.headers[CLIENT_IP_HEADER] = client;
   return requestId;
 }
 

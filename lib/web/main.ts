@@ -43,6 +43,9 @@ async function main(): Promise<void> {
     dev,
     isHttps: () => origin.startsWith("https:"),
     next: () => handler,
+    hosts: env.hosts,
+    trustedProxies: env.trustedProxies,
+    maxConnections: env.maxConnections,
     findAsset: async (name) => (!assets || assets.own.has(name) ? null : findAsset(assets.db, name)),
     log,
   });

@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { connect, type Socket } from "node:net";
+import { afterEach, expect, test, vi } from "vitest";
+import { CLIENT_IP_HEADER } from "@/lib/api/request-info";
+import { createFront, type FrontOptions } from "./front";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function open(options: Partial<FrontOptions> = {}) {
+  const log = { warn: vi.fn(), error: vi.fn() };
+  const { server } = createFront({
+    dev: false,
+    isHttps: () => false,
+    next: () => async (req, res) => void res.end(`client ${req.headers[CLIENT_IP_HEADER]}`),
+    hosts: { names: ["leasehold.example.com"], anyAddress: false },
+    trustedProxies: { hops: 0 },
+    maxConnections: 100,
+    log,
+    ...options,
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  const dial = async (text = ""): Promise<Socket> => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    closing.push(() => socket.destroy());
+    await once(socket, "connect");
+    socket.write(text);
+    return socket;
+  };
+  const ask = async (text: string): Promise<string> => {
+    const socket = await dial(text);
+    let answer = "";
+    for await (const chunk of socket) answer += chunk;
+    return answer;
+  };
+  return { server, log, dial, ask };
+}
+
+const get = (path: string, ...lines: string[]) =>
+  [`GET ${path} HTTP/1.1`, ...lines, "connection: close", "", ""].join("\r\n");
+
+test("half-open connections are closed once their headers are overdue", async () => {
+  const headersWithinMs = 400;
+  const { dial } = await open({ headersWithinMs });
+  const started = performance.now();
+  const sockets = await Promise.all(
+    ["", "GET / HT", "GET / HTTP/1.1\r\nhost: x\r\n"].flatMap((text) => Array.from({ length: 20 }, () => dial(text))),
+  );
+  for (const socket of sockets) socket.resume();
+  await Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
+  expect(performance.now() - started).toBeLessThan(5 * (headersWithinMs + headersWithinMs / 5) + 2000);
+});
+
+test("overdue connections are looked for every two seconds", async () => {
+  const { server } = await open();
+  expect(server).toMatchObject({ headersTimeout: 10_000, connectionsCheckingInterval: 2000 });
+});
+
+test("one connection more than MAX_CONNECTIONS is closed, the others stay", async () => {
+  const { dial, log } = await open({ maxConnections: 3 });
+  const kept = [await dial(), await dial(), await dial()];
+  const extra = await dial();
+  extra.resume();
+  if (!extra.closed) await once(extra, "close");
+  expect(kept.map(({ closed }) => closed)).toEqual([false, false, false]);
+  expect(log.warn).toHaveBeenCalledOnce();
+});
+
+test.each([
+  ["the public host", 200, ["host: leasehold.example.com"]],
+  ["the public host in capitals, with a port and a dot", 200, ["host: LEASEHOLD.example.com.:8443"]],
+  ["this machine by name", 200, ["host: localhost:3000"]],
+  ["this machine by address", 200, ["host: 127.0.0.1"]],
+  ["this machine by its IPv6 address", 200, ["host: [::1]:3000"]],
+  ["another host", 421, ["host: evil.test"]],
+  ["a host that begins alike", 421, ["host: leasehold.example.com.evil.test"]],
+  ["another address", 421, ["host: 192.0.2.1"]],
+  ["two hosts", 400, ["host: leasehold.example.com", "Host: evil.test"]],
+  ["the same host twice", 400, ["host: localhost", "host: localhost"]],
+  ["a host with a user", 400, ["host: me@localhost"]],
+  ["an empty host", 400, ["host:"]],
+])("NX-8 a request that names %s is answered with %i", async (_, status, lines) => {
+  const { ask } = await open();
+  expect(await ask(get("/login", ...lines))).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+});
+
+test("NX-8 without AUTH_URL any address may be named, but no other name; health is answered under any", async () => {
+  const { ask } = await open({ hosts: { names: ["127.0.0.1"], anyAddress: true } });
+  expect(await ask(get("/login", "host: 192.168.1.5:3000"))).toMatch(/^HTTP\/1.1 200 /);
+  expect(await ask(get("/login", "host: [2001:db8::1]"))).toMatch(/^HTTP\/1.1 200 /);
+  expect(await ask(get("/login", "host: evil.test"))).toMatch(/^HTTP\/1.1 421 /);
+  expect(await ask(get("/livez", "host: evil.test"))).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test("NX-8 X-Forwarded-For of a trusted proxy gives the client's address, of anyone else nothing", async () => {
+  const forged = get("/login", "host: localhost", "x-forwarded-for: 6.6.6.6, 203.0.113.9");
+  expect(await (await open()).ask(forged)).toContain("client 127.0.0.1");
+  expect(await (await open({ trustedProxies: { hops: 1 } })).ask(forged)).toContain("client 203.0.113.9");
+});
