@@ -30,7 +30,7 @@ function runScript(name: string, args: readonly string[], { out = "pipe", frames
     stdio: ["ignore", open(out), "pipe", open(frames)],
     maxBuffer: 64 * 1024 * 1024,
   });
-  const said = new FrameReader().push(ran.output[3] ?? Buffer.alloc(0));
+  const said = [...new FrameReader().push(ran.output[3] ?? Buffer.alloc(0))];
   return {
     code: ran.status,
     stdout: ran.output[1]?.toString() ?? "",

@@ -10,7 +10,7 @@ import { compileTriggerTemplate } from "@/lib/queue/policy/trigger-template";
 
 const NO_SECRETS = secretForms([]);
 const ignore = () => undefined;
-const frameOf = (line: string): Frame | undefined => new FrameReader().push(Buffer.from(`${line}\n`))[0];
+const frameOf = (line: string): Frame | undefined => [...new FrameReader().push(Buffer.from(`${line}\n`))][0];
 
 /** A number as JSON text, and what a store that rounds nothing may keep of it. */
 const KEPT: readonly (readonly [string, number])[] = [

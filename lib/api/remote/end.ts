@@ -28,12 +28,13 @@ type Params = { jobId: string };
 /** Records that a remote attempt succeeded. @throws HttpProblem lease-lost */
 export async function complete(context: WorkerContext<Params, z.output<typeof completeWork>>): Promise<Settled> {
   const lease = { jobId: context.params.jobId, leaseNo: context.body.lease_no };
-  const changes = new Set(context.changes);
-  const result = cleanAnswer(context.body.result, (change) => changes.add(change));
-  const execution: ExecutionEnd = { kind: "succeeded", result };
   const ended = await endAttempt(context, lease, {
     isRepeat: ({ status }) => status === "succeeded",
+    // Only a worker that holds the lease has its result cleaned.
     decide: async ({ job }, definition) => {
+      const changes = new Set(context.changes);
+      const result = cleanAnswer(context.body.result, (change) => changes.add(change));
+      const execution: ExecutionEnd = { kind: "succeeded", result };
       await noteChanges(context.db, lease, [...changes]);
       const environment = context.runtime.config.retry;
       return decideAttemptEnd(context.db, { claimed: job, definition, execution, environment }, Math.random);

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { Turns } from "@/lib/process/turns";
 import type { NamedFile } from "../artifacts/collect";
 import { cleanMessage, reportTo } from "../output/clean-result";
 import { type Frame, FrameReader, type LostKind, shortMessage } from "../output/frames";
@@ -26,6 +27,7 @@ export class FrameSink {
   readonly artifacts: NamedFile[] = [];
   readonly #lost = new Map<LostKind, string>();
   readonly #options: FrameSinkOptions;
+  readonly #turns = new Turns();
   #problems = 0;
 
   constructor(options: FrameSinkOptions) {
@@ -49,8 +51,9 @@ export class FrameSink {
     await this.#takeAll(reader.flush());
   }
 
-  async #takeAll(frames: readonly Frame[]): Promise<void> {
+  async #takeAll(frames: Iterable<Frame>): Promise<void> {
     for (const frame of frames) {
+      await this.#turns.next();
       this.lastActivity = performance.now();
       if (frame.type === "row") await this.#passRow(frame.value);
       else this.#take(frame);

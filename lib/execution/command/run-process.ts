@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { AttemptCapture } from "../output/attempt-capture";
+import { readPaced } from "../output/read-paced";
 import { bareEnvironment } from "../process/bare-environment";
 import { ProcessGroup } from "../process/group";
 import type { Isolation } from "../process/supervisor";
@@ -122,8 +123,7 @@ interface OutputReading {
 function readOutput(child: ChildProcess, { capture }: ProcessPlan, sink: FrameSink): OutputReading {
   const ended = (["stdout", "stderr"] as const).map((name) => {
     const stream = child[name];
-    stream?.on("data", (bytes: Buffer) => capture[name].push(bytes));
-    return new Promise<void>((resolve) => stream?.on("close", resolve).on("error", () => resolve()) ?? resolve());
+    return stream === null ? Promise.resolve() : readPaced(stream, (bytes) => capture[name].push(bytes));
   });
   return { streams: Promise.all(ended), frames: sink.read(child.stdio[FRAMES_FD] as Readable) };
 }

@@ -133,7 +133,7 @@ test("frames: bad lines are reported and harm nothing", () => {
   const reader = new FrameReader();
   const good = '{"type":"progress","percent":250,"message":"m"}\n';
   const lines = ["no json\n", "[]\n", "3\n", '{"type":"what"}\n', '{"type":"progress","percent":"x"}\n', "\n", good];
-  const frames = lines.flatMap((line) => [...line].flatMap((char) => reader.push(Buffer.from(char))));
+  const frames = lines.flatMap((line) => [...line].flatMap((char) => [...reader.push(Buffer.from(char))]));
   expect(frames.map((frame) => frame.type)).toEqual([
     "invalid",
     "invalid",
@@ -149,13 +149,15 @@ test("frames: the size of one is limited, and the next is read", () => {
   const reader = new FrameReader();
   const row = (length: number) => `{"type":"row","value":"${"r".repeat(length)}"}\n`;
   const shell = row(0).length - 1;
-  const frames = reader.push(
-    Buffer.from(row(MAX_FRAME_BYTES - shell) + row(MAX_FRAME_BYTES - shell + 1) + row(3_000_000) + row(1)),
-  );
+  const frames = [
+    ...reader.push(
+      Buffer.from(row(MAX_FRAME_BYTES - shell) + row(MAX_FRAME_BYTES - shell + 1) + row(3_000_000) + row(1)),
+    ),
+  ];
   expect(frames.map((frame) => frame.type)).toEqual(["row", "invalid", "invalid", "row"]);
   expect(frames[1]).toMatchObject({ lost: "row" });
   expect(frames[2]).toMatchObject({ lost: "row" });
-  reader.push(Buffer.from('{"type":"result","value":1}'));
+  expect([...reader.push(Buffer.from('{"type":"result","value":1}'))]).toEqual([]);
   expect(reader.flush()).toEqual([{ type: "result", value: 1, changes: [] }]);
 });
 

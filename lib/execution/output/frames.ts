@@ -31,23 +31,20 @@ export class FrameReader {
   #size = 0;
   #overlong = false;
 
-  push(bytes: Buffer): Frame[] {
-    const frames: Frame[] = [];
+  /** Reads each line when it is asked for; all have to be. */
+  *push(bytes: Buffer): Generator<Frame> {
     let from = 0;
     for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {
       this.#add(bytes.subarray(from, end));
-      this.#take(frames);
+      yield* this.#take();
       from = end + 1;
     }
     this.#add(bytes.subarray(from));
-    return frames;
   }
 
   /** The last line, when no newline ended it. */
   flush(): Frame[] {
-    const frames: Frame[] = [];
-    this.#take(frames);
-    return frames;
+    return this.#take();
   }
 
   #add(part: Buffer): void {
@@ -62,15 +59,15 @@ export class FrameReader {
     if (part.length > 0) this.#parts.push(part);
   }
 
-  #take(frames: Frame[]): void {
+  #take(): Frame[] {
     const line = Buffer.concat(this.#parts);
     const isOverlong = this.#overlong;
     const size = this.#size;
     this.#parts = [];
     this.#size = 0;
     this.#overlong = false;
-    if (isOverlong) frames.push(tooLong(size, lostKind(line.toString("latin1"), "result")));
-    else if (line.length > 0) frames.push(parseFrame(line));
+    if (isOverlong) return [tooLong(size, lostKind(line.toString("latin1"), "result"))];
+    return line.length > 0 ? [parseFrame(line)] : [];
   }
 }
 

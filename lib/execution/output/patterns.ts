@@ -14,6 +14,9 @@ const PATTERNS: readonly RegExp[] = [
   /\bwhsec_[A-Za-z0-9+/=]{16,200}/g,
 ];
 
+/** In characters. Only a private key is longer. */
+export const LONGEST_PATTERN = 270;
+
 const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 const PEM_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 

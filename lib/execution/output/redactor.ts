@@ -106,14 +106,17 @@ function cutInLine(text: string, wanted: number, least: number): number {
   return code >= 0xdc00 && code <= 0xdfff ? wanted - 1 : wanted;
 }
 
-function clearOf(cut: number, spans: readonly Span[]): number {
-  let clear = cut;
-  for (let moved = true; moved; ) {
-    const straddling = spans.find((span) => span.start < clear && clear < span.end);
-    moved = straddling !== undefined;
-    if (straddling) clear = straddling.start;
+/** The last place at or before `cut` that is inside no span. Each span is looked at once. */
+function clearOf(cut: number, spans: Span[]): number {
+  let start = 0;
+  let end = 0;
+  for (const span of spans.sort((a, b) => a.start - b.start)) {
+    if (span.start >= cut) break;
+    // Spans that overlap are one.
+    if (span.start >= end) start = span.start;
+    end = Math.max(end, span.end);
   }
-  return clear;
+  return start < cut && cut < end ? start : cut;
 }
 
 function literalSpans(text: string, { forms }: SecretForms): Span[] {

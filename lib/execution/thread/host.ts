@@ -4,6 +4,7 @@ import { faultStack, withOrigin } from "../classify-error";
 import type { HandlerContext } from "../define-job";
 import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
+import { readPaced } from "../output/read-paced";
 import { delay } from "../timer";
 import type { StopReason } from "../types";
 import type { Answer, Call, FromGuest, FromHost, ThreadData } from "./protocol";
@@ -29,6 +30,8 @@ const KILLED_WITHIN_MS = 2000;
 export class HandlerThread {
   #thread: Worker | null = null;
   #exited: Promise<unknown> = Promise.resolve();
+  /** Resolves when everything that the thread printed was read. */
+  #printed: Promise<unknown> = Promise.resolve();
   #answered = false;
   readonly #steps = new Map<number, (answer: Answer) => void>();
   readonly #artifacts = new Map<number, ArtifactWriter>();
@@ -43,8 +46,10 @@ export class HandlerThread {
       const thread = start(data);
       this.#thread = thread;
       this.#exited = new Promise((gone) => thread.once("exit", gone));
-      thread.stdout.on("data", (bytes: Buffer) => capture.stdout.push(bytes));
-      thread.stderr.on("data", (bytes: Buffer) => capture.stderr.push(bytes));
+      this.#printed = Promise.all([
+        readPaced(thread.stdout, (bytes) => capture.stdout.push(bytes)),
+        readPaced(thread.stderr, (bytes) => capture.stderr.push(bytes)),
+      ]);
       thread.on("message", (message: FromGuest) => {
         if (message.type !== "done") return void this.#serve(message).catch(reject);
         this.#answered = true;
@@ -65,6 +70,7 @@ export class HandlerThread {
     if (!this.#thread) return;
     if (this.#answered) await Promise.race([this.#exited, delay(LEAVES_WITHIN_MS)]);
     await Promise.race([this.#thread.terminate(), delay(KILLED_WITHIN_MS)]);
+    await Promise.race([this.#printed, delay(LEAVES_WITHIN_MS)]);
   }
 
   #tell(message: FromHost): void {

@@ -1,5 +1,6 @@
-import { redactText } from "../output/redactor";
-import { secretForms } from "../output/secret-forms";
+import { LONGEST_PATTERN } from "../output/patterns";
+import { redactText, StreamRedactor } from "../output/redactor";
+import { type SecretForms, secretForms } from "../output/secret-forms";
 import { cutText } from "./cut-text";
 import type { Message } from "./payload";
 import type { WebhookLimits, WebhookPolicy } from "./policy";
@@ -8,6 +9,9 @@ import { signatureHeader } from "./signature";
 
 /** Of a request or an answer, in UTF-8 bytes. */
 const KEPT_BYTES = 1024;
+/** What is redacted of a text of which this much is kept. */
+const READ_CHARACTERS = 2 * KEPT_BYTES;
+const MOST_BYTES_OF_CHARACTER = 4;
 
 /** One message on its way to one endpoint. */
 export interface Delivery {
@@ -49,10 +53,18 @@ export async function deliver(delivery: Delivery, { policy, signal, limits }: De
   const forms = secretForms([...secrets, ...Object.values(headers), signed["webhook-signature"]]);
   const names = Object.keys(headers).map((name) => `${name.toLowerCase()}: [redacted]`);
   const lines = [`webhook-id: ${message.id}`, `webhook-timestamp: ${timestamp}`, ...names, "", message.body];
-  const kept = (text: string) => cutText(redactText(text, forms), KEPT_BYTES);
+  const response = answer.body.subarray(0, READ_CHARACTERS * MOST_BYTES_OF_CHARACTER).toString("utf8");
   return {
     answer,
-    request: kept(lines.join("\n")),
-    response: answer.statusCode === null ? null : kept(answer.body.toString("utf8")),
+    request: kept(lines.join("\n"), forms),
+    response: answer.statusCode === null ? null : kept(response, forms),
   };
+}
+
+/** The beginning of a text without its secrets, also without one that the cut goes through. */
+function kept(text: string, forms: SecretForms): string {
+  if (text.length <= READ_CHARACTERS) return cutText(redactText(text, forms), KEPT_BYTES);
+  const redactor = new StreamRedactor(forms);
+  const shown = redactor.push(text.slice(0, READ_CHARACTERS)) + redactor.flush();
+  return cutText(`${shown.slice(0, -LONGEST_PATTERN)}…`, KEPT_BYTES);
 }

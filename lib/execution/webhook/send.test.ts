@@ -27,11 +27,11 @@ const payload = { endpoint_id: job.id, type: "order.paid", data: { name: "Zoë �
 
 const sendTo = (
   url: string,
-  changes: { secrets?: string[]; headers?: Record<string, string>; signal?: AbortSignal } = {},
+  changes: { secrets?: string[]; headers?: Record<string, string>; signal?: AbortSignal; data?: string } = {},
 ) =>
   deliver(
     {
-      message: messageOf(payload, job),
+      message: messageOf(changes.data === undefined ? payload : { ...payload, data: changes.data }, job),
       url,
       secrets: changes.secrets ?? [secret],
       headers: changes.headers ?? {},
@@ -81,6 +81,34 @@ describe("WEBHOOK-08 C6 what is sent is signed as Standard Webhooks says", () =>
     await sendTo(receiver.url, { secrets: [secret, old] });
     const { headers, body } = last();
     for (const key of [secret, old]) expect(() => new Webhook(key).verify(body, { ...headers })).not.toThrow();
+  });
+});
+
+describe("what is kept of a delivery", () => {
+  const SECRET_HEADER = "abcdefgh".repeat(40);
+  test.each(["-----BEGIN PRIVATE KEY-----", "-eyJaaaaaa", `${SECRET_HEADER} `])(
+    "is its beginning, and costs no more for a long body: %j",
+    async (hostile) => {
+      receiver.answer = (_request, response) => void response.writeHead(200).end(hostile.repeat(2000));
+      const headers = { "x-key": SECRET_HEADER };
+      const kept = await sendTo(receiver.url, { headers, data: hostile.repeat(Math.ceil(250_000 / hostile.length)) });
+      for (const text of [kept.request, kept.response ?? ""]) {
+        expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1024);
+        expect(text).not.toContain("abcdefghabcdefgh");
+      }
+    },
+  );
+
+  test("holds no part of a secret, wherever the cut goes through it", async () => {
+    const token = `ghp_${"k".repeat(36)}`;
+    const key = `-----BEGIN PRIVATE KEY-----${"m".repeat(1200)}-----END PRIVATE KEY-----`;
+    for (let room = 2048 - key.length - 60; room < 2048 - key.length; room += 7) {
+      const answer = `${key}${".".repeat(room)} ${token} ${SECRET_HEADER} ${"z".repeat(5000)}`;
+      receiver.answer = (_request, response) => void response.writeHead(200).end(answer);
+      const { response } = await sendTo(receiver.url, { headers: { "x-key": SECRET_HEADER } });
+      expect(response).not.toMatch(/mmmm|kkkk|abcdefgh/);
+      expect(response?.endsWith("…")).toBe(true);
+    }
   });
 });
 
