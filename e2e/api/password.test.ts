@@ -46,7 +46,7 @@ test("PW-1 a wrong present password, a weak new one and the same one again are r
   expect((await web.call("GET", "/api/v1/me", { cookie })).status).toBe(200);
 });
 
-test("wrong present passwords are counted with wrong sign-ins", async () => {
+test("after ten wrong present passwords the next one has to wait", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const statuses: number[] = [];

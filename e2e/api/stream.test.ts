@@ -93,7 +93,7 @@ test("a browser names the tenant in the query, and is bound to what it may read"
   expect((await web.call("HEAD", "/api/v1/jobs/stream", { key })).status).toBe(200);
 });
 
-test("a person has six streams at most, and a closed one makes room", async () => {
+test("a key has six streams at most, and a closed one makes room", async () => {
   const person = await make.user({ roles: { [acme.id]: "viewer" } });
   const own = bearer((await make.key(person, { tenantId: acme.id })).key);
   const streams = [];

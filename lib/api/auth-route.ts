@@ -1,10 +1,12 @@
 import { NextRequest } from "next/server";
 import NextAuth from "next-auth";
+import { type Admission, admitSignIn, slowDown } from "@/lib/auth/admit-sign-in";
 import { cookieNames, cookieValues } from "@/lib/auth/cookies";
-import { takeLoginTokens } from "@/lib/auth/login";
-import { authOptions, type Trouble } from "@/lib/auth/next-auth";
+import { deviceCookie, findDevice } from "@/lib/auth/device";
+import { authOptions, type Outcome } from "@/lib/auth/next-auth";
 import { isSafePath, pathOnly } from "@/lib/auth/safe-path";
 import { isSameOrigin } from "@/lib/auth/same-origin";
+import { returnToBuckets } from "@/lib/auth/throttle";
 import { parseJson } from "./input";
 import { HttpProblem, notFound } from "./problem";
 import { type RequestInfo, requestInfo } from "./request-info";
@@ -30,8 +32,10 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   const action = await allowedAction(request, context);
   refuseBadCallbackCookie(request.headers, runtime);
   const body = request.method === "POST" ? await readFields(request, runtime) : null;
-  if (action === "callback/credentials") await throttle(runtime, info, body?.email ?? "");
-  const trouble: Trouble = { error: undefined };
+  const isSignIn = action === "callback/credentials";
+  const cookies = request.headers.get("cookie");
+  const admission = isSignIn ? await admit(runtime, info, { email: body?.email ?? "", cookies }) : null;
+  const outcome: Outcome = { error: undefined, signedIn: null };
   const client = { ip: info.ip, userAgent: info.userAgent, requestId: info.id };
   const settings = {
     db: runtime.auth,
@@ -42,10 +46,15 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   const response: Response = await NextAuth(
     rebuild(request, runtime, body),
     { params: Promise.resolve({ nextauth: action.split("/") }) },
-    authOptions(settings, client, trouble),
+    authOptions(settings, client, outcome),
   );
-  if (trouble.error !== undefined) throw trouble.error;
-  return finish(response, info);
+  if (outcome.error !== undefined) throw outcome.error;
+  const answer = await finish(response, info);
+  if (admission && outcome.signedIn !== null) {
+    await returnToBuckets(runtime.auth, admission.taken);
+    answer.headers.append("set-cookie", deviceCookie(cookies, outcome.signedIn, runtime.config));
+  }
+  return answer;
 }
 
 async function allowedAction(request: Request, context: NextContext): Promise<string> {
@@ -88,12 +97,19 @@ async function readFields(request: Request, runtime: ApiRuntime): Promise<Record
   return Object.fromEntries(fields);
 }
 
-async function throttle(runtime: ApiRuntime, info: RequestInfo, email: string): Promise<void> {
-  const wait = await takeLoginTokens(runtime.auth, email.trim().toLowerCase(), info.ip);
-  if (wait === 0) return;
+async function admit(
+  runtime: ApiRuntime,
+  info: RequestInfo,
+  sent: { email: string; cookies: string | null },
+): Promise<Admission> {
+  const email = sent.email.trim().toLowerCase();
+  const device = findDevice(sent.cookies, email, runtime.config);
+  const admission = await admitSignIn(runtime.auth, { email, ip: info.ip, device });
+  if (admission.slow) await slowDown();
+  if (admission.waitSeconds === 0) return admission;
   throw new HttpProblem("too-many-requests", {
     detail: "Too many failed sign-ins. Wait a little and try again.",
-    headers: { "retry-after": String(Math.ceil(wait)) },
+    headers: { "retry-after": String(Math.ceil(admission.waitSeconds)) },
   });
 }
 

@@ -31,10 +31,17 @@ function safeDecode(text: string): string {
   }
 }
 
+/** What the checks read of a request. */
+export type Asked = Pick<Request, "url" | "method" | "headers">;
+
 /** Authenticates; 401 without a valid principal, 403 for a cookie-bearing change that did not come from our pages. */
-export async function requirePrincipal(runtime: ApiRuntime, request: Request, info: RequestInfo): Promise<Principal> {
+export async function requirePrincipal(runtime: ApiRuntime, request: Asked, info: RequestInfo): Promise<Principal> {
   const principal = await getPrincipal(request.headers, { db: runtime.auth, origin: runtime.config.origin }, info.ip);
-  if (!principal) throw new HttpProblem("unauthenticated");
+  if (!principal) {
+    if (request.headers.has("authorization"))
+      await audit(runtime, info, { action: "api_key.rejected", severity: "medium", actorKind: "anonymous" });
+    throw new HttpProblem("unauthenticated");
+  }
   if (principal.kind === "user" && !SAFE_METHODS.has(request.method)) {
     if (!isSameOrigin(request.headers, runtime.config.origin)) {
       await auditDenial(runtime, { info, principal }, { reason: "cross-site-request" });
@@ -164,7 +171,7 @@ async function audit(
   entry: Omit<Parameters<typeof writeAudit>[1], "success">,
 ): Promise<void> {
   try {
-    await writeAudit(runtime.auth, { ...entry, success: false, ...requestFields(info) });
+    await runtime.denials.add({ ...entry, success: false, ...requestFields(info) });
   } catch (error) {
     runtime.log.warn({ request_id: info.id, action: entry.action, error: String(error) }, "audit line not written");
   }

@@ -1,3 +1,4 @@
+import { ACCESS_CHANNEL } from "@/lib/auth/access-marks";
 import { listen } from "@/lib/db";
 import { CHANNELS } from "@/lib/queue";
 import { SharedListener } from "@/lib/web/shared-listener";
@@ -16,7 +17,7 @@ function openListener({ config, log }: ApiRuntime): SharedListener {
   const listener = new SharedListener(({ onNotify, onReady }) =>
     listen({
       url: config.listenUrl,
-      channels: Object.values(CHANNELS),
+      channels: [...Object.values(CHANNELS), ACCESS_CHANNEL],
       applicationName: "leasehold-web-listen",
       onNotify,
       onReady,

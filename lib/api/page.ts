@@ -1,6 +1,6 @@
 import { headers } from "next/headers";
 import { notFound, redirect } from "next/navigation";
-import { getPrincipal, type Principal } from "@/lib/auth/principal";
+import { BACKGROUND_HEADER, getPrincipal, type Principal } from "@/lib/auth/principal";
 import type { PlatformPermission, TenantPermission } from "@/lib/contract";
 import type { Database } from "@/lib/db";
 import type { TenantScope } from "@/lib/queue/types";
@@ -64,7 +64,11 @@ export async function requireViewer(): Promise<Viewer> {
 /** Whoever is signed in by cookie, or null. Pages know no API keys. */
 export async function currentViewer(): Promise<Viewer | null> {
   const runtime = getRuntime();
-  const cookieOnly = new Headers({ cookie: (await headers()).get("cookie") ?? "" });
+  const sent = await headers();
+  const cookieOnly = new Headers({ cookie: sent.get("cookie") ?? "" });
+  // A browser that loads a page ahead is not a person who opens it.
+  if (sent.has("next-router-prefetch") || sent.get("sec-purpose")?.startsWith("prefetch"))
+    cookieOnly.set(BACKGROUND_HEADER, "1");
   const principal = await getPrincipal(cookieOnly, { db: runtime.auth, origin: runtime.config.origin });
   if (!principal) return null;
   const tenants = await enterableTenants(runtime.auth, principal);

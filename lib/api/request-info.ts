@@ -21,7 +21,7 @@ export interface RequestInfo {
   readonly chain: string | null;
 }
 
-export function requestInfo(request: Request): RequestInfo {
+export function requestInfo(request: Pick<Request, "url" | "method" | "headers">): RequestInfo {
   const url = new URL(request.url);
   return {
     id: usableRequestId(request.headers.get(REQUEST_ID_HEADER)) ?? randomUUID(),

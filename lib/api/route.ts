@@ -6,6 +6,7 @@ import type { Actor, TenantScope } from "@/lib/queue/types";
 import type { TenantMembership } from "@/lib/tenancy/resolve";
 import { within } from "./audited";
 import {
+  type Asked,
   actorOf,
   refuseKeyInUrl,
   refuseWorkerKey,
@@ -143,14 +144,14 @@ export function signedInRoute<B, R>(spec: SignedInSpec<B, R>): RouteHandler {
 }
 
 /** Authenticates a request; the first step of every route that is neither open nor for remote workers. */
-export async function identify(request: Request): Promise<Common> {
+export async function identify(request: Asked): Promise<Common> {
   const common = await authenticate(request);
   await refuseWorkerKey(common.runtime, common);
   return common;
 }
 
 /** Authenticates a request, whoever it is. */
-export async function authenticate(request: Request): Promise<Common> {
+export async function authenticate(request: Asked): Promise<Common> {
   const runtime = getRuntime();
   const info = requestInfo(request);
   await refuseKeyInUrl(runtime, info);

@@ -1,5 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { writeAudit } from "@/lib/auth/audit";
+import { CountedAudit } from "@/lib/auth/counted-audit";
 import { type Database, openDatabase } from "@/lib/db";
 import { loadWebEnv } from "@/lib/env/web";
 import type { WebhookPolicy } from "@/lib/execution/webhook";
@@ -16,6 +18,8 @@ export interface RuntimeConfig {
   readonly origin: string;
   readonly authSecret: string;
   readonly cursorSecret: string;
+  /** Signs the marks of browsers that signed in before. */
+  readonly deviceSecret: string;
   readonly providerRoots: readonly string[];
   /** Bytes of live output that are kept of one attempt of a remote worker. */
   readonly logMaxBytes: number;
@@ -51,6 +55,8 @@ export interface ApiRuntime {
   /** Of the key behind the sealer, to be compared with those of the other processes. */
   readonly dataKeyCheck: Buffer;
   readonly direct: DirectConnection;
+  /** The audit of denials. */
+  readonly denials: CountedAudit;
   close(): Promise<void>;
 }
 
@@ -129,6 +135,7 @@ function openRuntime(): ApiRuntime {
     origin: env.origin,
     authSecret: env.authSecret,
     cursorSecret: createHmac("sha256", env.authSecret).update("leasehold cursor").digest("hex"),
+    deviceSecret: createHmac("sha256", env.authSecret).update("leasehold device").digest("hex"),
     providerRoots: env.providerRoots,
     logMaxBytes: env.logMaxBytes,
     artifactQuota: env.artifactQuota,
@@ -138,7 +145,14 @@ function openRuntime(): ApiRuntime {
     listenUrl: env.databaseUrls.listen,
     webhooks: env.webhooks,
   };
-  const close = async () => void (await Promise.all(Object.values(pools).map((pool) => pool.close())));
+  const denials = new CountedAudit(
+    (entry) => writeAudit(pools.auth, entry),
+    (error) => log.warn({ error: String(error) }, "audit line of repeated denials not written"),
+  );
+  const close = async () => {
+    await denials.flush();
+    await Promise.all(Object.values(pools).map((pool) => pool.close()));
+  };
   return {
     config,
     log,
@@ -146,6 +160,7 @@ function openRuntime(): ApiRuntime {
     sealer: makeSealer(env.dataKey),
     dataKeyCheck: dataKeyCheck(env.dataKey),
     direct,
+    denials,
     close,
   };
 }

@@ -3,6 +3,8 @@ export interface CookieNames {
   readonly session: string;
   readonly csrf: string;
   readonly callback: string;
+  /** Of a browser that signed in before. */
+  readonly device: string;
   readonly secure: boolean;
 }
 
@@ -13,15 +15,21 @@ export function cookieNames(origin: string): CookieNames {
     session: `${prefix}leasehold.session`,
     csrf: `${prefix}leasehold.csrf`,
     callback: `${prefix}leasehold.callback`,
+    device: `${prefix}leasehold.device`,
     secure,
   };
 }
 
 /** The Set-Cookie header of a session, as next-auth sets it at login. */
 export function sessionCookie(origin: string, sessionId: string, maxAgeSeconds: number): string {
-  const { session, secure } = cookieNames(origin);
-  const attributes = ["Path=/", `Max-Age=${maxAgeSeconds}`, "HttpOnly", "SameSite=Lax", ...(secure ? ["Secure"] : [])];
-  return [`${session}=${sessionId}`, ...attributes].join("; ");
+  return setCookie(origin, { name: cookieNames(origin).session, value: sessionId, maxAge: maxAgeSeconds });
+}
+
+/** A Set-Cookie header of ours; `maxAge` is in seconds. */
+export function setCookie(origin: string, cookie: { name: string; value: string; maxAge: number }): string {
+  const secure = cookieNames(origin).secure ? ["Secure"] : [];
+  const attributes = ["Path=/", `Max-Age=${cookie.maxAge}`, "HttpOnly", "SameSite=Lax", ...secure];
+  return [`${cookie.name}=${cookie.value}`, ...attributes].join("; ");
 }
 
 /** All values that a Cookie header gives for a name; more than one means that someone planted another. */

@@ -2,9 +2,8 @@ import { afterAll, expect, test } from "vitest";
 import { openDatabase } from "@/lib/db";
 import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
-import { login, takeLoginTokens } from "./login";
+import { login } from "./login";
 import { isSessionLive } from "./session";
-import { LOGIN_ACCOUNT, LOGIN_ADDRESS } from "./throttle";
 
 const database = await testDatabase();
 const db = openDatabase({ prepare: true, url: database.urlFor("auth"), role: "auth", max: 3, applicationName: "test" });
@@ -37,35 +36,4 @@ test("a wrong password, an unknown and a disabled account all get null, and are 
   const audit = await database.query("select a::text as text from app.security_audit a where action = 'login.failed'");
   expect(audit.length).toBe(3);
   for (const { text } of audit) expect(text).not.toMatch(/my-secret-guess|nobody@example/);
-});
-
-test("RL-1 an account is throttled after its burst, whether it exists or not", async () => {
-  for (const email of [(await make.user()).email, "ghost@example.test"]) {
-    for (let i = 0; i < LOGIN_ACCOUNT.burst; i += 1) expect(await takeLoginTokens(db, email, `10.0.0.${i}`)).toBe(0);
-    expect(await takeLoginTokens(db, email, "10.0.1.1")).toBeGreaterThan(0);
-  }
-});
-
-test("RL-1 an address is throttled over all accounts, and recovers with time", async () => {
-  const take = (i: number) => takeLoginTokens(db, `a${i}@example.test`, "10.9.9.9");
-  for (let i = 0; i < LOGIN_ADDRESS.burst; i += 1) expect(await take(i)).toBe(0);
-  expect(await take(1000)).toBeGreaterThan(0);
-  await database.moveClock(10 * LOGIN_ADDRESS.secondsPerToken * 1000);
-  expect(await take(1001)).toBe(0);
-  await database.moveClock(0);
-});
-
-test("RL-1 two callers never share the last token", async () => {
-  const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, i) => takeLoginTokens(db, "race@example.test", `10.1.0.${i}`)),
-  );
-  expect(answers.filter((wait) => wait === 0)).toHaveLength(LOGIN_ACCOUNT.burst);
-});
-
-test("logins that succeed cost nothing", async () => {
-  const user = await make.user();
-  for (let i = 0; i < LOGIN_ACCOUNT.burst + 3; i += 1) {
-    expect(await takeLoginTokens(db, user.email, "10.2.0.1")).toBe(0);
-    await login(db, user, { ...client, ip: "10.2.0.1" });
-  }
 });

@@ -3,7 +3,6 @@ import { type Runner, statement } from "@/lib/db";
 import { writeAudit } from "./audit";
 import { verifyPassword } from "./password";
 import { type ClientInfo, openSession } from "./session";
-import { accountBucket, addressBucket, LOGIN_ACCOUNT, LOGIN_ADDRESS, returnToBucket, takeFromBucket } from "./throttle";
 
 export interface LoginClient extends ClientInfo {
   readonly requestId: string | null;
@@ -21,24 +20,6 @@ const findUser = statement(
 );
 
 /**
- * Takes a token of the address and one of the account; answers 0, or the seconds to wait. Both are given back by a
- * login that succeeds, so only failures are counted.
- */
-export async function takeLoginTokens(db: Runner, email: string, ip: string | null): Promise<number> {
-  const waits = [
-    await takeFromBucket(db, addressBucket(ip), LOGIN_ADDRESS),
-    await takeFromBucket(db, accountBucket(email), LOGIN_ACCOUNT),
-  ];
-  return Math.max(...waits);
-}
-
-/** Gives back what takeLoginTokens took, when the password was right. */
-export async function returnLoginTokens(db: Runner, email: string, ip: string | null): Promise<void> {
-  await returnToBucket(db, addressBucket(ip), LOGIN_ADDRESS);
-  await returnToBucket(db, accountBucket(email), LOGIN_ACCOUNT);
-}
-
-/**
  * Checks an email and password and opens a session. Null whatever was wrong: an unknown account, a disabled one and a
  * wrong password look and cost the same.
  */
@@ -46,7 +27,7 @@ export async function login(
   db: Runner,
   sent: unknown,
   client: LoginClient,
-): Promise<{ userId: string; sessionId: string } | null> {
+): Promise<{ userId: string; email: string; sessionId: string } | null> {
   const parsed = credentials.safeParse(sent);
   if (!parsed.success) return null;
   const { email, password } = parsed.data;
@@ -57,9 +38,8 @@ export async function login(
     return null;
   }
   const sessionId = await openSession(db, user.id, client);
-  await returnLoginTokens(db, email, client.ip);
   await recordLogin(db, client, { userId: user.id, success: true });
-  return { userId: user.id, sessionId };
+  return { userId: user.id, email, sessionId };
 }
 
 // The address that was typed is not recorded: people type their password there.

@@ -7,9 +7,11 @@ import { type LoginClient, login } from "./login";
 import { pathOnly } from "./safe-path";
 import { isSessionLive, revokeSession, SESSION_ABSOLUTE_SECONDS, SESSION_ID } from "./session";
 
-/** What went wrong inside a callback: next-auth would put an error's text into a redirect. */
-export interface Trouble {
+/** What came of the callbacks: next-auth would put an error's text into a redirect. */
+export interface Outcome {
   error: unknown;
+  /** The account that has just signed in. */
+  signedIn: string | null;
 }
 
 export interface AuthSettings {
@@ -23,13 +25,13 @@ export interface AuthSettings {
  * next-auth, fenced in: its cookie is our opaque session id and nothing else. There are no claims, so none can be
  * forged or changed, and every decode looks at the session's row.
  */
-export function authOptions(settings: AuthSettings, client: LoginClient, trouble: Trouble): NextAuthOptions {
+export function authOptions(settings: AuthSettings, client: LoginClient, outcome: Outcome): NextAuthOptions {
   const { db, origin, secret } = settings;
   const orTrouble = async <T>(work: () => Promise<T | null>): Promise<T | null> => {
     try {
       return await work();
     } catch (error) {
-      trouble.error = error;
+      outcome.error = error;
       return null;
     }
   };
@@ -44,6 +46,7 @@ export function authOptions(settings: AuthSettings, client: LoginClient, trouble
         authorize: (sent) =>
           orTrouble(async () => {
             const opened = await login(db, sent, client);
+            outcome.signedIn = opened?.email ?? null;
             return opened && { id: opened.userId, sid: opened.sessionId };
           }),
       }),

@@ -5,7 +5,7 @@ const MEMBERSHIPS = `coalesce((
     from app.memberships m join app.tenants t on t.id = m.tenant_id where m.user_id = u.id), '[]'::jsonb)`;
 
 /**
- * One session, its user and all memberships in one statement, so that every right is as of now. Reading also keeps the
+ * One session, its user and all memberships in one statement, so that every right is as of now. A use ($3) also keeps the
  * session from going idle, at most once a minute and never beyond its absolute end.
  */
 export const findSession = statement(
@@ -19,7 +19,7 @@ export const findSession = statement(
    ), seen as (
      update app.sessions s set last_seen_at = app.now(),
        idle_expires_at = least(s.absolute_expires_at, app.now() + make_interval(secs => $2))
-     from live where s.id_hash = live.id_hash and live.last_seen_at < app.now() - interval '1 minute'
+     from live where $3::boolean and s.id_hash = live.id_hash and live.last_seen_at < app.now() - interval '1 minute'
    )
    select u.id as user_id, u.email, u.display_name, u.is_super_admin, u.must_change_password,
      ${MEMBERSHIPS} as memberships from live u`,

@@ -43,6 +43,9 @@ export type Membership = z.infer<typeof membership>;
 /** Why a request has no principal although it brought something. */
 export class AmbiguousCredentials extends Error {}
 
+/** Sent by our pages with what they ask of themselves. Such a request does not keep a session from going idle. */
+export const BACKGROUND_HEADER = "leasehold-background";
+
 interface AuthDependencies {
   /** The pool of the auth role. */
   readonly db: Runner;
@@ -66,7 +69,7 @@ export async function getPrincipal(
   if (authorization !== null) return fromApiKey(authorization, dependencies.db, ip);
   const [sessionId] = cookies;
   return cookies.length === 1 && sessionId && SESSION_ID.test(sessionId)
-    ? fromSession(sessionId, dependencies.db)
+    ? fromSession(sessionId, dependencies.db, !headers.has(BACKGROUND_HEADER))
     : null;
 }
 
@@ -91,8 +94,8 @@ interface KeyRow extends UserRow {
   use_is_old: boolean;
 }
 
-async function fromSession(sessionId: string, db: Runner): Promise<Principal | null> {
-  const [row] = await db.run<UserRow>(findSession, [sessionHash(sessionId), SESSION_IDLE_SECONDS]);
+async function fromSession(sessionId: string, db: Runner, isUse: boolean): Promise<Principal | null> {
+  const [row] = await db.run<UserRow>(findSession, [sessionHash(sessionId), SESSION_IDLE_SECONDS, isUse]);
   return row ? principal.parse({ kind: "user", user: userOf(row), memberships: row.memberships }) : null;
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Runner, statement } from "@/lib/db";
+import { addressGroup } from "./address-group";
 
 /** A token bucket: `burst` at once, then one every `secondsPerToken`. */
 export interface BucketRule {
@@ -7,13 +8,28 @@ export interface BucketRule {
   readonly secondsPerToken: number;
 }
 
-export const LOGIN_ACCOUNT: BucketRule = { burst: 10, secondsPerToken: 30 };
-export const LOGIN_ADDRESS: BucketRule = { burst: 50, secondsPerToken: 2 };
+/** One bucket of the table. */
+export interface Bucket {
+  readonly key: string;
+  readonly rule: BucketRule;
+}
 
-// One row, one statement: the row lock of the upsert is what makes two callers take two tokens.
+/** Wrong passwords of one account from one address, or from one browser that signed in before. */
+export const LOGIN_PAIR: BucketRule = { burst: 10, secondsPerToken: 30 };
+/** Wrong passwords from one address, whatever the account. */
+export const LOGIN_ADDRESS: BucketRule = { burst: 50, secondsPerToken: 2 };
+/** Wrong passwords of one account from anywhere. Without a token a sign-in is slowed down, never refused. */
+export const LOGIN_ACCOUNT: BucketRule = { burst: 20, secondsPerToken: 30 };
+
+// One row, one statement: the row lock of the upsert is what makes two callers take two tokens. Each call also deletes a
+// few buckets that nobody took from for ten minutes. Every rule fills a bucket in less, and a full one equals none.
 const takeToken = statement(
   "auth_take_token",
-  `insert into app.request_buckets as b (key, tokens, refilled_at) values ($1, $2::float8 - 1, app.now())
+  `with full_again as (
+     delete from app.request_buckets where key = any (array(
+       select key from app.request_buckets where refilled_at < app.now() - interval '10 minutes' and key <> $1
+       order by refilled_at limit 10 for update skip locked)))
+   insert into app.request_buckets as b (key, tokens, refilled_at) values ($1, $2::float8 - 1, app.now())
    on conflict (key) do update set
      tokens = least($2::float8, b.tokens + extract(epoch from app.now() - b.refilled_at)::float8 / $3::float8) - 1,
      refilled_at = app.now()
@@ -26,22 +42,40 @@ const giveBack = statement(
   "update app.request_buckets set tokens = least($2::float8, tokens + 1) where key = $1",
 );
 
-/** Takes one token; answers 0, or the seconds to wait when there is none. */
-export async function takeFromBucket(db: Runner, key: string, rule: BucketRule): Promise<number> {
+/** Takes one token; returns 0, or the seconds to wait if there is none. */
+export async function takeFromBucket(db: Runner, { key, rule }: Bucket): Promise<number> {
   const rows = await db.run(takeToken, [key, rule.burst, rule.secondsPerToken]);
   return rows.length === 1 ? 0 : rule.secondsPerToken;
 }
 
-/** Returns a token that was taken for something that turned out well. */
-export async function returnToBucket(db: Runner, key: string, rule: BucketRule): Promise<void> {
-  await db.run(giveBack, [key, rule.burst]);
+/** Gives back tokens that were taken for something that turned out well. */
+export async function returnToBuckets(db: Runner, buckets: readonly Bucket[]): Promise<void> {
+  for (const { key, rule } of buckets) await db.run(giveBack, [key, rule.burst]);
 }
 
-export function addressBucket(ip: string | null): string {
-  return `login:ip:${ip ?? "unknown"}`;
+export function addressBucket(ip: string | null): Bucket {
+  return { key: `login:ip:${addressGroup(ip)}`, rule: LOGIN_ADDRESS };
 }
 
-/** Hashed, so that the table holds no list of who tried to sign in. */
-export function accountBucket(email: string): string {
-  return `login:account:${createHash("sha256").update(email).digest("base64url")}`;
+export function pairBucket(email: string, ip: string | null): Bucket {
+  return { key: `login:pair:${hashed(email)}:${addressGroup(ip)}`, rule: LOGIN_PAIR };
+}
+
+/** Of a browser that signed in to the account before; see `findDevice`. */
+export function deviceBucket(device: string): Bucket {
+  return { key: `login:device:${device}`, rule: LOGIN_PAIR };
+}
+
+export function accountBucket(email: string): Bucket {
+  return { key: `login:account:${hashed(email)}`, rule: LOGIN_ACCOUNT };
+}
+
+/** Wrong present passwords of a person who is signed in: a bucket that nobody without a session of theirs reaches. */
+export function passwordBucket(userId: string): Bucket {
+  return { key: `password:${userId}`, rule: LOGIN_PAIR };
+}
+
+// Hashed, so that the table holds no list of who tried to sign in.
+function hashed(email: string): string {
+  return createHash("sha256").update(email).digest("base64url");
 }

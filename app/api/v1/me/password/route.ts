@@ -3,8 +3,8 @@ import { Reply } from "@/lib/api/respond";
 import { signedInRoute } from "@/lib/api/route";
 import { changePassword } from "@/lib/auth/change-password";
 import { sessionCookie } from "@/lib/auth/cookies";
-import { returnLoginTokens, takeLoginTokens } from "@/lib/auth/login";
 import { SESSION_ABSOLUTE_SECONDS } from "@/lib/auth/session";
+import { passwordBucket, returnToBuckets, takeFromBucket } from "@/lib/auth/throttle";
 import { weaknessOf } from "@/lib/auth/weak-password";
 import { passwordChange, passwordChanged } from "@/lib/contract";
 
@@ -21,13 +21,14 @@ export const POST = signedInRoute({
     const { email, displayName } = principal.user;
     const weakness = weaknessOf(body.new_password, { email, displayName });
     if (weakness !== null) throw refused("/new_password", weakness);
-    const wait = await takeLoginTokens(runtime.auth, email, info.ip);
+    const bucket = passwordBucket(principal.user.id);
+    const wait = await takeFromBucket(runtime.auth, bucket);
     if (wait > 0) throw tooMany(wait);
     const change = { userId: principal.user.id, current: body.current_password, next: body.new_password };
     const client = { ip: info.ip, userAgent: info.userAgent, requestId: info.id };
     const sessionId = await changePassword(runtime.auth, change, client);
     if (sessionId === null) throw refused("/current_password", "is not your present password");
-    await returnLoginTokens(runtime.auth, email, info.ip);
+    await returnToBuckets(runtime.auth, [bucket]);
     const cookie = sessionCookie(runtime.config.origin, sessionId, SESSION_ABSOLUTE_SECONDS);
     return new Reply({ changed: true as const }, { headers: { "set-cookie": cookie } });
   },

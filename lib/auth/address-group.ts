@@ -1,0 +1,13 @@
+/**
+ * What counts as one address for limits: an IPv4 address, or the /64 of an IPv6 address, because that is what one host gets.
+ * Takes the usual spelling, as the front gives it.
+ */
+export function addressGroup(address: string | null): string {
+  if (address === null) return "unknown";
+  if (!address.includes(":")) return address;
+  const [left = "", right] = address.split("::");
+  const before = left === "" ? [] : left.split(":");
+  const after = right ? right.split(":") : [];
+  const zeros = right === undefined ? 0 : 8 - before.length - after.length;
+  return `${[...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4).join(":")}::/64`;
+}

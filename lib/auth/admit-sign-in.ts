@@ -1,0 +1,57 @@
+import { setTimeout } from "node:timers/promises";
+import type { Runner } from "@/lib/db";
+import { accountBucket, addressBucket, type Bucket, deviceBucket, pairBucket, takeFromBucket } from "./throttle";
+
+/** Who tries to sign in to which account. */
+export interface SignInAttempt {
+  /** In lower case and without blanks around it. */
+  readonly email: string;
+  readonly ip: string | null;
+  /** The browser, if it signed in to this account before (`findDevice`). */
+  readonly device: string | null;
+}
+
+export interface Admission {
+  /** 0, or the seconds after which the next attempt may be admitted. */
+  readonly waitSeconds: number;
+  /** The account had too many wrong passwords from everywhere together: call `slowDown` before the password is checked. */
+  readonly slow: boolean;
+  /** To be given back when the sign-in succeeds, so that only failures count. */
+  readonly taken: readonly Bucket[];
+}
+
+/**
+ * Takes the tokens of a sign-in. An attempt is refused by its address, and by account and address together, so that no
+ * outsider keeps a person out who is elsewhere. A browser that signed in before has a bucket of its own and is neither
+ * refused nor slowed down for what others do. An attempt that its address refuses takes nothing of the account's.
+ */
+export async function admitSignIn(db: Runner, { email, ip, device }: SignInAttempt): Promise<Admission> {
+  const taken: Bucket[] = [];
+  const take = async (bucket: Bucket): Promise<number> => {
+    const wait = await takeFromBucket(db, bucket);
+    if (wait === 0) taken.push(bucket);
+    return wait;
+  };
+  const refusing = device === null ? [addressBucket(ip), pairBucket(email, ip)] : [deviceBucket(device)];
+  for (const bucket of refusing) {
+    const waitSeconds = await take(bucket);
+    if (waitSeconds > 0) return { waitSeconds, slow: false, taken };
+  }
+  const slow = device === null && (await take(accountBucket(email))) > 0;
+  return { waitSeconds: 0, slow, taken };
+}
+
+const SLOW_MS = 2000;
+const WAITING_MOST = 100;
+let waiting = 0;
+
+/** Waits two seconds. With 100 attempts waiting in this process a further one does not wait, because none is refused. */
+export async function slowDown(): Promise<void> {
+  if (waiting >= WAITING_MOST) return;
+  waiting += 1;
+  try {
+    await setTimeout(SLOW_MS);
+  } finally {
+    waiting -= 1;
+  }
+}

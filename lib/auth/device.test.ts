@@ -1,0 +1,46 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { deviceCookie, findDevice } from "./device";
+
+const settings = { origin: "https://leasehold.example.com", deviceSecret: "a secret of this test" };
+const EMAIL = "ada@example.test";
+const sent = (setCookie: string) => setCookie.split(";")[0] ?? "";
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("a browser is known to the account that signed in, under one id, and to no other", () => {
+  const line = deviceCookie(null, EMAIL, settings);
+  expect(line).toMatch(
+    /^__Host-leasehold\.device=[\w.~-]+; Path=\/; Max-Age=15552000; HttpOnly; SameSite=Lax; Secure$/,
+  );
+  const device = findDevice(sent(line), EMAIL, settings);
+  expect(device).toMatch(/^[\w-]{22}$/);
+  expect(findDevice(sent(line), EMAIL, settings)).toBe(device);
+  expect(findDevice(sent(line), "eve@example.test", settings)).toBeNull();
+  expect(line).not.toContain("ada");
+});
+
+test("a mark that was changed, signed with another key, planted twice or too old is worth nothing", () => {
+  const cookie = sent(deviceCookie(null, EMAIL, settings));
+  const [name = "", mark = ""] = cookie.split("=");
+  const [expiry = "", nonce = "", mac = ""] = mark.split(".");
+  const later = (Number.parseInt(expiry, 36) + 1).toString(36);
+  for (const forged of [
+    `${name}=${later}.${nonce}.${mac}`,
+    `${name}=${expiry}.${nonce.slice(1)}A.${mac}`,
+    `${name}=${mark}; ${name}=${mark}`,
+    `leasehold.device=${mark}`,
+    `${name}=`,
+  ])
+    expect(findDevice(forged, EMAIL, settings)).toBeNull();
+  expect(findDevice(cookie, EMAIL, { ...settings, deviceSecret: "another one" })).toBeNull();
+  vi.useFakeTimers({ now: Date.now() + 181 * 86_400_000 });
+  expect(findDevice(cookie, EMAIL, settings)).toBeNull();
+});
+
+test("a browser of several accounts is known to the last four of them", () => {
+  let cookie: string | null = null;
+  for (const n of [1, 2, 3, 1, 4, 5]) cookie = sent(deviceCookie(cookie, `p${n}@example.test`, settings));
+  const known = [1, 2, 3, 4, 5].filter((n) => findDevice(cookie, `p${n}@example.test`, settings) !== null);
+  expect(known).toEqual([1, 3, 4, 5]);
+});

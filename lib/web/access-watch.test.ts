@@ -1,0 +1,69 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { AccessWatch, type Watched } from "./access-watch";
+
+const leaving: (() => void)[] = [];
+afterEach(() => {
+  for (const leave of leaving.splice(0)) leave();
+});
+
+function stage() {
+  const marks = new Map([["s1", "viewer"]]);
+  let hear: (userId: string) => void = () => {};
+  const source = {
+    marks: vi.fn(async () => marks),
+    listen: vi.fn((onChange: (userId: string) => void) => {
+      hear = onChange;
+      return () => {};
+    }),
+    onError: vi.fn(),
+  };
+  const watch = new AccessWatch(source, 10);
+  const open = (credential = "s1", userId = "ada") => {
+    const watched = { userId, credential, kind: "session", recheck: vi.fn(async () => {}) } satisfies Watched;
+    const leave = watch.add(watched);
+    leaving.push(leave);
+    return { ...watched, leave };
+  };
+  return { marks, source, open, notify: (userId: string) => hear(userId) };
+}
+
+test("rechecks what is open when its credential changes or ends, and leaves it alone otherwise", async () => {
+  const { marks, source, open } = stage();
+  const stream = open();
+  await vi.waitFor(() => expect(stream.recheck).toHaveBeenCalledTimes(1));
+  const looks = source.marks.mock.calls.length;
+  await vi.waitFor(() => expect(source.marks.mock.calls.length).toBeGreaterThan(looks + 3));
+  expect(stream.recheck).toHaveBeenCalledTimes(1);
+  marks.set("s1", "admin");
+  await vi.waitFor(() => expect(stream.recheck).toHaveBeenCalledTimes(2));
+  marks.delete("s1");
+  await vi.waitFor(() => expect(stream.recheck.mock.calls.length).toBeGreaterThan(2));
+});
+
+test("a wake-up rechecks one person at once, or everybody", async () => {
+  const { open, notify } = stage();
+  const [ada, max] = [open(), open("s1", "max")];
+  notify("ada");
+  expect([ada.recheck.mock.calls.length, max.recheck.mock.calls.length]).toEqual([1, 0]);
+  notify("*");
+  expect(max.recheck).toHaveBeenCalledTimes(1);
+});
+
+test("a recheck that fails is made again, and a database that fails is asked again", async () => {
+  const { source, open } = stage();
+  source.marks.mockRejectedValueOnce(new Error("away"));
+  const stream = open();
+  stream.recheck.mockRejectedValueOnce(new Error("away"));
+  await vi.waitFor(() => expect(stream.recheck).toHaveBeenCalledTimes(2));
+  expect(source.onError).toHaveBeenCalledTimes(2);
+});
+
+test("nothing is asked once nothing is open", async () => {
+  const { source, open } = stage();
+  const stream = open();
+  await vi.waitFor(() => expect(source.marks).toHaveBeenCalled());
+  stream.leave();
+  const looks = source.marks.mock.calls.length;
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(source.marks.mock.calls.length).toBeLessThanOrEqual(looks);
+});

@@ -1,0 +1,89 @@
+/** Something that stays open after its request was authorised. */
+export interface Watched {
+  readonly userId: string;
+  readonly kind: "session" | "key";
+  /** What the rights hang on; see `AccessSource`. */
+  readonly credential: string;
+  /** Authorises again and ends what is open if the right is gone. Rejects if the database cannot be asked. */
+  recheck(): Promise<void>;
+}
+
+/** What the watch needs to know of credentials. */
+export interface AccessSource {
+  /** For each credential that is valid a text that changes with its rights. */
+  marks(watched: readonly Watched[]): Promise<ReadonlyMap<string, string>>;
+  /** Calls back with the id of a person whose rights changed, or `*`. */
+  listen(onChange: (userId: string) => void): () => void;
+  onError(error: unknown): void;
+}
+
+const POLL_MS = 1500;
+const TOGETHER = 20;
+
+/**
+ * Ends what a revoked right keeps open, on every process: at once by a wake-up, and within two seconds by a poll, should
+ * the wake-up be lost. The poll is one statement for all that is open; nothing runs while nothing is.
+ */
+export class AccessWatch {
+  /** With the mark under which each was authorised last; undefined: not known. */
+  private readonly open = new Map<Watched, string | undefined>();
+  private timer: NodeJS.Timeout | undefined;
+  private deaf: (() => void) | undefined;
+
+  constructor(
+    private readonly source: AccessSource,
+    private readonly pollMs = POLL_MS,
+  ) {}
+
+  /** Watches until the function that it returns is called. */
+  add(watched: Watched): () => void {
+    this.open.set(watched, undefined);
+    this.deaf ??= this.source.listen((userId) => void this.heard(userId));
+    this.timer ??= setTimeout(() => void this.poll(), this.pollMs).unref();
+    return () => {
+      this.open.delete(watched);
+      if (this.open.size > 0) return;
+      clearTimeout(this.timer);
+      this.timer = undefined;
+      this.deaf?.();
+      this.deaf = undefined;
+    };
+  }
+
+  private async heard(userId: string): Promise<void> {
+    const concerned = [...this.open.keys()].filter((watched) => userId === "*" || watched.userId === userId);
+    await this.recheck(concerned.map((watched) => [watched, undefined]));
+  }
+
+  private async poll(): Promise<void> {
+    try {
+      const marks = await this.source.marks([...this.open.keys()]);
+      const gone = "";
+      const changed = [...this.open].flatMap(([watched, known]) => {
+        const mark = marks.get(watched.credential) ?? gone;
+        return mark === known && mark !== gone ? [] : [[watched, mark] as const];
+      });
+      await this.recheck(changed);
+    } catch (error) {
+      this.source.onError(error);
+    }
+    if (this.open.size > 0) this.timer = setTimeout(() => void this.poll(), this.pollMs).unref();
+    else this.timer = undefined;
+  }
+
+  private async recheck(all: readonly (readonly [Watched, string | undefined])[]): Promise<void> {
+    for (let at = 0; at < all.length; at += TOGETHER) {
+      const part = all.slice(at, at + TOGETHER);
+      await Promise.all(
+        part.map(async ([watched, mark]) => {
+          try {
+            await watched.recheck();
+            if (this.open.has(watched)) this.open.set(watched, mark);
+          } catch (error) {
+            this.source.onError(error);
+          }
+        }),
+      );
+    }
+  }
+}
