@@ -10,7 +10,7 @@ import {
   type JobEvent,
   LeaseLostError,
   loadCommandRegistry,
-  resolveInside,
+  openInside,
 } from "@/lib/execution";
 import { makeTestFolder, memorySteps, type TestFolder, testContext } from "@/lib/execution/test-support";
 import { publishEvent } from "@/lib/queue";
@@ -79,15 +79,15 @@ export async function openHandlerBench() {
         if (left < 0) throw new LeaseLostError();
         return value;
       });
-    const resolveProviderPath = (_id: string, relative: string) =>
-      resolveInside({ root: data, relative, allowedRoots: [folder.root] });
+    const openProviderPath = (_id: string, relative: string) =>
+      openInside({ root: data, relative, allowedRoots: [folder.root] });
     const publish = (tx: TenantTransaction, { name, data, key = name }: JobEvent) =>
       publishEvent(tx, { tenantId, actor }, { name, data, producerId: `${jobId}:1:${key}`, source: "job" });
     const { ctx } = testContext({
       jobId,
       tenantId,
       payload: { provider_id: providerId, ...payload },
-      resolveProviderPath,
+      openProviderPath,
     });
     const context: HandlerRunContext = {
       ...ctx,

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CommandRegistry, executeHandler, resolveInside } from "@/lib/execution";
+import { type CommandRegistry, executeHandler, openInside } from "@/lib/execution";
 import {
   makeTestFolder,
   memorySteps,
@@ -25,16 +25,16 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Runs find-similar on a file of the folder, as one attempt of a job. `meanwhile` runs between check and opening of its path. */
+/** Runs find-similar on a file of the folder, as one attempt of a job. `meanwhile` runs once it is open. */
 async function findSimilar(path: string, column = "a", meanwhile: (real: string) => unknown = () => undefined) {
   const handler = handlers.get("find-similar");
   if (!handler) throw new Error("find-similar is missing");
   const { ctx } = testContext({
     payload: { provider_id: "0190a000-0000-7000-8000-00000000000a", path, column },
-    resolveProviderPath: async (_id, relative) => {
-      const real = await resolveInside({ root: data, relative, allowedRoots: [folder.root] });
-      await meanwhile(real);
-      return real;
+    openProviderPath: async (_id, relative) => {
+      const opened = await openInside({ root: data, relative, allowedRoots: [folder.root] });
+      await meanwhile(opened.path);
+      return opened;
     },
   });
   const transaction = () => Promise.reject(new Error("no database here"));
@@ -122,23 +122,25 @@ const PLACES: readonly (readonly [what: string, make: (real: string) => unknown,
   ["a link out of the folder", (real) => symlinkSync("/etc/passwd", real), "invalid_input"],
   ["a link to itself", (real) => symlinkSync(real, real), "invalid_input"],
 ];
-for (const when of ["before", "after"] as const) {
-  test.each(PLACES)(
-    `find-similar fails at %s in the file's place, put there ${when} its path was checked, without the path`,
-    async (...[, make, errorType]) => {
-      const real = join(data, "place.csv");
-      rmSync(real, { recursive: true, force: true });
-      await (when === "before" ? make(real) : put(real));
-      const replace = async () => {
-        rmSync(real);
-        await make(real);
-      };
-      const outcome = await findSimilar("place.csv", "a", when === "after" ? replace : undefined);
-      expect(outcome).toMatchObject({ kind: "failed", errorType });
-      expect(JSON.stringify(outcome)).not.toContain(folder.root);
-    },
-  );
-}
+test.each(PLACES)("find-similar fails at %s in the file's place, without the path", async (...[, make, errorType]) => {
+  const real = join(data, "place.csv");
+  rmSync(real, { recursive: true, force: true });
+  await make(real);
+  const outcome = await findSimilar("place.csv");
+  expect(outcome).toMatchObject({ kind: "failed", errorType });
+  expect(JSON.stringify(outcome)).not.toContain(folder.root);
+});
+
+test.each(PLACES)("find-similar reads the file that was opened when %s takes its place", async (...[, make]) => {
+  const real = join(data, "opened.csv");
+  rmSync(real, { recursive: true, force: true });
+  put(real);
+  const replace = async () => {
+    rmSync(real);
+    await make(real);
+  };
+  expect(await findSimilar("opened.csv", "a", replace)).toMatchObject({ kind: "succeeded", result: { rows: 1 } });
+});
 
 test("find-similar keeps its figures however long the values are", async () => {
   const rows = Array.from({ length: 60 }, (_, at) => `${String.fromCodePoint(0x4e00 + at)}${"\u5b57".repeat(499)}`);

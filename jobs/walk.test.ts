@@ -4,7 +4,7 @@ import { chmodSync, linkSync, mkdirSync, symlinkSync, utimesSync, writeFileSync 
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { executeCommand, type HandlerRunContext, loadCommandRegistry, resolveInside } from "@/lib/execution";
+import { executeCommand, type HandlerRunContext, loadCommandRegistry, openInside } from "@/lib/execution";
 import { AttemptArtifacts } from "@/lib/execution/artifacts/attempt-artifacts";
 import { memoryArtifacts } from "@/lib/execution/artifacts/memory-artifacts.fixture";
 import { RowChannel } from "@/lib/execution/command/row-channel";
@@ -78,9 +78,9 @@ async function run(key: string, args: Record<string, unknown>, changes: Partial<
   const registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), {
     sharedFolder: folder.shared,
   });
-  const resolveProviderPath = (_id: string, relative: string) =>
-    resolveInside({ root: data, relative, allowedRoots: [folder.root] });
-  const { ctx, recorded } = testContext({ resolveProviderPath, timeoutSeconds: 60, ...changes });
+  const openProviderPath = (_id: string, relative: string) =>
+    openInside({ root: data, relative, allowedRoots: [folder.root] });
+  const { ctx, recorded } = testContext({ openProviderPath, timeoutSeconds: 60, ...changes });
   return { registry, ctx, recorded, args: { provider_id: PROVIDER, ...args }, key };
 }
 

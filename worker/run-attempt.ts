@@ -12,9 +12,10 @@ import {
   type JobHandler,
   LeaseLostError,
   type LogLevel,
+  type OpenedPath,
   type OutputStream,
+  openInside,
   type RunContext,
-  resolveInside,
   type StartThread,
   type StepStore,
   type StopReason,
@@ -149,10 +150,10 @@ export abstract class AttemptContext implements HandlerRunContext {
     return artifactQuota && artifactsOf(worker, this, artifactQuota);
   }
 
-  get resolveProviderPath(): RunContext["resolveProviderPath"] {
+  get openProviderPath(): RunContext["openProviderPath"] {
     const { tools, job } = this;
     return (providerId, relative) =>
-      throughOutage(this, () => providerPath(tools, job.tenantId, { providerId, relative }));
+      throughOutage(this, () => openProviderPath(tools, job.tenantId, { providerId, relative }));
   }
 
   /** Waits for a database that is away until `fn` is called; what happens from then on is for the handler to know. */
@@ -203,12 +204,12 @@ function inLease<T>(web: Database, job: ClaimedJob, fn: Parameters<typeof withTe
   });
 }
 
-async function providerPath(
+async function openProviderPath(
   { web, providerRoots }: RunTools,
   tenantId: string,
   { providerId, relative }: { readonly providerId: string; readonly relative: string },
-): Promise<string> {
+): Promise<OpenedPath> {
   const root = await findProviderPath(web, tenantId, providerId);
   if (root === null) throw new JobError("there is no such provider", { errorType: "not_found" });
-  return resolveInside({ root, relative, allowedRoots: providerRoots });
+  return openInside({ root, relative, allowedRoots: providerRoots });
 }

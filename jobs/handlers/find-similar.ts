@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { defineJob, type HandlerContext, NonRetryableError } from "@/lib/execution";
 import { cutCharacters } from "@/lib/text/cut-characters";
+import { bytesOf } from "./bytes-of";
 import { csvOptions } from "./csv-dialect";
 import { type FoundCsv, readRows } from "./csv-rows";
-import { bytesOf, openRegularFile } from "./regular-file";
 import { keyOf, similarPairs, type Value } from "./similar-values";
 
 const MOST_VALUES = 200_000;
@@ -60,7 +60,7 @@ interface Found {
 /** The different values of the column, each with the first line that it stands in; empty ones are left out. */
 async function readValues(ctx: Context): Promise<Found> {
   const { provider_id, path, column } = ctx.payload;
-  const file = await openRegularFile(await ctx.providerPath(provider_id, path));
+  const file = await ctx.openFile(provider_id, path);
   const values = new Map<string, Value>();
   let rows = 0;
   let rejected = 0;

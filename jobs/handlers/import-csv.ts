@@ -1,10 +1,10 @@
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import { defineJob, type HandlerContext } from "@/lib/execution";
+import { bytesOf } from "./bytes-of";
 import { csvOptions } from "./csv-dialect";
 import { type Reject, readRows } from "./csv-rows";
 import { clearDeadImports, finishImport, type OpenImport, openImport, writeRows } from "./list-rows";
-import { bytesOf, openRegularFile } from "./regular-file";
 
 const MOST_REJECTS = 1000;
 
@@ -28,8 +28,7 @@ export const importCsv = defineJob({
   timeoutSeconds: 7200,
   schema: payload,
   async run(ctx) {
-    const path = await ctx.providerPath(ctx.payload.provider_id, ctx.payload.path);
-    const file = await openRegularFile(path);
+    const file = await ctx.openFile(ctx.payload.provider_id, ctx.payload.path);
     try {
       return await importFile(ctx, file);
     } finally {

@@ -1,3 +1,4 @@
+import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import type { TenantTransaction } from "@/lib/db";
 import type { PublishedEvent } from "@/lib/queue/types";
@@ -66,8 +67,12 @@ export interface HandlerContext<P> {
    * can do so 1,000 times.
    */
   snooze(seconds: number, reason?: string): never;
-  /** The real path of something in a folder that is registered for the tenant. */
-  providerPath(providerId: string, relative: string): Promise<string>;
+  /**
+   * Opens a regular file below a folder that is registered for the tenant for reading, as the user of commands may read it.
+   * No link below the folder is followed, and what is open stays that file whatever is put in its place. The handler closes
+   * it.
+   */
+  openFile(providerId: string, path: string): Promise<FileHandle>;
 }
 
 /** What a definition of this handler starts with; the super admin may change it later. */

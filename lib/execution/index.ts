@@ -30,7 +30,7 @@ export {
 export { executeCommand } from "./execute-command";
 export { executeHandler } from "./execute-handler";
 export type { HandlerRunContext } from "./handler/run-context";
-export { normalizeRelative, pathError, type RootedPath, resolveInside } from "./paths";
+export { normalizeRelative, type OpenedPath, openInside, type RootedPath } from "./paths";
 export { CommandRegistryError, loadCommandRegistry, type RegistryOptions } from "./registry/load";
 export type { CommandRegistry } from "./registry/registry";
 export { retryAfter } from "./retry-after";

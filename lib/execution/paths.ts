@@ -1,6 +1,7 @@
-import { realpath, stat } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { type FileHandle, realpath } from "node:fs/promises";
+import { contains, type OpenFolder, openBelow, openFolder, PathRefusedError } from "@/lib/files/open-folder";
 import { JobError } from "./errors";
+import { mayRead, type RunAs } from "./process/run-as";
 import { isWellFormed } from "./unicode";
 
 const LONGEST_PATH_BYTES = 64 * 1024;
@@ -17,6 +18,9 @@ export function normalizeRelative(path: string): string {
   return parts.join("/");
 }
 
+/** What a path inside a provider's folder must be. */
+export type PathKind = "file" | "folder";
+
 export interface RootedPath {
   /** The folder that the path must not leave. */
   readonly root: string;
@@ -25,28 +29,88 @@ export interface RootedPath {
   readonly allowedRoots: readonly string[];
 }
 
+/** A file or folder that is held open, so that nobody can put another one in its place. */
+export interface OpenedPath {
+  readonly handle: FileHandle;
+  readonly kind: PathKind;
+  /** Where it was when it was opened. */
+  readonly path: string;
+  /** The open folders from the root on, the root included, that lead to it. */
+  readonly way: readonly FileHandle[];
+  close(): Promise<void>;
+}
+
 /**
- * The real path of something inside a root, links resolved. Throws a {@link JobError}: `not_found`, `permission`, or
- * `invalid_input` when the path leads out of the root, or the root out of all allowed ones.
+ * Opens a regular file or a folder inside a root for reading. Only the root itself may be named through links: below it
+ * no link is followed, whoever puts one there meanwhile.
+ * @throws JobError `not_found`, `permission`, or `invalid_input` for links, other kinds of files, and a root that is outside
+ *   all allowed ones
  */
-export async function resolveInside({ root, relative, allowedRoots }: RootedPath): Promise<string> {
+export async function openInside({ root, relative, allowedRoots }: RootedPath): Promise<OpenedPath> {
   const inside = normalizeRelative(relative);
-  const realRoot = await real(root, "the provider's folder");
+  const folder = await openRoot(root, allowedRoots);
+  try {
+    const below = await openBelow(folder, inside).catch((error: unknown) => {
+      throw refusal(error, "the path");
+    });
+    const close = async () => void (await Promise.all([folder.handle.close(), below.close()]));
+    const { handle, path } = below.last;
+    const info = await handle.stat();
+    const kind = info.isFile() ? "file" : info.isDirectory() ? "folder" : null;
+    if (kind !== null) return { handle, kind, path, way: [folder.handle, ...below.way.slice(0, -1)], close };
+    await close();
+  } catch (error) {
+    await folder.handle.close();
+    throw error;
+  }
+  throw invalid("the path is neither a file nor a folder");
+}
+
+async function openRoot(root: string, allowedRoots: readonly string[]): Promise<OpenFolder> {
+  const what = "the provider's folder";
+  const realRoot = await realpath(root).catch((error: NodeJS.ErrnoException) => {
+    throw pathError(error, what);
+  });
   const roots = await Promise.all(allowedRoots.map((allowed) => realpath(allowed).catch(() => null)));
   if (!roots.some((allowed) => allowed !== null && contains(allowed, realRoot))) {
     throw new JobError("the provider's folder is not inside one of PROVIDER_ROOTS", { errorType: "permission" });
   }
-  const found = await real(inside === "" ? realRoot : join(realRoot, inside), "the path");
-  if (!contains(realRoot, found)) throw invalid("the path leads out of the provider's folder");
-  return found;
+  return openFolder(realRoot).catch((error: unknown) => {
+    throw refusal(error, what);
+  });
 }
 
-/** Throws a {@link JobError} unless the path is what is expected. */
-export async function expectKind(path: string, kind: "file" | "folder"): Promise<void> {
-  const info = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw pathError(error, "the path");
-  });
-  if (kind === "file" ? !info.isFile() : !info.isDirectory()) throw invalid(`the path is not a ${kind}`);
+/** @throws JobError unless the path is what is expected */
+export function expectKind({ kind }: OpenedPath, expected: PathKind): void {
+  if (kind !== expected) throw invalid(`the path is not a ${expected}`);
+}
+
+/**
+ * The handle of a regular file that was opened and may be read by `reader` (null: this process), who is asked about the
+ * very folders that were opened on the way. Closes everything else, and all of it when it throws.
+ * @throws JobError `invalid_input`, `permission`
+ */
+export async function readableFile(opened: OpenedPath, reader: RunAs | null): Promise<FileHandle> {
+  try {
+    expectKind(opened, "file");
+    if (reader && !(await mayRead(reader, opened))) throw pathError({ code: "EACCES" }, "the file");
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  await Promise.all(opened.way.map((folder) => folder.close()));
+  return opened.handle;
+}
+
+const REFUSALS = {
+  link: "must not pass through a symbolic link",
+  "too-deep": "passes through too many folders",
+} as const;
+
+function refusal(error: unknown, what: string): JobError {
+  if (!(error instanceof PathRefusedError)) return pathError(error as NodeJS.ErrnoException, what);
+  if (error.refusal !== "moved") return invalid(`${what} ${REFUSALS[error.refusal]}`);
+  return new JobError(`${what} was moved while it was opened`, { errorType: "temporary_resource" });
 }
 
 const TEMPORARY: readonly unknown[] = ["EIO", "EMFILE", "ENFILE", "ENOMEM", "ESTALE", "EBUSY"];
@@ -55,22 +119,12 @@ const TEMPORARY: readonly unknown[] = ["EIO", "EMFILE", "ENFILE", "ENOMEM", "EST
  * The {@link JobError} for an error of the file system: what is wrong with `what`, such as "the path", in words that hold no
  * path of the machine. It is tried again where the machine is at fault, not the path.
  */
-export function pathError({ code }: NodeJS.ErrnoException, what: string): JobError {
+function pathError({ code }: { readonly code?: string | undefined }, what: string): JobError {
   if (code === "ENOENT" || code === "ENOTDIR")
     return new JobError(`${what} does not exist`, { errorType: "not_found" });
   if (code === "EACCES" || code === "EPERM") return new JobError(`${what} cannot be read`, { errorType: "permission" });
   const errorType = TEMPORARY.includes(code) ? "temporary_resource" : "invalid_input";
   return new JobError(`${what} cannot be used (${code})`, { errorType });
-}
-
-async function real(path: string, what: string): Promise<string> {
-  return realpath(path).catch((error: NodeJS.ErrnoException) => {
-    throw pathError(error, what);
-  });
-}
-
-function contains(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
 function invalid(message: string): JobError {

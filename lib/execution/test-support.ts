@@ -86,7 +86,7 @@ export function testContext(changes: Partial<RunContext> = {}): TestContext {
     onProgress: (percent, message) => recorded.progress.push({ percent, message }),
     onLog: (level, text) => recorded.logs.push({ level, text }),
     onSpawn: (pid) => recorded.pids.push(pid),
-    resolveProviderPath: () => Promise.reject(new Error("no providers here")),
+    openProviderPath: () => Promise.reject(new Error("no providers here")),
     ...changes,
   };
   return { ctx, recorded, stop: (reason) => abort.abort(reason) };

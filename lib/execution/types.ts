@@ -3,6 +3,7 @@
 import type { ErrorClass } from "@/lib/queue/error-classes";
 import type { NewEvent, NewJob } from "@/lib/queue/types";
 import type { ArtifactStore } from "./artifacts/types";
+import type { OpenedPath } from "./paths";
 
 export type { ErrorClass };
 
@@ -77,8 +78,8 @@ export interface RunContext {
   /** `percent` is a whole number from 0 to 100, `message` at most 500 characters. */
   onProgress(percent: number, message: string | null): void;
   onLog(level: LogLevel, text: string, context?: Readonly<Record<string, unknown>>): void;
-  /** Turns a registered provider of the tenant and a path in it into a real path inside that provider's folder. */
-  resolveProviderPath(providerId: string, relative: string): Promise<string>;
+  /** Opens a file or folder inside the folder of a registered provider of the tenant. Who asks closes it. */
+  openProviderPath(providerId: string, relative: string): Promise<OpenedPath>;
   /** Where artifacts are kept; without it the attempt can make none. */
   readonly artifacts?: ArtifactStore;
   /** Hears of each process that is started, before it can have done anything that matters to the caller. */

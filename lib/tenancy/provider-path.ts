@@ -1,5 +1,5 @@
 import { realpath, stat } from "node:fs/promises";
-import { sep } from "node:path";
+import { contains } from "@/lib/files/open-folder";
 
 export type PathCheck = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly detail: string };
 
@@ -16,8 +16,4 @@ export async function checkProviderPath(path: string, roots: readonly string[]):
   // One answer for "outside" and "absent outside", or this would tell what exists elsewhere on the machine.
   if (!isInside) return { ok: false, detail: "the folder is not inside one of PROVIDER_ROOTS, or does not exist" };
   return isDirectory ? { ok: true, path: real } : { ok: false, detail: "the path is not a directory" };
-}
-
-function contains(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }

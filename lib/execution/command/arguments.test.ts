@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { resolveInside } from "../paths";
+import { type OpenedPath, openInside } from "../paths";
 import type { Command } from "../registry/registry";
 import { commandSchema } from "../registry/schema";
 import { parseTemplate } from "../registry/template";
@@ -30,9 +30,15 @@ function commandOf(entry: Record<string, unknown>): Command {
 }
 
 async function build(entry: Record<string, unknown>, args: Record<string, unknown>) {
-  const resolveProviderPath = (_id: string, relative: string) =>
-    resolveInside({ root: join(root, "data"), relative, allowedRoots: [root] });
-  return buildArguments(commandOf(entry), { args, folder: work, resolveProviderPath });
+  const opened: OpenedPath[] = [];
+  const openProviderPath = (_id: string, relative: string) =>
+    openInside({ root: join(root, "data"), relative, allowedRoots: [root] });
+  const inherit = (path: OpenedPath) => `/${opened.push(path)}:${path.path}`;
+  try {
+    return await buildArguments(commandOf(entry), { args, folder: work, openProviderPath, inherit });
+  } finally {
+    await Promise.all(opened.map((path) => path.close()));
+  }
 }
 
 const entryFor = (placeholder: Record<string, unknown>) => ({
@@ -97,9 +103,10 @@ const providerEntry = (more: Record<string, unknown> = {}) => ({
 test("CM-2 a path in a provider's folder may have any name, and never leaves the folder", async () => {
   const path = "sub/-rf $(id) `x`\n🎉";
   const resolved = await build(providerEntry(), { provider_id: PROVIDER, path });
-  expect(resolved.argv).toEqual([join(root, "data", path)]);
-  expect((await build(providerEntry(), { provider_id: PROVIDER })).argv).toEqual([join(root, "data")]);
-  expect((await build(providerEntry(), { provider_id: PROVIDER, path: "/" })).argv).toEqual([join(root, "data")]);
+  expect(resolved.argv).toEqual([`/1:${join(root, "data", path)}`]);
+  const whole = [`/1:${join(root, "data")}`];
+  expect((await build(providerEntry(), { provider_id: PROVIDER })).argv).toEqual(whole);
+  expect((await build(providerEntry(), { provider_id: PROVIDER, path: "/" })).argv).toEqual(whole);
   for (const outside of ["passwd", "../outside", "..", "sub/../../outside", "a\0", "\udc00"]) {
     await expect(build(providerEntry(), { provider_id: PROVIDER, path: outside })).rejects.toMatchObject({
       errorType: "invalid_input",
@@ -112,15 +119,15 @@ test("CM-2 a path in a provider's folder may have any name, and never leaves the
   }
 });
 
-test("CM-2 links inside a provider's folder are taken or refused, as the entry says", async () => {
-  const args = { provider_id: PROVIDER, path: "inside" };
-  expect((await build(providerEntry(), args)).argv).toEqual([join(root, "data/sub")]);
-  await expect(build(providerEntry({ no_links: true }), args)).rejects.toThrow(/symbolic link/);
+test("CM-2 links inside a provider's folder are refused, and what is not of the kind that the entry expects", async () => {
+  for (const path of ["inside", "inside/none", "passwd"])
+    await expect(build(providerEntry(), { provider_id: PROVIDER, path })).rejects.toThrow(/symbolic link/);
+  const args = { provider_id: PROVIDER, path: "sub" };
   await expect(build(providerEntry({ expect: "file" }), args)).rejects.toThrow(/not a file/);
 });
 
 test("CM-2 a provider's folder outside all roots is refused", async () => {
-  const outside = resolveInside({
+  const outside = openInside({
     root: join(root, "data"),
     relative: "",
     allowedRoots: [join(root, "outside"), "/nowhere"],

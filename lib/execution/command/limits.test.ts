@@ -61,7 +61,7 @@ test("a command whose preparation the database interrupts is given back unspent"
   const cat = { binary: "/bin/cat", argv: ["{f}"], placeholders: { f: { type: "provider_path", path_from: "path" } } };
   const registry = await registryOf(folder, { cat }, "plain");
   for (const kind of ["unavailable", "timeout", "retryable"] as const) {
-    const { ctx } = testContext({ resolveProviderPath: () => Promise.reject(new DatabaseError({ kind })) });
+    const { ctx } = testContext({ openProviderPath: () => Promise.reject(new DatabaseError({ kind })) });
     const args = { provider_id: "0190a000-0000-7000-8000-000000000003", path: "a" };
     expect((await executeCommand(registry, "cat", args, ctx)).outcome).toEqual({ kind: "released" });
   }

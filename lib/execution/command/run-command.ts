@@ -12,6 +12,7 @@ import { trustAgain, UntrustedFileError } from "../registry/trust";
 import type { Outcome, RunContext } from "../types";
 import { buildArguments, checkSize } from "./arguments";
 import { commandEnvironment } from "./environment";
+import { InheritedFiles } from "./inherited-files";
 import { keepFiles } from "./keep-files";
 import { failure, outcomeOf, stoppedOutcome } from "./outcome";
 import type { RowChannel } from "./row-channel";
@@ -47,9 +48,10 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
     };
   }
   let folder: string | null = null;
+  const inherited = new InheritedFiles();
   try {
     folder = await registry.preparation.makeFolder(registry.workRoot, registry.launch.runAs);
-    const end = await runInFolder({ registry, command, request, folder });
+    const end = await runInFolder({ registry, command, request, folder, inherited });
     if (!end.process) return end;
     const outcome = await keepFiles(end.outcome, { ...request, folder, named: end.process.artifacts ?? [] });
     await request.ctx.inspectFolder?.(folder);
@@ -57,6 +59,7 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
   } catch (error) {
     return { outcome: toFailure(error, request.secrets), process: null };
   } finally {
+    await inherited.close();
     if (folder) await removeWorkFolder(folder);
   }
 }
@@ -66,12 +69,18 @@ interface Run {
   readonly command: Command;
   readonly request: CommandRequest;
   readonly folder: string;
+  readonly inherited: InheritedFiles;
 }
 
-async function runInFolder({ registry, command, request, folder }: Run): Promise<CommandEnd> {
+async function runInFolder({ registry, command, request, folder, inherited }: Run): Promise<CommandEnd> {
   const { ctx, capture, secrets, rows } = request;
   const args = asObject(request.args);
-  const built = await buildArguments(command, { args, folder, resolveProviderPath: ctx.resolveProviderPath });
+  const built = await buildArguments(command, {
+    args,
+    folder,
+    openProviderPath: ctx.openProviderPath,
+    inherit: (opened) => inherited.add(opened),
+  });
   const env = commandEnvironment(ctx, folder, built.env);
   const argv = [...command.program, ...built.argv];
   checkSize(argv, env);
@@ -82,6 +91,7 @@ async function runInFolder({ registry, command, request, folder }: Run): Promise
     command: argv,
     env,
     folder,
+    inherited: inherited.descriptors,
     stdin: command.spec.stdin === "payload" ? JSON.stringify(args) : null,
     isolation: registry.launch,
     limits: command.spec.limits,

@@ -17,6 +17,8 @@ export interface ProcessPlan {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
+  /** Descriptors of this process that the command gets after those of its own. */
+  readonly inherited: readonly number[];
   readonly stdin: string | null;
   readonly isolation: Isolation;
   readonly limits: ResourceLimits;
@@ -102,7 +104,7 @@ function start(plan: ProcessPlan): ChildProcess | Error {
       cwd: plan.folder,
       env: bareEnvironment(plan.env),
       shell: false,
-      stdio: [stdin, "pipe", "pipe", "pipe", "pipe"],
+      stdio: [stdin, "pipe", "pipe", "pipe", "pipe", ...plan.inherited],
     });
     // A command may end without reading its input, and the watcher without anybody waiting for it.
     for (const stream of [child.stdin, child.stdio[LIFELINE_FD] as Writable | undefined])

@@ -1,7 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { JobError } from "../errors";
-import { expectKind, normalizeRelative } from "../paths";
+import { expectKind, normalizeRelative, type OpenedPath } from "../paths";
 import type { PlaceholderSpec } from "../registry/schema";
 import type { RunContext } from "../types";
 import { isWellFormed } from "../unicode";
@@ -10,7 +10,9 @@ export interface ValueContext {
   readonly args: Readonly<Record<string, unknown>>;
   /** The job's own working folder. */
   readonly folder: string;
-  readonly resolveProviderPath: RunContext["resolveProviderPath"];
+  readonly openProviderPath: RunContext["openProviderPath"];
+  /** Keeps something open until the command is over, and answers the path that means it there. */
+  readonly inherit: (opened: OpenedPath) => string;
 }
 
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9._@/-]{0,127}$/;
@@ -117,15 +119,8 @@ async function providerPath(placeholder: ProviderPath, ctx: ValueContext): Promi
     throw new ArgumentError(placeholder.provider_from, "must be a UUID");
   const given = placeholder.path_from === undefined ? "" : (own(ctx.args, placeholder.path_from) ?? "");
   if (typeof given !== "string") throw new ArgumentError(placeholder.path_from ?? "", "must be a string");
-  const relative = normalizeRelative(given);
-  const path = await ctx.resolveProviderPath(providerId, relative);
-  if (!isAbsolute(path) || path.includes("\0"))
-    throw new ArgumentError(placeholder.provider_from, "does not resolve to a path");
-  if (placeholder.no_links && relative !== "") {
-    const root = await ctx.resolveProviderPath(providerId, "");
-    if (path !== join(root, relative))
-      throw new ArgumentError(placeholder.path_from ?? "", "must not pass through a symbolic link");
-  }
-  if (placeholder.expect) await expectKind(path, placeholder.expect);
+  const opened = await ctx.openProviderPath(providerId, normalizeRelative(given));
+  const path = ctx.inherit(opened);
+  if (placeholder.expect) expectKind(opened, placeholder.expect);
   return path;
 }

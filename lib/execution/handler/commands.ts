@@ -101,7 +101,7 @@ function commandContext({ ctx, onProgress }: HandlerCommandsOptions, signal: Abo
     onOutput: (stream, text) => ctx.onOutput(stream, text),
     onProgress,
     onLog: (level, text, context) => ctx.onLog(level, text, context),
-    resolveProviderPath: (providerId, relative) => ctx.resolveProviderPath(providerId, relative),
+    openProviderPath: (providerId, relative) => ctx.openProviderPath(providerId, relative),
     onSpawn: (pid) => ctx.onSpawn?.(pid),
     inspectFolder: async (folder) => ctx.inspectFolder?.(folder),
   };

@@ -1,4 +1,3 @@
-import { isAbsolute } from "node:path";
 import { type AttemptArtifacts, isContent, writeAll } from "../artifacts/attempt-artifacts";
 import type { ArtifactContent, ArtifactOptions } from "../artifacts/types";
 import type { HandlerContext, LogContext } from "../define-job";
@@ -6,6 +5,7 @@ import { AttemptStoppedError, SnoozedError } from "../errors";
 import { cleanContext, cleanMessage } from "../output/clean-result";
 import { shortMessage } from "../output/frames";
 import type { SecretForms } from "../output/secret-forms";
+import { readableFile } from "../paths";
 import type { LogLevel, RunContext } from "../types";
 import type { HandlerChildren } from "./children";
 import type { HandlerCommands } from "./commands";
@@ -16,7 +16,7 @@ const SNOOZE_SECONDS = { least: 1, most: 604_800 } as const;
 
 /** What a handler's context acts through. */
 export interface ContextSource {
-  readonly ctx: Pick<HandlerRunContext, keyof RunContext | "transaction" | "publishEvent">;
+  readonly ctx: Pick<HandlerRunContext, keyof RunContext | "registry" | "transaction" | "publishEvent">;
   readonly secrets: SecretForms;
   /** Aborted when the attempt has to stop. */
   readonly signal: AbortSignal;
@@ -130,13 +130,12 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
     };
   }
 
-  get providerPath(): HandlerContext<unknown>["providerPath"] {
+  get openFile(): HandlerContext<unknown>["openFile"] {
     const run = this.#run;
-    return async (providerId, relative) => {
+    return async (providerId, path) => {
       run.check();
-      const path = await run.ctx.resolveProviderPath(providerId, relative);
-      if (!isAbsolute(path)) throw new TypeError("resolveProviderPath must answer an absolute path");
-      return path;
+      const opened = await run.ctx.openProviderPath(providerId, path);
+      return readableFile(opened, run.ctx.registry.launch.runAs);
     };
   }
 }

@@ -1,5 +1,6 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { bareEnvironment } from "./bare-environment";
 
 /** The user that commands run as when the worker is root. */
@@ -37,6 +38,31 @@ export function canReach(runAs: RunAs | null, path: string, test: "-r" | "-x"): 
     stdio: "ignore",
   });
   return done.status === 0;
+}
+
+const OPEN_THROUGH = [
+  "for fd; do last=$fd; done",
+  'for fd; do [ "$fd" = "$last" ] || [ -x "/proc/self/fd/$fd" ] || exit 1; done',
+  '[ -r "/proc/self/fd/$last" ]',
+].join("\n");
+const FIRST_FD = 3;
+
+/** Whether the user may read an open file, and enter the open folders on the way to it: the kernel says so, as to that user. */
+export async function mayRead(
+  { uid, gid }: RunAs,
+  { way, handle }: { readonly way: readonly FileHandle[]; readonly handle: FileHandle },
+): Promise<boolean> {
+  const handles = [...way, handle];
+  const child = spawn("/bin/sh", ["-c", OPEN_THROUGH, "sh", ...handles.map((_, index) => String(FIRST_FD + index))], {
+    uid,
+    gid,
+    cwd: "/",
+    env: bareEnvironment(),
+    stdio: ["ignore", "ignore", "ignore", ...handles.map(({ fd }) => fd)],
+  });
+  return new Promise((resolve, reject) => {
+    child.once("exit", (code) => resolve(code === 0)).once("error", reject);
+  });
 }
 
 /** Whether the user can really run a program: loading its libraries is part of that. */

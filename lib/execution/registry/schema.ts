@@ -18,15 +18,13 @@ const placeholderSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("file"), ...common }),
   /** A path below some root, checked for its form only. */
   z.strictObject({ type: z.literal("relative_path"), ...common }),
-  /** A real path in a folder that is registered for the tenant. */
+  /** A file or folder in a folder that is registered for the tenant, which the command inherits open. */
   z.strictObject({
     type: z.literal("provider_path"),
     provider_from: z.string().min(1).default("provider_id"),
     /** Left out: the provider's folder itself. */
     path_from: z.string().min(1).optional(),
     expect: z.enum(["file", "folder"]).optional(),
-    /** Refuses a path that passes through a symbolic link. */
-    no_links: z.boolean().default(false),
   }),
   /** Any text; for environment variables only. */
   z.strictObject({ type: z.literal("text"), max_length: z.int().min(1).max(65_536).default(4096), ...common }),

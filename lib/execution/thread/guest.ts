@@ -1,3 +1,4 @@
+import type { FileHandle } from "node:fs/promises";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import type { PublishedEvent } from "@/lib/queue/types";
 import { isContent, writeAll } from "../artifacts/attempt-artifacts";
@@ -89,8 +90,7 @@ class Guest {
       snooze: (seconds, reason) => {
         throw new SnoozedError(seconds, reason);
       },
-      providerPath: async (providerId, relative) =>
-        String(await this.#call({ verb: "provider-path", providerId, relative })),
+      openFile: async (providerId, path) => (await this.#call({ verb: "open-file", providerId, path })) as FileHandle,
     };
   }
 

@@ -1,3 +1,4 @@
+import type { FileHandle } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import type { ArtifactWriter } from "../artifacts/types";
 import { faultStack, withOrigin } from "../classify-error";
@@ -89,8 +90,14 @@ export class HandlerThread {
       case "step-ran":
         return this.#steps.get(message.run)?.(message.answer);
       case "call":
-        return this.#tell({ type: "answer", id: message.id, answer: await this.#answer(message.call) });
+        return this.#tellAnswer(message.id, message.call);
     }
+  }
+
+  async #tellAnswer(id: number, call: Call): Promise<void> {
+    const answer = await this.#answer(call);
+    const handedOver = call.verb === "open-file" && answer.ok ? [answer.value as FileHandle] : [];
+    this.#thread?.postMessage({ type: "answer", id, answer } satisfies FromHost, handedOver);
   }
 
   async #answer(call: Call): Promise<Answer> {
@@ -106,8 +113,8 @@ export class HandlerThread {
     switch (call.verb) {
       case "command":
         return context.command(call.key, call.args);
-      case "provider-path":
-        return context.providerPath(call.providerId, call.relative);
+      case "open-file":
+        return context.openFile(call.providerId, call.path);
       case "publish-event":
         return context.publishEvent(call.event);
       case "step":

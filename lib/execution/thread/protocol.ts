@@ -1,4 +1,4 @@
-/** What a handler's thread and its worker tell each other. Everything in it can be cloned. */
+/** What a handler's thread and its worker tell each other. Everything in it can be cloned or handed over. */
 import type { ArtifactOptions } from "../artifacts/types";
 import type { LogContext } from "../define-job";
 import type { ChildJob, JobEvent, LogLevel, StopReason } from "../types";
@@ -30,8 +30,9 @@ export type Call =
   | { readonly verb: "next-row" | "end-rows" | "rows-result"; readonly rows: number }
   | { readonly verb: "step"; readonly name: string; readonly run: number }
   | { readonly verb: "publish-event"; readonly event: JobEvent }
-  | { readonly verb: "provider-path"; readonly providerId: string; readonly relative: string };
+  | { readonly verb: "open-file"; readonly providerId: string; readonly path: string };
 
+/** A value that is an open file goes over to the one who gets the answer. */
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: WireError };
 
 export type FromGuest =

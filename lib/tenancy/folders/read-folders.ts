@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { lstat, opendir } from "node:fs/promises";
-import { join } from "node:path";
+import { entryPath, type OpenFolder, openBelow, openFolder } from "@/lib/files/open-folder";
 
 /** How a folder looks: a digest of eight bytes, as hexadecimal, for each folder in it, by its path below the root ("" = itself). */
 export type FolderLook = ReadonlyMap<string, string>;
@@ -20,34 +20,58 @@ const DIGEST_CHARACTERS = 16;
 
 /**
  * Looks at names, sizes and times of what lies in a folder, breadth first and in the order of the names, so that the same
- * contents always give the same look. Links are never followed; what cannot be read counts as unreadable. Rejects when the
- * folder itself cannot be read, or with the signal's reason.
+ * contents always give the same look. No link below it is followed, whoever puts one there meanwhile; what cannot be read
+ * counts as unreadable. Rejects when the folder itself cannot be read, or with the signal's reason.
  */
-export async function readFolders(root: string, { mostEntries, signal }: ReadLimits): Promise<FolderLook> {
+export async function readFolders(realPath: string, limits: ReadLimits): Promise<FolderLook> {
+  const root = await openFolder(realPath);
+  try {
+    return await readBelow(root, limits);
+  } finally {
+    await root.handle.close();
+  }
+}
+
+async function readBelow(root: OpenFolder, { mostEntries, signal }: ReadLimits): Promise<FolderLook> {
   const look = new Map<string, string>();
   const waiting = [""];
   let left = mostEntries;
   for (let next = 0; next < waiting.length; next++) {
     signal.throwIfAborted();
     const folder = waiting[next] ?? "";
-    const path = join(root, folder);
-    const entries = await entriesOf(path, left).catch((error: unknown) => {
-      if (folder === "") throw error;
-      return "unreadable" as const;
-    });
+    const { entries, parts } = await readOne(root, folder, { mostEntries: left, signal });
+    look.set(folder, digestOf(folder, parts));
     if (entries === "too-many") left = 0;
-    if (typeof entries === "string") {
-      look.set(folder, digestOf(folder, [entries, await changedMs(path)]));
-      continue;
-    }
+    if (typeof entries === "string") continue;
     left -= entries.length;
-    look.set(folder, digestOf(folder, await describe(path, { entries, signal })));
     if (folder.split("/").length >= DEEPEST) continue;
     for (const entry of entries) {
       if (entry.isDirectory()) waiting.push(folder === "" ? entry.name : `${folder}/${entry.name}`);
     }
   }
   return look;
+}
+
+interface ReadFolder {
+  readonly entries: readonly Dirent[] | "too-many" | "unreadable";
+  /** What its digest is made of. */
+  readonly parts: readonly string[];
+}
+
+async function readOne(root: OpenFolder, folder: string, { mostEntries, signal }: ReadLimits): Promise<ReadFolder> {
+  const opened = await openBelow(root, folder, "folder").catch(() => null);
+  if (!opened) return { entries: "unreadable", parts: ["unreadable", "0"] };
+  const { last, close } = opened;
+  try {
+    const entries = await entriesOf(entryPath(last, "."), mostEntries).catch((error: unknown) => {
+      if (folder === "") throw error;
+      return "unreadable" as const;
+    });
+    if (typeof entries !== "string") return { entries, parts: await describe(last, { entries, signal }) };
+    return { entries, parts: [entries, String((await last.handle.stat()).mtimeMs)] };
+  } finally {
+    await close();
+  }
 }
 
 async function entriesOf(path: string, most: number): Promise<Dirent[] | "too-many"> {
@@ -60,29 +84,24 @@ async function entriesOf(path: string, most: number): Promise<Dirent[] | "too-ma
   return entries.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-async function changedMs(path: string): Promise<string> {
-  const info = await lstat(path).catch(() => null);
-  return String(info?.mtimeMs ?? 0);
-}
-
 async function describe(
-  path: string,
+  folder: OpenFolder,
   { entries, signal }: { readonly entries: readonly Dirent[]; readonly signal: AbortSignal },
 ): Promise<string[]> {
   const described: string[] = [];
   for (let from = 0; from < entries.length; from += AT_ONCE) {
     signal.throwIfAborted();
     described.push(
-      ...(await Promise.all(entries.slice(from, from + AT_ONCE).map((entry) => describeEntry(path, entry)))),
+      ...(await Promise.all(entries.slice(from, from + AT_ONCE).map((entry) => describeEntry(folder, entry)))),
     );
   }
   return described;
 }
 
-async function describeEntry(path: string, entry: Dirent): Promise<string> {
+async function describeEntry(folder: OpenFolder, entry: Dirent): Promise<string> {
   if (entry.isDirectory()) return `${entry.name}\0folder`;
   if (!entry.isFile()) return `${entry.name}\0other`;
-  const info = await lstat(join(path, entry.name)).catch(() => null);
+  const info = await lstat(entryPath(folder, entry.name)).catch(() => null);
   return `${entry.name}\0${info?.size ?? "?"}\0${info?.mtimeMs ?? "?"}`;
 }
 

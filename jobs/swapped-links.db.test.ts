@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, onTestFinished, test } from "vitest";
+import { executeCommand, openInside } from "@/lib/execution";
+import { makeTestFolder, registryOf, testContext } from "@/lib/execution/test-support";
+import { openHandlerBench } from "./handler-bench.fixture";
+
+/** Jobs of each kind; the long form takes 1,000. */
+const JOBS = Number(process.env.SWAPPED_JOBS ?? 60);
+const LIMIT_MS = 60_000 + JOBS * 2000;
+const SECRET = "FOREIGN-CONTENTS";
+
+const bench = await openHandlerBench();
+let swapper: ChildProcess | undefined;
+afterEach(async () => {
+  if (!swapper) return;
+  swapper.kill("SIGKILL");
+  await once(swapper, "exit");
+});
+
+/** Puts a link to `target` in the place of a folder and the folder back, thousands of times a second. */
+const SWAP = `
+  const { renameSync, symlinkSync, unlinkSync } = require("node:fs");
+  const [folder, target] = process.argv.slice(1);
+  for (;;) {
+    renameSync(folder, folder + ".away");
+    symlinkSync(target, folder);
+    unlinkSync(folder);
+    renameSync(folder + ".away", folder);
+  }`;
+
+/** Another tenant's folder, and one of this tenant that becomes a link to it over and over. */
+function swap(): void {
+  const foreign = mkdtempSync(join(tmpdir(), "leasehold foreign "));
+  onTestFinished(() => rmSync(foreign, { recursive: true }));
+  mkdirSync(join(bench.data, "race/deep"), { recursive: true });
+  mkdirSync(join(foreign, "deep"));
+  for (const folder of [join(foreign, "deep"), foreign]) {
+    writeFileSync(join(folder, "file.csv"), `a\n${SECRET}\n`);
+    writeFileSync(join(folder, SECRET), SECRET);
+  }
+  for (const folder of ["race/deep", "race"]) writeFileSync(join(bench.data, folder, "file.csv"), "a\nown\n");
+  swapper = spawn(process.execPath, ["-e", SWAP, join(bench.data, "race"), foreign], { stdio: "ignore" });
+}
+
+interface Seen {
+  /** Jobs that read the tenant's own file. */
+  own: number;
+  refused: number;
+}
+
+/** Runs the jobs one after the other; what each answers is looked through. */
+async function race(run: () => Promise<unknown>): Promise<Seen> {
+  swap();
+  const seen = { own: 0, refused: 0 };
+  for (let job = 0; job < JOBS; job += 1) {
+    const answer = await run();
+    expect(JSON.stringify(answer)).not.toContain(SECRET);
+    if ((answer as { kind?: unknown }).kind === "failed") seen.refused += 1;
+    else seen.own += 1;
+  }
+  expect(seen.own).toBeGreaterThan(0);
+  return seen;
+}
+
+test("sync-folder takes nothing from beyond a link that is swapped with a folder on its way", {
+  timeout: LIMIT_MS,
+}, async () => {
+  await race(() => bench.run("sync-folder", { path_prefix: "race/deep" }));
+  const rows = await bench.database.query<{ path: string }>("select distinct path from app.assets");
+  expect(rows).toEqual([{ path: "race/deep/file.csv" }]);
+});
+
+test("find-similar reads nothing from beyond a link that is swapped with a folder on its way", {
+  timeout: LIMIT_MS,
+}, async () => {
+  await race(() => bench.run("find-similar", { path: "race/file.csv", column: "a" }));
+});
+
+test.each(["file.csv", "deep"])(
+  "a command that is given race/%s reads nothing from beyond the link that race becomes",
+  {
+    timeout: LIMIT_MS,
+  },
+  async (name) => {
+    const folder = await makeTestFolder();
+    onTestFinished(() => folder.remove());
+    const placeholders = { at: { type: "provider_path", path_from: "path" } };
+    const read = { binary: "/bin/grep", argv: ["-r", "", "{at}"], placeholders };
+    const registry = await registryOf(folder, { read });
+    const openProviderPath = (_id: string, relative: string) =>
+      openInside({ root: bench.data, relative, allowedRoots: [tmpdir()] });
+    await race(async () => {
+      const { outcome, output } = await executeCommand(
+        registry,
+        "read",
+        { provider_id: bench.providerId, path: `race/${name}` },
+        testContext({ openProviderPath }).ctx,
+      );
+      if (outcome.kind === "succeeded") expect(output.stdoutTail).toContain("own");
+      return { ...outcome, output };
+    });
+  },
+);
