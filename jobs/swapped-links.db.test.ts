@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { executeCommand, openInside } from "@/lib/execution";
 import { makeTestFolder, registryOf, testContext } from "@/lib/execution/test-support";
+import { swapWithLink } from "@/lib/testing/swapper";
 import { openHandlerBench } from "./handler-bench.fixture";
 
 /** Jobs of each kind; the long form takes 1,000. */
@@ -14,36 +13,19 @@ const LIMIT_MS = 60_000 + JOBS * 2000;
 const SECRET = "FOREIGN-CONTENTS";
 
 const bench = await openHandlerBench();
-let swapper: ChildProcess | undefined;
-afterEach(async () => {
-  if (!swapper) return;
-  swapper.kill("SIGKILL");
-  await once(swapper, "exit");
-});
-
-/** Puts a link to `target` in the place of a folder and the folder back, thousands of times a second. */
-const SWAP = `
-  const { renameSync, symlinkSync, unlinkSync } = require("node:fs");
-  const [folder, target] = process.argv.slice(1);
-  for (;;) {
-    renameSync(folder, folder + ".away");
-    symlinkSync(target, folder);
-    unlinkSync(folder);
-    renameSync(folder + ".away", folder);
-  }`;
-
-/** Another tenant's folder, and one of this tenant that becomes a link to it over and over. */
+/** Another tenant's folder, whose files `find-similar` would quote, and one of this tenant that becomes a link to it over and over. */
 function swap(): void {
   const foreign = mkdtempSync(join(tmpdir(), "leasehold foreign "));
   onTestFinished(() => rmSync(foreign, { recursive: true }));
+  chmodSync(foreign, 0o755);
   mkdirSync(join(bench.data, "race/deep"), { recursive: true });
   mkdirSync(join(foreign, "deep"));
   for (const folder of [join(foreign, "deep"), foreign]) {
-    writeFileSync(join(folder, "file.csv"), `a\n${SECRET}\n`);
+    writeFileSync(join(folder, "file.csv"), `a\n${SECRET}1\n${SECRET}2\n`);
     writeFileSync(join(folder, SECRET), SECRET);
   }
-  for (const folder of ["race/deep", "race"]) writeFileSync(join(bench.data, folder, "file.csv"), "a\nown\n");
-  swapper = spawn(process.execPath, ["-e", SWAP, join(bench.data, "race"), foreign], { stdio: "ignore" });
+  for (const folder of ["race/deep", "race"]) writeFileSync(join(bench.data, folder, "file.csv"), "a\nown-1\nown-2\n");
+  swapWithLink(join(bench.data, "race"), foreign);
 }
 
 interface Seen {

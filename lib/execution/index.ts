@@ -30,7 +30,7 @@ export {
 export { executeCommand } from "./execute-command";
 export { executeHandler } from "./execute-handler";
 export type { HandlerRunContext } from "./handler/run-context";
-export { normalizeRelative, type OpenedPath, openInside, type RootedPath } from "./paths";
+export { normalizeRelative, openInside } from "./paths";
 export { CommandRegistryError, loadCommandRegistry, type RegistryOptions } from "./registry/load";
 export type { CommandRegistry } from "./registry/registry";
 export { retryAfter } from "./retry-after";
@@ -43,6 +43,7 @@ export type {
   Failure,
   JobEvent,
   LogLevel,
+  OpenedPath,
   Outcome,
   OutputStream,
   RunContext,

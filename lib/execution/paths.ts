@@ -2,6 +2,7 @@ import { type FileHandle, realpath } from "node:fs/promises";
 import { contains, type OpenFolder, openBelow, openFolder, PathRefusedError } from "@/lib/files/open-folder";
 import { JobError } from "./errors";
 import { mayRead, type RunAs } from "./process/run-as";
+import type { OpenedPath, PathKind } from "./types";
 import { isWellFormed } from "./unicode";
 
 const LONGEST_PATH_BYTES = 64 * 1024;
@@ -18,26 +19,12 @@ export function normalizeRelative(path: string): string {
   return parts.join("/");
 }
 
-/** What a path inside a provider's folder must be. */
-export type PathKind = "file" | "folder";
-
 export interface RootedPath {
   /** The folder that the path must not leave. */
   readonly root: string;
   readonly relative: string;
   /** Folders one of which must hold the root itself. */
   readonly allowedRoots: readonly string[];
-}
-
-/** A file or folder that is held open, so that nobody can put another one in its place. */
-export interface OpenedPath {
-  readonly handle: FileHandle;
-  readonly kind: PathKind;
-  /** Where it was when it was opened. */
-  readonly path: string;
-  /** The open folders from the root on, the root included, that lead to it. */
-  readonly way: readonly FileHandle[];
-  close(): Promise<void>;
 }
 
 /**

@@ -1,9 +1,9 @@
 /** What the worker and an execution exchange. Types only. */
 
+import type { FileHandle } from "node:fs/promises";
 import type { ErrorClass } from "@/lib/queue/error-classes";
 import type { NewEvent, NewJob } from "@/lib/queue/types";
 import type { ArtifactStore } from "./artifacts/types";
-import type { OpenedPath } from "./paths";
 
 export type { ErrorClass };
 
@@ -51,6 +51,20 @@ export interface AttemptOutput {
   readonly pid?: number;
   readonly exitCode?: number;
   readonly signal?: string;
+}
+
+/** What a path inside a provider's folder must be. */
+export type PathKind = "file" | "folder";
+
+/** A file or folder that is held open, so that nobody can put another one in its place. */
+export interface OpenedPath {
+  readonly handle: FileHandle;
+  readonly kind: PathKind;
+  /** Where it was when it was opened. */
+  readonly path: string;
+  /** The open folders from the root on, the root included, that lead to it. */
+  readonly way: readonly FileHandle[];
+  close(): Promise<void>;
 }
 
 /** One attempt, as the worker hands it over. */

@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type OpenedPath, openInside } from "../paths";
+import { openInside } from "../paths";
 import type { Command } from "../registry/registry";
 import { commandSchema } from "../registry/schema";
 import { parseTemplate } from "../registry/template";
+import type { OpenedPath } from "../types";
 import { buildArguments, checkSize } from "./arguments";
 
 const PROVIDER = "0190a000-0000-7000-8000-00000000000a";

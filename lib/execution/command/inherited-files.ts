@@ -1,6 +1,6 @@
 import { descriptorPath } from "@/lib/files/open-folder";
-import type { OpenedPath } from "../paths";
 import { LIFELINE_FD } from "../process/supervisor";
+import type { OpenedPath } from "../types";
 
 const FIRST_FD = LIFELINE_FD + 1;
 

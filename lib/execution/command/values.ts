@@ -1,9 +1,9 @@
 import { lstat, realpath } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { JobError } from "../errors";
-import { expectKind, normalizeRelative, type OpenedPath } from "../paths";
+import { expectKind, normalizeRelative } from "../paths";
 import type { PlaceholderSpec } from "../registry/schema";
-import type { RunContext } from "../types";
+import type { OpenedPath, RunContext } from "../types";
 import { isWellFormed } from "../unicode";
 
 export interface ValueContext {

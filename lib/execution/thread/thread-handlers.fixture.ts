@@ -39,6 +39,15 @@ const RUNS: Readonly<Record<string, Run>> = {
     for await (const row of ctx.command("rows", {}, { rows: true }).rows) if (seen.push(row) === 2) break;
     return seen;
   },
+  file: async (ctx) => {
+    const file = await ctx.openFile("0190a000-0000-7000-8000-00000000000a", "in.txt");
+    const text = await file.readFile("utf8");
+    await file.close();
+    const absent = await ctx
+      .openFile("0190a000-0000-7000-8000-00000000000a", "none")
+      .catch((error: Error) => error.message);
+    return { text, absent };
+  },
   artifacts: async (ctx) => {
     const text = await ctx.artifact("a.txt", "for hunter2-secret");
     const rows = ctx.artifact("rows", { contentType: "application/x-rows" });

@@ -1,3 +1,4 @@
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { build } from "esbuild";
@@ -5,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { memoryArtifacts } from "../artifacts/memory-artifacts.fixture";
 import { executeHandler } from "../execute-handler";
 import type { HandlerRunContext } from "../handler/run-context";
+import { openInside } from "../paths";
 import type { CommandRegistry } from "../registry/registry";
 import {
   makeTestFolder,
@@ -93,6 +95,18 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     expect(output.stdoutTail).toBe("printed [redacted]\n");
     expect(children).toEqual([{ definitionKey: "next", payload: { n: 1 } }]);
     expect(isGone(threads.at(-1))).toBe(true);
+  });
+
+  test("reads a provider's file that its worker opened", async () => {
+    const data = join(folder.root, "data");
+    await mkdir(data);
+    await writeFile(join(data, "in.txt"), "contents", { mode: 0o644 });
+    const openProviderPath = (_id: string, relative: string) =>
+      openInside({ root: data, relative, allowedRoots: [folder.root] });
+    expect((await run("file", { openProviderPath }).execution).outcome).toEqual({
+      kind: "succeeded",
+      result: { text: "contents", absent: "the path does not exist" },
+    });
   });
 
   test("keeps artifacts through its worker, with secrets masked, and a name once", async () => {
