@@ -25,8 +25,14 @@ export function viewerInfo(viewer: Viewer): ViewerInfo {
 
 /** The tenant of a page as the browser may know it. */
 export function currentTenant(page: TenantPage): CurrentTenant {
-  const { slug, name } = page.tenant;
-  return { slug, name, role: page.place.role, permissions: [...page.permissions] };
+  const { slug, name, status } = page.tenant;
+  return { slug, name, status, role: page.place.role, permissions: [...page.permissions] };
+}
+
+/** The notice on every page of a suspended tenant. */
+export function suspendedNotice({ tenant }: TenantPage): string | null {
+  if (tenant.status === "active") return null;
+  return `${tenant.name} is suspended. It can be read; nothing can be changed or started until the operator ends the suspension.`;
 }
 
 /** The notice on every page of a restored copy, in which no job runs. It tells a super admin how to resume. */

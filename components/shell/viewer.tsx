@@ -1,7 +1,7 @@
 "use client";
 
 import { createContext, type ReactNode, useContext } from "react";
-import type { EffectiveRole, TenantPermission } from "@/lib/contract";
+import type { EffectiveRole, TenantPermission, TenantStatus } from "@/lib/contract";
 import { ROLE_NAMES } from "./role-names";
 
 export interface TenantLink {
@@ -20,6 +20,7 @@ export interface ViewerInfo {
 }
 
 export interface CurrentTenant extends TenantLink {
+  readonly status: TenantStatus;
   readonly permissions: readonly TenantPermission[];
 }
 
@@ -36,9 +37,11 @@ export function useTenant(): CurrentTenant {
   return tenant;
 }
 
-/** Why the viewer cannot do something here, or null when they can. */
+/** Why the viewer cannot do something here that changes or starts something, or null when they can. */
 export function useReason(permission: TenantPermission): string | null {
   const tenant = useTenant();
+  if (tenant.status === "suspended") return `${tenant.name} is suspended. It can be read, not changed.`;
   if (tenant.permissions.includes(permission)) return null;
-  return `Your role in ${tenant.name} is ${ROLE_NAMES[tenant.role].toLowerCase()}. A member or an admin can do this.`;
+  const who = permission === "webhooks:write" ? "An admin" : "A member or an admin";
+  return `Your role in ${tenant.name} is ${ROLE_NAMES[tenant.role].toLowerCase()}. ${who} can do this.`;
 }

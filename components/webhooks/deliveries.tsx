@@ -14,7 +14,7 @@ import { useHeldRows } from "@/lib/client/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { type DeliveryPlace, deliveriesOptions, useWebhookAct } from "@/lib/client/webhooks";
 import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
-import { useTenant } from "../shell/viewer";
+import { useReason, useTenant } from "../shell/viewer";
 import { OutcomeMark } from "./endpoint-state";
 
 const OUTCOMES = { "": "all attempts", failed: "that failed", delivered: "that got through" } as const;
@@ -106,6 +106,7 @@ function DeliveryRow({ delivery, enabled }: { readonly delivery: WebhookDelivery
   const { slug } = useTenant();
   const toast = useToast();
   const act = useWebhookAct(slug);
+  const noWrite = useReason("webhooks:write") ?? (enabled ? null : "It is switched off.");
   const [open, setOpen] = useState(false);
   const resend = () =>
     act.mutate(
@@ -137,7 +138,7 @@ function DeliveryRow({ delivery, enabled }: { readonly delivery: WebhookDelivery
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Less" : "Details"}
           </Button>
-          <Button size="sm" reason={enabled ? null : "It is switched off."} busy={act.isPending} onClick={resend}>
+          <Button size="sm" reason={noWrite} busy={act.isPending} onClick={resend}>
             Resend
           </Button>
         </div>

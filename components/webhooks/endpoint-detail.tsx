@@ -15,7 +15,7 @@ import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import { isDelivery, useWebhookAct, type WebhookAct, webhookKeys, webhookOptions } from "@/lib/client/webhooks";
 import type { WebhookEndpoint } from "@/lib/contract";
-import { useTenant } from "../shell/viewer";
+import { useReason, useTenant } from "../shell/viewer";
 import { Deliveries } from "./deliveries";
 import { EndpointDialog } from "./endpoint-dialog";
 import { EndpointState } from "./endpoint-state";
@@ -71,6 +71,7 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const [open, setOpen] = useState<Open>(null);
   const { run, busy } = useAct();
   const close = () => setOpen(null);
+  const noWrite = useReason("webhooks:write");
   const off = endpoint.is_enabled ? null : "It is switched off.";
   return (
     <header className="flex flex-wrap items-start gap-x-4 gap-y-3">
@@ -90,13 +91,14 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
       </div>
       <div className="flex flex-wrap gap-2">
         <Button
-          reason={off}
+          reason={noWrite ?? off}
           busy={busy === "test"}
           onClick={() => run({ act: "test", endpoint }, "The test message is on its way")}
         >
           Send test
         </Button>
         <Button
+          reason={noWrite}
           busy={busy === "change"}
           onClick={() =>
             run(
@@ -107,9 +109,13 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
         >
           {endpoint.is_enabled ? "Switch off" : "Switch on"}
         </Button>
-        <Button onClick={() => setOpen("change")}>Change</Button>
-        <Button onClick={() => setOpen("rotate")}>New secret</Button>
-        <Button variant="danger" onClick={() => setOpen("delete")}>
+        <Button reason={noWrite} onClick={() => setOpen("change")}>
+          Change
+        </Button>
+        <Button reason={noWrite} onClick={() => setOpen("rotate")}>
+          New secret
+        </Button>
+        <Button variant="danger" reason={noWrite} onClick={() => setOpen("delete")}>
           Delete
         </Button>
       </div>

@@ -14,13 +14,14 @@ import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/use-live";
 import { useRefresh } from "@/lib/client/use-refresh";
 import { isDelivery, webhookKeys, webhooksOptions } from "@/lib/client/webhooks";
 import type { WebhookEndpoint } from "@/lib/contract";
-import { useTenant } from "../shell/viewer";
+import { useReason, useTenant } from "../shell/viewer";
 import { EndpointDialog } from "./endpoint-dialog";
 import { EndpointState, LastDelivery } from "./endpoint-state";
 
 /** Where the tenant's messages go. */
 export function WebhooksPage() {
   const { slug } = useTenant();
+  const noWrite = useReason("webhooks:write");
   const [adding, setAdding] = useState(false);
   const refetchInterval = usePollInterval(IDLE_POLL_MS);
   const query = useQuery({ ...webhooksOptions(slug), refetchInterval });
@@ -37,7 +38,7 @@ export function WebhooksPage() {
           <h1 className="font-semibold text-xl tracking-tight">Webhooks</h1>
           <p className="text-muted text-sm">Addresses of your own that signed messages are posted to.</p>
         </div>
-        <Button variant="primary" onClick={() => setAdding(true)}>
+        <Button variant="primary" reason={noWrite} onClick={() => setAdding(true)}>
           Add endpoint
         </Button>
       </header>
@@ -62,7 +63,9 @@ export function WebhooksPage() {
               Add the address of a service of yours. Jobs of the definition <code>deliver-webhook</code> post messages
               to it, started by a trigger, by code or by hand.
             </p>
-            <Button onClick={() => setAdding(true)}>Add the first one</Button>
+            <Button reason={noWrite} onClick={() => setAdding(true)}>
+              Add the first one
+            </Button>
           </Empty>
         ) : (
           <ul>

@@ -14,6 +14,7 @@ export const idempotencyKeys = app.table("idempotency_keys", {
   responseBody: text("response_body").notNull(),
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   expiresAt: timestamp("expires_at", { withTimezone: true }).notNull(),
+  principal: text("principal").notNull().default(""),
 });
 
 export const schemaMigrations = app.table("schema_migrations", {

@@ -18,7 +18,7 @@ const web = await startWeb(database);
 
 const JOB = "01890000-0000-7000-8000-000000000000";
 const routes = Object.entries(ROUTES).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, access]) => ({ path: path.replace(/\[\w+\]/g, JOB), method, access })),
+  Object.entries(methods).map(([method, { access }]) => ({ path: path.replace(/\[\w+\]/g, JOB), method, access })),
 );
 const guarded = routes.filter(({ access }) => access !== "open");
 const workerRoutes = guarded.filter(({ access }) => access === "worker");

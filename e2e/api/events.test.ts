@@ -126,10 +126,12 @@ describe("publishing", () => {
     const ofTriggers = await keyOf("member", ["triggers:read"]);
     expect((await testing({ event: { name: "a" } }, ofTriggers)).status).toBe(200);
     expect((await testing(replay, ofTriggers)).body.code).toBe("insufficient-scope");
-    const writer = await keyOf("member", ["events:write"]);
+    const writer = await keyOf("member", ["events:write", "jobs:create"]);
     expect([(await read(EVENTS, writer)).status, (await publish({ name: "a" }, {}, writer)).status]).toEqual([
       403, 201,
     ]);
+    const startsNothing = await keyOf("member", ["events:write"]);
+    expect((await publish({ name: "a" }, {}, startsNothing)).body.code).toBe("insufficient-scope");
   });
 
   test("TEMPLATE-08 WEBHOOK-10 jobs that cause each other through this API come to an end", async () => {

@@ -26,12 +26,12 @@ test("API-01 another body under the same key is refused", async () => {
   expectProblem(await once("k2", { ...BODY, priority: 5 }), 422, "idempotency-mismatch");
 });
 
-test("API-01 a key belongs to its tenant and its route, whichever API key sends it", async () => {
+test("API-01 a key belongs to its tenant, its route and the API key that sends it", async () => {
   const first = await once("k3");
   const { key: sibling } = await make.key(admin, { tenantId: acme.id });
   const send = (as: string, path = "/api/v1/jobs") =>
     web.call("POST", path, { key: as, body: path.endsWith("jobs") ? BODY : {}, headers: { "idempotency-key": "k3" } });
-  expect((await send(sibling)).body.id).toBe(first.body.id);
+  expect((await send(sibling)).body.id).not.toBe(first.body.id);
   expect((await send(foreignKey)).body.id).not.toBe(first.body.id);
   const canceled = await send(key, `/api/v1/jobs/${first.body.id}/cancel`);
   expect([canceled.status, canceled.body.status]).toEqual([200, "canceled"]);

@@ -174,7 +174,7 @@ describe("endpoints", () => {
     ])
       expectProblem(await post("", body), 422, "validation-failed");
     const other = await make.tenant("full");
-    const { key: full } = await make.key(await make.user({ roles: { [other.id]: "member" } }), { tenantId: other.id });
+    const { key: full } = await make.key(await make.user({ roles: { [other.id]: "admin" } }), { tenantId: other.id });
     await database.query(
       "insert into app.webhook_endpoints (tenant_id, url, secret) select $1, 'https://x.test', 'x' from generate_series(1, 100)",
       [other.id],

@@ -65,7 +65,13 @@ export async function refuseWorkerKey(
   throw new HttpProblem("forbidden", { detail: "A worker's key serves the routes under /api/v1/worker only." });
 }
 
-/** Refuses everything but a worker's key whose maker is a super admin now; answers the key. */
+/** What a worker sends of jobs that it has. An end that is refused would make the job run once more later. */
+const ENDS_WORK = /^\/api\/v1\/worker\/(?:state|jobs\/[^/]+\/(?:heartbeat|complete|fail|artifacts))$/;
+
+/**
+ * Refuses everything but a worker's key whose maker is a super admin now; answers the key. A key of a suspended tenant may
+ * end what it has begun and takes nothing new.
+ */
 export async function requireWorkerKey(
   runtime: ApiRuntime,
   caller: { principal: Principal; info: RequestInfo },
@@ -73,6 +79,7 @@ export async function requireWorkerKey(
   const { principal } = caller;
   if (principal.kind === "api_key" && principal.user.isSuperAdmin && principal.key.kind === "worker") {
     const { id, claims, tenant } = principal.key;
+    if (tenant?.status === "suspended" && !ENDS_WORK.test(caller.info.path)) throw suspended();
     if (claims) return { id, definitions: claims.definitions, queues: claims.queues, tenantId: tenant?.id ?? null };
   }
   await auditDenial(runtime, caller, { reason: "worker" });
@@ -87,7 +94,13 @@ export interface WorkerKeyPrincipal {
   readonly tenantId: string | null;
 }
 
-/** Finds the tenant that the request is for and checks the permissions in it. */
+const SUSPENDED =
+  "This tenant is suspended. It can be read; nothing can be changed or started until the operator ends the suspension.";
+
+/**
+ * Finds the tenant that the request is for and checks the permissions in it. A suspended tenant is read-only for everyone,
+ * super admins too: whatever the permission, only requests that read pass. This is the one place that decides it.
+ */
 export async function requireTenant(
   runtime: ApiRuntime,
   caller: { principal: Principal; info: RequestInfo; named: string | null },
@@ -99,13 +112,41 @@ export async function requireTenant(
     throw new HttpProblem("tenant-required", { detail: "Name the tenant (id or slug) in the X-Tenant-Id header." });
   }
   if (!place.found) throw notFound();
-  const missing = permissions.find((permission) => !place.permissions.includes(permission));
-  if (missing !== undefined) {
-    await auditDenial(runtime, caller, { reason: missing, tenantId: place.tenant.id });
-    throw new HttpProblem(roleAllows(place.role, missing) ? "insufficient-scope" : "forbidden");
-  }
+  await requirePermissions(runtime, { ...caller, place }, permissions);
+  if (place.tenant.status === "suspended" && !SAFE_METHODS.has(caller.info.method)) throw suspended();
   if (place.role === "super_admin") await auditSuperAdmin(runtime, caller, place.tenant.id);
   return place;
+}
+
+const suspended = (): HttpProblem => new HttpProblem("tenant-suspended", { detail: SUSPENDED });
+
+interface Visitor {
+  readonly principal: Principal;
+  readonly info: RequestInfo;
+  readonly place: TenantMembership;
+}
+
+/** Refuses a caller who lacks one of these permissions in the tenant that it entered. 403 */
+export async function requirePermissions(
+  runtime: ApiRuntime,
+  visitor: Visitor,
+  permissions: readonly TenantPermission[],
+): Promise<void> {
+  const missing = permissions.find((permission) => !visitor.place.permissions.includes(permission));
+  if (missing !== undefined) throw await denied(runtime, visitor, missing);
+}
+
+/** Records that a caller lacks a permission; answers the refusal, which names it. */
+export async function denied(
+  runtime: ApiRuntime,
+  { place, ...caller }: Visitor,
+  missing: TenantPermission,
+): Promise<HttpProblem> {
+  await auditDenial(runtime, caller, { reason: missing, tenantId: place.tenant.id });
+  const isScope = roleAllows(place.role, missing);
+  return new HttpProblem(isScope ? "insufficient-scope" : "forbidden", {
+    detail: isScope ? `The API key's scopes do not allow ${missing}.` : `Your role does not allow ${missing}.`,
+  });
 }
 
 /** Checks a permission on the installation itself. */

@@ -36,6 +36,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
   "not-found": "not-found",
   "state-conflict": "state-conflict",
   "dedupe-taken": "dedupe-taken",
+  "executor-barred": "forbidden",
   "action-over": "action-over",
   "too-many-actions": "too-many-actions",
   "too-many-triggers": "too-many-triggers",

@@ -6,6 +6,7 @@ import {
   LIMITS,
   type LogQuery,
   type NewDependency,
+  type TenantPermission,
   type UpdateDefinition,
 } from "@/lib/contract";
 import type { JobChange } from "@/lib/queue";
@@ -67,6 +68,19 @@ export function newJob(body: z.output<typeof createJob> & { readonly ref?: strin
     }),
   };
 }
+
+/**
+ * What a new job takes besides the right to enqueue: to read jobs, if it takes in or depends on what another one left; to
+ * change jobs, if it changes the one that holds its dedupe key.
+ */
+export function newJobTakes({ depends_on = [], dedupe }: z.output<typeof createJob>): TenantPermission[] {
+  const reads = depends_on.some((edge) => edge.job_id !== undefined && readsResult(edge));
+  const changes = dedupe !== undefined && dedupe.on_conflict !== "return";
+  return [...(reads ? (["jobs:read"] as const) : []), ...(changes ? (["jobs:update"] as const) : [])];
+}
+
+const readsResult = ({ type, condition, as }: NewDependency): boolean =>
+  condition !== undefined || as !== undefined || type === "data" || type === "conditional";
 
 /**
  * A time that is long past means now: no job is older than its request, or it would come before everything in its lane.

@@ -15,9 +15,11 @@ export interface StoredAnswer {
   readonly kept?: string;
 }
 
-/** What an Idempotency-Key stands for; keys are per tenant and route, never shared between them. */
+/** What an Idempotency-Key stands for: each principal has its own keys for each tenant and route. */
 export interface IdempotentRequest {
   readonly key: string;
+  /** Who sends it: a person, in all sessions, or one API key. */
+  readonly principal: string;
   readonly tenantId: string | null;
   readonly route: string;
   readonly hash: Buffer;
@@ -52,18 +54,18 @@ const tryLock = statement(
 const findAnswer = statement(
   "api_idempotency_find",
   `select request_hash, response_status, response_headers, response_body from app.idempotency_keys
-   where tenant_id is not distinct from $1::uuid and route = $2 and key = $3 and expires_at > app.now()`,
+   where tenant_id is not distinct from $1::uuid and principal = $2 and route = $3 and key = $4 and expires_at > app.now()`,
 );
 const dropExpired = statement(
   "api_idempotency_drop_expired",
   `delete from app.idempotency_keys
-   where tenant_id is not distinct from $1::uuid and route = $2 and key = $3 and expires_at <= app.now()`,
+   where tenant_id is not distinct from $1::uuid and principal = $2 and route = $3 and key = $4 and expires_at <= app.now()`,
 );
 const storeAnswer = statement(
   "api_idempotency_store",
   `insert into app.idempotency_keys
-     (tenant_id, route, key, request_hash, response_status, response_headers, response_body, expires_at)
-   values ($1::uuid, $2, $3, $4, $5, $6::jsonb, $7, app.now() + make_interval(secs => $8))`,
+     (tenant_id, principal, route, key, request_hash, response_status, response_headers, response_body, expires_at)
+   values ($1::uuid, $2, $3, $4, $5, $6, $7::jsonb, $8, app.now() + make_interval(secs => $9))`,
 );
 
 interface AnswerRow extends Record<string, unknown> {
@@ -71,6 +73,16 @@ interface AnswerRow extends Record<string, unknown> {
   response_status: number;
   response_headers: Record<string, string>;
   response_body: string;
+}
+
+const placeOf = ({ tenantId, principal, route, key }: IdempotentRequest) => [tenantId, principal, route, key];
+
+/** What was answered to this request before; null if nothing was. 422 for another request under the same key */
+export async function storedAnswer(tx: Runner, request: IdempotentRequest): Promise<StoredAnswer | null> {
+  const [stored] = await tx.run<AnswerRow>(findAnswer, placeOf(request));
+  if (!stored) return null;
+  if (!stored.request_hash.equals(request.hash)) throw new HttpProblem("idempotency-mismatch");
+  return { status: stored.response_status, headers: stored.response_headers, body: stored.response_body };
 }
 
 /**
@@ -83,15 +95,11 @@ export async function answerOnce(
   request: IdempotentRequest,
   work: () => Promise<StoredAnswer>,
 ): Promise<{ answer: StoredAnswer; replayed: boolean }> {
-  const place = [request.tenantId, request.route, request.key];
+  const place = placeOf(request);
   const [lock] = await tx.run<{ locked: boolean }>(tryLock, [place.join("|")]);
   if (!lock?.locked) throw new HttpProblem("idempotency-in-flight", { headers: { "retry-after": "1" } });
-  const [stored] = await tx.run<AnswerRow>(findAnswer, place);
-  if (stored) {
-    if (!stored.request_hash.equals(request.hash)) throw new HttpProblem("idempotency-mismatch");
-    const answer = { status: stored.response_status, headers: stored.response_headers, body: stored.response_body };
-    return { answer, replayed: true };
-  }
+  const stored = await storedAnswer(tx, request);
+  if (stored) return { answer: stored, replayed: true };
   const answer = await work();
   await tx.run(dropExpired, place);
   await tx.run(storeAnswer, [

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import * as contract from "@/lib/contract";
+import { guardsOf } from "@/lib/contract/shown";
 
 type Json = Record<string, unknown>;
 interface Id {
@@ -70,6 +71,12 @@ export function jsonSchema(schema: z.ZodType, io: "input" | "output", metadata?:
     io,
     unrepresentable: "any",
     target: "draft-2020-12",
+    override: ({ zodSchema, jsonSchema: made }) => {
+      const guards = io === "output" ? guardsOf(zodSchema) : [];
+      if (guards.length === 0) return;
+      made.required = (made.required ?? []).filter((name) => guards.every(({ keep }) => keep.has(name)));
+      made["x-shown-with"] = guards.map(({ permissions, keep }) => ({ permissions, others_get: [...keep] }));
+    },
     ...(metadata ? { metadata } : {}),
   });
   const { $schema: _, ...rest } = made;

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { problem } from "@/lib/contract";
 import { jsonSchema, OpenApiComponents } from "./openapi-components";
-import type { RouteAccess } from "./routes";
+import { ROUTES, type RouteAccess, type RouteMethod } from "./routes";
 import type { RouteDeclaration } from "./serve";
 
 /** One method of one path with its declaration. */
@@ -42,7 +42,8 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
 
 const DESCRIPTION =
   "Times are RFC 3339 in UTC, ids are UUIDs. Clients must ignore fields they do not know. The tenant is the API key's " +
-  "own, or the one that X-Tenant-Id names (id or slug).";
+  "own, or the one that X-Tenant-Id names (id or slug). Of a schema with x-shown-with, callers without one of the " +
+  "permissions get the fields of others_get only.";
 
 interface Context {
   readonly components: OpenApiComponents;
@@ -51,6 +52,7 @@ interface Context {
 
 function operation({ path, method, declaration }: DocumentedRoute, context: Context): Json {
   const hasTenant = /^(?:jobs|triggers|events|webhooks|definitions|assets):/.test(declaration.access);
+  const rule = ROUTES[path]?.[method as RouteMethod];
   const parameters = [
     ...parametersOf(declaration.params, "path"),
     ...parametersOf(declaration.query, "query"),
@@ -69,7 +71,8 @@ function operation({ path, method, declaration }: DocumentedRoute, context: Cont
     ...(declaration.body ? { requestBody: requestBody(declaration, declaration.body, context) } : {}),
     responses: responses(declaration, method, context),
     "x-permission": declaration.access,
-    ...(declaration.also ? { "x-also-permissions": declaration.also } : {}),
+    ...(rule?.also ? { "x-also-permissions": rule.also } : {}),
+    ...(rule?.sometimes ? { "x-sometimes-permissions": rule.sometimes } : {}),
   };
 }
 

@@ -1,4 +1,6 @@
 import type * as z from "zod";
+import type { Permission } from "@/lib/contract";
+import { cutAnswer } from "@/lib/contract/shown";
 import { HttpProblem, problemBody } from "./problem";
 
 /** Replaced by the bundlers: true only in a build made for tests. */
@@ -15,13 +17,16 @@ export class Reply<T> {
   ) {}
 }
 
-/** The text of an answer; a test build refuses to send what its schema does not describe. */
-export function answerText(schema: z.ZodType, body: unknown): string {
+/**
+ * The text of an answer, without what a caller who holds these permissions may not see; all of it where none are given. A
+ * test build refuses to send what the schema does not describe.
+ */
+export function answerText(schema: z.ZodType, body: unknown, held?: ReadonlySet<Permission>): string {
   if (isTestBuild) {
     const checked = schema.safeParse(body);
     if (!checked.success) throw new Error(`the answer does not fit its schema: ${checked.error.message}`);
   }
-  return JSON.stringify(body);
+  return JSON.stringify(held ? cutAnswer(schema, body, held) : body);
 }
 
 export function jsonResponse(text: string, status: number, headers: Record<string, string>): Response {

@@ -1,24 +1,30 @@
 import * as z from "zod";
 import type { Principal } from "@/lib/auth/principal";
-import { LIMITS, type PlatformPermission, type TenantPermission } from "@/lib/contract";
+import { LIMITS, type Permission, type PlatformPermission, type TenantPermission } from "@/lib/contract";
+import { cutAnswer, isShownWhole } from "@/lib/contract/shown";
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import type { QueueError } from "@/lib/queue";
 import type { Actor, TenantScope } from "@/lib/queue/types";
+import { platformPermissions } from "@/lib/tenancy/permissions";
 import type { TenantMembership } from "@/lib/tenancy/resolve";
 import { within } from "./audited";
 import {
   type Asked,
   actorOf,
+  denied,
   refuseKeyInUrl,
   refuseWorkerKey,
+  requirePermissions,
   requirePlatform,
   requirePrincipal,
   requireTenant,
 } from "./authorize";
-import { answerOnce, idempotencyKey, requestHash, type StoredAnswer } from "./idempotency";
+import { answerOnce, idempotencyKey, requestHash, type StoredAnswer, storedAnswer } from "./idempotency";
 import { parseBody, parseParams, parseQuery, readJson } from "./input";
 import { HttpProblem } from "./problem";
 import { type RequestInfo, requestInfo } from "./request-info";
 import { answerText, jsonResponse, Reply } from "./respond";
+import { type RouteRule, ruleOf } from "./routes";
 import { type ApiRuntime, getRuntime } from "./runtime";
 import { guarded, type NextContext, type RouteHandler } from "./serve";
 
@@ -76,8 +82,13 @@ type Answer<R> = Promise<R | Reply<R>>;
 
 interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: TenantPermission;
-  /** What it takes besides, because the route does what another one asks this for. */
-  readonly also?: readonly TenantPermission[];
+  /** Which of the permissions that the table of routes lists under `sometimes` this body takes. */
+  sometimes?(body: B): readonly TenantPermission[];
+  /**
+   * Asks what lies behind a network, before any transaction: the one of an Idempotency-Key would be held open for as long as
+   * that takes. Not done for an answer that is repeated.
+   */
+  prepare?(context: Input<P, Q, B> & Common & { readonly scope: TenantScope }): Promise<void>;
   handler(context: TenantContext<P, Q, B>): Answer<R>;
   /** Sends the wake-ups of a handler that ran in the transaction of an Idempotency-Key, and so could not send them. */
   afterCommit?(db: Database): void;
@@ -98,17 +109,32 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     const common = await identify(request);
     const { runtime, principal, info, actor } = common;
     const named = request.headers.get("x-tenant-id");
-    const place = await requireTenant(runtime, { principal, info, named }, [spec.permission, ...(spec.also ?? [])]);
+    const rule = ruleFor(spec.permission, request, info);
+    const place = await requireTenant(runtime, { principal, info, named }, [spec.permission, ...(rule.also ?? [])]);
     const input = await readInput(spec, request, { info, context });
-    const scope = { tenantId: place.tenant.id, actor };
+    const visitor = { principal, info, place };
+    await requirePermissions(runtime, visitor, listed(rule, spec.sometimes?.(input.body)));
+    const held = new Set<Permission>(place.permissions);
+    const scope = { tenantId: place.tenant.id, actor, ...barred(held) };
     const run = async (db: Database | TenantTransaction) =>
-      toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, place }));
-    const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
-    if (key === null) return send(await run(runtime.web), info);
-    const repeat = { key, tenantId: place.tenant.id, ...identityOf(request, info, input.body) };
-    const done = await withTenant(runtime.web, place.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
-    if (!done.replayed) spec.afterCommit?.(runtime.web);
-    return send(done.answer, info, done.replayed);
+      toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, place }), held);
+    const answer = async (): Promise<Response> => {
+      const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
+      const prepare = async () => spec.prepare?.({ ...common, ...input, scope });
+      if (key === null) {
+        await prepare();
+        return send(await run(runtime.web), info);
+      }
+      const repeat = { key, tenantId: place.tenant.id, ...identityOf(request, common, input.body) };
+      const isNew = async () => !(await withTenant(runtime.web, place.tenant.id, (tx) => storedAnswer(tx, repeat)));
+      if (spec.prepare && (await isNew())) await prepare();
+      const done = await withTenant(runtime.web, place.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
+      if (!done.replayed) spec.afterCommit?.(runtime.web);
+      return send(done.replayed ? shownAgain(spec, done.answer, held) : done.answer, info, done.replayed);
+    };
+    return answer().catch(async (error: unknown) => {
+      throw isBarred(error) ? await denied(runtime, visitor, "webhooks:write") : error;
+    });
   };
   return guarded(serve, { ...spec, access: spec.permission });
 }
@@ -121,14 +147,15 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     await requirePlatform(runtime, common, spec.permission);
     if (spec.sessionOnly && common.principal.kind !== "user") throw new HttpProblem("session-required");
     const input = await readInput(spec, request, { info, context });
-    const run = async (db: Database) => toAnswer(spec, await spec.handler({ ...common, ...input, db }));
+    const held = new Set<Permission>(platformPermissions(common.principal));
+    const run = async (db: Database) => toAnswer(spec, await spec.handler({ ...common, ...input, db }), held);
     const key = request.method === "POST" ? idempotencyKey(request.headers) : null;
     if (key === null) return send(await run(runtime.platform), info);
-    const repeat = { key, tenantId: null, ...identityOf(request, info, input.body) };
+    const repeat = { key, tenantId: null, ...identityOf(request, common, input.body) };
     const done = await runtime.platform.transaction((tx) =>
       answerOnce(tx, repeat, () => run(within(runtime.platform, tx))),
     );
-    return send(done.answer, info, done.replayed);
+    return send(done.replayed ? shownAgain(spec, done.answer, held) : done.answer, info, done.replayed);
   };
   return guarded(serve, { ...spec, access: spec.permission });
 }
@@ -171,16 +198,52 @@ async function readInput<P, Q, B, R>(
   return { params, query, body };
 }
 
-function toAnswer<P, Q, B, R>(spec: RouteSpec<P, Q, B, R>, result: R | Reply<R>): StoredAnswer {
-  const reply = result instanceof Reply ? result : new Reply(result);
-  const { status = spec.status ?? 200, headers = {} } = reply.options;
-  const answer = { status, headers, body: answerText(spec.response, reply.body) };
-  return spec.withoutSecrets ? { ...answer, kept: answerText(spec.response, spec.withoutSecrets(reply.body)) } : answer;
+/** The row of a tenant route. @throws Error when path and permission do not belong together: nothing is answered then */
+function ruleFor(permission: TenantPermission, request: Request, info: RequestInfo): RouteRule {
+  const rule = ruleOf(request.method, info.path);
+  if (rule.access !== permission) throw new Error(`${request.method} ${info.path} asks for ${permission}`);
+  return rule;
 }
 
-function identityOf(request: Request, info: RequestInfo, body: unknown): { route: string; hash: Buffer } {
+/** @throws Error for a permission that the table does not list, since the reference would not tell of it */
+function listed({ sometimes = [] }: RouteRule, asked: readonly TenantPermission[] = []): readonly TenantPermission[] {
+  for (const one of asked) if (!sometimes.includes(one)) throw new Error(`the table of routes does not list ${one}`);
+  return asked;
+}
+
+/** Jobs of executor webhook are signed in the tenant's name, so starting one takes the right to its webhooks. */
+const barred = (held: ReadonlySet<Permission>): Pick<TenantScope, "barredExecutors"> =>
+  held.has("webhooks:write") ? {} : { barredExecutors: ["webhook"] };
+
+// By name: see toHttpProblem.
+const isBarred = (error: unknown): boolean =>
+  error instanceof Error && error.name === "QueueError" && (error as QueueError).code === "executor-barred";
+
+function toAnswer<P, Q, B, R>(
+  spec: RouteSpec<P, Q, B, R>,
+  result: R | Reply<R>,
+  held?: ReadonlySet<Permission>,
+): StoredAnswer {
+  const reply = result instanceof Reply ? result : new Reply(result);
+  const { status = spec.status ?? 200, headers = {} } = reply.options;
+  const text = (body: R) => answerText(spec.response, body, held);
+  const answer = { status, headers, body: text(reply.body) };
+  return spec.withoutSecrets ? { ...answer, kept: text(spec.withoutSecrets(reply.body)) } : answer;
+}
+
+/** A stored answer as its caller may see it now. */
+function shownAgain(
+  { response }: { readonly response: z.ZodType },
+  answer: StoredAnswer,
+  held: ReadonlySet<Permission>,
+): StoredAnswer {
+  if (isShownWhole(response, held)) return answer;
+  return { ...answer, body: JSON.stringify(cutAnswer(response, JSON.parse(answer.body), held)) };
+}
+
+function identityOf(request: Request, { info, actor }: Pick<Common, "info" | "actor">, body: unknown) {
   const route = `${request.method} ${info.path.replace(/[0-9a-f-]{36}/gi, "{id}")}`;
-  return { route, hash: requestHash(request.method, info.path, body) };
+  return { principal: `${actor.kind}:${actor.id}`, route, hash: requestHash(request.method, info.path, body) };
 }
 
 function send(answer: StoredAnswer, info: RequestInfo, replayed = false): Response {

@@ -1,43 +1,67 @@
-import type { Permission } from "@/lib/contract";
+import type { Permission, TenantPermission } from "@/lib/contract";
 
 export type RouteAccess = Permission | "open" | "signed-in" | "worker";
 export type RouteMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/**
- * Every route on disk, every method, and what it takes to use it. "open" needs no principal, "signed-in" any but a worker's key,
- * "worker" a worker's key and nothing else.
- * A test fails when a route file is missing here or the other way round; the front answers 404, 405 and OPTIONS from it.
- */
-export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteAccess>>>>> = {
+/** What it takes to use a route. The wrappers of routes decide by it, so that no handler has to. */
+export interface RouteRule {
+  /** "open" needs no principal, "signed-in" any but a worker's key, "worker" a worker's key and nothing else. */
+  readonly access: RouteAccess;
+  /** Needed as well by every request. */
+  readonly also?: readonly TenantPermission[];
+  /** Needed as well by some requests, as their bodies and the definitions that they name decide. */
+  readonly sometimes?: readonly TenantPermission[];
+}
+
+/** Waiting for what another job left, changing the job that holds a dedupe key, starting a signed message. */
+const ENQUEUES: readonly TenantPermission[] = ["jobs:read", "jobs:update", "webhooks:write"];
+/** A trigger starts jobs in the name of whoever saved it. */
+const STARTS_BY_TRIGGER: RouteRule = {
+  access: "triggers:write",
+  also: ["jobs:create"],
+  sometimes: ["webhooks:write"],
+};
+
+const TABLE: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteAccess | RouteRule>>>>> = {
   "/livez": { GET: "open" },
   "/readyz": { GET: "open" },
   "/api/auth/[...nextauth]": { GET: "open", POST: "open" },
   "/api/v1/openapi.json": { GET: "open" },
   "/api/v1/me": { GET: "signed-in" },
   "/api/v1/me/password": { POST: "signed-in" },
-  "/api/v1/jobs": { GET: "jobs:read", POST: "jobs:create" },
-  "/api/v1/jobs/bulk": { POST: "jobs:create" },
+  "/api/v1/jobs": { GET: "jobs:read", POST: { access: "jobs:create", sometimes: ENQUEUES } },
+  "/api/v1/jobs/bulk": { POST: { access: "jobs:create", sometimes: ENQUEUES } },
   "/api/v1/jobs/summary": { GET: "jobs:read" },
   "/api/v1/jobs/stream": { GET: "jobs:read" },
   "/api/v1/jobs/definitions": { GET: "definitions:read" },
   "/api/v1/jobs/queues": { GET: "definitions:read" },
-  "/api/v1/jobs/actions": { GET: "jobs:read", POST: "jobs:update" },
+  "/api/v1/jobs/actions": {
+    GET: "jobs:read",
+    POST: {
+      access: "jobs:update",
+      sometimes: ["jobs:read", "jobs:update", "jobs:cancel", "jobs:retry", "jobs:create"],
+    },
+  },
   "/api/v1/jobs/actions/[actionId]": { GET: "jobs:read" },
   "/api/v1/jobs/actions/[actionId]/jobs": { GET: "jobs:read" },
   "/api/v1/jobs/actions/[actionId]/abort": { POST: "jobs:update" },
   "/api/v1/jobs/dead-letters": { GET: "jobs:read" },
   "/api/v1/jobs/dead-letters/[jobId]": { GET: "jobs:read", PATCH: "jobs:update" },
-  "/api/v1/jobs/dead-letters/redrive": { POST: "jobs:retry" },
-  "/api/v1/jobs/triggers": { GET: "triggers:read", POST: "triggers:write" },
+  "/api/v1/jobs/dead-letters/redrive": {
+    POST: { access: "jobs:retry", also: ["jobs:create"], sometimes: ["jobs:read", "webhooks:write"] },
+  },
+  "/api/v1/jobs/triggers": { GET: "triggers:read", POST: STARTS_BY_TRIGGER },
   "/api/v1/jobs/triggers/preview": { POST: "triggers:read" },
-  "/api/v1/jobs/triggers/[triggerId]": { GET: "triggers:read", PATCH: "triggers:write", DELETE: "triggers:write" },
+  "/api/v1/jobs/triggers/[triggerId]": { GET: "triggers:read", PATCH: STARTS_BY_TRIGGER, DELETE: "triggers:write" },
   "/api/v1/jobs/triggers/[triggerId]/firings": { GET: "triggers:read" },
-  "/api/v1/jobs/triggers/[triggerId]/run": { POST: "triggers:write" },
+  "/api/v1/jobs/triggers/[triggerId]/run": { POST: STARTS_BY_TRIGGER },
   "/api/v1/jobs/[jobId]": { GET: "jobs:read", PATCH: "jobs:update" },
   "/api/v1/jobs/[jobId]/pause": { POST: "jobs:update" },
   "/api/v1/jobs/[jobId]/resume": { POST: "jobs:update" },
   "/api/v1/jobs/[jobId]/cancel": { POST: "jobs:cancel" },
-  "/api/v1/jobs/[jobId]/retry": { POST: "jobs:retry" },
+  "/api/v1/jobs/[jobId]/retry": {
+    POST: { access: "jobs:retry", also: ["jobs:create"], sometimes: ["webhooks:write"] },
+  },
   "/api/v1/jobs/[jobId]/dependencies": { GET: "jobs:read" },
   "/api/v1/jobs/[jobId]/attempts": { GET: "jobs:read" },
   "/api/v1/jobs/[jobId]/logs": { GET: "jobs:read" },
@@ -47,13 +71,15 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/webhooks": { GET: "webhooks:read", POST: "webhooks:write" },
   "/api/v1/webhooks/[endpointId]": { GET: "webhooks:read", PATCH: "webhooks:write", DELETE: "webhooks:write" },
   "/api/v1/webhooks/[endpointId]/rotate-secret": { POST: "webhooks:write" },
-  "/api/v1/webhooks/[endpointId]/test": { POST: "webhooks:write" },
+  "/api/v1/webhooks/[endpointId]/test": { POST: { access: "webhooks:write", also: ["jobs:create"] } },
   "/api/v1/webhooks/[endpointId]/deliveries": { GET: "webhooks:read" },
-  "/api/v1/webhooks/[endpointId]/deliveries/[deliveryId]/resend": { POST: "webhooks:write" },
-  "/api/v1/jobs/triggers/test": { POST: "triggers:read" },
-  "/api/v1/events": { GET: "events:read", POST: "events:publish" },
+  "/api/v1/webhooks/[endpointId]/deliveries/[deliveryId]/resend": {
+    POST: { access: "webhooks:write", also: ["jobs:create"] },
+  },
+  "/api/v1/jobs/triggers/test": { POST: { access: "triggers:read", sometimes: ["events:read"] } },
+  "/api/v1/events": { GET: "events:read", POST: { access: "events:publish", also: ["jobs:create"] } },
   "/api/v1/events/[eventId]": { GET: "events:read" },
-  "/api/v1/events/[eventId]/replay": { POST: "events:publish" },
+  "/api/v1/events/[eventId]/replay": { POST: { access: "events:publish", also: ["jobs:create"] } },
   "/api/v1/assets": { GET: "assets:read" },
   "/api/v1/lists": { GET: "assets:read" },
   "/api/v1/providers": { GET: "assets:read" },
@@ -79,22 +105,45 @@ export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod
   "/api/v1/admin/jobs/definitions/[definitionId]": { PATCH: "platform:definitions:write" },
 };
 
+/**
+ * Every route on disk, every method, and what it takes to use it. A test fails when a route file is missing here or the
+ * other way round; the front answers 404, 405 and OPTIONS from it.
+ */
+export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteRule>>>>> = Object.fromEntries(
+  Object.entries(TABLE).map(([path, methods]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(methods).map(([method, row]) => [method, typeof row === "string" ? { access: row } : row]),
+    ),
+  ]),
+);
+
 interface CompiledRoute {
   readonly pattern: RegExp;
-  readonly methods: readonly string[];
+  readonly rules: Readonly<Partial<Record<RouteMethod, RouteRule>>>;
 }
 
 const COMPILED: readonly CompiledRoute[] = Object.entries(ROUTES)
   .sort(([left], [right]) => dynamicParts(left) - dynamicParts(right))
-  .map(([path, methods]) => ({ pattern: compile(path), methods: Object.keys(methods) }));
+  .map(([path, rules]) => ({ pattern: compile(path), rules }));
 
 /** The methods that a path takes (HEAD and OPTIONS with them); null when no route has this path. */
 export function allowedMethods(pathname: string): string[] | null {
-  const route = COMPILED.find((candidate) => candidate.pattern.test(pathname));
+  const route = routeOf(pathname);
   if (!route) return null;
-  const heads = route.methods.includes("GET") ? ["HEAD"] : [];
-  return [...route.methods, ...heads, "OPTIONS"];
+  const heads = route.rules.GET ? ["HEAD"] : [];
+  return [...Object.keys(route.rules), ...heads, "OPTIONS"];
 }
+
+/** What it takes to send a request of this method to this path. @throws Error where there is no such route */
+export function ruleOf(method: string, pathname: string): RouteRule {
+  const rule = routeOf(pathname)?.rules[(method === "HEAD" ? "GET" : method) as RouteMethod];
+  if (!rule) throw new Error(`no rule for ${method} ${pathname}`);
+  return rule;
+}
+
+const routeOf = (pathname: string): CompiledRoute | undefined =>
+  COMPILED.find((candidate) => candidate.pattern.test(pathname));
 
 function compile(path: string): RegExp {
   const source = path

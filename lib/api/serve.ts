@@ -1,5 +1,4 @@
 import type * as z from "zod";
-import type { Permission } from "@/lib/contract";
 import { isUnavailable } from "@/lib/db";
 import { toHttpProblem } from "./errors";
 import { HttpProblem } from "./problem";
@@ -16,8 +15,6 @@ export interface NextContext {
 /** A declaration as documentation and tests read it. */
 export interface RouteDeclaration {
   readonly access: RouteAccess;
-  /** Permissions that it takes besides. */
-  readonly also?: readonly Permission[];
   readonly summary: string;
   /** Refused to API keys, whatever their scopes. */
   readonly sessionOnly?: boolean;

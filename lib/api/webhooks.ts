@@ -1,7 +1,7 @@
 import { writeAudit } from "@/lib/auth/audit";
 import type { CreateWebhook, ProblemError, UpdateWebhook, WebhookEndpoint } from "@/lib/contract";
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
-import { checkTarget, headerProblems } from "@/lib/execution/webhook";
+import { checkTarget, headerProblems, type Refusal } from "@/lib/execution/webhook";
 import { enqueueJob } from "@/lib/queue";
 import type { Actor, TenantScope } from "@/lib/queue/types";
 import { type EndpointChange, lockEndpoint, MOST_ENDPOINTS } from "@/lib/tenancy/webhooks/endpoints";
@@ -21,16 +21,47 @@ export interface WebhookContext {
   readonly runtime: ApiRuntime;
 }
 
-/** Refuses an address that must not be written to and headers that must not be sent; asks name servers. 422 */
-export async function checkEndpoint(runtime: ApiRuntime, body: Partial<CreateWebhook> | UpdateWebhook): Promise<void> {
+/**
+ * Refuses an address that must not be written to and headers that must not be sent. 422; 429 while many addresses of the
+ * tenant are looked up. Asks name servers, which may take seconds, so it is called in no transaction.
+ */
+export async function checkEndpoint({ runtime, scope, body }: EndpointCheck): Promise<void> {
   const errors: ProblemError[] = headerProblems(body.headers ?? {}).map(({ name, detail }) => ({
     pointer: name === "" ? "/headers" : `/headers/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
     code: "header",
     detail,
   }));
-  const refusal = body.url === undefined ? null : await checkTarget(body.url, runtime.config.webhooks);
+  const refusal = body.url === undefined ? null : await lookedUp(scope, body.url, runtime);
   if (refusal !== null) errors.unshift({ pointer: "/url", code: refusal.code, detail: refusal.detail });
   if (errors.length > 0) throw new HttpProblem("validation-failed", { errors });
+}
+
+interface EndpointCheck {
+  readonly runtime: ApiRuntime;
+  readonly scope: TenantScope;
+  readonly body: Partial<CreateWebhook> | UpdateWebhook;
+}
+
+/** Addresses of one tenant that this process looks up at once. */
+const MOST_LOOKUPS = 5;
+const lookups = new Map<string, number>();
+
+async function lookedUp({ tenantId }: TenantScope, url: string, { config }: ApiRuntime): Promise<Refusal | null> {
+  const running = lookups.get(tenantId) ?? 0;
+  if (running >= MOST_LOOKUPS) {
+    throw new HttpProblem("too-many-requests", {
+      detail: `At most ${MOST_LOOKUPS} addresses of a tenant are looked up at once.`,
+      headers: { "retry-after": "3" },
+    });
+  }
+  lookups.set(tenantId, running + 1);
+  try {
+    return await checkTarget(url, config.webhooks);
+  } finally {
+    const left = (lookups.get(tenantId) ?? 1) - 1;
+    if (left > 0) lookups.set(tenantId, left);
+    else lookups.delete(tenantId);
+  }
 }
 
 /** Runs a change in a transaction of the tenant, with its line in the security audit: neither without the other. */

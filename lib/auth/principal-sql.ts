@@ -1,7 +1,8 @@
 import { statement } from "@/lib/db";
 
 const MEMBERSHIPS = `coalesce((
-    select jsonb_agg(jsonb_build_object('id', t.id, 'slug', t.slug, 'name', t.name, 'role', m.role) order by t.name, t.id)
+    select jsonb_agg(jsonb_build_object('id', t.id, 'slug', t.slug, 'name', t.name, 'status', t.status, 'role', m.role)
+      order by t.name, t.id)
     from app.memberships m join app.tenants t on t.id = m.tenant_id where m.user_id = u.id), '[]'::jsonb)`;
 
 /**
@@ -34,7 +35,8 @@ export const findApiKey = statement(
   `select u.id as user_id, u.email, u.display_name, u.is_super_admin, u.must_change_password,
      ${MEMBERSHIPS} as memberships, k.id as key_uuid, k.secret_hash, k.name, k.kind, k.scopes, k.tenant_id,
      k.worker_definitions, k.worker_queues,
-     case when t.id is null then null else jsonb_build_object('id', t.id, 'slug', t.slug, 'name', t.name) end as key_tenant,
+     case when t.id is null then null
+       else jsonb_build_object('id', t.id, 'slug', t.slug, 'name', t.name, 'status', t.status) end as key_tenant,
      coalesce(k.last_used_at < app.now() - interval '1 minute', true) as use_is_old
    from app.api_keys k join app.users u on u.id = k.created_by left join app.tenants t on t.id = k.tenant_id
    where k.key_id = $1 and k.revoked_at is null and k.expires_at > app.now() and u.disabled_at is null`,

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { API_KEY_SCOPES, type ApiKeyScope, id, tenantRole } from "@/lib/contract";
+import { API_KEY_SCOPES, type ApiKeyScope, id, tenantRole, tenantStatus } from "@/lib/contract";
 import type { Runner } from "@/lib/db";
 import { parseApiKey, secretMatches } from "./api-key";
 import { cookieNames, cookieValues } from "./cookies";
 import { findApiKey, findSession, markKeyUsed } from "./principal-sql";
 import { SESSION_ID, SESSION_IDLE_SECONDS, sessionHash } from "./session";
 
-const tenantName = z.object({ id, slug: z.string(), name: z.string() });
+const tenantName = z.object({ id, slug: z.string(), name: z.string(), status: tenantStatus });
 const membership = tenantName.extend({ role: tenantRole });
 const user = z.object({
   id,

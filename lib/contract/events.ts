@@ -185,6 +185,8 @@ export const testTriggers = z
   });
 export type TestTriggers = z.input<typeof testTriggers>;
 
+export const dedupeOfTest = z.object({ key: z.string(), window_seconds: z.int(), held_by_job_id: id.nullable() });
+
 /** What one event would do with one trigger. Nothing of it was written. */
 export const triggerTest = z.object({
   /** null: the event of the request. */
@@ -204,7 +206,7 @@ export const triggerTest = z.object({
   /** The answer would have been too large. */
   payload_omitted: z.boolean(),
   problems: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
-  dedupe: z.object({ key: z.string(), window_seconds: z.int(), held_by_job_id: id.nullable() }).nullable(),
+  dedupe: dedupeOfTest.nullable(),
 });
 export type TriggerTest = z.infer<typeof triggerTest>;
 

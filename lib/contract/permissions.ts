@@ -41,6 +41,10 @@ export type Permission = TenantPermission | PlatformPermission;
 export const TENANT_ROLES = ["admin", "member", "viewer"] as const;
 export const tenantRole = z.enum(TENANT_ROLES);
 export type TenantRole = z.infer<typeof tenantRole>;
+/** A suspended tenant is read-only: nothing of it is changed or started. */
+export const tenantStatus = z.enum(["active", "suspended"]);
+export type TenantStatus = z.infer<typeof tenantStatus>;
+
 /** How a principal acts in a tenant: by a membership, or as super admin. */
 export const effectiveRole = z.enum(["super_admin", ...TENANT_ROLES]);
 export type EffectiveRole = z.infer<typeof effectiveRole>;
@@ -48,6 +52,7 @@ export type EffectiveRole = z.infer<typeof effectiveRole>;
 /** What an API key was made for; a key never does more than its creator may do now. */
 export const API_KEY_SCOPES = [
   "jobs:read",
+  "jobs:create",
   "jobs:write",
   "triggers:read",
   "triggers:write",

@@ -38,6 +38,7 @@ interface RawOperation {
   readonly responses: Readonly<Record<string, Content & { readonly description: string }>>;
   readonly "x-permission": string;
   readonly "x-also-permissions"?: readonly string[];
+  readonly "x-sometimes-permissions"?: readonly string[];
 }
 
 /** An OpenAPI document of ours, as far as the reference reads it. */
@@ -98,7 +99,7 @@ function operation(path: string, method: string, raw: RawOperation): Operation {
     method,
     path,
     summary: raw.summary,
-    permission: [raw["x-permission"], ...(raw["x-also-permissions"] ?? [])].join(" and "),
+    permission: permissionOf(raw),
     group: groupOf(path),
     sessionOnly: isSessionOnly(raw),
     parameters: (raw.parameters ?? []).map(parameterLine),
@@ -107,6 +108,12 @@ function operation(path: string, method: string, raw: RawOperation): Operation {
     answer: answer && Object.keys(answer).length > 0 ? answer : null,
     curl: curlOf(path, method, raw),
   };
+}
+
+function permissionOf(raw: RawOperation): string {
+  const always = [raw["x-permission"], ...(raw["x-also-permissions"] ?? [])].join(" and ");
+  const sometimes = raw["x-sometimes-permissions"] ?? [];
+  return sometimes.length === 0 ? always : `${always}; some requests also ${sometimes.join(", ")}`;
 }
 
 function groupOf(path: string): string {

@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { id, slug } from "./common";
 import { LIMITS } from "./limits";
-import { apiKeyScope, effectiveRole, platformPermission, tenantPermission } from "./permissions";
+import { apiKeyScope, effectiveRole, platformPermission, tenantPermission, tenantStatus } from "./permissions";
 
 export const tenantAccess = z.object({
   id,
   slug,
   name: z.string(),
+  status: tenantStatus,
   role: effectiveRole,
   permissions: z.array(tenantPermission),
 });

@@ -121,6 +121,15 @@ export const firing = z.object({
 });
 export type Firing = z.infer<typeof firing>;
 
+export const recentFiring = z.object({
+  id,
+  fire_at: instant,
+  outcome: firingOutcome,
+  reason: z.string().nullable(),
+  job_id: id.nullable(),
+  job_status: jobStatus.nullable(),
+});
+
 export const trigger = z.object({
   id,
   tenant_id: id,
@@ -158,16 +167,7 @@ export const trigger = z.object({
   next_run_at: instant.nullable(),
   last_run_at: instant.nullable(),
   /** The newest firings, newest first, 20 at most. */
-  recent_firings: z.array(
-    z.object({
-      id,
-      fire_at: instant,
-      outcome: firingOutcome,
-      reason: z.string().nullable(),
-      job_id: id.nullable(),
-      job_status: jobStatus.nullable(),
-    }),
-  ),
+  recent_firings: z.array(recentFiring),
   /** How these ended. */
   recent_outcomes: z.record(firingOutcome, z.int()),
   /** Instants that were skipped within the last seven days. */

@@ -1,4 +1,5 @@
 import { DatabaseError } from "./errors";
+import { asTransaction } from "./network-guard";
 import { ormOver } from "./orm";
 import { beforeCommit, type Connection, ConnectionPool } from "./pool";
 import { repeatWhile } from "./retry";
@@ -54,7 +55,7 @@ async function inTransaction<T>(
   let result: T;
   try {
     await connection.command("begin");
-    result = await fn(scope.transaction);
+    result = await asTransaction(() => fn(scope.transaction));
   } catch (error) {
     scope.end();
     await rollBack(connection);

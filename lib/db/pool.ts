@@ -1,6 +1,7 @@
 import pg from "pg";
 import { failpoint, hasFailpoints } from "@/lib/env/test-build";
 import { asUndone, DatabaseError, PREPARED_LOST, toAcquireError, toDatabaseError } from "./errors";
+import { outsideTransactions } from "./network-guard";
 import { jitter, pause } from "./pause";
 import { stemOf } from "./statement";
 import type { OpenOptions, PoolStats, Statement } from "./types";
@@ -62,7 +63,8 @@ export class ConnectionPool {
     const giveUpAt = Date.now() + ACQUIRE_PATIENCE_MS;
     for (;;) {
       try {
-        return new Connection(await this.#pool.connect(), this.#prepare, () => this.#preparedLost());
+        const client = await outsideTransactions(() => this.#pool.connect());
+        return new Connection(client, this.#prepare, () => this.#preparedLost());
       } catch (error) {
         if (this.#closing || !isWorthRetrying(error) || Date.now() >= giveUpAt) throw toAcquireError(error);
       }
@@ -154,7 +156,8 @@ export class Connection {
   }
 
   release(): void {
-    this.#client.release(this.#broken);
+    // The pool may connect anew for whoever waits.
+    outsideTransactions(() => this.#client.release(this.#broken));
   }
 }
 

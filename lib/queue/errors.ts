@@ -16,6 +16,7 @@ export type QueueErrorCode =
   | "not-found"
   | "state-conflict"
   | "dedupe-taken"
+  | "executor-barred"
   | "action-over"
   | "too-many-actions"
   | "too-many-triggers"

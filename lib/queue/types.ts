@@ -25,6 +25,8 @@ export interface Actor {
 export interface TenantScope {
   readonly tenantId: string;
   readonly actor: Actor;
+  /** Executors of which the actor may start no job and save no trigger. */
+  readonly barredExecutors?: readonly Executor[];
 }
 
 /** One thing that is wrong with an input; `pointer` is a JSON pointer (RFC 6901) into it. Never holds the value. */

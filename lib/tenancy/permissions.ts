@@ -18,18 +18,14 @@ const READ: readonly TenantPermission[] = [
   "assets:read",
 ];
 const WORK_ON_JOBS: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry", "jobs:update"];
-const WORK: readonly TenantPermission[] = [
-  ...WORK_ON_JOBS,
-  "triggers:write",
-  "events:publish",
-  "webhooks:read",
-  "webhooks:write",
-];
+const WORK: readonly TenantPermission[] = [...WORK_ON_JOBS, "triggers:write", "events:publish", "webhooks:read"];
+/** What decides where the tenant's data goes. */
+const ADMINISTER: readonly TenantPermission[] = ["webhooks:write"];
 
 /** What each role may do in its tenant. */
 const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission[]>> = {
   super_admin: TENANT_PERMISSIONS,
-  admin: [...READ, ...WORK],
+  admin: [...READ, ...WORK, ...ADMINISTER],
   member: [...READ, ...WORK],
   viewer: READ,
 };
@@ -37,6 +33,7 @@ const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission
 /** What each scope lets a key do, as far as its creator may do it. */
 const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = {
   "jobs:read": ["jobs:read", "definitions:read"],
+  "jobs:create": ["jobs:create"],
   "jobs:write": WORK_ON_JOBS,
   "triggers:read": ["triggers:read", "definitions:read"],
   "triggers:write": ["triggers:write"],
@@ -79,9 +76,9 @@ export function permissionsOf(role: EffectiveRole, key: KeyRights | null): Tenan
 }
 
 /** What it takes to do an action to many jobs; the same as to one. */
-export function bulkActionPermission(action: BulkActionName): TenantPermission {
-  if (action === "cancel") return "jobs:cancel";
-  return action === "retry" || action === "redrive" ? "jobs:retry" : "jobs:update";
+export function bulkActionPermissions(action: BulkActionName): readonly TenantPermission[] {
+  if (action === "cancel") return ["jobs:cancel"];
+  return action === "retry" || action === "redrive" ? ["jobs:retry", "jobs:create"] : ["jobs:update"];
 }
 
 /** The permissions on the installation itself: a super admin's, and those of a super admin's own kind of key. */

@@ -16,9 +16,12 @@ export type TenantResolution =
 
 const findTenant = statement(
   "auth_find_tenant",
-  "select id, slug, name from app.tenants where slug = $1 or id::text = $1",
+  "select id, slug, name, status from app.tenants where slug = $1 or id::text = $1",
 );
-const allTenants = statement("auth_all_tenants", "select id, slug, name from app.tenants order by name, id limit 500");
+const allTenants = statement(
+  "auth_all_tenants",
+  "select id, slug, name, status from app.tenants order by name, id limit 500",
+);
 
 /**
  * Finds the tenant of a request: the key's own, or the one that `named` (id or slug) names and the principal may enter.
@@ -49,8 +52,8 @@ function enter(principal: Principal, tenant: TenantName): TenantResolution {
   const membership = principal.memberships.find((candidate) => candidate.id === tenant.id);
   const role = principal.user.isSuperAdmin ? "super_admin" : membership?.role;
   if (!role) return { found: false, reason: "not-found" };
-  const { id, slug, name } = tenant;
-  return { found: true, tenant: { id, slug, name }, role, permissions: tenantPermissions(principal, role) };
+  const { id, slug, name, status } = tenant;
+  return { found: true, tenant: { id, slug, name, status }, role, permissions: tenantPermissions(principal, role) };
 }
 
 function isNamed(tenant: TenantName, wanted: string): boolean {

@@ -2,7 +2,7 @@ import type { ApiKeyScope, EffectiveRole, TenantPermission } from "@/lib/contrac
 import { statement, type TenantTransaction } from "@/lib/db";
 import type { BulkActionName } from "@/lib/queue/states";
 import type { Actor } from "@/lib/queue/types";
-import { bulkActionPermission, permissionsOf } from "./permissions";
+import { bulkActionPermissions, permissionsOf } from "./permissions";
 
 interface StandingRow {
   readonly role: EffectiveRole | null;
@@ -28,5 +28,6 @@ async function standingPermissions(tx: TenantTransaction, actor: Actor): Promise
 
 /** Whether an actor may still do an action to many jobs in the tenant of the transaction. */
 export async function mayStillAct(tx: TenantTransaction, action: BulkActionName, actor: Actor): Promise<boolean> {
-  return (await standingPermissions(tx, actor)).includes(bulkActionPermission(action));
+  const held = await standingPermissions(tx, actor);
+  return bulkActionPermissions(action).every((permission) => held.includes(permission));
 }

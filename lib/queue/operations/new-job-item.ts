@@ -95,6 +95,7 @@ function isLike(job: NewJob, first: NewJob): boolean {
 }
 
 function itemOf(scope: TenantScope, { job, link }: Placed, row: DefinitionRow): NewJobItem {
+  refuseBarred(scope, row);
   const isKeyed = job.dedupeKey !== undefined;
   return {
     rank: link?.rank,
@@ -126,6 +127,12 @@ function itemOf(scope: TenantScope, { job, link }: Placed, row: DefinitionRow): 
     created_by: scope.actor.userId,
     chain_depth: job.chainDepth === 0 ? undefined : job.chainDepth,
   };
+}
+
+/** @throws QueueError executor-barred */
+export function refuseBarred({ barredExecutors }: TenantScope, { executor }: Pick<DefinitionRow, "executor">): void {
+  if (barredExecutors?.includes(executor))
+    throw new QueueError("executor-barred", `You may not start jobs of executor ${executor}.`);
 }
 
 const auditActor = ({ kind, id, requestId }: Actor) => ({ kind, id, request_id: requestId });

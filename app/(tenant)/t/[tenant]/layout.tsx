@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { currentTenant, pausedNotice, requireSignIn, viewerInfo } from "@/app/_lib/viewer";
+import { currentTenant, pausedNotice, requireSignIn, suspendedNotice, viewerInfo } from "@/app/_lib/viewer";
 import { AppShell } from "@/components/shell/app-shell";
 import { TenantProvider } from "@/components/shell/viewer";
 import { requirePage } from "@/lib/api/page";
@@ -20,7 +20,7 @@ export default async function TenantLayout({ params, children }: TenantLayoutPro
   return (
     <TenantProvider tenant={tenant}>
       <LiveProvider tenant={tenant.slug} userId={viewer.userId}>
-        <AppShell viewer={viewer} tenantSlug={tenant.slug} notice={await pausedNotice(page)}>
+        <AppShell viewer={viewer} tenantSlug={tenant.slug} notice={suspendedNotice(page) ?? (await pausedNotice(page))}>
           {children}
         </AppShell>
       </LiveProvider>

@@ -23,9 +23,10 @@ export const POST = tenantRoute({
   status: 201,
   etag: true,
   withoutSecrets: (answer) => ({ ...answer, secret: "" }),
+  tooMany: "Many addresses of the tenant are being looked up; see Retry-After",
+  prepare: checkEndpoint,
   handler: async (context) => {
     const { body, runtime, actor } = context;
-    await checkEndpoint(runtime, body);
     const secret = newWebhookSecret();
     const made = await auditedInTenant(context, "webhook.created", async (tx) => {
       const endpoint = await insertEndpoint(tx, runtime.sealer, {

@@ -25,9 +25,11 @@ type Ended = Pick<FiringRow, "outcome" | "reason" | "detail" | "job_id">;
 /** Enqueues what firings ask for, in as few statements as their triggers allow, and answers what became of each. */
 export async function startFirings(
   tx: TenantTransaction,
-  scope: TenantScope,
+  { tenantId, actor }: TenantScope,
   firings: readonly PlannedFiring[],
 ): Promise<FiringRow[]> {
+  // What the publisher may not start itself is no bar: the trigger was saved by somebody who may.
+  const scope = { tenantId, actor };
   const withJob = firings.filter((firing): firing is WithJob => "job" in firing);
   const free = withJob.filter(({ listener }) => !isBounded(listener));
   const ends = new Map<PlannedFiring, Ended>();

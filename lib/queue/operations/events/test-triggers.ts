@@ -216,7 +216,7 @@ async function problemsOf(
   if (listener.definitionKey === "") return [];
   const job: NewJob = { ...asked.job, definitionKey: listener.definitionKey, source: "event" };
   try {
-    await toItem(tx, scope, { job, link: undefined, at: "" });
+    await toItem(tx, { tenantId: scope.tenantId, actor: scope.actor }, { job, link: undefined, at: "" });
     return [];
   } catch (error) {
     if (!(error instanceof QueueError)) throw error;

@@ -20,6 +20,7 @@ import {
   neverProblems,
   type Prospects,
   prospectsOf,
+  refuseBarredTrigger,
   refuseProblems,
   requireDefinition,
   requireQueue,
@@ -57,7 +58,8 @@ export function changeTrigger(
     const around = await readSurroundings(tx);
     const { row: found, settings: before } = await lockTrigger(tx, scope, target);
     const after = changedSettings(before, patch, around);
-    const definitionId = await checkPlaces(tx, { row: found, before, after, patch });
+    await refuseBarredTrigger(tx, scope, before.definitionKey);
+    const definitionId = await checkPlaces(tx, scope, { row: found, before, after, patch });
     const row = await fireWhatIsDue(tx, scope, { row: found, before, after, patch });
     const change = { row, before, after, patch };
     const prospects = newProspects(change, around);
@@ -87,7 +89,11 @@ async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, b
 }
 
 /** Looks at definition, queue and texts as far as the change touches them; answers the definition's id. */
-async function checkPlaces(tx: TenantTransaction, { row, before, after, patch }: Change): Promise<string> {
+async function checkPlaces(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { row, before, after, patch }: Change,
+): Promise<string> {
   if (patch.queue !== undefined && after.queue !== before.queue) await requireQueue(tx, after.queue);
   const touchesTexts = [patch.definitionKey, patch.payloadTemplate, patch.condition, patch.dedupeKeyTemplate].some(
     (value) => value !== undefined,
@@ -96,7 +102,7 @@ async function checkPlaces(tx: TenantTransaction, { row, before, after, patch }:
     refuseProblems(settingsProblems(after));
     return row.definition_id;
   }
-  const definition = await requireDefinition(tx, after.definitionKey);
+  const definition = await requireDefinition(tx, scope, after.definitionKey);
   refuseProblems([...settingsProblems(after), ...textProblems(after, definition)]);
   return definition.id;
 }

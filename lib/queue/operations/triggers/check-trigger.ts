@@ -4,9 +4,10 @@ import { nextInstants, type ReadSchedule, readSchedule } from "../../policy/sche
 import { compileTriggerCondition } from "../../policy/trigger-condition";
 import { scheduleFields } from "../../policy/trigger-settings";
 import { compileTriggerTemplate } from "../../policy/trigger-template";
-import type { Problem, ScheduleRule } from "../../types";
+import type { Problem, ScheduleRule, TenantScope } from "../../types";
 import type { TriggerSettings, TriggerStatus } from "../../types-triggers";
 import { type DefinitionRow, findDefinition, queueIdOf } from "../definitions";
+import { refuseBarred } from "../new-job-item";
 import { validatorOf } from "../payload-validators";
 
 const at = (pointer: string, problems: readonly Problem[]): Problem[] =>
@@ -23,13 +24,24 @@ export function refuseProblems(problems: readonly Problem[]): void {
   if (problems.length > 0) throw invalidTrigger(problems);
 }
 
-/** The definition that a trigger names. @throws QueueError definition-unknown, definition-inactive */
-export async function requireDefinition(tx: TenantTransaction, key: string): Promise<DefinitionRow> {
+/** The definition that a trigger names. @throws QueueError definition-unknown, definition-inactive, executor-barred */
+export async function requireDefinition(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  key: string,
+): Promise<DefinitionRow> {
   const row = await findDefinition(tx, key);
   const problems = [{ pointer: "/definition_key", code: "unknown", detail: "is not the key of an active definition" }];
   if (!row) throw new QueueError("definition-unknown", "There is no such definition.", { problems });
   if (!row.is_active) throw new QueueError("definition-inactive", "This definition is switched off.", { problems });
+  refuseBarred(scope, row);
   return row;
+}
+
+/** Refuses to change a trigger whose jobs the actor may not start. @throws QueueError executor-barred */
+export async function refuseBarredTrigger(tx: TenantTransaction, scope: TenantScope, key: string): Promise<void> {
+  const row = scope.barredExecutors && (await findDefinition(tx, key));
+  if (row) refuseBarred(scope, row);
 }
 
 /** @throws QueueError queue-unknown */

@@ -21,7 +21,7 @@ import { auditTrigger, columnsOf, readSurroundings, triggerNotFound } from "./tr
 /**
  * Makes a trigger. A schedule's first instant is the first one after the database's now.
  * @throws QueueError invalid-value with pointers to the API's fields; payload-too-large, definition-unknown,
- * definition-inactive, queue-unknown, tenant-suspended, too-many-triggers
+ * definition-inactive, queue-unknown, executor-barred, tenant-suspended, too-many-triggers
  */
 export function createTrigger(
   db: Database | TenantTransaction,
@@ -31,7 +31,7 @@ export function createTrigger(
   return inTenant(db, scope, async (tx) => {
     const around = await readSurroundings(tx);
     const settings = newSettings(input, around);
-    const definition = await requireDefinition(tx, settings.definitionKey);
+    const definition = await requireDefinition(tx, scope, settings.definitionKey);
     await requireQueue(tx, settings.queue);
     const read = ruleOf(settings);
     const problems = [...settingsProblems(settings), ...(read.problems ?? []), ...textProblems(settings, definition)];

@@ -1,13 +1,14 @@
 import { bulkRequest, serializeJobAction, serializePreview } from "@/lib/api/job-actions";
 import { listPosition, listReply } from "@/lib/api/list";
-import { HttpProblem } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
 import { createdJobAction, createJobAction, jobActionList, jobActionListQuery } from "@/lib/contract";
 import { acceptBulkAction, listBulkActions, previewBulkAction } from "@/lib/queue";
-import { bulkActionPermission } from "@/lib/tenancy/permissions";
+import { bulkActionPermissions } from "@/lib/tenancy/permissions";
 
 export const dynamic = "force-dynamic";
+
+const READ = ["jobs:read"] as const;
 
 export const GET = tenantRoute({
   permission: "jobs:read",
@@ -30,8 +31,9 @@ export const POST = tenantRoute({
   response: createdJobAction,
   status: 202,
   tooMany: "As many actions as a tenant may have are open; see Retry-After",
-  handler: async ({ db, scope, place, body }) => {
-    if (!place.permissions.includes(bulkActionPermission(body.action))) throw new HttpProblem("forbidden");
+  // A filter finds jobs by what only their readers see.
+  sometimes: ({ action, filter }) => [...bulkActionPermissions(action), ...(filter ? READ : [])],
+  handler: async ({ db, scope, body }) => {
     const request = bulkRequest(body);
     if (body.dry_run)
       return new Reply(serializePreview(request, await previewBulkAction(db, scope, request)), { status: 200 });

@@ -28,9 +28,10 @@ export const PATCH = tenantRoute({
   body: updateWebhook,
   response: webhookEndpoint,
   etag: true,
+  tooMany: "Many addresses of the tenant are being looked up; see Retry-After",
+  prepare: checkEndpoint,
   handler: async (context) => {
     const { body, runtime, params, info } = context;
-    await checkEndpoint(runtime, body);
     const changed = await auditedInTenant(context, "webhook.changed", async (tx) => {
       const current = await lockedEndpoint(tx, params.endpointId, info);
       const done = await updateEndpoint(tx, runtime.sealer, { current, change: endpointChange(body) });

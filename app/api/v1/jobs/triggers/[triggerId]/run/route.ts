@@ -10,7 +10,6 @@ export const dynamic = "force-dynamic";
 
 export const POST = tenantRoute({
   permission: "triggers:write",
-  also: ["jobs:create"],
   summary: "Make a job of a trigger now, with its template or another payload",
   params: triggerParams,
   body: runBody,

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { guardTransactions } from "@/lib/db/network-guard";
+import { startNameServer } from "@/lib/execution/webhook/name-server.fixture";
+import { accountsIn } from "@/lib/testing/accounts";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { whenDone } from "@/lib/testing/when-done";
+import { routesOn } from "./routes.fixture";
+
+const names = await startNameServer({ "*.example.com": "silence", "fine.example.org": [["93.184.216.34"]] });
+const database = await testDatabase();
+const make = makeFactory(database);
+whenDone(async () => {
+  names.close();
+  await make.close();
+});
+const accounts = accountsIn(database);
+const call = routesOn(database, { allowHttp: false, loopback: [], nameServers: [names.address] });
+await make.definition({ key: "plain" });
+const acme = await accounts.tenant("acme");
+const globex = await accounts.tenant("globex");
+const person = await accounts.user({ roles: { [acme.id]: "admin", [globex.id]: "admin" } });
+const keyOf = async (tenantId: string) => (await accounts.key(person, { tenantId })).key;
+const [ofAcme, alsoOfAcme, ofGlobex] = [await keyOf(acme.id), await keyOf(acme.id), await keyOf(globex.id)];
+
+const post = (path: string, key: string, request: { body: unknown; repeat: string }) =>
+  call("POST", path, { key, body: request.body, headers: { "idempotency-key": request.repeat } });
+
+test("thirty addresses whose name servers are silent leave the requests of others alone, and few are looked up at once", async () => {
+  const undo = guardTransactions();
+  whenDone(undo);
+  const slow = Array.from({ length: 30 }, (_, n) =>
+    post("/api/v1/webhooks", ofAcme, { body: { url: `https://slow${n}.example.com/` }, repeat: `slow-${n}` }),
+  );
+  const others = Array.from({ length: 5 }, () => call("GET", "/api/v1/webhooks", { key: ofGlobex }));
+  expect((await Promise.all(others)).map(({ status }) => status)).toEqual(Array(5).fill(200));
+  const refusals = (await Promise.all(slow)).map(({ status, body }) => `${status} ${body.code}`);
+  expect(new Set(refusals)).toEqual(new Set(["422 validation-failed", "429 too-many-requests"]));
+});
+
+test("an address that is known by its stored answer is not looked up again", async () => {
+  const request = { body: { url: "https://fine.example.org/" }, repeat: "fine" };
+  const first = await post("/api/v1/webhooks", ofAcme, request);
+  expect(first.status, first.text).toBe(201);
+  const asked = names.asked.length;
+  const second = await post("/api/v1/webhooks", ofAcme, request);
+  expect([second.status, second.headers.get("idempotency-replayed"), second.body.id]).toEqual([
+    201,
+    "true",
+    first.body.id,
+  ]);
+  expect(names.asked.length).toBe(asked);
+});
+
+test("API-01 an Idempotency-Key is the principal's own: another one's request is another request", async () => {
+  const request = { body: { definition_key: "plain", payload: { mine: 1 } }, repeat: "same" };
+  const answers = [await post("/api/v1/jobs", ofAcme, request), await post("/api/v1/jobs", alsoOfAcme, request)];
+  const repeated = [await post("/api/v1/jobs", ofAcme, request), await post("/api/v1/jobs", alsoOfAcme, request)];
+  expect(answers.map(({ status, headers }) => [status, headers.get("idempotency-replayed")])).toEqual([
+    [201, null],
+    [201, null],
+  ]);
+  expect(answers[0]?.body.id).not.toBe(answers[1]?.body.id);
+  expect(repeated.map(({ headers, body }) => [headers.get("idempotency-replayed"), body.id])).toEqual(
+    answers.map(({ body }) => ["true", body.id]),
+  );
+  const other = await post("/api/v1/jobs", alsoOfAcme, { ...request, body: { definition_key: "plain" } });
+  expect([other.status, other.body.code]).toEqual([422, "idempotency-mismatch"]);
+});
+
+test("a stored answer is cut to what its principal may read when it is sent again", async () => {
+  const { id, key } = await accounts.key(person, { tenantId: acme.id });
+  const request = { body: { definition_key: "plain", payload: { a: "canary" } }, repeat: "cut" };
+  expect((await post("/api/v1/jobs", key, request)).text).toContain("canary");
+  await database.query("update app.api_keys set scopes = '{jobs:write}' where id = $1", [id]);
+  const again = await post("/api/v1/jobs", key, request);
+  expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
+  expect(again.text).not.toContain("canary");
+});

@@ -1,0 +1,181 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { API_KEY_SCOPES, type ApiKeyScope, type TenantPermission } from "@/lib/contract";
+import { SYSTEM } from "@/lib/queue";
+import { permissionsOf } from "@/lib/tenancy/permissions";
+import { accountsIn } from "@/lib/testing/accounts";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { CANARIES, LOOPBACK, type RouteRequest, requestsIn, TENANT_ROUTES } from "./requests.fixture";
+import { ruleOf } from "./routes";
+import { routesOn } from "./routes.fixture";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+const accounts = accountsIn(database);
+const call = routesOn(database, LOOPBACK);
+afterAll(() => make.close());
+await make.definition({ key: "plain" });
+await make.definition({ key: "deliver-webhook", executor: "webhook" });
+
+async function tenantWith(slug: string) {
+  const { id } = await accounts.tenant(slug);
+  const admin = await accounts.user({ roles: { [id]: "admin" } });
+  const member = await accounts.user({ roles: { [id]: "member" } });
+  const { key } = await accounts.key(admin, { tenantId: id });
+  const keyOf = async (...scopes: ApiKeyScope[]) => (await accounts.key(admin, { tenantId: id, scopes })).key;
+  return { id, scope: { tenantId: id, actor: SYSTEM }, admin, member, key, keyOf };
+}
+
+const named = ({ method, path }: RouteRequest) => `${method} ${path}`;
+const needs = ({ method, path }: RouteRequest): readonly string[] => {
+  const { access, also = [] } = ruleOf(method, path.replace(/\[\w+\]/g, "x"));
+  return [access, ...also];
+};
+
+describe("a key of one scope", () => {
+  const scopes = API_KEY_SCOPES.filter((scope) => !scope.startsWith("platform:"));
+
+  test.each(scopes)(
+    "%s: does what the table of routes says, and no answer holds what it may not read",
+    async (scope) => {
+      const { scope: tenant, key, keyOf } = await tenantWith(`one-${scope.replace(":", "-")}`);
+      const { requests, holder } = await requestsIn(make, { scope: tenant, call, key });
+      expect(new Set(requests.map(named))).toEqual(new Set(TENANT_ROUTES));
+      const held: readonly string[] = permissionsOf("admin", { kind: "tenant", scopes: [scope] });
+      const narrow = await keyOf(scope);
+      for (const request of requests) {
+        const mayAsk = needs(request).every((permission) => held.includes(permission));
+        const answer = await call(request.method, request.path, { ...request, key: narrow });
+        const text = `${named(request)}: ${answer.status} ${answer.text}`;
+        if (mayAsk) expect(answer.status === 404 ? /resend|firings/.test(text) : answer.status < 300, text).toBe(true);
+        else expect([answer.status, answer.body?.code], text).toEqual([403, "insufficient-scope"]);
+        for (const [permission, canary] of Object.entries(CANARIES))
+          if (!held.includes(permission)) expect(text).not.toMatch(canary);
+        if (!held.some((permission) => permission.startsWith("jobs:"))) expect(text).not.toContain(holder);
+      }
+    },
+  );
+
+  test("the same answers hold the canaries for a key that may read them", async () => {
+    const { scope, key } = await tenantWith("whole");
+    const { requests, holder } = await requestsIn(make, { scope, call, key });
+    const texts: string[] = [];
+    for (const request of requests) texts.push((await call(request.method, request.path, { ...request, key })).text);
+    const all = texts.join("\n");
+    for (const canary of ["payload", "metadata", "tag", "error", "note", "template", "label", "event", "host"])
+      expect(all).toContain(`canary-${canary}`);
+    expect(texts[requests.findIndex((one) => named(one).endsWith("triggers/test"))]).toContain(holder);
+  });
+});
+
+describe("what a body takes besides", () => {
+  test("a filter takes the right to read jobs, what another job left too, and changing a key's holder to change them", async () => {
+    const { scope, keyOf } = await tenantWith("bodies");
+    const { id } = await make.job(scope, { definitionKey: "plain" });
+    const [writes, creates] = [await keyOf("jobs:write"), await keyOf("jobs:create")];
+    const post = async (key: string, path: string, body: unknown) => (await call("POST", path, { key, body })).status;
+    expect(await post(writes, "/api/v1/jobs/actions", { action: "cancel", filter: {}, dry_run: true })).toBe(403);
+    expect(await post(writes, "/api/v1/jobs/dead-letters/redrive", { all: true, dry_run: true })).toBe(403);
+    const waits = (edge: object) => ({ definition_key: "plain", depends_on: [{ job_id: id, ...edge }] });
+    const condition = { path: "a", op: "exists" };
+    expect(await post(writes, "/api/v1/jobs", waits({ type: "conditional", condition }))).toBe(403);
+    expect(await post(writes, "/api/v1/jobs/bulk", { jobs: [waits({ type: "data", as: "a" })] })).toBe(403);
+    expect(await post(writes, "/api/v1/jobs", waits({}))).toBe(201);
+    const takes = { definition_key: "plain", dedupe_key: "k", dedupe: { on_conflict: "replace_payload" } };
+    expect(await post(creates, "/api/v1/jobs", takes)).toBe(403);
+    expect(await post(writes, "/api/v1/jobs", takes)).toBe(201);
+  });
+});
+
+describe("a signed message is started by the right to webhooks only", () => {
+  const message = (endpoint_id: string) => ({ endpoint_id, type: "forged", data: 1, message_id: "msg_1" });
+
+  test("enqueue, bulk, edited retry and triggers are refused without it; what a trigger starts goes on", async () => {
+    const { member, key, keyOf, id } = await tenantWith("signed");
+    const made = await call("POST", "/api/v1/webhooks", { key, body: { url: "http://127.0.0.1:9/" } });
+    const payload = message(made.body.id);
+    const job = { definition_key: "deliver-webhook", payload };
+    const trigger = {
+      trigger_type: "event",
+      event_name: "paid",
+      label: "tell",
+      definition_key: "deliver-webhook",
+      payload_template: payload,
+    };
+    const sent = await call("POST", "/api/v1/jobs", { key, body: job });
+    expect(sent.status, sent.text).toBe(201);
+    await call("POST", "/api/v1/jobs/[jobId]/cancel", { key, params: { jobId: sent.body.id }, body: {} });
+    const stored = await call("POST", "/api/v1/jobs/triggers", { key, body: trigger });
+    expect(stored.status, stored.text).toBe(201);
+    const attempts: [string, string, Record<string, string>, unknown][] = [
+      ["POST", "/api/v1/jobs", {}, job],
+      ["POST", "/api/v1/jobs/bulk", {}, { jobs: [job, job] }],
+      ["POST", "/api/v1/jobs/[jobId]/retry", { jobId: sent.body.id }, { payload }],
+      ["POST", "/api/v1/jobs/triggers", {}, trigger],
+      ["PATCH", "/api/v1/jobs/triggers/[triggerId]", { triggerId: stored.body.id }, { is_enabled: true }],
+      ["POST", "/api/v1/jobs/triggers/[triggerId]/run", { triggerId: stored.body.id }, {}],
+    ];
+    const without = await keyOf("jobs:read", "jobs:write", "triggers:write");
+    const { key: ofMember } = await accounts.key(member, { tenantId: id });
+    for (const [method, path, params, body] of attempts) {
+      const ask = async (who: string) => (await call(method as "POST", path, { key: who, params, body })).body.code;
+      expect([await ask(without), await ask(ofMember)], path).toEqual(["insufficient-scope", "forbidden"]);
+    }
+    const publishes = await keyOf("jobs:create", "events:write");
+    const event = await call("POST", "/api/v1/events", { key: publishes, body: { name: "paid" } });
+    expect([event.status, event.body.started_count]).toEqual([201, 1]);
+  });
+
+  test("a member reads webhooks and changes none", async () => {
+    const { member, id } = await tenantWith("member");
+    const { key } = await accounts.key(member, { tenantId: id });
+    expect((await call("GET", "/api/v1/webhooks", { key })).status).toBe(200);
+    const refused = await call("POST", "/api/v1/webhooks", { key, body: { url: "http://127.0.0.1:9/" } });
+    expect([refused.status, refused.body.code]).toEqual([403, "forbidden"]);
+    expect(permissionsOf("admin", null)).toContain<TenantPermission>("webhooks:write");
+  });
+});
+
+describe("a suspended tenant", () => {
+  const rows = async (tenantId: string) => {
+    const count = (table: string) => `(select count(*)::int from app.${table} where tenant_id = $1) as ${table}`;
+    const tables = ["jobs", "events", "job_triggers", "webhook_endpoints", "bulk_actions", "job_audit"];
+    return (await database.query(`select ${tables.map(count).join(", ")}`, [tenantId]))[0];
+  };
+
+  test("answers what reads; every other verb is refused with the reason and changes nothing", async () => {
+    const { id, scope, key, admin } = await tenantWith("suspended");
+    const { requests } = await requestsIn(make, { scope, call, key });
+    await database.query("update app.tenants set status = 'suspended' where id = $1", [id]);
+    const before = await rows(id);
+    for (const request of requests) {
+      const { status, body, text } = await call(request.method, request.path, { ...request, key });
+      if (request.method === "GET") expect(status, text).toBeLessThan(300);
+      else
+        expect([status, body.code, body.detail], named(request)).toEqual([403, "tenant-suspended", expect.any(String)]);
+    }
+    expect(await rows(id)).toEqual(before);
+    const me = await call("GET", "/api/v1/me", { key });
+    expect([me.status, me.body.tenants[0].status, me.body.user.id]).toEqual([200, "suspended", admin.id]);
+  });
+
+  test("a worker's key of it claims nothing and may end what it has", async () => {
+    const { id } = await tenantWith("worker");
+    const { key } = await accounts.key(await accounts.user({ superAdmin: true }), { kind: "worker", tenantId: id });
+    await database.query("update app.tenants set status = 'suspended' where id = $1", [id]);
+    const claim = { worker: { name: "w1" }, definitions: ["none"] };
+    const refused = await call("POST", "/api/v1/worker/jobs/claim", { key, body: claim });
+    expect([refused.status, refused.body.code]).toEqual([403, "tenant-suspended"]);
+    const ends = {
+      complete: { lease_no: 1 },
+      fail: { lease_no: 1, error: { message: "no" } },
+      heartbeat: { lease_no: 1 },
+    };
+    for (const [verb, body] of Object.entries(ends)) {
+      const path = `/api/v1/worker/jobs/[jobId]/${verb}`;
+      const answer = await call("POST", path, { key, params: { jobId: id }, body });
+      expect(answer.body.code, answer.text).not.toBe("tenant-suspended");
+      expect(answer.status).not.toBe(403);
+    }
+  });
+});

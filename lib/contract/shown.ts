@@ -1,0 +1,161 @@
+import * as z from "zod";
+import { artifact } from "./artifacts";
+import { deadLetter, deadLetterDetail } from "./dead-letters";
+import { definition } from "./definitions";
+import { dedupeOfTest, event, eventFiring, eventMiss, eventRow } from "./events";
+import { jobAction, jobActionPreview } from "./job-actions";
+import { job, jobRow } from "./jobs";
+import type { Permission } from "./permissions";
+import { provider } from "./platform";
+import { limit, pauseView, queue } from "./queues";
+import { tenant } from "./tenants";
+import { firing, recentFiring, trigger } from "./triggers";
+import { webhookEndpoint, webhookEndpointWithSecret } from "./webhooks";
+import { newWorkerKey, workerKey } from "./worker-keys";
+
+/** Who sees an object of an answer whole, and which fields every other caller gets. */
+interface Guard {
+  /** One of them is enough. */
+  readonly permissions: readonly Permission[];
+  readonly keep: ReadonlySet<string>;
+}
+
+const guards = new Map<z.ZodType, readonly Guard[]>();
+
+/**
+ * Says which fields of an object a caller gets without the permission to read it; a field that is added later is not one
+ * of them. What is made of the schema (`extend`, `pick`) needs a line of its own.
+ */
+function without<T extends z.ZodObject>(
+  permission: Permission | readonly Permission[],
+  schema: T,
+  keep: readonly (keyof T["shape"] & string)[],
+): void {
+  guards.set(schema, [...guardsOf(schema), { permissions: [permission].flat(), keep: new Set(keep) }]);
+}
+
+/** Which job it is and where it stands: what a caller may know of a job that it enqueued or acted on. */
+const STANDING = [
+  ...([
+    "id",
+    "tenant_id",
+    "definition_id",
+    "definition_key",
+    "definition_version",
+    "queue",
+    "status",
+    "source",
+  ] as const),
+  ...(["priority", "scheduled_for", "queued_at", "started_at", "finished_at", "expires_at"] as const),
+  ...(["attempt_count", "max_attempts", "run_no", "timeout_seconds", "cancel_requested_at"] as const),
+];
+without("jobs:read", jobRow, STANDING);
+without("jobs:read", job, [...STANDING, "deduplicated", "conflict"]);
+without("jobs:read", deadLetter, ["id", "status", "changed_at", "job"]);
+without("jobs:read", deadLetterDetail, ["id", "status", "changed_at", "job"]);
+without("jobs:read", artifact, ["id", "job_id", "run_no", "attempt_no", "size", "created_at"]);
+without("jobs:read", jobActionPreview, ["dry_run", "action", "count", "count_relation"]);
+without("jobs:read", jobAction, [
+  ...(["id", "action", "priority", "scheduled_for", "status", "stop_reason"] as const),
+  ...(["total", "total_relation", "done", "skipped", "failed"] as const),
+  ...(["created_at", "started_at", "finished_at", "abort_requested_at"] as const),
+]);
+
+// Which job it was: of a firing that was deduplicated, the one that holds the key.
+without("jobs:read", recentFiring, ["id", "fire_at", "outcome", "reason"]);
+without("jobs:read", firing, [
+  ...(["id", "trigger_id", "kind", "fire_at", "event_id", "outcome", "reason", "n", "until"] as const),
+  ...(["is_catch_up", "note", "created_at"] as const),
+]);
+without("jobs:read", dedupeOfTest, ["key", "window_seconds"]);
+without("jobs:read", eventFiring, ["id", "trigger_id", "trigger_label", "outcome", "reason", "definition_key"]);
+without("triggers:read", eventFiring, ["id", "trigger_id", "outcome", "reason", "job_id", "job_status"]);
+without("triggers:read", eventMiss, ["trigger_id", "reason"]);
+const EVENT = [
+  ...(["id", "name", "producer_id", "source", "correlation_id", "depth", "received_at", "status"] as const),
+  ...(["considered_count", "matched_count", "started_count", "reason", "firings"] as const),
+];
+without("jobs:read", eventRow, EVENT);
+without("jobs:read", event, [...EVENT, "data", "misses", "replays", "duplicate"]);
+
+const STORED = ["id", "version", "created_at", "updated_at"] as const;
+without("triggers:read", trigger, [...STORED, "tenant_id", "trigger_type", "is_enabled", "status"]);
+const ENDPOINT = [...STORED, "tenant_id", "is_enabled", "previous_secret_until"] as const;
+without("webhooks:read", webhookEndpoint, ENDPOINT);
+without("webhooks:read", webhookEndpointWithSecret, [...ENDPOINT, "secret"]);
+
+without(["definitions:read", "platform:definitions:read"], definition, [...STORED, "key", "is_active"]);
+without("platform:queues:read", queue, ["id", "name", "is_active", "created_at", "updated_at"]);
+without("platform:queues:read", limit, ["id", "scope", "created_at", "updated_at"]);
+without("platform:queues:read", pauseView, ["id", "scope", "since", "until"]);
+without("platform:tenants:read", tenant, ["id", "slug", "weight"]);
+without("platform:providers:read", provider, ["id", "tenant_id", "kind", "created_at"]);
+without("platform:worker-keys:read", workerKey, ["id", "created_at", "expires_at", "revoked_at"]);
+without("platform:worker-keys:read", newWorkerKey, ["id", "key", "created_at", "expires_at", "revoked_at"]);
+
+/** Who sees which fields of an object, for the reference; none for one that all callers see whole. */
+export function guardsOf(schema: unknown): readonly Guard[] {
+  return guards.get(schema as z.ZodType) ?? [];
+}
+
+/**
+ * An answer as a caller with these permissions may see it: without the fields that take another one, wherever in the
+ * answer they stand. The answer of a caller who holds all that it takes is returned as it is.
+ * @throws Error for a value that no option of its union describes, since nothing says what of it may be shown
+ */
+export function cutAnswer(schema: z.ZodType, answer: unknown, held: ReadonlySet<Permission>): unknown {
+  return isShownWhole(schema, held) ? answer : cut(schema, answer, held);
+}
+
+/** True if no field of such an answer is kept from a caller with these permissions. */
+export function isShownWhole(schema: z.ZodType, held: ReadonlySet<Permission>): boolean {
+  return guardsIn(schema).every((guard) => isMet(guard, held));
+}
+
+const isMet = ({ permissions }: Guard, held: ReadonlySet<Permission>): boolean =>
+  permissions.some((permission) => held.has(permission));
+
+function cut(schema: z.ZodType, value: unknown, held: ReadonlySet<Permission>): unknown {
+  if (value === null || value === undefined) return value;
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
+    return cut(schema.unwrap() as z.ZodType, value, held);
+  if (schema instanceof z.ZodArray)
+    return (value as unknown[]).map((item) => cut(schema.element as z.ZodType, item, held));
+  if (schema instanceof z.ZodUnion) return cut(optionOf(schema, value), value, held);
+  return schema instanceof z.ZodObject ? cutObject(schema, value, held) : value;
+}
+
+function cutObject(schema: z.ZodObject, value: object, held: ReadonlySet<Permission>): object {
+  const unmet = guardsOf(schema).filter((guard) => !isMet(guard, held));
+  const fields = Object.entries(value).filter(([name]) => unmet.every(({ keep }) => keep.has(name)));
+  return Object.fromEntries(
+    fields.map(([name, field]) => {
+      const part = schema.shape[name] as z.ZodType | undefined;
+      return [name, part ? cut(part, field, held) : field];
+    }),
+  );
+}
+
+function optionOf(schema: z.ZodUnion, value: unknown): z.ZodType {
+  const option = (schema.options as readonly z.ZodType[]).find((one) => one.safeParse(value).success);
+  if (!option) throw new Error("no option of the answer's schema describes it");
+  return option;
+}
+
+const known = new WeakMap<z.ZodType, readonly Guard[]>();
+
+/** All that is kept from somebody within a schema. Schemas of answers do not contain themselves. */
+function guardsIn(schema: z.ZodType): readonly Guard[] {
+  const before = known.get(schema);
+  if (before) return before;
+  const found = [...guardsOf(schema), ...partsOf(schema).flatMap(guardsIn)];
+  known.set(schema, found);
+  return found;
+}
+
+function partsOf(schema: z.ZodType): readonly z.ZodType[] {
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return [schema.unwrap() as z.ZodType];
+  if (schema instanceof z.ZodArray) return [schema.element as z.ZodType];
+  if (schema instanceof z.ZodUnion) return schema.options as readonly z.ZodType[];
+  return schema instanceof z.ZodObject ? (Object.values(schema.shape) as z.ZodType[]) : [];
+}
