@@ -1,5 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { writeAudit } from "@/lib/auth/audit";
+import { CountedAudit } from "@/lib/auth/counted-audit";
 import { openDatabase } from "@/lib/db";
 import type { WebhookPolicy } from "@/lib/execution/webhook";
 import { DirectConnection } from "@/lib/process";
@@ -75,10 +77,15 @@ function openRuntime(database: TestDatabase, webhooks: WebhookPolicy): ApiRuntim
     openDatabase({ url: database.urlFor(role), role, max: 4, prepare: true, applicationName: "leasehold-test" });
   const pools = { web: open("web"), auth: open("auth"), platform: open("platform"), worker: open("worker") };
   const unexpected: unknown[] = [];
+  const denials = new CountedAudit(
+    (entry) => writeAudit(pools.auth, entry),
+    (error) => void unexpected.push({ error: String(error) }),
+  );
   return {
     config: {
       origin: ORIGIN,
       authSecret: "test",
+      deviceSecret: "test",
       cursorSecret: "test",
       providerRoots: [],
       logMaxBytes: 1_000_000,
@@ -89,12 +96,14 @@ function openRuntime(database: TestDatabase, webhooks: WebhookPolicy): ApiRuntim
       listenUrl: database.adminUrl,
       webhooks,
     },
+    denials,
     log: { warn: () => undefined, error: (fields) => void unexpected.push(fields) },
     ...pools,
     sealer: makeSealer("test"),
     dataKeyCheck: Buffer.alloc(32),
     direct: new DirectConnection(database.adminUrl),
     close: async () => {
+      await denials.flush();
       await Promise.all(Object.values(pools).map((pool) => pool.close()));
       if (unexpected.length > 0) throw new Error(`requests failed: ${JSON.stringify(unexpected)}`);
     },
