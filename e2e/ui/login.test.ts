@@ -103,4 +103,26 @@ describe("signing in", () => {
     expect(await page.getByLabel("lines").inputValue()).toBe('["kept"]');
     await context.close();
   });
+
+  test("live updates of an open page do not keep its session from going idle, a click does", async () => {
+    const person = stage.people.stranger;
+    const { page, context } = await stage.signIn(person, { at: "/t/globex/jobs" });
+    await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
+    const text = "update app.sessions set last_seen_at = now() - interval '5 minutes' where user_id = $1";
+    await stage.database.query(text, [person.id]);
+    const usedAgo =
+      "select max(last_seen_at) > now() - interval '4 minutes' as used from app.sessions where user_id = $1";
+    const isUsed = async () => (await stage.database.query(usedAgo, [person.id]))[0]?.used;
+    const update = async () => {
+      const answered = page.waitForResponse((response) => /\/api\/v1\/jobs\?/.test(response.url()));
+      await stage.enqueue({ lines: ["x"] }, { scheduled_for: "2090-01-01T00:00:00Z" }, stage.keys.globex);
+      return (await answered).request().headers()["leasehold-background"];
+    };
+    expect(await update()).toBe("1");
+    expect(await isUsed()).toBe(false);
+    await page.getByRole("button", { name: /^Account of/ }).click();
+    expect(await update()).toBeUndefined();
+    expect(await isUsed()).toBe(true);
+    await context.close();
+  });
 });
