@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { holdSecrets } from "@/lib/env/secret-source.mjs";
 import { type CommandRegistry, executeHandler } from "@/lib/execution";
 import {
   makeTestFolder,
@@ -15,6 +16,9 @@ import {
 import { compileArgSchema } from "@/lib/queue";
 import { sendEmail } from "./handlers/send-email";
 import { builtinDefinitions } from "./index";
+
+const setServer = (SMTP_URL?: string) =>
+  holdSecrets({ values: SMTP_URL === undefined ? {} : { SMTP_URL }, files: [], problems: [] });
 
 interface Mail {
   readonly from: string;
@@ -63,11 +67,11 @@ beforeEach(async () => {
   server.on("error", () => undefined);
   server.listen(0, "127.0.0.1");
   await once(server.server, "listening");
-  process.env.SMTP_URL = `smtp://mailer:canary-password@127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  setServer(`smtp://mailer:canary-password@127.0.0.1:${(server.server.address() as AddressInfo).port}`);
   process.env.MAIL_FROM = "Leasehold <jobs@example.test>";
 });
 afterEach(async () => {
-  delete process.env.SMTP_URL;
+  setServer();
   delete process.env.MAIL_FROM;
   await new Promise<void>((resolve) => server.close(resolve));
 });
@@ -186,9 +190,9 @@ test.each([
   secured.listen(0, "127.0.0.1");
   await once(secured.server, "listening");
   const url = `${scheme}://127.0.0.1:${(secured.server.address() as AddressInfo).port}`;
-  process.env.SMTP_URL = url;
+  setServer(url);
   expect(await run(MAIL)).toMatchObject({ kind: "failed", errorType: "transient_network" });
-  process.env.SMTP_URL = `${url}?tls.rejectUnauthorized=false`;
+  setServer(`${url}?tls.rejectUnauthorized=false`);
   expect(await run(MAIL)).toMatchObject({ kind: "succeeded" });
   expect(mails).toHaveLength(1);
   await new Promise<void>((resolve) => secured.close(resolve));
@@ -198,7 +202,7 @@ test("a stopped attempt cuts off a server that is silent, and the mail is not se
   const silent = createServer();
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");
-  process.env.SMTP_URL = `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  setServer(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`);
   const { ctx, stop } = testContext({ payload: MAIL });
   const transaction = () => Promise.reject(new Error("no database here"));
   const running = executeHandler(sendEmail, {
@@ -222,9 +226,9 @@ test("a stopped attempt cuts off a server that is silent, and the mail is not se
 test("a server that is not there is tried again; without settings, or without a text, nothing is", async () => {
   await new Promise<void>((resolve) => server.close(resolve));
   expect(await run(MAIL)).toMatchObject({ kind: "failed", errorType: "transient_network" });
-  delete process.env.SMTP_URL;
+  setServer();
   expect(await run(MAIL)).toMatchObject({ errorType: "internal", retryable: false });
-  process.env.SMTP_URL = "smtp://127.0.0.1:1";
+  setServer("smtp://127.0.0.1:1");
   expect(await run({ to: MAIL.to, subject: "Hi" })).toMatchObject({ errorType: "validation" });
 });
 

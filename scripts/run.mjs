@@ -1,30 +1,38 @@
-// One process of the installation, alone: web, worker, scheduler, migrate or seed. The program runs inside this very
-// process, so that a signal to npm's child is a signal to the program.
+// One process of the installation, alone: web, worker, scheduler, migrate or seed; or the secrets of one. The program runs
+// inside this very process, so that a signal to npm's child is a signal to the program.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { environmentLines, holdSecrets, sendSecrets } from "../lib/env/secret-source.mjs";
 import { runMain, Unusable } from "./lib/fail.mjs";
 import { heapFlags } from "./lib/heap.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { ROOT } from "./lib/paths.mjs";
+import { givenSecrets, leaveEnvironment, secretsOf, withSecretPipe } from "./lib/secrets.mjs";
 import { tightenCommands } from "./lib/tighten.mjs";
 
+const PROCESSES = ["web", "worker", "scheduler"];
 const PROGRAMS = { web: "web", worker: "worker", scheduler: "scheduler", migrate: "admin", seed: "admin" };
 
 await runMain(async () => {
   const [verb, ...args] = process.argv.slice(2);
+  if (verb === "secrets") return await printSecrets(args[0]);
   const program = PROGRAMS[verb];
-  if (!program) throw new Unusable(`usage: run.mjs ${Object.keys(PROGRAMS).join("|")}`);
+  if (!program) throw new Unusable(`usage: run.mjs ${[...Object.keys(PROGRAMS), "secrets"].join("|")}`);
+  leaveEnvironment();
   const flags = heapFlags();
   if (flags.length > 0) return runInside(flags);
 
+  givenSecrets(); // before there is a child, which would inherit them
   await ensureInstalled();
   if (program === "worker") tightenCommands();
-  const { databaseEnvironment } = await import("./lib/runtime.mjs");
+  const { installationToJoin } = await import("./lib/runtime.mjs");
   const { build, distFolder } = await import("./lib/build.mjs");
   const testBuild = process.env.LEASEHOLD_TEST_BUILD === "1";
-  Object.assign(process.env, databaseEnvironment());
+  const { secrets, env } = installationToJoin();
+  holdSecrets({ ...(PROCESSES.includes(verb) ? secretsOf(verb, secrets) : secrets), problems: [] });
+  Object.assign(process.env, env);
   process.env.NEXT_TELEMETRY_DISABLED ??= "1";
   process.env.LOG_FORMAT ??= process.stdout.isTTY ? "pretty" : "json";
   if (program === "web") process.env.NODE_ENV ??= "production";
@@ -36,12 +44,24 @@ await runMain(async () => {
   await import(pathToFileURL(file).href);
 });
 
+/**
+ * Prints what one process needs, as lines that a shell and SECRETS_FILE take.
+ * @param {string | undefined} name
+ */
+async function printSecrets(name) {
+  if (!PROCESSES.includes(name)) throw new Unusable(`usage: npm run secrets -- ${PROCESSES.join("|")}`);
+  const { installationToJoin } = await import("./lib/runtime.mjs");
+  process.stdout.write(environmentLines(secretsOf(name, installationToJoin().secrets).values));
+}
+
 /** @param {string[]} flags that only a new Node can take */
 async function runInside(flags) {
   const self = fileURLToPath(import.meta.url);
-  const child = spawn(process.execPath, [...flags, self, ...process.argv.slice(2)], {
-    stdio: ["inherit", "inherit", "inherit", "ipc"],
-  });
+  const stdio = ["inherit", "inherit", "inherit", "ipc"];
+  const args = [...flags, self, ...process.argv.slice(2)];
+  const secrets = givenSecrets();
+  const child = spawn(process.execPath, args, withSecretPipe(process.env, stdio));
+  sendSecrets(child, stdio.length, secrets);
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(name, () => child.kill(name));
   child.on("exit", (code, signal) => process.exit(code ?? 128 + (signal ? constants.signals[signal] : 1)));
 }

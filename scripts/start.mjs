@@ -7,6 +7,7 @@ import { runMain, Unusable } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { homeFolder, inRoot } from "./lib/paths.mjs";
 import { say, step } from "./lib/progress.mjs";
+import { givenSecrets, leaveEnvironment, secretsOf } from "./lib/secrets.mjs";
 import { StartFailure, Supervisor } from "./lib/supervisor.mjs";
 import { tightenCommands } from "./lib/tighten.mjs";
 
@@ -39,6 +40,8 @@ await runMain(async () => {
 
 async function start() {
   say("Leasehold");
+  leaveEnvironment();
+  givenSecrets(); // before there is a child, which would inherit them
   const { takeLock } = await import("./lib/lock.mjs");
   if (takeLock(homeFolder()) !== null) return await alreadyRunning();
   const { choosePort } = await import("./lib/port.mjs");
@@ -58,70 +61,80 @@ async function start() {
     LOG_FORMAT: process.env.LOG_FORMAT || "pretty",
     NEXT_TELEMETRY_DISABLED: "1",
   };
-  await migrateAndSeed(path.join(distFolder({ testBuild }), "admin.mjs"), env, ground.demo);
+  const { secrets } = ground;
+  await migrateAndSeed(path.join(distFolder({ testBuild }), "admin.mjs"), { env, secrets }, ground.demo);
   if (!dev) await buildPages({ testBuild });
   if (stopBegan) return;
-  const url = await startMembers(distFolder({ testBuild }), env);
+  const url = await startMembers(distFolder({ testBuild }), { env, secrets });
   await report(url, ground.demo);
   if (dev)
     await watch(
       () => build({ testBuild, pages: false }),
       (member) => supervisor.restart(member),
-      members(distFolder({ testBuild }), env),
+      members(distFolder({ testBuild }), { env, secrets }),
     );
 }
 
+/** @typedef {{ env: NodeJS.ProcessEnv, secrets: import("./lib/secrets.mjs").Secrets }} Given */
+
 /**
  * @param {string} admin
- * @param {NodeJS.ProcessEnv} env
+ * @param {Given} given
  * @param {boolean} demo
  */
-async function migrateAndSeed(admin, env, demo) {
+async function migrateAndSeed(admin, given, demo) {
   await step("migrating the database", () =>
-    runQuietly("the migration", [admin, "migrate", "--create-database"], { env }),
+    runQuietly("the migration", [admin, "migrate", "--create-database"], given),
   );
   await step(demo ? "looking after the demo data" : "looking after the definitions", () =>
-    runQuietly("the seed", [admin, "seed", ...(demo ? ["--demo"] : [])], { env }),
+    runQuietly("the seed", [admin, "seed", ...(demo ? ["--demo"] : [])], given),
   );
 }
 
 /**
  * @param {string} dist
- * @param {NodeJS.ProcessEnv} env
+ * @param {Given} given
  */
-function members(dist, env) {
+function members(dist, { env, secrets }) {
   const node = (name, ...more) => ["--enable-source-maps", path.join(dist, `${name}.mjs`), ...more];
   const background = { ...env, HEALTH_PORT: "0", NODE_ENV: env.NODE_ENV ?? "production" };
   return [
-    { name: "worker", vital: false, env: background, args: node("worker") },
-    { name: "scheduler", vital: false, env: background, args: node("scheduler") },
+    { name: "worker", vital: false, env: background, secrets: secretsOf("worker", secrets), args: node("worker") },
+    {
+      name: "scheduler",
+      vital: false,
+      env: background,
+      secrets: secretsOf("scheduler", secrets),
+      args: node("scheduler"),
+    },
   ];
 }
 
 /**
  * @param {string} dist
- * @param {NodeJS.ProcessEnv} env
+ * @param {Given} given
  * @returns {Promise<string>} where the pages are
  */
-async function startMembers(dist, env) {
+async function startMembers(dist, given) {
   const [port] = await step("starting web, worker and scheduler", () =>
-    Promise.all([startWeb(dist, env), ...members(dist, env).map((member) => supervisor.startWithRetries(member))]),
+    Promise.all([startWeb(dist, given), ...members(dist, given).map((member) => supervisor.startWithRetries(member))]),
   );
   return process.env.AUTH_URL?.trim() || localOrigin(host(), port);
 }
 
 /**
  * @param {string} dist
- * @param {NodeJS.ProcessEnv} env
+ * @param {Given} given
  */
-async function startWeb(dist, env) {
+async function startWeb(dist, { env, secrets: all }) {
   const { choosePort } = await import("./lib/port.mjs");
   const args = ["--enable-source-maps", path.join(dist, "web.mjs"), ...(dev ? ["--dev"] : [])];
+  const secrets = secretsOf("web", all);
   for (let tries = 1; ; tries++) {
     const port = await choosePort(host());
     const webEnv = { ...env, PORT: String(port), NODE_ENV: dev ? "development" : "production" };
     try {
-      return (await supervisor.start({ name: "web", vital: true, env: webEnv, args })).port ?? port;
+      return (await supervisor.start({ name: "web", vital: true, env: webEnv, secrets, args })).port ?? port;
     } catch (error) {
       // Somebody took the port between the look and the start.
       if (!(error instanceof StartFailure && error.how === PORT_TAKEN_EXIT) || tries === PORT_TRIES) throw error;

@@ -3,10 +3,9 @@ import { hostname } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { handlers } from "@/jobs";
 import { type Database, type OpenOptions, openDatabase } from "@/lib/db";
-import { dataDir } from "@/lib/db/embedded/index.mjs";
 import { orExit } from "@/lib/env/read";
 import { loadWorkerEnv } from "@/lib/env/worker";
-import { loadCommandRegistry } from "@/lib/execution";
+import type { CommandRegistry } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
 import {
   announceReady,
@@ -22,6 +21,7 @@ import {
 } from "@/lib/process";
 import type { WorkerRegistration } from "@/lib/queue";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
+import { commandRegistry } from "./command-registry";
 import { watchMemory } from "./memory-watch";
 import { Presence } from "./presence";
 import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
@@ -48,7 +48,7 @@ async function main(shutdown: Shutdown): Promise<void> {
   const worker = open("worker", env.databaseUrls.worker, { max: POOL, keep: WARM_CONNECTIONS });
   const web = open("web", env.databaseUrls.web, { max: Math.min(WEB_POOL_MAX, env.concurrency + 1) });
   shutdown.onDrain(async () => void (await Promise.all([worker.close(), web.close()])));
-  const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
+  const registry = await commandRegistry(env);
   const direct = new DirectConnection(env.databaseUrls.listen);
   const needs: Needs = {
     pools: [worker, web],
@@ -95,6 +95,7 @@ async function main(shutdown: Shutdown): Promise<void> {
   service.start();
   shutdown.onDrain(limitMemory(service));
   warnOfSettings();
+  warnOfExposure(registry);
   log.info(bannerOf(describe(), registry.sha256), "worker is ready");
   announceReady({ port: health.port, workerId });
 }
@@ -126,6 +127,18 @@ function warnOfSettings(): void {
     log.warn(env.webhooks, "webhooks may reach addresses that are not public: not for production");
   }
   if (process.pid === 1) log.warn("runs as process 1 without an init: orphans of commands stay as zombies (use tini)");
+}
+
+function warnOfExposure({ exposure, isRefusing }: CommandRegistry): void {
+  if (exposure === null) return;
+  const fields = { commands_could_read: exposure };
+  if (!isRefusing) {
+    log.warn(fields, "commands are not isolated from the worker");
+    return;
+  }
+  const cure =
+    "let its user make user namespaces, run it as root, or set COMMANDS_UNSAFE_IN_PRODUCTION=true (docs/operations.md)";
+  log.error({ ...fields, cure }, "commands are not isolated from the worker: none is started");
 }
 
 function open(role: "worker" | "web", url: string, size: Pick<OpenOptions, "max" | "keep">): Database {

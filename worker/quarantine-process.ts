@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { environmentForPipe, type HeldSecrets, sendSecrets } from "@/lib/env/secret-source.mjs";
 import type { Execution, StopReason } from "@/lib/execution";
 import type { ClaimedJob } from "@/lib/queue";
 import { killGroup } from "./kill-group";
@@ -6,6 +7,9 @@ import type { FromQuarantine, ToQuarantine } from "./quarantine-protocol";
 
 /** With less, the process could not even start. */
 const LEAST_HEAP_MB = 64;
+
+/** Place of the pipe with the secrets among the descriptors of the process. */
+const SECRETS_PIPE = 4;
 
 /** How a process ended. */
 export interface ProcessEnd {
@@ -21,14 +25,16 @@ export class QuarantineProcess {
   /** False when it ended before it was ready. */
   readonly ready: Promise<boolean>;
 
-  constructor(program: URL | string, memoryMb: number) {
+  constructor(program: URL | string, memoryMb: number, secrets: Pick<HeldSecrets, "values" | "files">) {
     const memory = memoryMb > 0 ? [`--max-old-space-size=${Math.max(LEAST_HEAP_MB, memoryMb)}`] : [];
     this.child = fork(program, {
       serialization: "advanced",
       detached: true,
       execArgv: [...process.execArgv, "--enable-source-maps", ...memory],
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      env: environmentForPipe(SECRETS_PIPE),
+      stdio: ["ignore", "inherit", "inherit", "ipc", "pipe"],
     });
+    sendSecrets(this.child, SECRETS_PIPE, secrets);
     this.exited = new Promise((resolve) => {
       this.child.once("exit", (exitCode, signal) => resolve({ exitCode, signal }));
       this.child.on("error", () => {

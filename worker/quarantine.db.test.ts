@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { createLogger } from "@/lib/observability/log";
 import { cancelJob, getJob, rescueExpiredLeases, startAttempts } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
@@ -21,12 +22,13 @@ const folder = mkdtempSync(path.join(tmpdir(), "leasehold-quarantine-"));
 chmodSync(folder, 0o755); // where PostgreSQL's user cannot enter, the data would go elsewhere
 const log = createLogger({ process: "worker", level: "silent", format: "json" });
 const program = path.join(folder, "quarantine.entry.mjs");
-const quarantine = new Quarantine({ log, program, memoryMb: 0, maxTimeoutSeconds: 3600 });
+const installation = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: database.secret };
+const secrets = { values: processSecrets("worker", installation).values, files: [] };
+const options = { log, program, memoryMb: 0, maxTimeoutSeconds: 3600, secrets };
+const quarantine = new Quarantine(options);
 let runner: Runner;
 
 beforeAll(async () => {
-  vi.stubEnv("DATABASE_URL", database.adminUrl);
-  vi.stubEnv("LEASEHOLD_SECRET", database.secret);
   vi.stubEnv("LEASEHOLD_HOME", path.join(folder, "home"));
   vi.stubEnv("COMMANDS_FILE", path.resolve("e2e/processes/commands/commands.json"));
   await make.definition({ key: "quick", commandKey: "quick" });
@@ -147,7 +149,7 @@ describe("the handler of a job whose run has lost a lease runs in a process of i
     const file = fileOf("orphan");
     const job = await suspect("harm", { how: "wait", file });
     await startAttempts(make.worker, [job]);
-    const orphan = new QuarantineProcess(program, 0);
+    const orphan = new QuarantineProcess(program, 0, secrets);
     expect(await orphan.ready).toBe(true);
     void orphan.run({ job, isNoted: false }, noNotice);
     await waitFor(() => existsSync(file), WITHIN);
@@ -160,7 +162,7 @@ describe("the handler of a job whose run has lost a lease runs in a process of i
 
 test("a handler that a worker gives back because of its memory runs in quarantine from then on", async () => {
   const job = await stage.claimed();
-  const leaving = new Quarantine({ log, program, memoryMb: 0, maxTimeoutSeconds: 3600 });
+  const leaving = new Quarantine(options);
   leaving.isOverMemory = true;
   runner = stage.runnerOn(make.worker, 10, { quarantine: leaving });
   runner.take([job], processClock());

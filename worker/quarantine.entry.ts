@@ -1,12 +1,12 @@
 import { handlers } from "@/jobs";
 import { openDatabase } from "@/lib/db";
-import { dataDir } from "@/lib/db/embedded/index.mjs";
 import { orExit } from "@/lib/env/read";
 import { loadWorkerEnv } from "@/lib/env/worker";
-import { type Execution, loadCommandRegistry } from "@/lib/execution";
+import type { Execution } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
 import { DefinitionVersions } from "@/lib/queue";
 import { endOf } from "./attempt-ends";
+import { commandRegistry } from "./command-registry";
 import { executeAttempt } from "./execute-attempt";
 import { Held } from "./held";
 import { watchMemory } from "./memory-watch";
@@ -58,7 +58,7 @@ async function setUp() {
       applicationName: "leasehold quarantine",
     });
   const [worker, web] = [open("worker"), open("web")];
-  const registry = await loadCommandRegistry(env.commandsFile, { sharedFolder: dataDir(env.home) });
+  const registry = await commandRegistry(env);
   // Here there is only one handler that can hold so much.
   watchMemory({
     limitBytes: env.memoryLimitBytes,

@@ -1,3 +1,4 @@
+import type { HeldSecrets } from "@/lib/env/secret-source.mjs";
 import { dropQuarantine } from "@/lib/env/test-build";
 import type { Execution, Outcome, StopReason } from "@/lib/execution";
 import { stoppedOutcome } from "@/lib/execution/command/outcome";
@@ -36,6 +37,8 @@ interface QuarantineOptions {
   /** Of the heap of each process; 0 = what Node grants. */
   readonly memoryMb: number;
   readonly maxTimeoutSeconds: number;
+  /** What its processes need to reach the database. */
+  readonly secrets: Pick<HeldSecrets, "values" | "files">;
 }
 
 /**
@@ -98,8 +101,8 @@ export class Quarantine {
   }
 
   private start(): QuarantineProcess {
-    const { program, memoryMb } = this.options;
-    const process = new QuarantineProcess(program, memoryMb);
+    const { program, memoryMb, secrets } = this.options;
+    const process = new QuarantineProcess(program, memoryMb, secrets);
     this.processes += 1;
     void process.exited.then(() => this.gone(process));
     return process;

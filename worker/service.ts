@@ -1,4 +1,5 @@
 import { type Listener, listen } from "@/lib/db";
+import { heldSecrets } from "@/lib/env/secret-source.mjs";
 import { hasFailpoints } from "@/lib/env/test-build";
 import type { WorkerEnv } from "@/lib/env/worker";
 import type { Logger } from "@/lib/observability/log";
@@ -57,6 +58,7 @@ export class WorkerService {
       program: new URL("./quarantine.mjs", import.meta.url),
       memoryMb: env.memoryLimitBytes / (1024 * 1024),
       maxTimeoutSeconds: env.maxTimeoutSeconds,
+      secrets: heldSecrets(),
     });
     const settler = new Settler(worker, log, random);
     this.unheard = new UnheardClaims({ db: worker, log, workerId, settler });
@@ -226,6 +228,6 @@ const wantedOf = (env: WorkerEnv): Wanted => ({
 function readServed({ worker, handlers, registry }: WorkerParts, wanted: Wanted): Promise<Served> {
   return Served.read(worker, wanted, {
     hasHandler: (key) => handlers.has(key),
-    hasCommand: (key) => registry.preparation.problem === null && registry.keys.includes(key),
+    hasCommand: (key) => !registry.isRefusing && registry.preparation.problem === null && registry.keys.includes(key),
   });
 }

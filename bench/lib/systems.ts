@@ -1,4 +1,5 @@
 import path from "node:path";
+import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { Child } from "./child";
 import { type BenchServer, query } from "./server";
 
@@ -106,7 +107,7 @@ export class System {
     await system.client.next("ready");
     await system.client.call("prepare", { tenants });
     for (const program of spec.beside ?? []) {
-      const child = new Child(program, { ...env, SHUTDOWN_GRACE_SECONDS: "1" });
+      const child = new Child(program, { ...processSecrets("scheduler", env).values, SHUTDOWN_GRACE_SECONDS: "1" });
       await child.next("ready");
       beside.push(child);
     }
@@ -121,7 +122,9 @@ export class System {
 
   /** Starts a worker. It may begin before this resolves: listen to it at once. */
   startWorker(options: WorkerOptions): Child {
-    return new Child(this.spec.worker, { ...this.env, ...this.spec.workerEnv(options) });
+    // The other systems take DATABASE_URL.
+    const secrets = { ...this.env, ...processSecrets("worker", this.env).values };
+    return new Child(this.spec.worker, { ...secrets, ...this.spec.workerEnv(options) });
   }
 
   async isDone(): Promise<boolean> {

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { migrate, openDatabase, roleUrl } from "@/lib/db";
+import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { createDefinition, SYSTEM } from "@/lib/queue";
 import { Child } from "../lib/child";
 import { cpuMsOf } from "../lib/cpu";
@@ -66,12 +67,8 @@ interface Measured {
 async function measure(server: BenchServer, way: Way, round: number): Promise<Measured> {
   const adminUrl = await server.createDatabase(`bench_leasehold_schedules_${way.tenants}_${way.spreadMs}_${round}`);
   await prepare(adminUrl, server.secret, way.tenants);
-  const env = {
-    DATABASE_URL: adminUrl,
-    LEASEHOLD_SECRET: server.secret,
-    SHUTDOWN_GRACE_SECONDS: "1",
-    LOG_FORMAT: "json",
-  };
+  const secrets = processSecrets("scheduler", { DATABASE_URL: adminUrl, LEASEHOLD_SECRET: server.secret }).values;
+  const env = { ...secrets, SHUTDOWN_GRACE_SECONDS: "1", LOG_FORMAT: "json" };
   const scheduler = new Child([SCHEDULER], env);
   await scheduler.next("ready");
   await addTriggers(adminUrl, way);

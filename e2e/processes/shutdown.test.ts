@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { freePort } from "@/lib/db/embedded/index.mjs";
-import { plainEnvironment, waitFor } from "@/lib/testing/processes";
+import { environmentOf, type ProcessName, waitFor } from "@/lib/testing/processes";
 import { nothingLeftOf, openStage, processesOf, readDiary } from "./stage";
 
 const DEPLOYS = 5;
@@ -98,7 +98,7 @@ test.each(["SIGINT", "SIGHUP"] as const)("OPS-03 an idle worker and %s: exit 0 a
 });
 
 describe("OPS-03 SIGTERM before a process is ready", () => {
-  test.each(["worker", "scheduler"])(
+  test.each(["worker", "scheduler"] as const)(
     "at any moment of its start, a %s ends soon and leaves no half-made worker",
     async (name) => {
       for (const afterMs of [50, 120, 200, 280, 360, 450, 600]) {
@@ -128,13 +128,8 @@ describe("OPS-03 SIGTERM before a process is ready", () => {
 });
 
 /** Starts a process without waiting for anything. */
-function spawnBare(name: string, databaseUrl: string) {
-  const env = {
-    ...plainEnvironment(),
-    ...stage.env,
-    DATABASE_URL: databaseUrl,
-    LEASEHOLD_SECRET: stage.database.secret,
-  };
+function spawnBare(name: ProcessName, databaseUrl: string) {
+  const env = environmentOf(name, { adminUrl: databaseUrl, secret: stage.database.secret }, stage.env);
   const child = spawn(process.execPath, [`dist/test/${name}.mjs`], { env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

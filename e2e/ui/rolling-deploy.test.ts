@@ -14,7 +14,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { plainEnvironment, superviseChild, waitFor } from "@/lib/testing/processes";
+import { environmentOf, superviseChild, waitFor } from "@/lib/testing/processes";
 import { openStage } from "./stage";
 
 const LOADS = 8;
@@ -73,14 +73,9 @@ function secondBuild(): string {
 }
 
 test("while two builds of the pages are served behind one address, every page loads whole and its buttons work", async () => {
-  const { adminUrl, secret } = stage.database;
-  const second = await superviseChild(["--enable-source-maps", path.join(secondBuild(), "dist/test/web.mjs")], {
-    ...plainEnvironment(),
-    DATABASE_URL: adminUrl,
-    LEASEHOLD_SECRET: secret,
-    AUTH_URL: origin,
-    PORT: "0",
-  });
+  const program = path.join(secondBuild(), "dist/test/web.mjs");
+  const settings = environmentOf("web", stage.database, { AUTH_URL: origin, PORT: "0" });
+  const second = await superviseChild(["--enable-source-maps", program], settings);
   const { page, context } = await stage.signIn(stage.people.admin, { baseURL: origin, at: "/" });
   targets.push(second.url);
   const lost: string[] = [];
@@ -107,13 +102,10 @@ test("what no process has published for a week is deleted, and what is served st
   const stored = () => stage.database.query("select path from app.web_assets where path like '%' || $1 || '%'", [MARK]);
   expect((await stored()).length).toBeGreaterThan(0);
   await stage.database.query("update app.web_assets set published_at = app.now() - interval '8 days'");
-  const again = await superviseChild(["--enable-source-maps", path.resolve("dist/test/web.mjs")], {
-    ...plainEnvironment(),
-    DATABASE_URL: stage.database.adminUrl,
-    LEASEHOLD_SECRET: stage.database.secret,
-    AUTH_URL: origin,
-    PORT: "0",
-  });
+  const again = await superviseChild(
+    ["--enable-source-maps", path.resolve("dist/test/web.mjs")],
+    environmentOf("web", stage.database, { AUTH_URL: origin, PORT: "0" }),
+  );
   await waitFor(async () => (await stored()).length === 0, {
     withinMs: 60_000,
     what: "the end of the former build's assets",

@@ -3,15 +3,17 @@ import { tenantRole } from "@/lib/contract";
 import { type Database, makeRoles, migrate, openDatabase } from "@/lib/db";
 import { type AdminEnv, loadAdminEnv } from "@/lib/env/admin";
 import { orExit } from "@/lib/env/read";
+import { heldSecrets } from "@/lib/env/secret-source.mjs";
 import { PAUSED } from "@/lib/process";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { ensureDatabase } from "./create-database";
 import { settleDataKey } from "./data-key";
 import { isPaused, setHome } from "./home";
+import { writeSecretFiles } from "./secret-files";
 import { type SeedOptions, seed } from "./seed";
 
 const USAGE =
-  "usage: migrate [--create-database] [--new-data-key] [--resume | --pause] | migrate --roles [--create-database] | " +
+  "usage: migrate [--create-database] [--new-data-key] [--secrets FOLDER] [--resume | --pause] | migrate --roles [--create-database] | " +
   "seed [--demo] [--admin EMAIL] [--tenant SLUG --member EMAIL [--role admin|member|viewer]] [--key]";
 
 const SEED_OPTIONS = {
@@ -31,10 +33,10 @@ async function main([verb, ...args]: string[]): Promise<void> {
   if (verb === "seed") return seed(env, { ...seedOptions(args, env.demo), log: say });
   if (args.includes("--create-database")) await ensureDatabase(env.adminUrl);
   if (args.includes("--roles")) {
-    await makeRoles({ adminUrl: env.adminUrl, secret: env.secret });
+    await makeRoles(env);
     return say("The roles are there. Restore the dump, then migrate.");
   }
-  const { applied } = await migrate({ adminUrl: env.adminUrl, secret: env.secret, log: say });
+  const { applied } = await migrate({ ...env, log: say });
   await withAdmin(env, async (admin) => {
     const replace = args.includes("--new-data-key");
     await settleDataKey(admin, { check: dataKeyCheck(env.dataKey), replace, log: say });
@@ -45,6 +47,8 @@ async function main([verb, ...args]: string[]): Promise<void> {
     if (args.includes("--pause")) await setHome(admin, "pause");
     if (await isPaused(admin)) say(PAUSED.advice);
   });
+  const folder = args.includes("--secrets") ? args[args.indexOf("--secrets") + 1] : undefined;
+  if (folder !== undefined) writeSecretFiles(folder, heldSecrets().values);
   say(applied.length === 0 ? "The database is up to date." : `${applied.length} migrations applied.`);
 }
 

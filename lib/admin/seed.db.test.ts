@@ -10,7 +10,7 @@ import { seed } from "./seed";
 
 const database = await testDatabase();
 const home = mkdtempSync(path.join(tmpdir(), "leasehold-seed-"));
-const env = { adminUrl: database.adminUrl, prepare: true, secret: database.secret, home, demo: true };
+const env = { adminUrl: database.adminUrl, prepare: true, secret: database.secret, home };
 const lines: string[] = [];
 const log = (line: string) => void lines.push(line);
 const demo = () => JSON.parse(readFileSync(path.join(home, "demo.json"), "utf8"));
@@ -153,10 +153,7 @@ describe("the demo seed", () => {
 
 test("--admin makes a super admin whose one-time password must be changed, and leaves an audit line", async () => {
   const printed: string[] = [];
-  await seed(
-    { ...env, demo: false },
-    { demo: false, adminEmail: "Boss@Example.com", log: (line) => void printed.push(line) },
-  );
+  await seed(env, { demo: false, adminEmail: "Boss@Example.com", log: (line) => void printed.push(line) });
   const password = /One-time password:\s+(\S+)/.exec(printed.join("\n"))?.[1] ?? "";
   const [row] = await database.query("select * from app.users where email = 'boss@example.com'");
   expect(row).toMatchObject({ is_super_admin: true, must_change_password: true });

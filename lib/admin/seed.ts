@@ -15,12 +15,14 @@ export interface SeedOptions {
   readonly log: (line: string) => void;
 }
 
+type SeedEnv = Pick<AdminEnv, "adminUrl" | "secret" | "prepare" | "home"> & Partial<Pick<AdminEnv, "roleUrls">>;
+
 /** Brings in what an installation starts with. Running it again changes nothing that is there. */
-export async function seed(env: Omit<AdminEnv, "dataKey">, options: SeedOptions): Promise<void> {
+export async function seed(env: SeedEnv, options: SeedOptions): Promise<void> {
   const { demo, adminEmail, member, key = false, log } = options;
   const open = (role: "platform" | "web") =>
     openDatabase({
-      url: roleUrl(env.adminUrl, env.secret, role),
+      url: env.roleUrls?.[role] ?? roleUrl(env.adminUrl, env.secret, role),
       role,
       max: 2,
       prepare: env.prepare,

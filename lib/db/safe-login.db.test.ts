@@ -19,7 +19,7 @@ test("a superuser login is refused with its name and what to do; the derived log
   const login = decodeURIComponent(new URL(database.adminUrl).username);
   expect(await unsafeLogin(admin)).toContain(login);
   const found = await misfit({ pools: [web, ...others, admin] });
-  expect(found?.advice).toMatch(/BYPASSRLS.*LEASEHOLD_SECRET/);
+  expect(found?.advice).toMatch(/BYPASSRLS.*npm run secrets/);
   expect(found?.summary).not.toContain(login);
 });
 

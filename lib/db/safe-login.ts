@@ -13,7 +13,7 @@ export async function unsafeLogin(db: Runner): Promise<string | null> {
   if (!row?.unsafe) return null;
   return (
     `The database login ${row.login} is a superuser or has BYPASSRLS, so row security does not separate tenants. ` +
-    "Leave DATABASE_*_URL of the roles unset (their logins derive from DATABASE_URL and LEASEHOLD_SECRET), " +
+    "Use the logins that `npm run secrets` prints, " +
     `or run: ALTER ROLE "${row.login}" NOSUPERUSER NOBYPASSRLS.`
   );
 }

@@ -3,8 +3,8 @@ import type { NodePgDatabase } from "drizzle-orm/node-postgres";
 /** The processes' database roles; `leasehold_<role>` on the server. */
 export const APPLICATION_ROLES = ["web", "worker", "scheduler", "platform", "auth"] as const;
 export type ApplicationRole = (typeof APPLICATION_ROLES)[number];
-/** `migrator` and `admin` are for migrations, seeding and tests; no serving process opens them. */
-export type DatabaseRole = ApplicationRole | "migrator" | "admin";
+/** `admin` is for migrations, seeding and tests; no serving process opens it. */
+export type DatabaseRole = ApplicationRole | "admin";
 
 export type Row = Record<string, unknown>;
 

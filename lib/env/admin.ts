@@ -1,13 +1,19 @@
 import path from "node:path";
 import { z } from "zod";
+import { APPLICATION_ROLES, type ApplicationRole, loginOf, roleName } from "@/lib/db";
+import { connectionFields } from "./database-urls";
 import { databaseUrl, flag, secretText } from "./fields";
+import { derivedKey, ROLE_URLS } from "./process-secrets.mjs";
 import { readEnv, type Source } from "./read";
-import { derivedSecret } from "./secrets";
 
 const schema = z.object({
+  ...connectionFields,
   DATABASE_URL: databaseUrl,
-  DATABASE_DIRECT_URL: databaseUrl.optional(),
-  DATABASE_PREPARE: flag(true),
+  DATABASE_WEB_URL: databaseUrl.optional(),
+  DATABASE_WORKER_URL: databaseUrl.optional(),
+  DATABASE_SCHEDULER_URL: databaseUrl.optional(),
+  DATABASE_PLATFORM_URL: databaseUrl.optional(),
+  DATABASE_AUTH_URL: databaseUrl.optional(),
   LEASEHOLD_SECRET: secretText,
   DATA_KEY: secretText.optional(),
   LEASEHOLD_HOME: z.string().default(".leasehold"),
@@ -23,8 +29,32 @@ export function loadAdminEnv(source?: Source) {
     adminUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
     prepare: env.DATABASE_PREPARE,
     secret: env.LEASEHOLD_SECRET,
-    dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
+    dataKey: env.DATA_KEY ?? derivedKey("DATA_KEY", env.LEASEHOLD_SECRET),
+    roleUrls: ownUrls(env),
+    rolePasswords: ownPasswords(ownUrls(env)),
     home: path.resolve(env.LEASEHOLD_HOME),
     demo: env.LEASEHOLD_DEMO,
   };
+}
+
+type RoleTexts = Readonly<Partial<Record<ApplicationRole, string>>>;
+
+/** The URLs of roles that do not derive from the secret. */
+function ownUrls(env: z.output<typeof schema>): RoleTexts {
+  return Object.fromEntries(
+    APPLICATION_ROLES.flatMap((role) => {
+      const url = env[ROLE_URLS[role]];
+      return url === undefined ? [] : [[role, url]];
+    }),
+  );
+}
+
+/** The passwords in them. Another login than the role's own is not ours to set one for. */
+function ownPasswords(urls: RoleTexts): RoleTexts {
+  const logins = Object.entries(urls).map(([role, url]) => ({ role: role as ApplicationRole, ...loginOf(url) }));
+  return Object.fromEntries(
+    logins
+      .filter(({ role, user, password }) => user === roleName(role) && password)
+      .map((one) => [one.role, one.password]),
+  );
 }

@@ -1,59 +1,34 @@
 import type { ApplicationRole } from "@/lib/db";
-import { roleUrl } from "@/lib/db/migrate/credentials";
-import { databaseUrl, flag, secretText } from "./fields";
-import { EnvironmentError } from "./read";
+import { databaseUrl, flag, postgresUrl } from "./fields";
+import { PROCESS_ROLES, type ProcessName, ROLE_URLS, withLoginOf } from "./process-secrets.mjs";
 
-const OVERRIDES = {
-  web: "DATABASE_WEB_URL",
-  worker: "DATABASE_WORKER_URL",
-  scheduler: "DATABASE_SCHEDULER_URL",
-  platform: "DATABASE_PLATFORM_URL",
-  auth: "DATABASE_AUTH_URL",
-} as const satisfies Record<ApplicationRole, string>;
-
-export const databaseFields = {
-  DATABASE_URL: databaseUrl.optional(),
+/** Settings of the connections of any process. */
+export const connectionFields = {
   DATABASE_DIRECT_URL: databaseUrl.optional(),
-  DATABASE_WEB_URL: databaseUrl.optional(),
-  DATABASE_WORKER_URL: databaseUrl.optional(),
-  DATABASE_SCHEDULER_URL: databaseUrl.optional(),
-  DATABASE_PLATFORM_URL: databaseUrl.optional(),
-  DATABASE_AUTH_URL: databaseUrl.optional(),
   DATABASE_PREPARE: flag(true),
-  LEASEHOLD_SECRET: secretText.optional(),
 };
 
-type DatabaseFields = {
-  [Name in Exclude<keyof typeof databaseFields, "DATABASE_PREPARE">]?: string | undefined;
-};
+type RoleOf<P extends ProcessName> = (typeof PROCESS_ROLES)[P][number];
+type UrlFields<P extends ProcessName> = Record<(typeof ROLE_URLS)[RoleOf<P>], ReturnType<typeof postgresUrl>>;
+
+/** Settings of a process's connections: a URL for each role that it logs in as, and for no other. */
+export function databaseFields<P extends ProcessName>(name: P): typeof connectionFields & UrlFields<P> {
+  const url = postgresUrl(`is required (\`npm run secrets -- ${name}\` prints what this process needs)`);
+  const fields = PROCESS_ROLES[name].map((role) => [ROLE_URLS[role], url]);
+  return { ...connectionFields, ...(Object.fromEntries(fields) as UrlFields<P>) };
+}
 
 /** URL per role; `direct` is the first role's connection past any pooler, for LISTEN and session locks. */
 export type DatabaseUrls<R extends ApplicationRole> = Readonly<Record<R | "direct", string>>;
 
-/** The URL of each role: its own variable, else DATABASE_URL with the login derived from LEASEHOLD_SECRET. */
-export function databaseUrls<R extends ApplicationRole>(
-  env: DatabaseFields,
-  roles: readonly [R, ...R[]],
-): DatabaseUrls<R> {
-  const missing = new Set<string>();
-  const urlOf = (role: R): string => {
-    const own = env[OVERRIDES[role]];
-    if (own) return own;
-    if (!env.DATABASE_URL) missing.add(`DATABASE_URL is required (or ${OVERRIDES[role]})`);
-    if (!env.LEASEHOLD_SECRET) missing.add("LEASEHOLD_SECRET is required: the database logins derive from it");
-    if (!env.DATABASE_URL || !env.LEASEHOLD_SECRET) return "";
-    return roleUrl(env.DATABASE_URL, env.LEASEHOLD_SECRET, role);
-  };
-  const urls = Object.fromEntries(roles.map((role) => [role, urlOf(role)])) as Record<R, string>;
-  if (missing.size > 0) throw new EnvironmentError([...missing]);
-  return { ...urls, direct: withServerOf(urls[roles[0]], env.DATABASE_DIRECT_URL) };
-}
-
-function withServerOf(loginUrl: string, directUrl: string | undefined): string {
-  if (!directUrl) return loginUrl;
-  const direct = new URL(directUrl);
-  const login = new URL(loginUrl);
-  direct.username = login.username;
-  direct.password = login.password;
-  return direct.href;
+/** Returns the URLs of the roles that a process logs in as. It derives none: it has no login that it does not use. */
+export function databaseUrls<P extends ProcessName>(
+  env: Readonly<Record<(typeof ROLE_URLS)[RoleOf<P>], string>> & { readonly DATABASE_DIRECT_URL?: string | undefined },
+  name: P,
+): DatabaseUrls<RoleOf<P>> {
+  const urlOf = (role: RoleOf<P>): string => env[ROLE_URLS[role]];
+  const roles: readonly RoleOf<P>[] = PROCESS_ROLES[name];
+  const urls = Object.fromEntries(roles.map((role) => [role, urlOf(role)])) as Record<RoleOf<P>, string>;
+  const first = urls[PROCESS_ROLES[name][0] as RoleOf<P>];
+  return { ...urls, direct: env.DATABASE_DIRECT_URL ? withLoginOf(first, env.DATABASE_DIRECT_URL) : first };
 }

@@ -1,12 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { loadAdminEnv } from "./admin";
+import { type ProcessName, processSecrets } from "./process-secrets.mjs";
 import { EnvironmentError, type Source } from "./read";
 import { loadSchedulerEnv } from "./scheduler";
 import { loadWebEnv } from "./web";
 import { loadWorkerEnv } from "./worker";
 
 const SECRET = "a-secret-of-more-than-thirty-two-characters";
-const BASE: Source = { DATABASE_URL: "postgresql://root:pw@db.example.com:5432/leasehold", LEASEHOLD_SECRET: SECRET };
+const INSTALLATION = { DATABASE_URL: "postgresql://root:pw@db.example.com:5432/leasehold", LEASEHOLD_SECRET: SECRET };
+const secretsOf = (name: ProcessName, given: Record<string, string> = INSTALLATION) =>
+  processSecrets(name, given).values;
+/** Of all processes at once. */
+const BASE: Source = { ...secretsOf("web"), ...secretsOf("worker"), ...secretsOf("scheduler") };
 
 function problemsOf(load: (source: Source) => unknown, source: Source): readonly string[] {
   try {
@@ -19,19 +24,47 @@ function problemsOf(load: (source: Source) => unknown, source: Source): readonly
 }
 
 describe("reading the environment", () => {
-  test("each process gets the login of its own role, none the administrator's", () => {
-    expect(new URL(loadWebEnv(BASE).databaseUrls.web).username).toBe("leasehold_web");
-    expect(new URL(loadWebEnv(BASE).databaseUrls.platform).username).toBe("leasehold_platform");
-    expect(new URL(loadWorkerEnv(BASE).databaseUrls.worker).username).toBe("leasehold_worker");
-    expect(new URL(loadSchedulerEnv(BASE).databaseUrls.listen).username).toBe("leasehold_scheduler");
-    expect(JSON.stringify([loadWebEnv(BASE), loadWorkerEnv(BASE), loadSchedulerEnv(BASE)])).not.toContain("root:pw");
+  test.each([
+    ["web", loadWebEnv, ["web", "auth", "platform", "worker"], ["AUTH_SECRET", "DATA_KEY"]],
+    ["worker", loadWorkerEnv, ["worker", "web"], ["DATA_KEY", "SMTP_URL"]],
+    ["scheduler", loadSchedulerEnv, ["scheduler", "web"], []],
+  ] as const)(
+    "a %s starts with the logins of its own roles and its keys, and is handed nothing else",
+    (name, load, roles, keys) => {
+      const given = { ...INSTALLATION, SMTP_URL: "smtp://me:mine@mail.example.com" };
+      const secrets = secretsOf(name, given);
+      expect(Object.keys(secrets).sort()).toEqual(
+        [...roles.map((role) => `DATABASE_${role.toUpperCase()}_URL`), ...keys].sort(),
+      );
+      for (const role of roles)
+        expect(new URL(secrets[`DATABASE_${role.toUpperCase()}_URL`] ?? "").username).toBe(`leasehold_${role}`);
+      expect(problemsOf(load, secrets)).toEqual([]);
+      expect(JSON.stringify(secrets)).not.toMatch(new RegExp(`root|pw@|${SECRET}`));
+      for (const lost of Object.keys(secrets).filter((one) => one !== "SMTP_URL")) {
+        const rest = Object.fromEntries(
+          Object.entries({ ...secrets, ...INSTALLATION }).filter(([one]) => one !== lost),
+        );
+        expect(problemsOf(load, rest), lost).toEqual([expect.stringMatching(`^${lost} is required`)]);
+      }
+    },
+  );
+
+  test("a secret under its own name wins over the derived one, also in what a process is handed", () => {
+    const own = {
+      DATABASE_WORKER_URL: "postgresql://leasehold_worker:mine@db.example.com/leasehold",
+      DATA_KEY: SECRET,
+    };
+    expect(secretsOf("worker", { ...INSTALLATION, ...own })).toMatchObject(own);
+    expect(secretsOf("worker", own)).toEqual(own);
+    const admin = loadAdminEnv({ ...INSTALLATION, ...own, DATABASE_AUTH_URL: "postgresql://mine:x@db.example.com/x" });
+    expect(admin.rolePasswords).toEqual({ worker: "mine" });
   });
 
   test("DATABASE_DIRECT_URL moves only the listening connection, with the role's login", () => {
-    const env = loadWorkerEnv({
-      ...BASE,
-      DATABASE_DIRECT_URL: "postgresql://root:pw@direct.example.com:5433/leasehold",
-    });
+    const DATABASE_DIRECT_URL = "postgresql://root:pw@direct.example.com:5433/leasehold";
+    const secrets = secretsOf("worker", { ...INSTALLATION, DATABASE_DIRECT_URL });
+    expect(JSON.stringify(secrets)).not.toContain("pw@");
+    const env = loadWorkerEnv(secrets);
     expect(new URL(env.databaseUrls.listen)).toMatchObject({
       host: "direct.example.com:5433",
       username: "leasehold_worker",
@@ -48,30 +81,33 @@ describe("reading the environment", () => {
   test("keys derive from the one secret, differ from each other, and can be set", () => {
     const { authSecret, dataKey } = loadWebEnv(BASE);
     expect(authSecret).not.toBe(dataKey);
+    expect(loadAdminEnv(INSTALLATION).dataKey).toBe(dataKey);
     expect(loadWorkerEnv(BASE).dataKey).toBe(dataKey);
     expect(loadWebEnv({ ...BASE, AUTH_SECRET: SECRET }).authSecret).toBe(SECRET);
   });
 
   test("OPS-16 a missing variable is named", () => {
     expect(problemsOf(loadWebEnv, {})).toEqual(
-      expect.arrayContaining([expect.stringContaining("DATABASE_URL"), expect.stringContaining("LEASEHOLD_SECRET")]),
+      expect.arrayContaining([
+        expect.stringMatching(/^DATABASE_WEB_URL .*npm run secrets -- web/),
+        expect.stringContaining("AUTH_SECRET"),
+      ]),
     );
     expect(problemsOf(loadAdminEnv, {})).toHaveLength(2);
   });
 
   test("OPS-16 every wrong variable is listed at once, by name and without its value", () => {
-    const wrong = {
-      ...BASE,
+    const mistakes = {
       AUTH_SECRET: "",
-      LEASEHOLD_SECRET: "hunter2",
+      DATA_KEY: "hunter2",
       PORT: "80000",
       SHUTDOWN_GRACE_SECONDS: "abc",
       AUTH_URL: "not-a-value",
       LOG_LEVEL: "loud",
       PROVIDER_ROOTS: "relative/path",
     };
-    const problems = problemsOf(loadWebEnv, wrong);
-    for (const name of Object.keys(wrong).slice(1)) {
+    const problems = problemsOf(loadWebEnv, { ...BASE, ...mistakes });
+    for (const name of Object.keys(mistakes)) {
       expect(
         problems.filter((line) => line.startsWith(`${name} `)),
         name,
@@ -83,7 +119,7 @@ describe("reading the environment", () => {
   });
 
   test.each(["no", "yes", "TRUE", "2"])("OPS-16 a switch does not guess what %j means", (value) => {
-    expect(problemsOf(loadAdminEnv, { ...BASE, LEASEHOLD_DEMO: value })).toEqual([
+    expect(problemsOf(loadAdminEnv, { ...INSTALLATION, LEASEHOLD_DEMO: value })).toEqual([
       "LEASEHOLD_DEMO must be true, false, 1 or 0",
     ]);
   });
@@ -104,14 +140,14 @@ describe("reading the environment", () => {
   });
 
   test("OPS-16 false is false, and the newline of a secret file is no part of the secret", () => {
-    expect(loadAdminEnv({ ...BASE, LEASEHOLD_DEMO: "false" }).demo).toBe(false);
-    expect(loadAdminEnv({ ...BASE, LEASEHOLD_SECRET: `${SECRET}\n` }).secret).toBe(SECRET);
+    expect(loadAdminEnv({ ...INSTALLATION, LEASEHOLD_DEMO: "false" }).demo).toBe(false);
+    expect(loadAdminEnv({ ...INSTALLATION, LEASEHOLD_SECRET: `${SECRET}\n` }).secret).toBe(SECRET);
   });
 
   test("OPS-16 a password may hold an @, and a broken escape is refused", () => {
     const url = "postgresql://root:p%40ss@db.example.com/leasehold";
-    expect(loadAdminEnv({ ...BASE, DATABASE_URL: url }).adminUrl).toBe(url);
-    const broken = { ...BASE, DATABASE_URL: "postgresql://root:p%ss@db.example.com/leasehold" };
+    expect(loadAdminEnv({ ...INSTALLATION, DATABASE_URL: url }).adminUrl).toBe(url);
+    const broken = { ...INSTALLATION, DATABASE_URL: "postgresql://root:p%ss@db.example.com/leasehold" };
     expect(problemsOf(loadAdminEnv, broken)[0]).toMatch(/^DATABASE_URL must be/);
   });
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isPostgresUrl, POSTGRES_URL_RULE } from "./process-secrets.mjs";
 
 const SECRET_MIN = 32;
 
@@ -50,9 +51,11 @@ export const secretText = z.string({ error: "is required" }).min(SECRET_MIN, {
   error: `must have at least ${SECRET_MIN} characters`,
 });
 
-export const databaseUrl = z.string({ error: "is required" }).refine(isPostgresUrl, {
-  message: "must be a postgres:// URL (special characters of the password percent-encoded)",
-});
+/** A URL of PostgreSQL; `missing` is the message where it is not set. */
+export const postgresUrl = (missing: string) =>
+  z.string({ error: missing }).refine(isPostgresUrl, { message: POSTGRES_URL_RULE });
+
+export const databaseUrl = postgresUrl("is required");
 
 export const httpOrigin = z
   .string()
@@ -112,20 +115,6 @@ export const logFields = {
   LOG_FORMAT: z.enum(["pretty", "json"], { error: "must be pretty or json" }).default("json"),
 };
 
-function isPostgresUrl(text: string): boolean {
-  const url = parseUrl(text);
-  return url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.pathname.length > 1 && decodes(url.password);
-}
-
 function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null;
-}
-
-function decodes(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

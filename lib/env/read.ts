@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { heldSecrets } from "./secret-source.mjs";
 
 export type Source = Readonly<Record<string, string | undefined>>;
 
@@ -14,15 +15,16 @@ export class EnvironmentError extends Error {
 }
 
 /**
- * Reads a process's variables. Surrounding white space (the newline of a secret file) is dropped, and a variable that
+ * Reads a process's settings: its environment, and its secrets, which are not in there. Surrounding white space (the newline of a secret file) is dropped, and a variable that
  * is set but empty is an error, since neither "unset" nor "" is what its author meant. Throws {@link EnvironmentError}.
  */
-export function readEnv<S extends z.ZodObject>(schema: S, source: Source = process.env): z.output<S> {
+export function readEnv<S extends z.ZodObject>(schema: S, source?: Source): z.output<S> {
   const names = Object.keys(schema.shape);
   const given: Record<string, string> = {};
-  const problems: string[] = [];
+  const problems: string[] = source ? [] : [...heldSecrets().problems];
+  const settings = source ?? { ...process.env, ...heldSecrets().values };
   for (const name of names) {
-    const value = source[name]?.trim();
+    const value = settings[name]?.trim();
     if (value === "") problems.push(`${name} is set but empty`);
     else if (value !== undefined) given[name] = value;
   }

@@ -4,7 +4,7 @@ import { chainFields, folderList, logFields, retryFields, retrySettings, wholeNu
 import { readEnv, type Source } from "./read";
 
 const schema = z.object({
-  ...databaseFields,
+  ...databaseFields("scheduler"),
   ...logFields,
   ...retryFields,
   ...chainFields,
@@ -19,7 +19,7 @@ export type SchedulerEnv = ReturnType<typeof loadSchedulerEnv>;
 /** Settings of a scheduler process. Throws EnvironmentError with every problem. */
 export function loadSchedulerEnv(source?: Source) {
   const env = readEnv(schema, source);
-  const urls = databaseUrls(env, ["scheduler", "web"]);
+  const urls = databaseUrls(env, "scheduler");
   return {
     databaseUrls: { scheduler: urls.scheduler, web: urls.web, listen: urls.direct },
     providerRoots: env.PROVIDER_ROOTS,

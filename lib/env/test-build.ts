@@ -22,6 +22,11 @@ export function dropQuarantine(): boolean {
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_QUARANTINE === "1";
 }
 
+/** Whether this is a test build that was asked to run commands without namespaces, as where the kernel refuses them. */
+export function dropIsolation(): boolean {
+  return isTestBuild && process.env.LEASEHOLD_TEST_NO_ISOLATION === "1";
+}
+
 const points = isTestBuild ? parsePoints(process.env.LEASEHOLD_TEST_FAILPOINT ?? "") : new Map<string, Point>();
 
 /** Whether there is any place at which this process is to die or to freeze. */

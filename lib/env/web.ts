@@ -15,19 +15,18 @@ import {
 } from "./fields";
 import { localOrigin } from "./local-origin.mjs";
 import { readEnv, type Source } from "./read";
-import { derivedSecret } from "./secrets";
 import { trustedProxies } from "./trusted-proxies";
 import { webhookFields, webhookPolicy } from "./webhooks";
 
 const schema = z.object({
-  ...databaseFields,
+  ...databaseFields("web"),
   ...logFields,
   ...retryFields,
   ...webhookFields,
   ...chainFields,
   ...artifactFields,
-  AUTH_SECRET: secretText.optional(),
-  DATA_KEY: secretText.optional(),
+  AUTH_SECRET: secretText,
+  DATA_KEY: secretText,
   AUTH_URL: httpOrigin.optional(),
   ALLOWED_HOSTS: hostList,
   TRUSTED_PROXIES: trustedProxies,
@@ -46,7 +45,7 @@ export type WebEnv = ReturnType<typeof loadWebEnv>;
 export function loadWebEnv(source?: Source) {
   const env = readEnv(schema, source);
   const origin = env.AUTH_URL ?? localOrigin(env.HOST, env.PORT);
-  const urls = databaseUrls(env, ["web", "auth", "platform", "worker"]);
+  const urls = databaseUrls(env, "web");
   return {
     databaseUrls: {
       web: urls.web,
@@ -55,8 +54,8 @@ export function loadWebEnv(source?: Source) {
       worker: urls.worker,
       listen: urls.direct,
     },
-    authSecret: derivedSecret("AUTH_SECRET", env.AUTH_SECRET, env.LEASEHOLD_SECRET),
-    dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
+    authSecret: env.AUTH_SECRET,
+    dataKey: env.DATA_KEY,
     origin,
     /** The hosts that requests may name; see `hostCheck`. */
     hosts: {

@@ -7,6 +7,7 @@ import {
   artifactQuota,
   chainFields,
   commaList,
+  flag,
   folderList,
   logFields,
   retryFields,
@@ -16,11 +17,10 @@ import {
 } from "./fields";
 import { mailFields } from "./mail";
 import { readEnv, type Source } from "./read";
-import { derivedSecret } from "./secrets";
 import { webhookFields, webhookPolicy } from "./webhooks";
 
 const schema = z.object({
-  ...databaseFields,
+  ...databaseFields("worker"),
   ...logFields,
   ...retryFields,
   ...webhookFields,
@@ -28,9 +28,10 @@ const schema = z.object({
   ...mailFields,
   ...chainFields,
   ...artifactFields,
-  DATA_KEY: secretText.optional(),
+  DATA_KEY: secretText,
   LEASEHOLD_HOME: z.string().default(".leasehold"),
   PROVIDER_ROOTS: folderList,
+  COMMANDS_UNSAFE_IN_PRODUCTION: flag(false),
   COMMANDS_FILE: z.string().default("jobs/commands.json"),
   WORKER_CONCURRENCY: wholeNumber(1, 1000, 5),
   WEBHOOK_CONCURRENCY: wholeNumber(0, 1000, 100),
@@ -52,13 +53,14 @@ export type WorkerEnv = ReturnType<typeof loadWorkerEnv>;
 /** Settings of a worker process. Throws EnvironmentError with every problem. */
 export function loadWorkerEnv(source?: Source) {
   const env = readEnv(schema, source);
-  const urls = databaseUrls(env, ["worker", "web"]);
+  const urls = databaseUrls(env, "worker");
   return {
     databaseUrls: { worker: urls.worker, web: urls.web, listen: urls.direct },
-    dataKey: derivedSecret("DATA_KEY", env.DATA_KEY, env.LEASEHOLD_SECRET),
+    dataKey: env.DATA_KEY,
     home: path.resolve(env.LEASEHOLD_HOME),
     providerRoots: env.PROVIDER_ROOTS,
     commandsFile: path.resolve(env.COMMANDS_FILE),
+    refuseExposed: env.NODE_ENV === "production" && !env.COMMANDS_UNSAFE_IN_PRODUCTION,
     concurrency: env.WORKER_CONCURRENCY,
     webhookConcurrency: env.WEBHOOK_CONCURRENCY,
     queues: env.WORKER_QUEUES,

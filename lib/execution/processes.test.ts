@@ -16,7 +16,7 @@ import {
   until,
 } from "./test-support";
 
-const MODES = ["best", "group", "plain"] as const;
+const MODES = ["best", "user", "group", "plain"] as const;
 
 let folder: TestFolder;
 beforeAll(async () => {

@@ -5,10 +5,14 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll } from "vitest";
+import { processSecrets } from "@/lib/env/process-secrets.mjs";
+import { pipeVariables, SECRET_NAMES, sendSecrets } from "@/lib/env/secret-source.mjs";
 import type { TestDatabase } from "./database";
 
 const ROOT = process.cwd();
 const READY_WITHIN_MS = 60_000;
+/** Place of the pipe among the descriptors of a child. */
+const SECRETS_PIPE = 4;
 const run = promisify(execFile);
 
 export type ProcessName = "web" | "worker" | "scheduler";
@@ -55,18 +59,41 @@ export async function startProcess(
 ): Promise<TestProcess> {
   await ensureTestBuild({ pages: name === "web" });
   const program = path.join(ROOT, "dist/test", `${name}.mjs`);
-  const given = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: database.secret, PORT: "0", ...env };
-  return superviseChild(["--enable-source-maps", program], { ...plainEnvironment(), ...given }, stdout);
+  const args = ["--enable-source-maps", program];
+  return superviseChild(args, environmentOf(name, database, { PORT: "0", ...env }), stdout);
 }
 
-/** Starts any Node program that says over its IPC channel when it is ready. */
+/**
+ * The settings of one process: the secrets that it needs, derived as the supervisor does it. DATABASE_URL and
+ * LEASEHOLD_SECRET in `env` stand for others than those of the database.
+ */
+export function environmentOf(
+  name: ProcessName,
+  { adminUrl, secret }: StartOptions["database"],
+  env: Readonly<Record<string, string>> = {},
+): NodeJS.ProcessEnv {
+  const { values } = processSecrets(name, { DATABASE_URL: adminUrl, LEASEHOLD_SECRET: secret, ...env });
+  const others = Object.entries(env).filter(([setting]) => !SECRET_NAMES.includes(setting));
+  return { ...plainEnvironment(), ...Object.fromEntries(others), ...values };
+}
+
+/** Starts any Node program that says over its IPC channel when it is ready. It gets the secrets in `env` on a pipe. */
 export async function superviseChild(
   args: readonly string[],
-  env: NodeJS.ProcessEnv,
+  settings: NodeJS.ProcessEnv,
   stdout?: StartOptions["stdout"],
 ): Promise<TestProcess> {
   const full = stdout === "full" ? openSync("/dev/full", "w") : undefined;
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", full ?? "pipe", "pipe", "ipc"] });
+  const secrets = SECRET_NAMES.filter((name) => name in settings).map((name) => [name, settings[name]]);
+  const isSecret = (name: string) => SECRET_NAMES.includes(name);
+  const env = Object.fromEntries(Object.entries(settings).filter(([name]) => !isSecret(name))) as NodeJS.ProcessEnv;
+  const stdio = ["ignore", full ?? "pipe", "pipe", "ipc", "pipe"] as const;
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...env, ...pipeVariables(SECRETS_PIPE) },
+    stdio: [...stdio],
+  });
+  sendSecrets(child, SECRETS_PIPE, { values: Object.fromEntries(secrets), files: [] });
   if (full !== undefined) closeSync(full);
   started.add(child);
   let output = "";
@@ -116,6 +143,8 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
     npm_execpath,
     NODE_ENV: "production",
     LEASEHOLD_TEST_BUILD: "1",
+    // The tests also run where the kernel has no user namespaces.
+    COMMANDS_UNSAFE_IN_PRODUCTION: "true",
     LOG_FORMAT: "json",
   };
 }

@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { sendSecrets } from "../../lib/env/secret-source.mjs";
 import { Unusable } from "./fail.mjs";
 import { ROOT } from "./paths.mjs";
+import { withSecretPipe } from "./secrets.mjs";
 
 /** Children of this script that are alive; a signal to the script ends them. */
 const alive = new Set();
@@ -10,7 +12,7 @@ const alive = new Set();
  * Runs a Node script to its end, showing nothing unless it fails.
  * @param {string} label
  * @param {string[]} args
- * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} [options]
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, secrets?: import("./secrets.mjs").Secrets }} [options]
  */
 export async function runQuietly(label, args, options = {}) {
   const { code, output } = await capture(args, options);
@@ -21,12 +23,16 @@ export async function runQuietly(label, args, options = {}) {
 /**
  * Runs a Node script to its end, or until the signal aborts.
  * @param {string[]} args
- * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, onText?: (text: string) => void, signal?: AbortSignal }} [options]
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, onText?: (text: string) => void, signal?: AbortSignal,
+ *   secrets?: import("./secrets.mjs").Secrets }} [options]
  * @returns {Promise<{ code: number, output: string }>}
  */
-export function capture(args, { env = process.env, cwd = ROOT, onText, signal: until } = {}) {
+export function capture(args, { env = process.env, cwd = ROOT, onText, signal: until, secrets } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    /** @type {("ignore" | "pipe")[]} */
+    const stdio = ["ignore", "pipe", "pipe"];
+    const child = spawn(process.execPath, args, { cwd, ...(secrets ? withSecretPipe(env, stdio) : { env, stdio }) });
+    if (secrets) sendSecrets(child, stdio.length, secrets);
     alive.add(child);
     until?.addEventListener("abort", () => child.kill("SIGTERM"), { once: true });
     let output = "";

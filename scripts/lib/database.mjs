@@ -5,6 +5,7 @@ import { Unusable } from "./fail.mjs";
 import { homeFolder } from "./paths.mjs";
 import { step } from "./progress.mjs";
 import { isLoopback, readRuntime, updateRuntime } from "./runtime.mjs";
+import { givenSecrets } from "./secrets.mjs";
 
 const NAME = "leasehold";
 const newSecret = () => randomBytes(32).toString("base64url");
@@ -13,7 +14,8 @@ const newSecret = () => randomBytes(32).toString("base64url");
  * @typedef {object} Ground what the processes stand on
  * @property {import("../../lib/db/embedded/index.mjs").EmbeddedServer | null} server null when DATABASE_URL names one
  * @property {boolean} demo
- * @property {Record<string, string>} env
+ * @property {Record<string, string>} env without secrets
+ * @property {import("./secrets.mjs").Secrets} secrets of the installation, from which those of each process derive
  */
 
 /**
@@ -21,16 +23,16 @@ const newSecret = () => randomBytes(32).toString("base64url");
  * @returns {Promise<Ground>}
  */
 export async function prepareDatabase() {
-  const given = process.env.DATABASE_URL?.trim();
+  const given = givenSecrets().values.DATABASE_URL;
   return given ? foreignDatabase(given) : embeddedDatabase();
 }
 
 /** @param {string} url */
 function foreignDatabase(url) {
   const demo = /^(1|true)$/.test(process.env.LEASEHOLD_DEMO?.trim() ?? "");
-  const secret = process.env.LEASEHOLD_SECRET?.trim() || localSecret(url);
-  const env = { DATABASE_URL: url, LEASEHOLD_SECRET: secret, LEASEHOLD_DEMO: demo ? "1" : "0" };
-  return { server: null, demo, env: demo ? { ...env, ...providerRoots() } : env };
+  const secrets = installation(url, givenSecrets().values.LEASEHOLD_SECRET || localSecret(url));
+  const env = { LEASEHOLD_DEMO: demo ? "1" : "0" };
+  return { server: null, demo, secrets, env: demo ? { ...env, ...providerRoots() } : env };
 }
 
 /** @param {string} url */
@@ -47,7 +49,7 @@ function localSecret(url) {
 
 async function embeddedDatabase() {
   const runtime = readRuntime();
-  const secret = process.env.LEASEHOLD_SECRET?.trim() || runtime.secret || newSecret();
+  const secret = givenSecrets().values.LEASEHOLD_SECRET || runtime.secret || newSecret();
   const password = runtime.pg_password ?? newSecret();
   // Before the cluster exists: a start that dies half-way must not leave one whose password nobody knows.
   updateRuntime({ secret, pg_password: password });
@@ -61,8 +63,19 @@ async function embeddedDatabase() {
   );
   const url = server.adminUrl(NAME);
   const roots = providerRoots();
+  // A developer's own machine: where its kernel has no user namespaces (macOS, some distributions), the demo still works.
+  const unsafe = { COMMANDS_UNSAFE_IN_PRODUCTION: process.env.COMMANDS_UNSAFE_IN_PRODUCTION?.trim() || "true" };
   updateRuntime({ pg_port: server.port, admin_url: url, provider_roots: roots.PROVIDER_ROOTS });
-  return { server, demo: true, env: { DATABASE_URL: url, LEASEHOLD_SECRET: secret, LEASEHOLD_DEMO: "1", ...roots } };
+  return { server, demo: true, secrets: installation(url, secret), env: { LEASEHOLD_DEMO: "1", ...unsafe, ...roots } };
+}
+
+/**
+ * @param {string} url
+ * @param {string} secret
+ */
+function installation(url, secret) {
+  const given = givenSecrets();
+  return { ...given, values: { ...given.values, DATABASE_URL: url, LEASEHOLD_SECRET: secret } };
 }
 
 /** The given provider roots, and the one in which the sample folders lie. */

@@ -4,6 +4,7 @@ import { commandLine } from "../../lib/db/embedded/index.mjs";
 import { Unusable } from "./fail.mjs";
 import { writeWhole } from "./files.mjs";
 import { homeFolder } from "./paths.mjs";
+import { givenSecrets } from "./secrets.mjs";
 
 /**
  * @typedef {object} Runtime what the processes of one installation share
@@ -49,26 +50,29 @@ export function isLoopback(url) {
 }
 
 /**
- * Variables by which a process started by hand reaches the database: the given DATABASE_URL, else the server that
- * `npm start` runs in this folder.
- * @returns {Record<string, string>}
+ * How a process started by hand reaches the database: by the given secrets, else by those of the `npm start` that runs in
+ * this folder. Its provider roots belong to the latter.
+ * @returns {{ secrets: import("./secrets.mjs").Secrets, env: Record<string, string> }}
  */
-export function databaseEnvironment() {
+export function installationToJoin() {
+  const given = givenSecrets();
+  const { DATABASE_URL: url, LEASEHOLD_SECRET: own } = given.values;
+  const joined = (/** @type {Record<string, string>} */ more) => ({ ...given, values: { ...given.values, ...more } });
+  if (ownLoginsGiven(given.values) && url === undefined) return { secrets: given, env: {} };
   const runtime = readRuntime();
-  if (process.env.DATABASE_URL?.trim()) {
-    const own = process.env.LEASEHOLD_SECRET?.trim();
-    if (own || !runtime.secret || !isLoopback(process.env.DATABASE_URL.trim())) return {};
-    return { LEASEHOLD_SECRET: runtime.secret };
+  if (url !== undefined) {
+    if (own !== undefined || !runtime.secret || !isLoopback(url)) return { secrets: given, env: {} };
+    return { secrets: joined({ LEASEHOLD_SECRET: runtime.secret }), env: {} };
   }
-  if (ownLoginsGiven()) return {};
   if (!runtime.admin_url || !runtime.secret || !supervisorAlive(runtime)) {
     throw new Unusable("DATABASE_URL is not set, and no `npm start` is running in this folder to join.");
   }
-  const home = { DATABASE_URL: runtime.admin_url, LEASEHOLD_SECRET: runtime.secret };
+  const secrets = joined({ DATABASE_URL: runtime.admin_url, LEASEHOLD_SECRET: runtime.secret });
   const roots = process.env.PROVIDER_ROOTS?.trim() || runtime.provider_roots;
-  return roots ? { ...home, PROVIDER_ROOTS: roots } : home;
+  return { secrets, env: roots ? { PROVIDER_ROOTS: roots } : {} };
 }
 
-function ownLoginsGiven() {
-  return Object.keys(process.env).some((name) => /^DATABASE_(WEB|WORKER|SCHEDULER|PLATFORM|AUTH)_URL$/.test(name));
+/** @param {Readonly<Record<string, string>>} given */
+function ownLoginsGiven(given) {
+  return Object.keys(given).some((name) => /^DATABASE_(WEB|WORKER|SCHEDULER|PLATFORM|AUTH)_URL$/.test(name));
 }

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sendSecrets } from "../../lib/env/secret-source.mjs";
 import { Unusable } from "./fail.mjs";
 import { ROOT } from "./paths.mjs";
 import { say } from "./progress.mjs";
+import { withSecretPipe } from "./secrets.mjs";
 
 const READY_TIMEOUT_MS = 120_000;
 const FIRST_DELAY_MS = 500;
@@ -14,12 +16,15 @@ const CRASH_LOOP = 3;
 /** Beyond the grace the processes give themselves. */
 const STOP_EXTRA_MS = 8000;
 const FORCE_MS = 1500;
+/** @type {("ignore" | "inherit" | "ipc")[]} */
+const STDIO = ["ignore", "inherit", "inherit", "ipc"];
 
 /**
  * @typedef {object} Member
  * @property {string} name
  * @property {string[]} args of node
- * @property {NodeJS.ProcessEnv} env
+ * @property {NodeJS.ProcessEnv} env without secrets
+ * @property {import("./secrets.mjs").Secrets} secrets what this process needs, and nothing else
  * @property {boolean} vital its end ends everything; others are restarted
  */
 
@@ -51,11 +56,11 @@ export class Supervisor {
     if (this.#stopping) return Promise.reject(new Unusable("stopping"));
     const child = spawn(process.execPath, member.args, {
       cwd: ROOT,
-      env: member.env,
       // A session of its own: Ctrl-C reaches it through us alone, once, and in order.
       detached: true,
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      ...withSecretPipe(member.env, STDIO),
     });
+    sendSecrets(child, STDIO.length, member.secrets);
     this.#running.set(member.name, child);
     let ready = false;
     return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openDatabase, statement } from "@/lib/db";
 import { startEmbedded } from "@/lib/db/embedded/index.mjs";
-import { roleUrl } from "./credentials";
+import { roleName, roleUrl, withLogin } from "./credentials";
 import { migrate } from "./index";
 
 // Roles belong to a whole server, so what makes them needs a server where none of them exists yet.
@@ -21,11 +21,14 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-async function asSuperuser(...texts: string[]): Promise<void> {
+/** Returns the rows of the last statement. */
+async function asSuperuser(...texts: string[]): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: server.adminUrl("postgres") });
   await client.connect();
   try {
-    for (const text of texts) await client.query(text);
+    let rows: unknown[] = [];
+    for (const text of texts) ({ rows } = await client.query(text));
+    return rows;
   } finally {
     await client.end();
   }
@@ -88,15 +91,38 @@ describe("a server on which no role exists yet", () => {
     expect(await canServe(adminUrl)).toBe(true);
   });
 
-  test("the migrator's own login migrates where the roles are there already", async () => {
+  test("the migrator has no password and no login, until an operator gives it both; a migration leaves them alone", async () => {
     await asSuperuser("create database prepared", "grant create on database prepared to leasehold_owner");
     await asSuperuser(
       "revoke all on database prepared from public",
       "grant connect on database prepared to leasehold_migrator, leasehold_web",
     );
-    const { applied } = await run(roleUrl(server.adminUrl("prepared"), SECRET, "migrator"));
+    const login =
+      "select rolcanlogin as can, rolpassword is null as bare from pg_authid where rolname = 'leasehold_migrator'";
+    expect(await asSuperuser(login)).toEqual([{ can: false, bare: true }]);
+    await asSuperuser("alter role leasehold_migrator login password 'pw'");
+    const { applied } = await run(urlOf("prepared", "leasehold_migrator"));
     expect(applied).toContain("0001_schema_and_clock");
     expect(await canServe(server.adminUrl("prepared"))).toBe(true);
+    await run(server.adminUrl("prepared"));
+    expect(await asSuperuser(login)).toEqual([{ can: true, bare: false }]);
+  });
+
+  test("a role gets the password of its own URL, and the other roles keep theirs", async () => {
+    const adminUrl = server.adminUrl("side_by_side_1");
+    const loginAs = async (role: "web" | "worker", password?: string) => {
+      const own = roleUrl(adminUrl, SECRET, role);
+      const connectionString = password ? withLogin(own, { user: roleName(role), password }) : own;
+      const client = new pg.Client({ connectionString });
+      await client.connect();
+      await client.end();
+    };
+    await migrate({ adminUrl, secret: SECRET, rolePasswords: { worker: "one of its own" }, log: () => {} });
+    await loginAs("worker", "one of its own");
+    await loginAs("web");
+    await expect(loginAs("worker")).rejects.toMatchObject({ code: "28P01" });
+    await run(adminUrl);
+    await loginAs("worker");
   });
 
   test("a login without the rights is told which ones it needs", async () => {

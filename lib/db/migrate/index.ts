@@ -4,7 +4,7 @@ import { type Applied, applyFailure, pendingMigrations } from "./ledger";
 import { isLockTimeout, LOCK_PATIENCE_MS, LOCK_TIMEOUT, withoutQueueing } from "./lock-patience";
 import { makeDays } from "./make-days";
 import { MigrationError } from "./migration-error";
-import { ensureRoles } from "./roles";
+import { ensureRoles, type RolePasswords } from "./roles";
 
 export { MigrationError, type MigrationFailure } from "./migration-error";
 
@@ -14,6 +14,8 @@ export interface MigrateOptions {
   /** A login that may create roles and owns the database; a direct connection or a pooler, both will do. */
   readonly adminUrl: string;
   readonly secret: string;
+  /** Of roles whose password does not derive from the secret. */
+  readonly rolePasswords?: RolePasswords;
   readonly log: Log;
   /** The folder of numbered SQL files; default `drizzle/migrations` under the working directory. */
   readonly folder?: string;
@@ -41,7 +43,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   const files = readMigrations(options.folder);
   const client = await connect(options.adminUrl);
   try {
-    await ensureRoles(client, options.secret);
+    await ensureRoles(client, options);
     const applied = await applyAll(client, files, options);
     await makeDays(client, options.log);
     return { applied };
@@ -54,10 +56,10 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
  * Creates the roles alone, and opens the database to them: what a server needs before a dump is restored on it. The
  * database stays empty. Throws {@link MigrationError}.
  */
-export async function makeRoles({ adminUrl, secret }: Pick<MigrateOptions, "adminUrl" | "secret">): Promise<void> {
-  const client = await connect(adminUrl);
+export async function makeRoles(options: Omit<MigrateOptions, "log">): Promise<void> {
+  const client = await connect(options.adminUrl);
   try {
-    await ensureRoles(client, secret);
+    await ensureRoles(client, options);
   } finally {
     await client.end().catch(() => {});
   }

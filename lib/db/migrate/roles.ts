@@ -1,12 +1,21 @@
 import pg from "pg";
 import { jitter, pause } from "../pause";
-import { APPLICATION_ROLES } from "../types";
-import { type LoginRole, roleName, rolePassword, scramVerifier } from "./credentials";
+import { APPLICATION_ROLES, type ApplicationRole } from "../types";
+import { roleName, rolePassword, scramVerifier } from "./credentials";
 import { MigrationError } from "./migration-error";
 
 const RACES = 20;
-const LOGIN_ROLES: readonly LoginRole[] = [...APPLICATION_ROLES, "migrator"];
 const OWNER = roleName("owner");
+const MIGRATOR = roleName("migrator");
+const LOGINS = [...APPLICATION_ROLES.map(roleName), MIGRATOR];
+
+/** Passwords that an operator chose for roles, instead of those that derive from the secret. */
+export type RolePasswords = Readonly<Partial<Record<ApplicationRole, string>>>;
+
+interface Passwords {
+  readonly secret: string;
+  readonly rolePasswords?: RolePasswords;
+}
 
 const PEOPLE_WAIT = { statement_timeout: "10s", lock_timeout: "3s", idle_in_transaction_session_timeout: "15s" };
 const BACKGROUND = { statement_timeout: "60s", lock_timeout: "5s", idle_in_transaction_session_timeout: "30s" };
@@ -26,14 +35,13 @@ const PINNED_PLANS = { ...INDEX_SCANS, jit: "off", plan_cache_mode: "force_gener
 // (app.enqueue_*) have pinned generic plans of their own.
 const FRESH_PLANS = { plan_cache_mode: "force_custom_plan", jit: "off" };
 
-const SETTINGS: Readonly<Record<LoginRole, Readonly<Record<string, string>>>> = {
+const SETTINGS: Readonly<Record<ApplicationRole, Readonly<Record<string, string>>>> = {
   web: { ...PEOPLE_WAIT, ...FRESH_PLANS },
   auth: { ...PEOPLE_WAIT, ...FRESH_PLANS },
   platform: { ...PEOPLE_WAIT, ...FRESH_PLANS },
   worker: { ...BACKGROUND, ...PINNED_PLANS },
   // A leader that froze inside a transaction keeps its term locked until the server ends its session.
   scheduler: { ...BACKGROUND, ...INDEX_SCANS, ...FRESH_PLANS, idle_in_transaction_session_timeout: "5s" },
-  migrator: {},
 };
 
 /**
@@ -41,31 +49,34 @@ const SETTINGS: Readonly<Record<LoginRole, Readonly<Record<string, string>>>> = 
  * roles belong to the whole server, so databases of one server share them and must share the secret.
  * A login that may not create roles is accepted when somebody else has made them.
  */
-export async function ensureRoles(client: pg.Client, secret: string): Promise<void> {
+export async function ensureRoles(client: pg.Client, passwords: Passwords): Promise<void> {
   if (await mayCreateRoles(client)) {
-    await againWhileRacing(() => inTransaction(client, () => createRoles(client, secret)));
+    await againWhileRacing(() => inTransaction(client, () => createRoles(client, passwords)));
   } else {
     await requireRoles(client);
   }
   await againWhileRacing(() => inTransaction(client, () => openDatabaseToRoles(client)));
 }
 
-async function createRoles(client: pg.Client, secret: string): Promise<void> {
+async function createRoles(client: pg.Client, { secret, rolePasswords = {} }: Passwords): Promise<void> {
   const { rows } = await client.query<{ rolname: string }>(
     "select rolname from pg_roles where rolname like 'leasehold%'",
   );
   const present = new Set(rows.map(({ rolname }) => rolname));
   if (!present.has(OWNER)) await client.query(`create role ${OWNER} nologin`);
-  for (const role of LOGIN_ROLES) {
+  // It may act as the owner, so it has no password that a process could derive. An operator who wants it gives it one.
+  if (!present.has(MIGRATOR)) await client.query(`create role ${MIGRATOR} nologin`);
+  await client.query(`alter role ${MIGRATOR} set timezone = 'UTC'`);
+  for (const role of APPLICATION_ROLES) {
     const name = roleName(role);
     if (!present.has(name)) await client.query(`create role ${name} login`);
-    const verifier = pg.escapeLiteral(scramVerifier(rolePassword(secret, role)));
+    const verifier = pg.escapeLiteral(scramVerifier(rolePasswords[role] ?? rolePassword(secret, role)));
     await client.query(`alter role ${name} login password ${verifier}`);
     for (const [setting, value] of Object.entries({ ...SETTINGS[role], timezone: "UTC" })) {
       await client.query(`alter role ${name} set ${setting} = ${pg.escapeLiteral(value)}`);
     }
   }
-  await client.query(`grant ${OWNER} to ${roleName("migrator")}`);
+  await client.query(`grant ${OWNER} to ${MIGRATOR}`);
   await letOwnerSeeSessions(client);
   await becomeMemberOfOwner(client);
 }
@@ -112,7 +123,7 @@ async function openDatabaseToRoles(client: pg.Client): Promise<void> {
   }
   const name = pg.escapeIdentifier(database.name);
   await client.query(`revoke all on database ${name} from public`);
-  await client.query(`grant connect on database ${name} to ${LOGIN_ROLES.map(roleName).join(", ")}`);
+  await client.query(`grant connect on database ${name} to ${LOGINS.join(", ")}`);
   await client.query(`grant create on database ${name} to ${OWNER}`);
   if (database.public_create) await client.query("revoke create on schema public from public");
 }
@@ -125,7 +136,7 @@ async function mayCreateRoles(client: pg.Client): Promise<boolean> {
 }
 
 async function requireRoles(client: pg.Client): Promise<void> {
-  const wanted = [OWNER, ...LOGIN_ROLES.map(roleName)];
+  const wanted = [OWNER, ...LOGINS];
   const { rows } = await client.query<{ rolname: string }>("select rolname from pg_roles where rolname = any($1)", [
     wanted,
   ]);

@@ -47,6 +47,10 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
       process: null,
     };
   }
+  if (registry.isRefusing) {
+    const why = "this worker starts no commands, because they could read its secrets; its log says more";
+    return { outcome: failure("command_not_allowed", why), process: null };
+  }
   let folder: string | null = null;
   const inherited = new InheritedFiles();
   try {

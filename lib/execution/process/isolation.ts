@@ -3,13 +3,21 @@ import { existsSync } from "node:fs";
 import { startTimer } from "../timer";
 import { bareEnvironment } from "./bare-environment";
 import { ProcessGroup } from "./group";
+import { type HidingPlan, planHiding } from "./hiding";
 import type { RunAs } from "./run-as";
 import { type Isolation, LIFELINE_FD, supervised } from "./supervisor";
 
 export interface IsolationOptions {
   readonly runAs: RunAs | null;
-  /** `plain` leaves out every helper program, as on a machine that has none. */
-  readonly mode?: "best" | "group" | "plain";
+  /** What commands must not find although their user could read it. */
+  readonly hide: HidingPlan;
+  /** An existing folder that is kept. */
+  readonly folder: string;
+  /**
+   * `user` isolates as an ordinary user does; `group` uses no namespace; `plain` leaves out every helper program, as on a
+   * machine that has none.
+   */
+  readonly mode?: "best" | "user" | "group" | "plain";
 }
 
 const PROBE_SECONDS = 5;
@@ -20,30 +28,37 @@ function program(name: string): string | null {
 }
 
 /** Finds the strongest isolation that works here, by trying it: containers forbid what they please. */
-export async function detectIsolation({ runAs, mode = "best" }: IsolationOptions): Promise<Isolation> {
-  const plain: Isolation = { namespace: null, unshare: null, setpriv: null, prlimit: null, runAs };
+export async function detectIsolation({ runAs, hide, folder, mode = "best" }: IsolationOptions): Promise<Isolation> {
+  const programs = { unshare: null, setpriv: null, prlimit: null };
+  const plain: Isolation = { namespace: null, userNamespace: false, hidden: null, ...programs, runAs };
   if (mode === "plain") return plain;
-  const unshare = mode === "best" && process.getuid?.() === 0 ? program("unshare") : null;
+  const unshare = mode !== "group" && process.platform === "linux" ? program("unshare") : null;
   const setpriv = program("setpriv");
   const prlimit = program("prlimit");
+  const mount = program("mount");
+  const hidden = mount ? planHiding(hide, mount) : null;
+  const strong = { ...plain, unshare, setpriv, prlimit, userNamespace: mode === "user" || process.getuid?.() !== 0 };
   const ladder: Isolation[] = [
-    { ...plain, unshare, setpriv, prlimit, namespace: "unshare-with-proc" },
-    { ...plain, unshare, setpriv, prlimit, namespace: "unshare" },
+    { ...strong, namespace: "unshare-with-proc", hidden },
+    { ...strong, namespace: "unshare", hidden },
+    { ...strong, namespace: "unshare-with-proc" },
+    { ...strong, namespace: "unshare" },
     { ...plain, setpriv, prlimit },
     { ...plain, prlimit },
     { ...plain, setpriv },
   ];
   // Within the namespace the user can only be changed by setpriv, since entering it takes root.
   const possible = ladder.filter((step) => !step.namespace || (unshare && (setpriv || !runAs)));
-  for (const step of possible) if (await works(step)) return step;
+  for (const step of possible) if (await works(step, folder)) return step;
   return plain;
 }
 
-async function works(isolation: Isolation): Promise<boolean> {
+async function works(isolation: Isolation, folder: string): Promise<boolean> {
   const { file, args, options } = supervised({
     isolation,
     command: ["/bin/sh", "-c", "exit 0"],
     mark: "-",
+    folder,
     limits: {},
   });
   const stdio = ["ignore", "ignore", "ignore", "ignore", "pipe"] as const;
@@ -58,9 +73,19 @@ async function works(isolation: Isolation): Promise<boolean> {
   return status === 0;
 }
 
-/** For the worker's banner and page, such as `pid-namespace, user nobody, no-new-privs, limits`. */
-export function describeIsolation({ namespace, setpriv, prlimit, runAs }: Isolation): string {
+/** What commands could read of the worker, for its log; null if they cannot. A user of their own keeps them out. */
+export function exposureOf({ userNamespace, namespace, hidden, runAs }: Isolation): string | null {
+  if (runAs || (userNamespace && namespace && hidden)) return null;
+  const files = "every file that the worker's user can read, those with secrets among them";
+  if (userNamespace && namespace) return files;
+  return `the environment, memory and open files of the worker and of every other process of its user, and ${files}`;
+}
+
+/** For the worker's banner and page, such as `pid-namespace, user nobody, private-mounts, no-new-privs, limits`. */
+export function describeIsolation({ namespace, userNamespace, hidden, setpriv, prlimit, runAs }: Isolation): string {
   const parts = [namespace ? "pid-namespace" : "process-group", runAs ? `user ${runAs.name}` : "own user"];
+  if (userNamespace && namespace) parts.push("user-namespace");
+  if (hidden) parts.push("private-mounts");
   if (setpriv) parts.push("no-new-privs");
   if (prlimit) parts.push("limits");
   return parts.join(", ");

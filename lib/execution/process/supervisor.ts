@@ -1,9 +1,14 @@
+import { type Hidden, hiding } from "./hiding";
 import type { RunAs } from "./run-as";
 
 /** How a command is fenced in on this machine. */
 export interface Isolation {
   /** Processes that leave their group die with the namespace; without it only what carries the job's marks is found. */
   readonly namespace: "unshare" | "unshare-with-proc" | null;
+  /** Its namespaces belong to a user namespace of its own, as those of an ordinary user do. Keeps it out of the worker. */
+  readonly userNamespace: boolean;
+  /** What is hidden from it in a mount namespace; null where that is not possible. */
+  readonly hidden: Hidden | null;
   readonly unshare: string | null;
   readonly setpriv: string | null;
   readonly prlimit: string | null;
@@ -50,29 +55,47 @@ const IN_NAMESPACE = `mark=-; shift; ulimit -c 0\n( ${WATCH}\n) &\nexec "$@" 4<&
 
 /**
  * The command line that runs a command as leader of its own process group, watched over from within. Exit code and
- * signal of the command come through unchanged. `mark` is the job's working folder.
+ * signal of the command come through unchanged. `mark` is the job's working folder, or `-` where none is searched for;
+ * `folder` the one that the command starts in.
  */
 export function supervised(run: {
   isolation: Isolation;
   command: readonly string[];
   mark: string;
+  folder: string;
   limits: ResourceLimits;
 }): Supervised {
-  const { isolation, command, mark, limits } = run;
-  const { namespace, unshare, setpriv, prlimit, runAs } = isolation;
-  const inner = [...dropPrivileges(setpriv, runAs), ...limitResources(prlimit, limits), ...command];
+  const { isolation, command, mark, folder, limits } = run;
+  const { namespace, userNamespace, hidden, unshare, setpriv, prlimit, runAs } = isolation;
+  const inner = [
+    ...dropPrivileges(setpriv, userNamespace ? null : runAs),
+    ...limitResources(prlimit, limits),
+    ...command,
+  ];
+  const user = runAs && (userNamespace || !setpriv) ? { uid: runAs.uid, gid: runAs.gid } : {};
   if (namespace && unshare) {
-    // A second unshare only forks: it waits for the command and dies of the same signal.
-    const fork = [unshare, "--fork", ...(namespace === "unshare-with-proc" ? ["--mount-proc"] : []), "--"];
-    const args = ["--pid", "--", "/bin/sh", "-c", IN_NAMESPACE, "leasehold-job", mark, ...fork, ...inner];
-    return { file: unshare, args, options: { detached: true } };
+    // A second unshare forks: it waits for the command and dies of the same signal.
+    const fork = [unshare, "--fork", ...mountOptions(isolation), "--", ...(hidden ? hiding(hidden, folder) : [])];
+    // Root of the user namespace may mount; the command is its own user again, in a namespace that cannot undo it.
+    const [enter, leave] = userNamespace ? [["--user", "--map-root-user"], asOwnUser(unshare, runAs)] : [[], []];
+    const watched = ["/bin/sh", "-c", IN_NAMESPACE, "leasehold-job", mark, ...fork, ...leave, ...inner];
+    return { file: unshare, args: [...enter, "--pid", "--", ...watched], options: { detached: true, ...user } };
   }
-  const user = runAs && !setpriv ? { uid: runAs.uid, gid: runAs.gid } : {};
   return {
     file: "/bin/sh",
     args: ["-c", IN_GROUP, "leasehold-job", mark, ...inner],
     options: { detached: true, ...user },
   };
+}
+
+function mountOptions({ namespace, hidden }: Isolation): string[] {
+  if (namespace === "unshare-with-proc") return ["--mount-proc"];
+  return hidden ? ["--mount"] : [];
+}
+
+function asOwnUser(unshare: string, runAs: RunAs | null): string[] {
+  const [uid, gid] = [runAs?.uid ?? process.getuid?.(), runAs?.gid ?? process.getgid?.()];
+  return [unshare, "--user", `--map-user=${uid}`, `--map-group=${gid}`, "--"];
 }
 
 function dropPrivileges(setpriv: string | null, runAs: Isolation["runAs"]): string[] {

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { z } from "zod";
-import { describeIsolation, detectIsolation, type IsolationOptions } from "../process/isolation";
+import type { HidingPlan } from "../process/hiding";
+import { describeIsolation, detectIsolation, exposureOf, type IsolationOptions } from "../process/isolation";
 import { withinOwnLimits } from "../process/limits";
 import { canReach, commandUser, type RunAs } from "../process/run-as";
 import { prepareWorkRoot } from "../process/work-folder";
@@ -21,7 +22,11 @@ export interface RegistryOptions {
    * and copies of scripts where that user cannot reach the originals.
    */
   readonly sharedFolder: string;
-  /** Weaker isolation than the machine allows; for tests. */
+  /** What commands must not find although their user could read it. Default: nothing. */
+  readonly hide?: HidingPlan;
+  /** Starts no command where commands could read what is the worker's. */
+  readonly refuseExposed?: boolean;
+  /** Another isolation than the best that the machine allows; for tests. */
   readonly isolation?: IsolationOptions["mode"];
 }
 
@@ -53,13 +58,25 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
   const jobsFolder = dirname(file.path);
   const scripts = specs.flatMap(([key, spec]) => (spec.script === undefined ? [] : [checkedScript(key, spec.script)]));
   const placement = placeScripts({ jobsFolder, scripts, runAs, sharedFolder });
-  const launch = await detectIsolation({ runAs, ...(options.isolation ? { mode: options.isolation } : {}) });
+  const { folders = [], files = [], kept = [] } = options.hide ?? {};
+  const needed = [...kept, jobsFolder, placement.scriptsRoot, dirname(placement.node)];
+  const hide = {
+    folders,
+    files,
+    kept: [...needed, ...specs.flatMap(([, { binary }]) => (binary ? [dirname(binary)] : []))],
+  };
+  const mode = options.isolation === undefined ? {} : { mode: options.isolation };
+  const launch = await detectIsolation({ runAs, hide, folder: workRoot, ...mode });
+  const exposure = exposureOf(launch);
+  const isRefusing = exposure !== null && options.refuseExposed === true;
   const commands = new Map<string, Command>();
   for (const [key, spec] of specs) commands.set(key, await toCommand({ key, spec }, { jobsFolder, placement, runAs }));
   return {
     path: file.path,
     sha256: createHash("sha256").update(text).digest("hex"),
-    isolation: describeIsolation(launch),
+    isolation: describeIsolation(launch) + (isRefusing ? ", commands refused" : ""),
+    exposure,
+    isRefusing,
     keys: [...commands.keys()],
     commands,
     launch,

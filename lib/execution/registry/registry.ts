@@ -25,6 +25,10 @@ export interface CommandRegistry {
   readonly keys: readonly string[];
   readonly commands: ReadonlyMap<string, Command>;
   readonly launch: Isolation;
+  /** What commands could read of the worker on this machine; null if they cannot. */
+  readonly exposure: string | null;
+  /** Commands are not started because of it. */
+  readonly isRefusing: boolean;
   /** Holds the jobs' working folders. */
   readonly workRoot: string;
   readonly preparation: Preparation;
