@@ -91,6 +91,7 @@ describe("settings", () => {
     "LEASEHOLD_TEST_NO_TENANT_FILTER",
     "LEASEHOLD_TEST_NO_FENCE",
     "LEASEHOLD_TEST_NO_QUARANTINE",
+    "LEASEHOLD_TEST_NO_ISOLATION",
     "LEASEHOLD_TEST_FAILPOINT",
   ]);
   const sources = files.filter((name) => /^(lib\/env|scripts)\/.*\.(ts|mjs)$/.test(name) && !name.includes(".test."));
@@ -100,6 +101,7 @@ describe("settings", () => {
         ...matches(read(name), /\bprocess\.env\.([A-Z][A-Z0-9_]+)/g),
         ...(name.startsWith("lib/env/") ? matches(read(name), /^\s+([A-Z][A-Z0-9_]+): /gm) : []),
       ])
+      .concat("SECRETS_FILE")
       .filter((name) => !INTERNAL.has(name)),
   );
 

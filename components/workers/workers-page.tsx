@@ -122,9 +122,8 @@ function NoWorkers() {
         <CopyButton text={command} label="Copy the command" />
       </p>
       <p>
-        Elsewhere set <code className="font-mono">DATABASE_URL</code> and{" "}
-        <code className="font-mono">LEASEHOLD_SECRET</code> as on this machine. This page shows the worker as soon as it
-        is there.
+        Elsewhere give it what <code className="font-mono">npm run secrets -- worker</code> prints here. This page shows
+        the worker as soon as it is there.
       </p>
     </Empty>
   );
