@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -39,7 +39,8 @@ interface Way {
 
 /** As `npm run worker` does it, and as the image does: its entry, and the command of its worker. */
 const script = /^exec (.*)$/.exec(JSON.parse(readFileSync("package.json", "utf8")).scripts.worker)?.[1] ?? "";
-const [, entry = "[]"] = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
+const [, entry = "the Dockerfile has no entry"] =
+  /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
 const compose = parse(readFileSync("docker-compose.yml", "utf8"), { merge: true });
 const image: string[] = [...JSON.parse(entry), ...compose.services.worker.command];
 const entryHere = image
@@ -55,7 +56,11 @@ const WAYS: Readonly<Record<string, Way>> = {
     command: script.split(" "),
     settings: (config) => ({ SECRETS_FILE: path.join(config, "worker.env") }),
   },
-  "the image's entry": { asUser: true, command: entryHere, settings: () => secrets },
+  "the image's entry": {
+    asUser: true,
+    command: entryHere,
+    settings: (config) => ({ ...secrets, SECRETS_FILE: path.join(config, "worker.env") }),
+  },
 };
 /** Secrets in the environment, and no namespace: what must be found then. */
 const WEAK: Way = {
@@ -78,9 +83,9 @@ async function startWorker(name: string, { asUser, command, settings }: Way, mor
   const user = isRoot && asUser ? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"] : [];
   const [program = "", ...args] = [...user, ...command];
   const { COMMANDS_UNSAFE_IN_PRODUCTION: _, ...plain } = plainEnvironment();
-  const own_ = { LEASEHOLD_HOME: home, WORKER_LABEL: label, HEALTH_PORT: "0" };
+  const itsOwn = { LEASEHOLD_HOME: home, WORKER_LABEL: label, HEALTH_PORT: "0" };
   const child = spawn(program, args, {
-    env: { ...plain, ...stage.env, ...own_, ...settings(config), ...more } as unknown as NodeJS.ProcessEnv,
+    env: { ...plain, ...stage.env, ...itsOwn, ...settings(config), ...more } as unknown as NodeJS.ProcessEnv,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
@@ -91,7 +96,9 @@ async function startWorker(name: string, { asUser, command, settings }: Way, mor
   const exited = once(child, "exit");
   onTestFinished(async () => {
     child.kill("SIGTERM");
-    expect((await exited)[0], output).toBe(0);
+    const [code] = await exited;
+    rmSync(own, { recursive: true, force: true });
+    expect(code, output).toBe(0);
   });
   await waitFor(
     () => {
@@ -108,8 +115,9 @@ interface Sought {
   readonly seen: Readonly<Record<string, number>>;
 }
 
-async function seek(own: string): Promise<Sought> {
-  const jobId = await stage.enqueue("seek", { reversed, folders: [own, tmpdir()] });
+/** Reading the pipes of a process takes from it what is in them, so only where none is expected to be reached. */
+async function seek(own: string, pipes = true): Promise<Sought> {
+  const jobId = await stage.enqueue("seek", { reversed, folders: [own, tmpdir()], pipes });
   const job = await stage.settled(jobId, 90_000);
   expect(job.status, job.lastError ?? "").toBe("succeeded");
   return job.result as Sought;
@@ -131,7 +139,7 @@ describe.skipIf(process.platform !== "linux")("secrets within a command's reach"
 
   test("a worker without isolation and with secrets in its environment gives them away: this suite finds them", async () => {
     const worker = await startWorker("weak", WEAK, { COMMANDS_UNSAFE_IN_PRODUCTION: "true" });
-    const { found } = await seek(worker.own);
+    const { found } = await seek(worker.own, false);
     for (const place of ["environ /proc/", "runtime.json", "worker.env"]) expect(found.join("\n")).toContain(place);
     expect(worker.output()).toContain("commands are not isolated from the worker");
   });

@@ -1,13 +1,23 @@
 // Reads all that it can of other processes and of some folders, and tells where it found one of the texts it looks for.
 // They come reversed, so that it does not find itself.
-import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
 
 const MOST_BYTES = 1024 * 1024;
 const MOST_FILES = 5000;
 let payload = "";
 for await (const chunk of process.stdin) payload += chunk;
-const { reversed, folders } = JSON.parse(payload);
+const { reversed, folders, pipes } = JSON.parse(payload);
 const needles = reversed.map((text) => [...text].reverse().join(""));
 const seen = { environ: 0, cmdline: 0, fd: 0, files: 0 };
 const found = [];
@@ -38,6 +48,15 @@ function read(file) {
   }
 }
 
+/** @param {string} link */
+const targetOf = (link) => {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return "";
+  }
+};
+
 /** @param {string} folder */
 const namesIn = (folder) => {
   try {
@@ -60,7 +79,8 @@ function walk(folder) {
 for (const { name } of namesIn("/proc").filter((entry) => /^\d+$/.test(entry.name))) {
   look("environ", `/proc/${name}/environ`);
   look("cmdline", `/proc/${name}/cmdline`);
-  for (const fd of namesIn(`/proc/${name}/fd`)) look("fd", `/proc/${name}/fd/${fd.name}`);
+  for (const fd of namesIn(`/proc/${name}/fd`).map((entry) => `/proc/${name}/fd/${entry.name}`))
+    if (pipes || !/^pipe:/.test(targetOf(fd))) look("fd", fd);
 }
 for (const folder of folders) walk(folder);
 writeSync(3, `${JSON.stringify({ type: "result", value: { found, seen } })}\n`);

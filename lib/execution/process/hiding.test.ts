@@ -1,0 +1,82 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { executeCommand } from "../execute-command";
+import { loadCommandRegistry } from "../registry/load";
+import { makeTestFolder, shellCommand, type TestFolder, testContext, until, writeRegistry } from "../test-support";
+import { planHiding } from "./hiding";
+
+let folder: TestFolder;
+const at = (...parts: string[]) => path.join(folder.root, ...parts);
+const isRoot = process.getuid?.() === 0;
+
+/** Makes a file that only the user of the commands can read. */
+function ownFile(file: string, text: string): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text, { mode: 0o600 });
+  if (isRoot) chownSync(file, 65_534, 65_534);
+}
+
+beforeAll(async () => {
+  folder = await makeTestFolder();
+  ownFile(at("home/runtime.json"), "canary");
+  ownFile(at("home/it's kept/inside"), "provided");
+  ownFile(at("config/worker.env"), "canary");
+  ownFile(at("jobs/.env"), "canary");
+  mkdirSync(at("home/work"), { recursive: true });
+  chmodSync(at("home"), 0o755);
+});
+afterAll(() => folder.remove());
+
+test("a secret file takes its folder with it, unless commands need that folder or it is one of the system's", () => {
+  const files = [at("config/worker.env"), at("jobs/.env"), at("home/runtime.json"), "/etc/hostname", "/nowhere/at/all"];
+  const hidden = planHiding({ folders: [at("home")], files, kept: [at("jobs"), at("home/it's kept")] }, "mount");
+  expect(hidden).toEqual({
+    mount: "mount",
+    folders: [
+      { path: at("home"), kept: [at("home/it's kept")] },
+      { path: at("config"), kept: [] },
+    ],
+    files: [at("jobs/.env"), "/etc/hostname"],
+  });
+});
+
+describe.runIf(process.platform === "linux")("what is hidden", () => {
+  const LINES = `
+    look() { find "$1" -type f ! -path '*/work/*' -exec cat {} + 2>/dev/null; }
+    all() { look "$ROOT/home"; look "$ROOT/config"; cat "$ROOT/jobs/.env"; }
+    all; echo "first look"; touch "$ROOT/open/ready"
+    while [ ! -e "$ROOT/open/replaced" ]; do sleep 0.05; done
+    all; echo "second look"; echo own >file; cat file`;
+
+  test.each(["best", "user"] as const)(
+    "is not found by a command isolated as %s, also after a file was replaced",
+    async (mode) => {
+      const hide = {
+        folders: [at("home")],
+        files: [at("config/worker.env"), at("jobs/.env")],
+        kept: [at("home/it's kept")],
+      };
+      mkdirSync(at("open"), { recursive: true });
+      chmodSync(at("open"), 0o777);
+      const task = { ...(await shellCommand(folder, "task", LINES)), env: { ROOT: folder.root } };
+      const registry = await loadCommandRegistry(await writeRegistry(folder, { task }), {
+        sharedFolder: at("home"),
+        hide,
+        isolation: mode,
+      });
+      if (!registry.isolation.includes("private-mounts")) return expect(registry.launch.hidden).toBeNull();
+      const { ctx } = testContext();
+      const running = executeCommand(registry, "task", {}, ctx);
+      await until("it has looked", () => existsSync(at("open/ready")), 20_000);
+      for (const file of ["home/runtime.json", "config/worker.env"]) {
+        ownFile(at(`${file}.new`), "canary");
+        renameSync(at(`${file}.new`), at(file));
+      }
+      writeFileSync(at("open/replaced"), "");
+      const { output } = await running;
+      expect(output.stdoutTail.split("\n")).toEqual(["providedfirst look", "providedsecond look", "own", ""]);
+      for (const name of ["ready", "replaced"]) renameSync(at("open", name), at("open", `${name}-${mode}`));
+    },
+  );
+});
