@@ -96,7 +96,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
 
 // Bad arguments throw at once, a program that cannot be started is an event.
 function start(plan: ProcessPlan): ChildProcess | Error {
-  const { file, args, options } = supervised({ ...plan, mark: plan.folder, folder: plan.folder });
+  const { file, args, options } = supervised({ ...plan, mark: plan.folder, inherited: plan.inherited.length });
   try {
     const stdin = plan.stdin === null ? "ignore" : "pipe";
     const child = spawn(file, args, {

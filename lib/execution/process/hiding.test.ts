@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executeCommand } from "../execute-command";
+import { openInside } from "../paths";
 import { loadCommandRegistry } from "../registry/load";
 import { makeTestFolder, shellCommand, type TestFolder, testContext, until, writeRegistry } from "../test-support";
 import { planHiding } from "./hiding";
@@ -44,10 +46,10 @@ test("a secret file takes its folder with it, unless commands need that folder o
 describe.runIf(process.platform === "linux")("what is hidden", () => {
   const LINES = `
     look() { find "$1" -type f ! -path '*/work/*' -exec cat {} + 2>/dev/null; }
-    all() { look "$ROOT/home"; look "$ROOT/config"; cat "$ROOT/jobs/.env"; }
-    all; echo "first look"; touch "$ROOT/open/ready"
+    all() { look "$ROOT/home"; look "$ROOT/config"; cat "$ROOT/jobs/.env" "$1/../runtime.json" "$1/../../config/worker.env"; }
+    all "$1"; echo "first look"; touch "$ROOT/open/ready"
     while [ ! -e "$ROOT/open/replaced" ]; do sleep 0.05; done
-    all; echo "second look"; echo own >file; cat file`;
+    all "$1"; echo "second look"; echo own >file; cat file "$1/inside"`;
 
   test.each(["best", "user"] as const)(
     "is not found by a command isolated as %s, also after a file was replaced",
@@ -59,23 +61,34 @@ describe.runIf(process.platform === "linux")("what is hidden", () => {
       };
       mkdirSync(at("open"), { recursive: true });
       chmodSync(at("open"), 0o777);
-      const task = { ...(await shellCommand(folder, "task", LINES)), env: { ROOT: folder.root } };
+      const task = {
+        ...(await shellCommand(folder, "task", LINES)),
+        argv: ["{path}"],
+        placeholders: { path: { type: "provider_path", path_from: "path" } },
+        env: { ROOT: folder.root },
+      };
       const registry = await loadCommandRegistry(await writeRegistry(folder, { task }), {
         sharedFolder: at("home"),
         hide,
         isolation: mode,
       });
       if (!registry.isolation.includes("private-mounts")) return expect(registry.launch.hidden).toBeNull();
-      const { ctx } = testContext();
-      const running = executeCommand(registry, "task", {}, ctx);
-      await until("it has looked", () => existsSync(at("open/ready")), 20_000);
+      const root = at("home/it's kept");
+      const openProviderPath = (_id: string, inside: string) =>
+        openInside({ root, relative: inside, allowedRoots: [root] });
+      const { ctx } = testContext({ openProviderPath });
+      const running = executeCommand(registry, "task", { provider_id: randomUUID(), path: "" }, ctx);
+      const early = running.then((end) => Promise.reject(new Error(`it ended early: ${JSON.stringify(end)}`)));
+      await Promise.race([until("it has looked", () => existsSync(at("open/ready")), 20_000), early]);
+      early.catch(() => undefined);
       for (const file of ["home/runtime.json", "config/worker.env"]) {
         ownFile(at(`${file}.new`), "canary");
         renameSync(at(`${file}.new`), at(file));
       }
       writeFileSync(at("open/replaced"), "");
-      const { output } = await running;
-      expect(output.stdoutTail.split("\n")).toEqual(["providedfirst look", "providedsecond look", "own", ""]);
+      const { output, outcome } = await running;
+      expect(outcome).toMatchObject({ kind: "succeeded" });
+      expect(output.stdoutTail.split("\n")).toEqual(["providedfirst look", "providedsecond look", "own", "provided"]);
       for (const name of ["ready", "replaced"]) renameSync(at("open", name), at("open", `${name}-${mode}`));
     },
   );

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { dirname, resolve, sep } from "node:path";
+import { dirname, relative, resolve, sep } from "node:path";
 
 /** What commands must not find although the user that they run as could read it, as real paths. */
 export interface Hidden {
@@ -19,10 +19,6 @@ export interface HidingPlan {
   /** Folders that commands work on or run from. What does not exist is left out. */
   readonly kept: readonly string[];
 }
-
-/** The shell names descriptors with one digit; 0 to 4 are the command's. */
-const FIRST_FD = 5;
-const LAST_FD = 9;
 
 /**
  * Decides what is hidden as a whole. A secret file takes its folder with it, unless commands need something there or the
@@ -44,32 +40,56 @@ export function planHiding(plan: HidingPlan, mount: string): Hidden {
   };
 }
 
+/** The shell names descriptors with one digit; the last one is for its own use. */
+const LAST_FD = 8;
+const OWN_FD = 9;
+
+interface Job {
+  readonly folder: string;
+  /** The descriptors that the command inherits besides those of its own, from `first` on. */
+  readonly first: number;
+  readonly inherited: number;
+}
+
 /**
  * Returns the command line that hides, in the mount namespace in which it starts, and goes on as the rest of the line. The
- * job's folder stays where it is.
+ * job's folder stays where it is. Open folders are opened anew in this namespace, because the way up from them would lead
+ * past what is hidden; the line fails if another one has taken the place of one of them.
+ * @throws RangeError if the command inherits too many descriptors
  */
-export function hiding(hidden: Hidden, jobFolder: string): string[] {
-  const steps = hidden.folders.flatMap(({ path, kept }) => {
-    const own = isWithin(jobFolder, path) && !kept.some((one) => isWithin(jobFolder, one)) ? ['"$folder"'] : [];
-    return hideFolder(quote(path), [...own, ...kept.map(quote)]);
-  });
+export function hiding(hidden: Hidden, { folder: jobFolder, first, inherited }: Job): string[] {
+  if (first + inherited - 1 > LAST_FD) throw new RangeError(`a command can be given ${LAST_FD - first + 1} open files`);
+  const own = realOf(jobFolder);
+  const steps = hidden.folders.flatMap(({ path, kept }) =>
+    hideFolder(path, outermost([...kept, ...own.filter((folder) => isWithin(folder, path))])),
+  );
   for (const file of hidden.files.map(quote)) steps.push(`[ ! -e ${file} ] || "$mount" -c --bind /dev/null ${file}`);
-  const script = ["set -e", "mount=$1 folder=$2", "shift 2", ...steps, 'cd "$folder"', 'exec "$@"'].join("\n");
+  const again = Array.from({ length: inherited }, (_, index) => openAgain(first + index));
+  const then = ["unset mount folder at", 'exec "$@"'];
+  const script = ["set -e", "mount=$1 folder=$2", "shift 2", ...steps, ...again, 'cd "$folder"', ...then].join("\n");
   return ["/bin/sh", "-c", script, "leasehold-job", hidden.mount, jobFolder];
 }
 
-// What is kept is held by a descriptor while an empty file system is laid over the folder, and then put back in there.
+// The shell stays in the folder while an empty file system is laid over it, so what is kept can be put back in there by its
+// relative path. Descriptors are not used: they are the command's.
 function hideFolder(path: string, kept: readonly string[]): string[] {
-  if (kept.length > LAST_FD - FIRST_FD + 1) throw new RangeError(`too many folders to keep in ${path}`);
-  const held = kept.map((one, index) => ({ one, fd: FIRST_FD + index }));
   return [
-    ...held.map(({ one, fd }) => `[ ! -e ${one} ] || exec ${fd}<${one}`),
-    `"$mount" -c -t tmpfs -o size=64k,nr_inodes=128,mode=755 none ${path}`,
-    ...held.map(
-      ({ one, fd }) =>
-        `[ ! -e /proc/self/fd/${fd} ] || { mkdir -p ${one}; "$mount" -c --rbind /proc/self/fd/${fd} ${one}; exec ${fd}<&-; }`,
-    ),
+    `cd ${quote(path)}`,
+    `"$mount" -c -t tmpfs -o size=64k,nr_inodes=128,mode=755 none ${quote(path)}`,
+    ...kept.map((one) => {
+      const from = quote(`./${relative(path, one)}`);
+      const to = quote(one);
+      return `[ ! -e ${from} ] || { PATH=/usr/bin:/bin mkdir -p ${to}; "$mount" -c --rbind ${from} ${to}; }`;
+    }),
   ];
+}
+
+function openAgain(fd: number): string {
+  const [given, own] = [fd, OWN_FD].map((n) => `/proc/self/fd/${n}`);
+  return [
+    `if [ -d ${given} ]; then at=$(PATH=/usr/bin:/bin readlink ${given})`,
+    `exec ${OWN_FD}<"$at"; [ ${own} -ef ${given} ]; exec ${fd}<&${OWN_FD} ${OWN_FD}<&-; fi`,
+  ].join("\n");
 }
 
 function realOf(path: string): string[] {

@@ -59,6 +59,7 @@ async function works(isolation: Isolation, folder: string): Promise<boolean> {
     command: ["/bin/sh", "-c", "exit 0"],
     mark: "-",
     folder,
+    inherited: 0,
     limits: {},
   });
   const stdio = ["ignore", "ignore", "ignore", "ignore", "pipe"] as const;

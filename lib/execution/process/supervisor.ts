@@ -63,9 +63,11 @@ export function supervised(run: {
   command: readonly string[];
   mark: string;
   folder: string;
+  /** How many descriptors the command inherits after the lifeline. */
+  inherited: number;
   limits: ResourceLimits;
 }): Supervised {
-  const { isolation, command, mark, folder, limits } = run;
+  const { isolation, command, mark, folder, inherited, limits } = run;
   const { namespace, userNamespace, hidden, unshare, setpriv, prlimit, runAs } = isolation;
   const inner = [
     ...dropPrivileges(setpriv, userNamespace ? null : runAs),
@@ -75,7 +77,8 @@ export function supervised(run: {
   const user = runAs && (userNamespace || !setpriv) ? { uid: runAs.uid, gid: runAs.gid } : {};
   if (namespace && unshare) {
     // A second unshare forks: it waits for the command and dies of the same signal.
-    const fork = [unshare, "--fork", ...mountOptions(isolation), "--", ...(hidden ? hiding(hidden, folder) : [])];
+    const hide = hidden ? hiding(hidden, { folder, first: LIFELINE_FD + 1, inherited }) : [];
+    const fork = [unshare, "--fork", ...mountOptions(isolation), "--", ...hide];
     // Root of the user namespace may mount; the command is its own user again, in a namespace that cannot undo it.
     const [enter, leave] = userNamespace ? [["--user", "--map-root-user"], asOwnUser(unshare, runAs)] : [[], []];
     const watched = ["/bin/sh", "-c", IN_NAMESPACE, "leasehold-job", mark, ...fork, ...leave, ...inner];
