@@ -5,6 +5,7 @@ import path from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
+import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { hasProc, type NpmRun, npm, type ProcessLine, processesAbout, urlOf } from "@/lib/testing/installation";
 import { ensureTestBuild, waitFor } from "@/lib/testing/processes";
 
@@ -97,6 +98,13 @@ describe.skipIf(!hasProc)("npm start", () => {
     expect(
       new Set(Object.values(readJson("demo.json").users).map((user) => (user as typeof login).password)).size,
     ).toBe(5);
+  });
+
+  test("no process has a secret in its environment or on its command line", () => {
+    const { secret, pg_password, admin_url } = readJson("runtime.json");
+    const given = { DATABASE_URL: admin_url, LEASEHOLD_SECRET: secret };
+    for (const text of [secret, pg_password, ...Object.values(processSecrets("web", given).values)])
+      expect(processesAbout(text)).toEqual([]);
   });
 
   test("the demo's key opens its tenant and no other", async () => {
