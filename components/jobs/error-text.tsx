@@ -6,7 +6,7 @@ import { Plain } from "@/components/ui/plain";
 
 /** What an error says, without the places in the code that follow it. */
 export function errorMessage(text: string): string {
-  const trace = text.search(/\n\s+at /u);
+  const trace = text.search(/\n[ \t]{1,100}at /u);
   return (trace === -1 ? text : text.slice(0, trace)).trim();
 }
 

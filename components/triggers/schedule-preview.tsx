@@ -98,7 +98,7 @@ function Instants({ preview, busy }: { readonly preview: TriggerPreview; readonl
   );
 }
 
-const LOCAL = /^(\d+)-(\d\d)-(\d\d)T(\d\d:\d\d)(?::00)?(:\d\d)?(?:\.\d+)?(.*)$/;
+const LOCAL = /^(\d+)-(\d\d)-(\d\d)T(\d\d:\d\d)(?::00)?(:\d\d)?(?:\.\d{1,9})?(.*)$/;
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 

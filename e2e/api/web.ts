@@ -22,6 +22,7 @@ export interface Answer {
 
 export interface Web {
   readonly url: string;
+  readonly pid: number;
   call(method: string, path: string, call?: Call): Promise<Answer>;
   /** Signs in through the login route and returns the Cookie header of the session. */
   login(user: TestUser): Promise<string>;
@@ -34,10 +35,10 @@ export interface Web {
 /** Starts the built front on a test database; it ends with the test file. */
 export async function startWeb(database: TestDatabase, env: Record<string, string> = {}): Promise<Web> {
   const process = await startProcess("web", { database, env: { SHUTDOWN_GRACE_SECONDS: "3", ...env } });
-  const { url } = process;
+  const { url, pid } = process;
   const call = (method: string, path: string, options: Call = {}) => send(url, method, path, options);
   const stop = async () => (await process.stop()).code;
-  return { url, call, login: (user) => logIn(call, user), log: process.output, stop };
+  return { url, pid, call, login: (user) => logIn(call, user), log: process.output, stop };
 }
 
 async function send(url: string, method: string, path: string, options: Call): Promise<Answer> {

@@ -4,9 +4,10 @@ import { type Admission, admitSignIn, slowDown } from "@/lib/auth/admit-sign-in"
 import { cookieNames, cookieValues } from "@/lib/auth/cookies";
 import { deviceCookie, findDevice } from "@/lib/auth/device";
 import { authOptions, type Outcome } from "@/lib/auth/next-auth";
-import { isSafePath, pathOnly } from "@/lib/auth/safe-path";
+import { pathOnly } from "@/lib/auth/safe-path";
 import { isSameOrigin } from "@/lib/auth/same-origin";
 import { returnToBuckets } from "@/lib/auth/throttle";
+import { isSafePath } from "@/lib/text/safe-path";
 import { parseJson } from "./input";
 import { HttpProblem, notFound } from "./problem";
 import { type RequestInfo, requestInfo } from "./request-info";

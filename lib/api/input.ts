@@ -1,7 +1,8 @@
 import type * as z from "zod";
-import { escapeToken, LIMITS, MalformedJson, type ProblemError, scanJson } from "@/lib/contract";
+import { escapeToken, LIMITS, MalformedJson, type ProblemError, scanJson, scanJsonInTurns } from "@/lib/contract";
 import type { ReportChange } from "@/lib/execution/output/clean-result";
 import { parseCaptured } from "@/lib/execution/output/exact-json";
+import { Turns } from "@/lib/process/turns";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { HttpProblem } from "./problem";
 import { wordsOf } from "./words";
@@ -65,7 +66,27 @@ export async function readJson(
   maxNodes?: number,
 ): Promise<unknown> {
   const text = await readText(request, maxBytes);
-  return text === "" ? {} : parseJson(text, maxNodes);
+  if (text === "") return {};
+  const turns = new Turns();
+  return accepted(() => scanJsonInTurns(text, () => turns.next(), maxNodes), text);
+}
+
+async function accepted(scan: () => Promise<ProblemError[]>, text: string): Promise<unknown> {
+  try {
+    return parsed(text, await scan());
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+function parsed(text: string, errors: readonly ProblemError[]): unknown {
+  if (errors.length > 0) throw new HttpProblem("validation-failed", { errors: [...errors] });
+  return JSON.parse(text);
+}
+
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof MalformedJson)) return error;
+  return new HttpProblem("malformed-json", { detail: `The body is not valid JSON (at character ${error.position}).` });
 }
 
 /**
@@ -142,12 +163,9 @@ function decodeUtf8(bytes: Uint8Array): string {
 /** Parses JSON strictly: 400 when it is none, 422 with pointers when parsing would lose or change something. */
 export function parseJson(text: string, maxNodes?: number): unknown {
   try {
-    const errors = scanJson(text, maxNodes);
-    if (errors.length > 0) throw new HttpProblem("validation-failed", { errors });
-    return JSON.parse(text);
+    return parsed(text, scanJson(text, maxNodes));
   } catch (error) {
-    if (!(error instanceof MalformedJson)) throw error;
-    throw new HttpProblem("malformed-json", { detail: `The body is not valid JSON (at character ${error.position}).` });
+    throw refusalOf(error);
   }
 }
 

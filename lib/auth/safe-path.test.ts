@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isSafePath, pathOnly } from "./safe-path";
+import { isSafePath } from "@/lib/text/safe-path";
+import { pathOnly } from "./safe-path";
 
 const ORIGIN = "http://127.0.0.1:3000";
 

@@ -45,8 +45,9 @@ export function stripTerminal(line: string): string {
 }
 
 function lastOverwrite(line: string): string {
-  const trimmed = line.replace(/\r+$/u, "");
-  return trimmed.slice(trimmed.lastIndexOf("\r") + 1);
+  let end = line.length;
+  while (line[end - 1] === "\r") end -= 1;
+  return line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
 }
 
 function keepColours(line: string): string {

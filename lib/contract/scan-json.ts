@@ -4,6 +4,13 @@ import type { ProblemError } from "./problems";
 /** What a JSON text may hold before anything parses it; nothing below this scan ever recurses deeper. */
 export const SCAN_LIMITS = { depth: 64, nodes: 20_000, problems: 10 } as const;
 
+/** Fields of which each may hold no more values than a whole request has by default, also in a batch. */
+const COUNTED_APART: ReadonlySet<string> = new Set(["payload", "data"]);
+/** How deep they stand at most: in a request, or in an entry of a list of it. */
+const COUNTED_DEPTH = 3;
+/** Steps of a scan between two looks at the clock: about a millisecond. */
+const STEPS_BETWEEN_PAUSES = 5000;
+
 /** The text is not JSON; the position is a character offset. */
 export class MalformedJson extends Error {
   constructor(readonly position: number) {
@@ -36,10 +43,29 @@ export function scanJson(text: string, maxNodes: number = SCAN_LIMITS.nodes): Pr
   return new Scanner(text, maxNodes).scan();
 }
 
+/** The same, and awaits `pause` again and again, so that others get their turns while a long text is scanned. */
+export function scanJsonInTurns(
+  text: string,
+  pause: () => Promise<void>,
+  maxNodes: number = SCAN_LIMITS.nodes,
+): Promise<ProblemError[]> {
+  return new Scanner(text, maxNodes).scanInTurns(pause);
+}
+
+/** A value that is counted apart: how deep it stands, where, and what was counted before it. */
+interface CountedApart {
+  readonly depth: number;
+  readonly pointer: string;
+  readonly from: number;
+}
+
 class Scanner {
   private at = 0;
   private nodes = 0;
   private gaveUp = false;
+  /** Whether the last value opened an object or array whose first element comes next. */
+  private opened = false;
+  private apart: CountedApart | null = null;
   private readonly frames: Frame[] = [];
   private readonly problems: ProblemError[] = [];
 
@@ -49,9 +75,32 @@ class Scanner {
   ) {}
 
   scan(): ProblemError[] {
+    this.begin();
+    while (this.step(STEPS_BETWEEN_PAUSES));
+    return this.end();
+  }
+
+  async scanInTurns(pause: () => Promise<void>): Promise<ProblemError[]> {
+    this.begin();
+    while (this.step(STEPS_BETWEEN_PAUSES)) await pause();
+    return this.end();
+  }
+
+  private begin(): void {
     this.skipBlank();
-    let open = this.value();
-    while (this.frames.length > 0 && !this.stopped()) open = open ? this.first() : this.next();
+    this.opened = this.value();
+  }
+
+  /** Goes on by up to `steps` values; false at the end. */
+  private step(steps: number): boolean {
+    for (let left = steps; left > 0; left -= 1) {
+      if (this.frames.length === 0 || this.stopped()) return false;
+      this.opened = this.opened ? this.first() : this.next();
+    }
+    return true;
+  }
+
+  private end(): ProblemError[] {
     if (this.stopped()) return this.problems;
     if (this.at !== this.text.length) throw new MalformedJson(this.at);
     return this.problems;
@@ -65,6 +114,8 @@ class Scanner {
   private value(): boolean {
     this.nodes += 1;
     if (this.nodes > this.maxNodes) return this.giveUp("too-many-nodes", `more than ${this.maxNodes} values`);
+    if (this.apart && this.nodes - this.apart.from > SCAN_LIMITS.nodes)
+      return this.giveUp("too-many-nodes", `more than ${SCAN_LIMITS.nodes} values`, this.apart.pointer);
     const char = this.text[this.at];
     if (char === "{" || char === "[") return this.open(char);
     if (char === '"') this.checkText(this.string(), "");
@@ -77,6 +128,7 @@ class Scanner {
     if (this.frames.length >= SCAN_LIMITS.depth)
       return this.giveUp("too-deep", `nested deeper than ${SCAN_LIMITS.depth}`);
     this.at += 1;
+    this.apart ??= this.countedApart();
     this.frames.push({ keys: char === "{" ? new Set() : null, index: 0, key: "" });
     this.skipBlank();
     return true;
@@ -104,8 +156,15 @@ class Scanner {
   private close(): boolean {
     this.at += 1;
     this.frames.pop();
+    if (this.apart?.depth === this.frames.length) this.apart = null;
     this.skipBlank();
     return false;
+  }
+
+  private countedApart(): CountedApart | null {
+    const depth = this.frames.length;
+    const key = depth > 0 && depth <= COUNTED_DEPTH ? this.frames[depth - 1]?.key : undefined;
+    return key !== undefined && COUNTED_APART.has(key) ? { depth, pointer: this.pointer(), from: this.nodes } : null;
   }
 
   private key(frame: Frame, keys: Set<string>): void {
@@ -168,12 +227,12 @@ class Scanner {
     if (LONE_SURROGATE.test(value)) this.report("lone-surrogate", `half of a surrogate pair${where} cannot be stored`);
   }
 
-  private report(code: string, detail: string): void {
-    if (!this.stopped()) this.problems.push({ pointer: this.pointer(), code, detail });
+  private report(code: string, detail: string, pointer = this.pointer()): void {
+    if (!this.stopped()) this.problems.push({ pointer, code, detail });
   }
 
-  private giveUp(code: string, detail: string): false {
-    this.report(code, detail);
+  private giveUp(code: string, detail: string, pointer?: string): false {
+    this.report(code, detail, pointer);
     this.gaveUp = true;
     return false;
   }

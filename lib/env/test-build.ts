@@ -49,7 +49,7 @@ export function failpoint(name: string): void {
 }
 
 function parsePoints(text: string): Map<string, Point> {
-  const named = [...text.matchAll(/([^=,]+)=(kill|stop)(?:@(\d+))?/g)];
+  const named = [...text.matchAll(/([^=,]{1,100})=(kill|stop)(?:@(\d+))?/g)];
   return new Map(
     named.map(([, name = "", how, nth]) => [
       name,

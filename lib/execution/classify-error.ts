@@ -75,12 +75,19 @@ export function withOrigin<E extends Error>(error: E, stack: string | null): E {
 
 const originOf = (error: Error & { readonly [ORIGIN]?: string }): string | null => error[ORIGIN] ?? null;
 
-const FRAME = /^\s*at .*?\(?([^()\s]+):\d+:\d+\)?$/;
+/** The file that a line of a stack names, or null. */
+function fileOf(line: string): string | null {
+  const place = /^\s*at /.test(line) ? /:\d{1,9}:\d{1,9}\)?$/.exec(line.slice(-24))?.[0] : undefined;
+  if (place === undefined) return null;
+  const before = line.slice(0, -place.length);
+  const start = Math.max(...["(", ")", " ", "\t"].map((mark) => before.lastIndexOf(mark)));
+  return before.slice(start + 1);
+}
 
 /** Which lines of the tenant's own handlers failed; frames of the worker mean nothing to a tenant. */
 function ownFrames(stack: string | null): string | null {
   const lines = withoutRoot((stack ?? "").split(CAUSED_BY, 1)[0] ?? "").split("\n");
-  const frames = lines.filter((line) => FRAME.exec(line)?.[1]?.startsWith("jobs/"));
+  const frames = lines.filter((line) => fileOf(line)?.startsWith("jobs/"));
   return frames.length === 0 ? null : [lines[0], ...frames].join("\n");
 }
 

@@ -1,7 +1,7 @@
 const SECRET_NAME =
   /^(set-)?cookie$|authorization|passw(or)?d|secret|token|api[-_]?key|data[-_]?key|credential|connection[-_]?string|(database|admin)[-_]?url/i;
 const SECRET_TEXT: readonly [RegExp, string][] = [
-  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@:]*:[^\s/]*@/gi, "$1[redacted]@"],
+  [/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@:]{0,250}:[^\s/]{0,500}@/gi, "$1[redacted]@"],
   [/\b(Bearer|Basic)\s+[A-Za-z0-9+/=._~-]{8,}/gi, "$1 [redacted]"],
   [/\blhk_[a-z]+_[0-9A-Za-z_]{20,}/g, "lhk_[redacted]"],
 ];

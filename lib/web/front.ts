@@ -9,6 +9,7 @@ import { hostCheck, type OwnHosts } from "./check-host";
 import { checkedPath } from "./check-url";
 import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
+import { OpenPages } from "./open-pages";
 import { refuse } from "./refuse";
 import type { Asset } from "./shared-assets";
 
@@ -48,6 +49,7 @@ interface Gate {
   closing: boolean;
   readonly findClient: ReturnType<typeof clientFinder>;
   readonly hostProblem: ReturnType<typeof hostCheck>;
+  readonly openPages: OpenPages | null;
 }
 
 const PAGE_METHODS = ["GET", "HEAD"];
@@ -67,6 +69,8 @@ export function createFront(options: FrontOptions): Front {
     closing: false,
     findClient: clientFinder(options.trustedProxies),
     hostProblem: hostCheck(options.hosts),
+    // Pages change in development.
+    openPages: options.dev ? null : new OpenPages(),
   };
   const headersTimeout = options.headersWithinMs ?? HEADERS_WITHIN_MS;
   const timeouts = {
@@ -126,7 +130,13 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   if (capBody(req, LIMITS.bodyBytes, tooLarge).refused) return;
   if (isApi) sendLengths(res);
   else neverCachePages(res);
-  answerPage({ req, res }, path, { ...options, next }).catch((error: unknown) => {
+  const { openPages } = gate;
+  const openPage = isApi ? null : (openPages?.keyOf(path, req.headers.cookie) ?? null);
+  const answered =
+    openPages && openPage !== null
+      ? openPages.answer(openPage, { req, res, next })
+      : answerPage({ req, res }, path, { ...options, next });
+  answered.catch((error: unknown) => {
     const fields = { request_id: requestId, ip: req.headers[CLIENT_IP_HEADER], path, error: String(error) };
     options.log.error(fields, "request failed in the framework");
     if (res.headersSent) res.destroy();

@@ -65,7 +65,8 @@ export function setSecurityHeaders(req: IncomingMessage, res: ServerResponse, op
   res.setHeader("content-security-policy", policy);
 }
 
-function pagePolicy(nonce: string, dev: boolean): string {
+/** The content security policy of a page whose scripts carry this nonce. */
+export function pagePolicy(nonce: string, dev: boolean): string {
   return [
     "default-src 'self'",
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${dev ? " 'unsafe-eval'" : ""}`,

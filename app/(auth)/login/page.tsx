@@ -2,7 +2,7 @@ import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import { SignInPage } from "@/components/auth/sign-in-page";
 import { currentViewer } from "@/lib/api/page";
-import { isSafePath } from "@/lib/auth/safe-path";
+import { isSafePath } from "@/lib/text/safe-path";
 
 export const metadata: Metadata = { title: "Sign in" };
 
@@ -17,7 +17,7 @@ export default async function LoginPage({ searchParams }: LoginProps) {
   return (
     <section className="panel flex flex-col gap-5 p-6">
       <h1 className="font-semibold text-xl tracking-tight">Sign in</h1>
-      <SignInPage callbackUrl={target} />
+      <SignInPage />
     </section>
   );
 }

@@ -57,7 +57,7 @@ function base64Forms(secret: string): string[] {
     const [start, end] = [Math.ceil((8 * before) / 6), Math.floor((8 * (before + bytes.length)) / 6)];
     return padded.toString("base64").slice(start, end);
   });
-  const forms = [whole.replace(/=+$/, ""), ...inner];
+  const forms = [whole.replace(/={1,2}$/, ""), ...inner];
   const wrapped = [64, 76].filter((width) => whole.length > width).map((width) => wrap(whole, width));
   return [...forms.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]), ...wrapped];
 }

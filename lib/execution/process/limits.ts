@@ -34,6 +34,6 @@ function ownHardLimits(): Map<string, number> {
 }
 
 function hardLimit(line: string): [string, number][] {
-  const match = /^(Max [a-z ]+?)\s{2,}\S+\s+(\d+)\s/.exec(line);
+  const match = /^(Max [a-z ]{1,40}?)\s{2,40}\S{1,40}\s{1,40}(\d{1,20})\s/.exec(line);
   return match?.[1] && match[2] ? [[match[1], Number(match[2])]] : [];
 }

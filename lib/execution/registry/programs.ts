@@ -76,7 +76,7 @@ export function refusedProgram(paths: readonly string[], firstArgument: string |
   const names = paths.map((path) =>
     basename(path)
       .toLowerCase()
-      .replace(/[0-9.]+$|-[0-9.]+$/, ""),
+      .replace(/-?[0-9.]{1,40}$/, ""),
   );
   const shell = names.find((name) => SHELLS.includes(name));
   if (shell) return `${shell} is a shell`;

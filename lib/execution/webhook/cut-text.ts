@@ -5,5 +5,5 @@ export function cutText(text: string, bytes: number): string {
   const clean = storable(text);
   if (Buffer.byteLength(clean) <= bytes) return clean;
   const cut = Buffer.from(clean).subarray(0, bytes - Buffer.byteLength("…"));
-  return `${cut.toString("utf8").replace(/\ufffd+$/, "")}…`;
+  return `${cut.toString("utf8").replace(/\ufffd{1,3}$/, "")}…`;
 }

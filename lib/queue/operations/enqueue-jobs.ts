@@ -1,4 +1,5 @@
 import { type Database, DatabaseError, type Runner, type TenantTransaction } from "@/lib/db";
+import { Turns } from "@/lib/process/turns";
 import { QueueError } from "../errors";
 import { type AcceptedJob, acceptedView } from "../policy/accepted-job";
 import type { Linked } from "../policy/dependencies";
@@ -29,8 +30,14 @@ export async function enqueueJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
   jobs: readonly NewJob[],
+  {
+    inTurns = false,
+  }: {
+    /** Lets others have turns between the jobs; nobody may change them until this resolves. */ readonly inTurns?: boolean;
+  } = {},
 ): Promise<Enqueued[]> {
-  const rows = await enqueue(db, scope, { jobs, at: (index) => `/jobs/${index}` });
+  const turns = inTurns ? new Turns() : undefined;
+  const rows = await enqueue(db, scope, { jobs, at: (index) => `/jobs/${index}`, turns });
   return rows.map((row, index) => toEnqueued(scope, jobs[index] as NewJob, row));
 }
 
@@ -67,6 +74,8 @@ interface Batch {
   readonly jobs: readonly NewJob[];
   /** Where a job stands in the request, as a JSON pointer. */
   readonly at: (index: number) => string;
+  /** Set when the jobs belong to this call alone, so that checking them may pause. */
+  readonly turns?: Turns | undefined;
   readonly links?: readonly Linked[];
 }
 
@@ -91,15 +100,19 @@ export const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob,
 async function insertJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
-  { jobs, at, links }: Batch,
+  { jobs, at, links, turns }: Batch,
 ): Promise<EnqueuedRow[]> {
   const insert = async () => {
-    const item = jobs.length > 1 ? itemOfAll(db, scope, jobs) : undefined;
+    const found = jobs.length > 1 ? itemOfAll(db, scope, { jobs, turns }) : undefined;
+    const item = found instanceof Promise ? await found : found;
     const payloads = item ? jobs.map(({ payload }) => (payload === undefined ? {} : payload)) : [];
     if (item && links) return tellEnqueued(db, await insertLinked(db, scope.tenantId, { item, payloads, links }));
     if (item && isPlain(item))
       return tellEnqueued(db, await insertAlike(db, scope.tenantId, { item, payloads: JSON.stringify(payloads) }));
-    const checked = allOf(jobs.map((job, index) => toItem(db, scope, { job, link: links?.[index], at: at(index) })));
+    const toCheck = jobs.map((job, index) => ({ job, link: links?.[index], at: at(index) }));
+    const checked = turns
+      ? eachInTurn(toCheck, turns, (one) => toItem(db, scope, one))
+      : allOf(toCheck.map((one) => toItem(db, scope, one)));
     // Without a break, so that what was checked is what is stored, whatever the caller does with the object.
     const items = checked instanceof Promise ? await checked : checked;
     const [only] = items;
@@ -116,6 +129,19 @@ async function insertJobs(
     // Inside a transaction the refusal has already aborted it, so only a call of its own can try again.
     return "inTransaction" in db ? refuse(error) : insert().catch(refuse);
   });
+}
+
+async function eachInTurn<One, Result>(
+  all: readonly One[],
+  turns: Turns,
+  read: (one: One) => Result | Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const one of all) {
+    await turns.next();
+    results.push(await read(one));
+  }
+  return results;
 }
 
 const isChanged = (error: unknown): boolean => error instanceof DatabaseError && error.code === "LH002";

@@ -1,4 +1,5 @@
 import type { Runner } from "@/lib/db";
+import type { Turns } from "@/lib/process/turns";
 import { QueueError } from "../errors";
 import type { PayloadValidator } from "../policy/arg-schema";
 import { LINK_FIELDS, type Linked, takesResults } from "../policy/dependencies";
@@ -74,12 +75,27 @@ export function toItem(db: Runner, scope: TenantScope, placed: Placed): NewJobIt
  * For jobs that differ in their payloads and links only, the item of the first, without a link. Only where all are sure to
  * be valid: otherwise each is to be checked for itself.
  */
-export function itemOfAll(db: Runner, scope: TenantScope, jobs: readonly NewJob[]): NewJobItem | undefined {
+export function itemOfAll(
+  db: Runner,
+  scope: TenantScope,
+  { jobs, turns }: { readonly jobs: readonly NewJob[]; readonly turns?: Turns | undefined },
+): NewJobItem | undefined | Promise<NewJobItem | undefined> {
   const [first] = jobs;
   const known = first && cache.get(db)?.get(first.definitionKey);
   if (!known || known instanceof Promise || !jobs.every((job) => isLike(job, first))) return undefined;
   const placed = { job: first, link: undefined, at: "" };
-  return fits(known, placed) && jobs.every((job) => suits(known, job)) ? itemOf(scope, placed, known.row) : undefined;
+  if (!fits(known, placed)) return undefined;
+  if (turns)
+    return allSuit(known, jobs, turns).then((suited) => (suited ? itemOf(scope, placed, known.row) : undefined));
+  return jobs.every((job) => suits(known, job)) ? itemOf(scope, placed, known.row) : undefined;
+}
+
+async function allSuit(known: KnownDefinition, jobs: readonly NewJob[], turns: Turns): Promise<boolean> {
+  for (const job of jobs) {
+    await turns.next();
+    if (!suits(known, job)) return false;
+  }
+  return true;
 }
 
 /** What jobs may differ in and still share an item. */

@@ -116,3 +116,17 @@ test("numbers of an event and whole numbers of a condition compare as numbers do
   expect(explain("event.n == 1.50 && event.n in [-0.1, 15e-1]", { n: 1.5 }).holds).toBe(true);
   expect(explain('event.n == "3"').holds).toBe(false);
 });
+
+test("a condition may compare values of the event with each other eight times, and with fixed ones as often as it likes", () => {
+  const parts = (count: number, text: string) => Array.from({ length: count }, () => text);
+  for (const joint of [" && ", " || "]) {
+    expect(compileTriggerCondition(parts(8, "event.a==event.b").join(joint))).toMatchObject({
+      condition: { looks: 8 },
+    });
+    expect(compileTriggerCondition(parts(9, "event.a!=event.b").join(joint))).toMatchObject({
+      problems: [{ detail: expect.stringContaining("more than 8 times") }],
+    });
+    expect(compileTriggerCondition(parts(30, "event.a==1").join(joint))).toMatchObject({ condition: { looks: 0 } });
+  }
+  expect(compileTriggerCondition('"x" in event.tags && size(event.a) > 2')).toMatchObject({ condition: { looks: 2 } });
+});

@@ -23,6 +23,8 @@ export interface TriggerCondition {
     readonly text: string;
     readonly evaluate: (subject: ConditionSubject) => unknown;
   }[];
+  /** How often it may have to look at all of an event: to compare lists or objects, to search a list, for a size. */
+  readonly looks: number;
 }
 
 /** What became of one part; `detail` says why it could not be told, if so. */
@@ -38,6 +40,11 @@ export interface ConditionVerdict {
 }
 
 export const CONDITION_MAX_CHARACTERS = 2000;
+/**
+ * Comparisons of two values that are both the event's. Each may take some milliseconds for the largest event, and no other
+ * kind of part takes as long.
+ */
+export const COMPARISONS_MAX = 8;
 const LIMITS = { maxAstNodes: 200, maxDepth: 32, maxListElements: 100, maxMapEntries: 1, maxCallArguments: 2 };
 
 const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
@@ -61,13 +68,37 @@ export function compileTriggerCondition(
     if (foreign) return refused("condition", foreign);
     const parts = conjuncts(parsed.ast).map(serialize);
     const fault = parts.map(findUntyped).find((found) => found !== null);
-    return fault ? refused("condition", fault) : { condition: { parts: parts.map(compilePart) } };
+    if (fault) return refused("condition", fault);
+    const { comparisons, looks } = workOf(parsed.ast);
+    if (comparisons > COMPARISONS_MAX)
+      return refused("condition", `compares values of the event with each other more than ${COMPARISONS_MAX} times`);
+    return { condition: { parts: parts.map(compilePart), looks } };
   } catch (error) {
     return refused("condition", `is not a condition: ${summaryOf(error)}`);
   }
 }
 
 const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
+
+/** How much of the work that a condition is depends on the size of an event. */
+function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: number } {
+  let [comparisons, looks] = [0, 0];
+  const todo: ASTNode[] = [root];
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    const operands = operandsOf(node);
+    if (typeof operands === "string") continue;
+    todo.push(...operands);
+    const ofEvent = operands.filter(isOfEvent).length;
+    if (COMPARING.has(node.op) && ofEvent > 1) comparisons += 1;
+    else if (node.op === "in" ? isOfEvent(node.args[1]) : MEASURING.has(node.op) && ofEvent > 0) looks += 1;
+  }
+  return { comparisons, looks: comparisons + looks };
+}
+
+const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">=", "in"]);
+/** Of these only `size` depends on how large a value is. */
+const MEASURING: ReadonlySet<string> = new Set(["call", "rcall"]);
+const isOfEvent = (node: ASTNode): boolean => node.op === "." || node.op === "[]" || node.op === "id";
 
 /** Whether a condition holds for an event, and which of its parts do not. Never throws. */
 export function explainTriggerCondition(condition: TriggerCondition, subject: ConditionSubject): ConditionVerdict {

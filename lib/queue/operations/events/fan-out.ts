@@ -1,16 +1,17 @@
 import type { TenantTransaction } from "@/lib/db";
+import { Turns } from "@/lib/process/turns";
 import type { OccurredEvent } from "../../policy/event-match";
 import { addReplaysSql, countRunsSql, finishEventsSql, insertFiringsSql } from "../../sql/events";
 import type { EventReason, TenantScope } from "../../types";
-import { loadListeners } from "./listeners";
-import { type EventPlan, type PlanLimits, planEvent } from "./plan-firings";
+import { type Listener, loadListeners } from "./listeners";
+import { type EventPlan, type PlanLimits, planEvent, planWork } from "./plan-firings";
 import { type FiringRow, startFirings } from "./start-firings";
 
 /** What one transaction starts at most, unless a single event asks for more. */
 const FIRINGS_MAX = 5000;
 const CHARACTERS_MAX = 16 * 1024 * 1024;
-/** Events put together with triggers, whether they match or not: about half a second of work. */
-const PAIRS_MAX = 100_000;
+/** Of comparing events with triggers, whether they match or not: about half a second, by the unit of `matchWork`. */
+const WORK_MAX = 50_000_000;
 
 /** What is filled in of an event of a job when it is looked at. */
 export interface FilledIn {
@@ -43,16 +44,20 @@ export async function fanOut(
     events,
     filledIn = new Map(),
     replayedAt,
+    mayDefer = false,
     ...limits
   }: {
     readonly events: readonly OccurredEvent[];
     readonly filledIn?: ReadonlyMap<string, FilledIn>;
     readonly replayedAt?: Date;
+    /** Leaves also the first event pending when it alone is too much work, for a caller that somebody waits for. */
+    readonly mayDefer?: boolean;
   } & PlanLimits,
 ): Promise<FannedOut[]> {
   if (events.length === 0) return [];
   const listeners = await loadListeners(tx, [...new Set(events.map(({ name }) => name))]);
-  const plans = withinBounds(events, (event) => planEvent(event, listeners.get(event.name) ?? [], limits));
+  const plans = await withinBounds(events, { listenersOf: ({ name }) => listeners.get(name) ?? [], mayDefer, limits });
+  if (plans.length === 0) return [];
   const made = await startFirings(
     tx,
     scope,
@@ -74,15 +79,26 @@ export async function fanOut(
   return done;
 }
 
-function withinBounds(events: readonly OccurredEvent[], plan: (event: OccurredEvent) => EventPlan): EventPlan[] {
+async function withinBounds(
+  events: readonly OccurredEvent[],
+  {
+    listenersOf,
+    mayDefer,
+    limits,
+  }: {
+    readonly listenersOf: (event: OccurredEvent) => readonly Listener[];
+    readonly mayDefer: boolean;
+    readonly limits: PlanLimits;
+  },
+): Promise<EventPlan[]> {
+  const turns = new Turns();
   const plans: EventPlan[] = [];
-  let firings = 0;
-  let characters = 0;
-  let pairs = 0;
+  let [firings, characters, work] = [0, 0, 0];
   for (const event of events) {
-    if (pairs > PAIRS_MAX) break;
-    const next = plan(event);
-    pairs += next.considered;
+    const listeners = listenersOf(event);
+    work += planWork(event, listeners);
+    if (work > WORK_MAX && (mayDefer || plans.length > 0)) break;
+    const next = await planEvent(event, listeners, { ...limits, turns });
     firings += next.firings.length;
     characters += next.characters;
     if (plans.length > 0 && (firings > FIRINGS_MAX || characters > CHARACTERS_MAX)) break;

@@ -1,5 +1,6 @@
+import type { Turns } from "@/lib/process/turns";
 import { cutText } from "../../policy/clean";
-import { type Asked, askForJob, inWords, matchEvent, type OccurredEvent } from "../../policy/event-match";
+import { type Asked, askForJob, inWords, matchEvent, matchWork, type OccurredEvent } from "../../policy/event-match";
 import { LOOP_SUSPECTED } from "../../sql/held-firings";
 import type { EventReason, NewJob } from "../../types";
 import type { Listener } from "./listeners";
@@ -39,16 +40,26 @@ export interface PlanLimits {
   readonly depths?: ReadonlyMap<string, number> | undefined;
 }
 
-/** Works out what an event asks for of the triggers that listen to it. */
-export function planEvent(
+/** How much work an event is at most, by the unit of `matchWork`. */
+export function planWork(event: OccurredEvent, listeners: readonly Listener[]): number {
+  const characters = JSON.stringify(event.data ?? null).length;
+  return listeners.reduce(
+    (sum, { understood }) => sum + ("listener" in understood ? matchWork(understood.listener, characters) : 1),
+    0,
+  );
+}
+
+/** Works out what an event asks for of the triggers that listen to it. Others get their turns in between. */
+export async function planEvent(
   event: OccurredEvent,
   listeners: readonly Listener[],
-  { maxDepth, depths }: PlanLimits,
-): EventPlan {
+  { maxDepth, depths, turns }: PlanLimits & { readonly turns: Turns },
+): Promise<EventPlan> {
   const misses: StoredMiss[] = [];
   const firings: PlannedFiring[] = [];
   let characters = 0;
   for (const listener of listeners) {
+    await turns.next();
     const miss = missOf(listener, event);
     if (miss) {
       misses.push(miss);

@@ -50,7 +50,7 @@ export async function publishEvents(
   const publish = async (tx: TenantTransaction): Promise<PublishedEvent[]> => {
     const stored = await storeEvents(tx, scope, events);
     const fresh = stored.flatMap(({ occurred }) => occurred ?? []);
-    const done = await fanOut(tx, scope, { events: fresh, maxDepth, depths });
+    const done = await fanOut(tx, scope, { events: fresh, maxDepth, depths, mayDefer: true });
     return tellOf(tx, scope, { stored, done });
   };
   return "inTransaction" in db ? publish(db) : withTenant(db, scope.tenantId, publish);

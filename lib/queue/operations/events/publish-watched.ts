@@ -1,4 +1,5 @@
 import type { TenantTransaction } from "@/lib/db";
+import { Turns } from "@/lib/process/turns";
 import { EVENT_MAX_DEPTH } from "../../policy/event-match";
 import { endHeldSql, loopDepthsSql, takeHeldSql } from "../../sql/held-firings";
 import type { NewEvent, TenantScope } from "../../types";
@@ -55,11 +56,14 @@ async function releaseHeld(
   const held = await tx.run<HeldRow>(takeHeldSql, [tx.tenantId, event.name, provider_id, busy, RELEASED_MAX]);
   if (held.length === 0) return;
   const listeners = (await loadListeners(tx, [event.name])).get(event.name) ?? [];
-  const planned = held.flatMap((row) => {
+  const turns = new Turns();
+  const planned = [];
+  for (const row of held) {
     const own = listeners.filter(({ id }) => id === row.trigger_id);
-    const [firing] = planEvent(toOccurred({ ...row, id: row.event_id, depth: 0 }), own, { maxDepth }).firings;
-    return firing ? [{ id: row.id, firing }] : [];
-  });
+    const event = toOccurred({ ...row, id: row.event_id, depth: 0 });
+    const [firing] = (await planEvent(event, own, { maxDepth, turns })).firings;
+    if (firing) planned.push({ id: row.id, firing });
+  }
   const rows = await startFirings(
     tx,
     scope,

@@ -33,3 +33,16 @@ test.each([
     });
   },
 );
+
+test("a trigger that compares large objects counts each comparison", async () => {
+  const scope = await make.tenant();
+  const object = Object.fromEntries(Array.from({ length: 4900 }, (_, n) => [`key ${n}`, n]));
+  const condition = Array.from({ length: 8 }, () => "event.a == event.b").join(" && ");
+  const draft = { eventName: "large", condition };
+  for (let n = 0; n < 64; n += 1)
+    await publishEvent(make.web, scope, { name: "large", data: { a: object, b: object } }, { maxDepth: 0 });
+  const began = process.cpuUsage();
+  await expect(testTriggers(make.web, scope, { replay: 64, draft })).rejects.toMatchObject({ code: "invalid-value" });
+  const { user, system } = process.cpuUsage(began);
+  expect((user + system) / 1000).toBeLessThan(8000);
+});

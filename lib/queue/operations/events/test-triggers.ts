@@ -1,7 +1,14 @@
-import { setImmediate } from "node:timers/promises";
 import type { Database, TenantTransaction } from "@/lib/db";
+import { Turns } from "@/lib/process/turns";
 import { QueueError } from "../../errors";
-import { type Asked, askForJob, compileListener, matchEvent, type OccurredEvent } from "../../policy/event-match";
+import {
+  type Asked,
+  askForJob,
+  compileListener,
+  matchEvent,
+  matchWork,
+  type OccurredEvent,
+} from "../../policy/event-match";
 import { checkNewEvent } from "../../policy/new-event";
 import { inTenant } from "../../queries/get-job";
 import { heldKeysSql, replayEventsSql } from "../../sql/events";
@@ -25,8 +32,6 @@ const LISTENERS_MAX = 1000;
 const PAIRS_MAX = 10_000;
 /** Of what conditions look at and templates give, in one request: about a second of work. */
 const WORK_MAX_CHARACTERS = 64 * 1024 * 1024;
-/** Of these, without letting anybody else have a turn. */
-const TURN_CHARACTERS = 1024 * 1024;
 /** Of all payloads in one answer. */
 const CHARACTERS_MAX = 2_000_000;
 /** Stands for the ids of what is not stored. */
@@ -69,7 +74,7 @@ export function testTriggers(
     );
     if (pairs.length > PAIRS_MAX) throw tooMany();
     const results: TriggerTest[] = [];
-    const work = { done: 0, turn: 0 };
+    const work = { done: 0, turns: new Turns() };
     for (const pair of pairs) {
       await account(work, pair);
       const tried = await tryPair(tx, scope, pair);
@@ -81,13 +86,13 @@ export function testTriggers(
 }
 
 /** Refuses what would keep this process busy for long, and lets others have their turns in between. */
-async function account(work: { done: number; turn: number }, { occurred, listener }: Pair): Promise<void> {
-  const { understood } = listener;
-  if ("listener" in understood && understood.listener.condition) work.done += occurred.characters;
+async function account(
+  work: { done: number; readonly turns: Turns },
+  { occurred, listener: { understood } }: Pair,
+): Promise<void> {
+  if ("listener" in understood) work.done += matchWork(understood.listener, occurred.characters);
   if (work.done > WORK_MAX_CHARACTERS) throw tooMany();
-  if (work.done - work.turn < TURN_CHARACTERS) return;
-  work.turn = work.done;
-  await setImmediate();
+  await work.turns.next();
 }
 
 const tooMany = (): QueueError =>

@@ -225,8 +225,10 @@ function readStep(text: string, field: Field, width: number): number {
 const widthOf = (field: Field): number => (field === DAY_OF_WEEK ? 6 : field.max - field.min);
 
 function notUnderstood(item: string, field: Field): CronError {
-  const special = /^[^a-z]*([?HLW])[^a-z]*$|^(LW)$/i.exec(item)?.[0];
-  if (special !== undefined || item.includes("#")) {
+  const letters = item.replace(/[^a-z]/gi, "").toUpperCase();
+  const isSpecial =
+    ["H", "L", "W"].includes(letters) || item.toUpperCase() === "LW" || (letters === "" && item.includes("?"));
+  if (isSpecial || item.includes("#")) {
     return new CronError(
       "unsupported",
       `the ${field.name} field has ?, H, L, W or # in a form that is not offered; L alone is for the day of month, 5L and 1#3 are for the day of week`,

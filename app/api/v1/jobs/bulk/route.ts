@@ -25,6 +25,7 @@ export const POST = tenantRoute({
       db,
       scope,
       body.jobs.map((one) => ({ ...newJob(one), chainDepth })),
+      { inTurns: true },
     );
     const data = enqueued.map((job, index) => ({ ...serializeEnqueued(job), ref: body.jobs[index]?.ref ?? null }));
     return new Reply({ data }, { status: enqueued.every((job) => job.deduplicated) ? 200 : 201 });

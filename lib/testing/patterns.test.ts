@@ -1,0 +1,91 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fullFormats } from "ajv-formats/dist/formats";
+import { expect, test } from "vitest";
+import { patternsIn, superLinear } from "./patterns";
+
+const ROOT = join(import.meta.dirname, "../..");
+const SOURCES = execFileSync(
+  "git",
+  ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts", "*.tsx", "*.mjs"],
+  {
+    cwd: ROOT,
+    encoding: "utf8",
+  },
+)
+  .split("\n")
+  .filter((file) => file !== "" && !/\.test\.tsx?$|fixture|^(?:e2e|bench|scripts)\/|^lib\/testing\//.test(file));
+
+/** Patterns that may take longer, by file, with the reason why no input makes them. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "components/ui/json-view.tsx":
+    "reads what JSON.stringify made, in which every text ends, and not more than 100,000 characters",
+};
+
+/** Files that make a pattern within a function, with the reason why it is linear. */
+const MADE_IN_FUNCTIONS: Readonly<Record<string, string>> = {
+  "lib/execution/output/patterns.ts": "copies of literals, which are checked",
+  "lib/execution/output/spellings.ts": "a fixed number of any characters",
+  "lib/execution/process/usage.ts": "reads /proc, with the name of a field",
+  "lib/execution/process/work-folder.ts": "reads the names of our own folders",
+  "lib/api/routes.ts": "made from the paths of routes, recorded below",
+};
+
+const found = SOURCES.map((file) => ({ file, ...patternsIn(readFileSync(join(ROOT, file), "utf8"), file) }));
+
+test("no regular expression of the sources takes longer than in proportion to its input", () => {
+  expect(found.flatMap(({ literals }) => literals).length).toBeGreaterThan(200);
+  const slow = found.flatMap(({ file, literals }) =>
+    literals.flatMap((literal) => {
+      const why = file in EXCEPTIONS ? null : superLinear(literal);
+      return why === null ? [] : [`${file}:${literal.line} /${literal.source}/: ${why}`];
+    }),
+  );
+  expect(slow).toEqual([]);
+});
+
+test("nor does one that is put together", async () => {
+  const makers = found.filter(({ made }) => made.length > 0);
+  const inFunctions = makers
+    .filter(({ made }) => made.some(({ isInFunction }) => isInFunction))
+    .map(({ file }) => file);
+  expect(inFunctions.filter((file) => !(file in MADE_IN_FUNCTIONS))).toEqual([]);
+  expect(Object.keys(MADE_IN_FUNCTIONS).filter((file) => !inFunctions.includes(file))).toEqual([]);
+  const recorded: RegExp[] = [];
+  const Native = RegExp;
+  globalThis.RegExp = new Proxy(Native, {
+    construct(target, args, newTarget) {
+      const made = Reflect.construct(target, args, newTarget) as RegExp;
+      recorded.push(made);
+      return made;
+    },
+  });
+  try {
+    for (const { file } of makers) await import(join(ROOT, file));
+  } finally {
+    globalThis.RegExp = Native;
+  }
+  const own = new Map(recorded.map((pattern) => [String(pattern), pattern]));
+  expect(own.size).toBeGreaterThan(20);
+  expect([...own.values()].flatMap((pattern) => (superLinear(pattern) === null ? [] : [String(pattern)]))).toEqual([]);
+});
+
+test("nor does a format of argument schemas, except url, whose work is counted", () => {
+  const slow = Object.entries(fullFormats).flatMap(([name, format]) => {
+    const pattern = format instanceof RegExp ? format : (format as { validate?: unknown }).validate;
+    return pattern instanceof RegExp && superLinear(pattern) !== null ? [name] : [];
+  });
+  expect(slow).toEqual(["url"]);
+});
+
+test.each([
+  ["nested", "^(a+)+$"],
+  ["overlapping", "^\\d+(?:\\.\\d+)?.*!$"],
+  ["alternatives that overlap", "^(?:a|ab|b)*!$"],
+  ["anew from each quote", '"(?:[^"\\\\]|\\\\.)*"'],
+  ["anew from each blank", "\\s+$"],
+  ["anew from each token", "-eyJ[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]*\\."],
+])("finds a pattern that is not linear: %s", (_name, source) => {
+  expect(superLinear({ source, flags: "" })).toMatch(/polynomial|exponential/);
+});

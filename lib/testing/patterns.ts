@@ -1,0 +1,63 @@
+import { createRequire } from "node:module";
+import ts from "typescript";
+
+/** A regular expression of the sources. */
+export interface FoundPattern {
+  readonly source: string;
+  readonly flags: string;
+  readonly line: number;
+}
+
+/** The regular expression literals of a file, and the lines on which it makes others. */
+export function patternsIn(
+  text: string,
+  name: string,
+): {
+  readonly literals: readonly FoundPattern[];
+  readonly made: readonly { readonly line: number; readonly isInFunction: boolean }[];
+} {
+  const kind = name.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true, kind);
+  const literals: FoundPattern[] = [];
+  const made: { readonly line: number; readonly isInFunction: boolean }[] = [];
+  const visit = (node: ts.Node, isInFunction: boolean): void => {
+    const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = node.text.lastIndexOf("/");
+      literals.push({ source: node.text.slice(1, end), flags: node.text.slice(end + 1), line });
+    }
+    if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText(file) === "RegExp")
+      made.push({ line, isInFunction });
+    const isFunction = ts.isFunctionLike(node);
+    ts.forEachChild(node, (child) => visit(child, isInFunction || isFunction));
+  };
+  visit(file, false);
+  return { literals, made };
+}
+
+interface Diagnostics {
+  readonly status: "safe" | "vulnerable" | "unknown";
+  readonly complexity?: { readonly summary: string };
+  readonly attack?: { readonly pattern: string };
+}
+type Check = (source: string, flags: string, options: object) => Diagnostics;
+
+// The version for browsers runs here, without Java and without a program of its own.
+const { checkSync } = createRequire(import.meta.url)("recheck/lib/browser.js") as { readonly checkSync: Check };
+
+/**
+ * Why matching may take longer than in proportion to the text, or null. Bounded repetitions count as constants, so that
+ * only nested or overlapping unbounded ones are found; a search that begins anew at each character counts as well.
+ */
+export function superLinear({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
+  if (!/[*+]|\{\d+,\}/.test(source)) return null;
+  const small = source
+    .replace(
+      /\{(\d+),(\d+)\}/g,
+      (_whole, least: string, most: string) => `{${Math.min(Number(least), 1)},${Math.min(Number(most), 2)}}`,
+    )
+    .replace(/\{(\d+)(,?)\}/g, (_whole, least: string, open: string) => `{${Math.min(Number(least), 2)}${open}}`);
+  const found = checkSync(small, flags.replace(/[dv]/g, ""), { timeout: 10_000 });
+  if (found.status === "safe") return null;
+  return `${found.complexity?.summary ?? "not decided in time"} ${found.attack?.pattern.slice(0, 100) ?? ""}`.trim();
+}

@@ -1,0 +1,106 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { PROBLEMS } from "@/lib/contract";
+import { pagePolicy } from "./headers";
+import { PAGES } from "./pages";
+import { type RenderedPage, renderPage } from "./render-page";
+
+type NextHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/** A rendered page, cut where the nonce of its answer goes. */
+interface KeptPage {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, values: readonly (readonly string[])[]])[];
+  readonly parts: readonly string[];
+  readonly bytesWithoutNonces: number;
+}
+
+const LOGIN = "/login";
+/** Next.js' own name of the page of what does not exist. */
+const NOT_FOUND = "/_not-found";
+const OPEN: ReadonlySet<string> = new Set([
+  "/docs/api",
+  "/docs/errors",
+  ...Object.keys(PROBLEMS).map((code) => `/docs/errors/${code}`),
+]);
+const KNOWN: readonly RegExp[] = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\[[a-zA-Z]+\]/g, "[^/]+")}/?$`));
+/** Files that the framework serves itself. */
+const FRAMEWORK = /^\/(?:_next\/|icon\.svg$)/;
+const SESSION_COOKIE = "leasehold.session=";
+/** As long as every nonce of an answer, so that lengths are the same. */
+const NONCE_BYTES = 16;
+
+/**
+ * Answers the pages that everybody may see and that are the same for everybody: reference, errors, login, "not found". Each is
+ * rendered once in the life of the process, with a nonce that each answer replaces by its own, because rendering costs
+ * up to a hundred times as much and needs no sign-in.
+ */
+export class OpenPages {
+  readonly #kept = new Map<string, Promise<KeptPage>>();
+
+  /** Under which page the answer is kept; null when it depends on who asks. */
+  keyOf(path: string, cookie: string | undefined): string | null {
+    const isSignedIn = cookie?.includes(SESSION_COOKIE) ?? false;
+    if (OPEN.has(path)) return path;
+    if (path === LOGIN && !isSignedIn) return LOGIN;
+    if (path.startsWith("/docs/errors/")) return NOT_FOUND;
+    return path === "/" || FRAMEWORK.test(path) || KNOWN.some((page) => page.test(path)) ? null : NOT_FOUND;
+  }
+
+  /** Writes the page with the nonce of this request. Rejects when it cannot be rendered. */
+  async answer(
+    key: string,
+    { req, res, next }: { req: IncomingMessage; res: ServerResponse; next: NextHandler },
+  ): Promise<void> {
+    const page = await this.#page(key, next);
+    const nonce = String(req.headers["x-nonce"]);
+    if (res.destroyed) return;
+    for (const [name, values] of page.headers)
+      res.setHeader(
+        name,
+        values.map((parts) => parts.join(nonce)),
+      );
+    res.setHeader("content-length", page.bytesWithoutNonces + (page.parts.length - 1) * Buffer.byteLength(nonce));
+    res.writeHead(page.status);
+    res.end(req.method === "HEAD" ? undefined : page.parts.join(nonce));
+  }
+
+  #page(key: string, next: NextHandler): Promise<KeptPage> {
+    const known = this.#kept.get(key);
+    if (known) return known;
+    // Requests that come meanwhile wait for the same rendering.
+    const rendering = keep(key, next);
+    this.#kept.set(key, rendering);
+    rendering.catch(() => this.#kept.delete(key));
+    return rendering;
+  }
+}
+
+async function keep(key: string, next: NextHandler): Promise<KeptPage> {
+  const nonce = randomBytes(NONCE_BYTES).toString("hex");
+  const page = await renderPage(next, key, { "x-nonce": nonce, "content-security-policy": pagePolicy(nonce, false) });
+  const expected = key === NOT_FOUND ? 404 : 200;
+  if (page.status !== expected) throw new Error(`the page ${key} was rendered with status ${page.status}`);
+  const parts = page.body.split(nonce);
+  if (parts.length < 2) throw new Error(`the page ${key} was rendered without a nonce`);
+  return {
+    status: page.status,
+    headers: headersOf(page, nonce),
+    parts,
+    bytesWithoutNonces: Buffer.byteLength(parts.join("")),
+  };
+}
+
+/** Of the answer itself; how it is sent is decided for each request. */
+const OF_CONNECTION: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "date",
+  "keep-alive",
+  "transfer-encoding",
+]);
+
+const headersOf = (page: RenderedPage, nonce: string): KeptPage["headers"] =>
+  Object.entries(page.headers)
+    .filter(([name]) => !OF_CONNECTION.has(name))
+    .map(([name, value]) => [name, [value ?? ""].flat().map((text) => String(text).split(nonce))]);
