@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MalformedJson, scanJson } from "./scan-json";
+import { MalformedJson, SCAN_LIMITS, scanJson, scanJsonInTurns } from "./scan-json";
 
 const codes = (text: string) => scanJson(text).map((problem) => `${problem.pointer} ${problem.code}`);
 
@@ -109,4 +109,21 @@ test("agrees with JSON.parse on what is JSON", () => {
     ),
     { numRuns: 2000 },
   );
+});
+
+test("the values of one payload are counted apart, and a scan in turns finds the same and pauses", async () => {
+  const payload = (values: number) =>
+    `{"definition_key":"a","payload":[${Array.from({ length: values }, () => 1).join()}]}`;
+  const batch = (...payloads: string[]) => `{"jobs":[${payloads.join()}]}`;
+  const few = batch(payload(15_000), payload(15_000), payload(15_000));
+  const many = batch(payload(15_000), payload(SCAN_LIMITS.nodes + 1), payload(1));
+  expect(scanJson(few, 200_000)).toEqual([]);
+  expect(scanJson(many, 200_000)).toMatchObject([{ pointer: "/jobs/1/payload", code: "too-many-nodes" }]);
+  let pauses = 0;
+  const pause = async () => {
+    pauses += 1;
+  };
+  expect(await scanJsonInTurns(few, pause, 200_000)).toEqual([]);
+  expect(pauses).toBeGreaterThan(5);
+  expect(await scanJsonInTurns(many, pause, 200_000)).toEqual(scanJson(many, 200_000));
 });

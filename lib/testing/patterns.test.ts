@@ -30,6 +30,7 @@ const MADE_IN_FUNCTIONS: Readonly<Record<string, string>> = {
   "lib/execution/process/usage.ts": "reads /proc, with the name of a field",
   "lib/execution/process/work-folder.ts": "reads the names of our own folders",
   "lib/api/routes.ts": "made from the paths of routes, recorded below",
+  "lib/web/open-pages.ts": "made from the paths of pages, recorded below",
 };
 
 const found = SOURCES.map((file) => ({ file, ...patternsIn(readFileSync(join(ROOT, file), "utf8"), file) }));

@@ -95,7 +95,7 @@ export function runsFirstArgument(paths: readonly string[]): boolean {
     INTERPRETERS.includes(
       basename(path)
         .toLowerCase()
-        .replace(/[0-9.]+$|-[0-9.]+$/, ""),
+        .replace(/-?[0-9.]{1,40}$/, ""),
     ),
   );
 }
