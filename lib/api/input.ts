@@ -2,8 +2,8 @@ import type * as z from "zod";
 import { escapeToken, LIMITS, MalformedJson, type ProblemError, scanJson, scanJsonInTurns } from "@/lib/contract";
 import type { ReportChange } from "@/lib/execution/output/clean-result";
 import { parseCaptured } from "@/lib/execution/output/exact-json";
-import { Turns } from "@/lib/process/turns";
 import { cutCharacters } from "@/lib/text/cut-characters";
+import { Turns } from "@/lib/turns";
 import { HttpProblem } from "./problem";
 import { wordsOf } from "./words";
 

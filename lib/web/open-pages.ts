@@ -47,12 +47,13 @@ export class OpenPages {
     return path === "/" || FRAMEWORK.test(path) || KNOWN.some((page) => page.test(path)) ? null : NOT_FOUND;
   }
 
-  /** Writes the page with the nonce of this request. Rejects when it cannot be rendered. */
+  /** Writes the page with the nonce of this request. One that cannot be kept, such as an error, is rendered for it. */
   async answer(
     key: string,
     { req, res, next }: { req: IncomingMessage; res: ServerResponse; next: NextHandler },
   ): Promise<void> {
-    const page = await this.#page(key, next);
+    const page = await this.#page(key, next).catch(() => null);
+    if (!page) return next(req, res);
     const nonce = String(req.headers["x-nonce"]);
     if (res.destroyed) return;
     for (const [name, values] of page.headers)

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { Turns } from "@/lib/process/turns";
+import { Turns } from "@/lib/turns";
 import type { NamedFile } from "../artifacts/collect";
 import { cleanMessage, reportTo } from "../output/clean-result";
 import { type Frame, FrameReader, type LostKind, shortMessage } from "../output/frames";

@@ -3,6 +3,8 @@ import type { SecretForms } from "./secret-forms";
 
 const HOLD_CHARS = 8192;
 const LONGEST_PRIVATE_KEY = 65_536;
+/** Of secrets that overlap, in characters. */
+const LONGEST_RUN = 32_768;
 /** What may remain visible of a secret that the end of the output cut off. */
 const HARMLESS_PREFIX = 3;
 
@@ -40,7 +42,7 @@ export class StreamRedactor {
     const cut = this.#safeCut(boundary);
     const ready = this.#pending.slice(0, cut);
     this.#pending = this.#pending.slice(cut);
-    return redactText(ready, this.#secrets) + this.#enterKey();
+    return redactText(ready, this.#secrets) + this.#enterKey() + this.#shortenRun();
   }
 
   /** Returns the rest; a secret that the end cut short is masked as well. */
@@ -67,6 +69,20 @@ export class StreamRedactor {
     if (key !== -1) cut = Math.min(cut, key);
     cut = Math.min(cut, partialStart(pending, this.#secrets));
     return clearOf(cut, [...literalSpans(pending, this.#secrets), ...patterns]);
+  }
+
+  // A secret that overlaps itself may go on for ever. What is held then begins at one of its last places.
+  #shortenRun(): string {
+    if (this.#pending.length <= LONGEST_RUN) return "";
+    const most = partialStart(this.#pending, this.#secrets);
+    let [last, end] = [0, 0];
+    for (const span of literalSpans(this.#pending, this.#secrets)) {
+      if (span.start > Math.min(most, Math.max(0, end - 1))) break;
+      last = span.start;
+      end = Math.max(end, span.end);
+    }
+    this.#pending = this.#pending.slice(last);
+    return last === 0 ? "" : MASK;
   }
 
   // A key that grows beyond all measure is not held any longer, but nothing of it is shown either.

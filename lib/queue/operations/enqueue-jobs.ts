@@ -1,5 +1,5 @@
 import { type Database, DatabaseError, type Runner, type TenantTransaction } from "@/lib/db";
-import { Turns } from "@/lib/process/turns";
+import { Turns } from "@/lib/turns";
 import { QueueError } from "../errors";
 import { type AcceptedJob, acceptedView } from "../policy/accepted-job";
 import type { Linked } from "../policy/dependencies";

@@ -1,5 +1,5 @@
 import type { Runner } from "@/lib/db";
-import type { Turns } from "@/lib/process/turns";
+import type { Turns } from "@/lib/turns";
 import { QueueError } from "../errors";
 import type { PayloadValidator } from "../policy/arg-schema";
 import { LINK_FIELDS, type Linked, takesResults } from "../policy/dependencies";

@@ -1,5 +1,5 @@
 import type { TenantTransaction } from "@/lib/db";
-import { Turns } from "@/lib/process/turns";
+import { Turns } from "@/lib/turns";
 import type { OccurredEvent } from "../../policy/event-match";
 import { addReplaysSql, countRunsSql, finishEventsSql, insertFiringsSql } from "../../sql/events";
 import type { EventReason, TenantScope } from "../../types";

@@ -1,4 +1,4 @@
-import type { Turns } from "@/lib/process/turns";
+import type { Turns } from "@/lib/turns";
 import { cutText } from "../../policy/clean";
 import { type Asked, askForJob, inWords, matchEvent, matchWork, type OccurredEvent } from "../../policy/event-match";
 import { LOOP_SUSPECTED } from "../../sql/held-firings";

@@ -1,5 +1,5 @@
 import type { TenantTransaction } from "@/lib/db";
-import { Turns } from "@/lib/process/turns";
+import { Turns } from "@/lib/turns";
 import { EVENT_MAX_DEPTH } from "../../policy/event-match";
 import { endHeldSql, loopDepthsSql, takeHeldSql } from "../../sql/held-firings";
 import type { NewEvent, TenantScope } from "../../types";

@@ -1,5 +1,5 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { Turns } from "@/lib/process/turns";
+import { Turns } from "@/lib/turns";
 import { QueueError } from "../../errors";
 import {
   type Asked,
