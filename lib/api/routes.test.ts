@@ -2,8 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DOCUMENTED_ROUTES } from "@/app/api/v1/openapi.json/documented-routes";
+import { bulkActionPermissions } from "@/lib/tenancy/permissions";
 import { openApiDocument } from "./openapi";
-import { allowedMethods, ROUTES, type RouteMethod } from "./routes";
+import { allowedMethods, ROUTES, type RouteMethod, ruleOf } from "./routes";
 import type { RouteHandler } from "./serve";
 
 const APP = join(import.meta.dirname, "../../app");
@@ -45,6 +46,28 @@ test("B1 every route checks what its row says", () => {
       ROUTES[path]?.[method as RouteMethod]?.access,
     );
   }
+});
+
+test("whatever starts jobs takes the right to start jobs, whichever route it is", () => {
+  const starts = [
+    "POST /api/v1/jobs",
+    "POST /api/v1/jobs/bulk",
+    "POST /api/v1/jobs/x/retry",
+    "POST /api/v1/jobs/dead-letters/redrive",
+    "POST /api/v1/jobs/triggers",
+    "PATCH /api/v1/jobs/triggers/x",
+    "POST /api/v1/jobs/triggers/x/run",
+    "POST /api/v1/events",
+    "POST /api/v1/events/x/replay",
+    "POST /api/v1/webhooks/x/test",
+    "POST /api/v1/webhooks/x/deliveries/x/resend",
+  ];
+  for (const route of starts) {
+    const [method = "", path = ""] = route.split(" ");
+    const { access, also = [] } = ruleOf(method, path);
+    expect([access, ...also], route).toContain("jobs:create");
+  }
+  for (const action of ["retry", "redrive"] as const) expect(bulkActionPermissions(action)).toContain("jobs:create");
 });
 
 test("every route on disk is in the reference", () => {

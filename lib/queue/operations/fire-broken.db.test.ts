@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { getJob, settleAttempts, startAttempts } from "@/lib/queue";
+import { accountsIn } from "@/lib/testing/accounts";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
@@ -154,6 +155,20 @@ describe("SCHED-23 the schedules of a tenant that is suspended or deleted", () =
     expect(await read(id)).toBeUndefined();
     expect(await jobs(fine)).toHaveLength(2);
   });
+});
+
+test("a trigger belongs to the tenant: it goes on when the person who made it has left", async () => {
+  const scope = await make.tenant();
+  const { id: userId } = await accountsIn(database).user({ roles: { [scope.tenantId]: "member" } });
+  const id = await trigger(scope, { ...due, created_by: userId });
+  await query("delete from app.memberships where user_id = $1", [userId]);
+  await clock("2026-03-02T09:00:00.010Z");
+  await fire();
+  expect(await jobs(id)).toHaveLength(1);
+  await query("update app.users set disabled_at = now() where id = $1", [userId]);
+  await clock("2026-03-02T09:01:00.010Z");
+  await fire();
+  expect(await jobs(id)).toHaveLength(2);
 });
 
 describe("when a job of the trigger is not over", () => {
