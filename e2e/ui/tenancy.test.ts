@@ -45,6 +45,23 @@ describe("two tenants in one browser", () => {
     await context.close();
   });
 
+  test("a suspended tenant is signed in to and read, says so, and offers no change; a member changes no webhook", async () => {
+    const { page, context } = await stage.signIn(stage.people.both, { at: "/t/acme/webhooks" });
+    const add = page.getByRole("button", { name: "Add endpoint" });
+    await add.waitFor();
+    expect(await add.getAttribute("title")).toMatch(/your role .* member\. An admin can do this/i);
+    await stage.database.query("update app.tenants set status = 'suspended' where slug = 'globex'");
+    try {
+      await page.goto("/t/globex/webhooks");
+      await page.getByRole("status").filter({ hasText: "is suspended. It can be read" }).waitFor();
+      expect(await add.getAttribute("title")).toMatch(/is suspended/);
+      expect(await add.getAttribute("aria-disabled")).toBe("true");
+    } finally {
+      await stage.database.query("update app.tenants set status = 'active' where slug = 'globex'");
+    }
+    await context.close();
+  });
+
   test("the switcher leads to the other tenant and leaves nothing of the first", async () => {
     const mine = await stage.enqueue({ lines: [] }, { scheduled_for: FAR, tags: ["only-acme"] });
     const { page, context } = await stage.signIn(stage.people.both);
