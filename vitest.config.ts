@@ -38,6 +38,9 @@ export default defineConfig({
           include: [`e2e/${name}/**/*.test.ts`],
           exclude,
           globalSetup,
+          setupFiles: ["lib/testing/processes.setup.ts"],
+          // As above; the choices of a fault suite follow from the seeds that were drawn before.
+          isolate: name === "chaos",
           testTimeout,
           hookTimeout: 120_000,
           // A browser wants one of two processors, and the stages beside it the other. Those mostly wait.

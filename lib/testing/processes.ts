@@ -4,7 +4,6 @@ import { closeSync, openSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterAll } from "vitest";
 import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { pipeVariables, SECRET_NAMES, sendSecrets } from "@/lib/env/secret-source.mjs";
 import type { TestDatabase } from "./database";
@@ -171,8 +170,9 @@ function readyMessage(child: ChildProcess): Promise<{ port?: number; workerId?: 
   });
 }
 
-afterAll(async () => {
+/** Kills what still runs of the processes that tests started. */
+export async function killStarted(): Promise<void> {
   const ends = [...started].map((child) => once(child, "exit"));
   for (const child of started) child.kill("SIGKILL");
   await Promise.all(ends);
-});
+}
