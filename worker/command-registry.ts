@@ -5,9 +5,13 @@ import { dropIsolation } from "@/lib/env/test-build";
 import type { WorkerEnv } from "@/lib/env/worker";
 import { type CommandRegistry, loadCommandRegistry } from "@/lib/execution";
 
+/** Where programs leave files that others can read. */
+const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
+
 /**
- * Reads the commands that this worker may run, and hides from them what is the installation's: LEASEHOLD_HOME, the data of
- * the embedded PostgreSQL, every file that secrets came from, and `.env`.
+ * Reads the commands that this worker may run. Hides from them what is the installation's (LEASEHOLD_HOME, the data of the
+ * embedded PostgreSQL, every file that secrets came from, and `.env`), and what is another job's: the folders of providers,
+ * of which a command has those it is given, and what lies in /tmp.
  * @throws CommandRegistryError naming the entry that is wrong
  */
 export function commandRegistry(env: WorkerEnv): Promise<CommandRegistry> {
@@ -15,9 +19,10 @@ export function commandRegistry(env: WorkerEnv): Promise<CommandRegistry> {
   return loadCommandRegistry(env.commandsFile, {
     sharedFolder,
     hide: {
-      folders: [env.home, sharedFolder],
+      folders: [env.home, sharedFolder, ...env.providerRoots],
       files: [...heldSecrets().files, path.resolve(".env")],
-      kept: env.providerRoots,
+      scratch: SCRATCH,
+      kept: env.commandFolders,
     },
     refuseExposed: env.refuseExposed,
     ...(dropIsolation() ? { isolation: "group" } : {}),

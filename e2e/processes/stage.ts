@@ -61,6 +61,8 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
     ...settings,
     LEASEHOLD_HOME: path.join(base, "home"),
     PROVIDER_ROOTS: base,
+    // Where the fixture commands keep their diaries.
+    COMMAND_FOLDERS: base,
     SHUTDOWN_GRACE_SECONDS: "5",
   };
   const startWorker = (more: Record<string, string> = {}, stdout?: "full" | "unread") =>

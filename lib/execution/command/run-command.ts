@@ -4,6 +4,7 @@ import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { cleanMessage, reportTo } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
+import type { RunAs } from "../process/run-as";
 import { removeWorkFolder } from "../process/work-folder";
 import { CannotPrepareError } from "../registry/preparation";
 import type { Command, CommandRegistry } from "../registry/registry";
@@ -52,10 +53,11 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
     return { outcome: failure("command_not_allowed", why), process: null };
   }
   let folder: string | null = null;
-  const inherited = new InheritedFiles();
+  const inherited = new InheritedFiles(registry.launch.hidden);
+  const user = registry.users.take();
   try {
-    folder = await registry.preparation.makeFolder(registry.workRoot, registry.launch.runAs);
-    const end = await runInFolder({ registry, command, request, folder, inherited });
+    folder = await registry.preparation.makeFolder(registry.workRoot, user);
+    const end = await runInFolder({ registry, command, request, folder, user, inherited });
     if (!end.process) return end;
     const outcome = await keepFiles(end.outcome, { ...request, folder, named: end.process.artifacts ?? [] });
     await request.ctx.inspectFolder?.(folder);
@@ -65,6 +67,7 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
   } finally {
     await inherited.close();
     if (folder) await removeWorkFolder(folder);
+    registry.users.release(user);
   }
 }
 
@@ -73,17 +76,18 @@ interface Run {
   readonly command: Command;
   readonly request: CommandRequest;
   readonly folder: string;
+  readonly user: RunAs | null;
   readonly inherited: InheritedFiles;
 }
 
-async function runInFolder({ registry, command, request, folder, inherited }: Run): Promise<CommandEnd> {
+async function runInFolder({ registry, command, request, folder, user, inherited }: Run): Promise<CommandEnd> {
   const { ctx, capture, secrets, rows } = request;
   const args = asObject(request.args);
   const built = await buildArguments(command, {
     args,
     folder,
     openProviderPath: ctx.openProviderPath,
-    inherit: (opened) => inherited.add(opened),
+    inherit: (opened, how) => inherited.add(opened, how),
   });
   const env = commandEnvironment(ctx, folder, built.env);
   const argv = [...command.program, ...built.argv];
@@ -95,9 +99,9 @@ async function runInFolder({ registry, command, request, folder, inherited }: Ru
     command: argv,
     env,
     folder,
-    inherited: inherited.descriptors,
+    inherited,
     stdin: command.spec.stdin === "payload" ? JSON.stringify(args) : null,
-    isolation: registry.launch,
+    isolation: { ...registry.launch, runAs: user },
     limits: command.spec.limits,
     capture,
     frames: { ctx, secrets, rows },

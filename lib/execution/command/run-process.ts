@@ -11,14 +11,15 @@ import { type Usage, UsageMeter } from "../process/usage";
 import { delay } from "../timer";
 import type { StopReason } from "../types";
 import { FrameSink, type FrameSinkOptions } from "./frame-sink";
+import type { InheritedFiles } from "./inherited-files";
 import { type StopPlan, Stopper } from "./stopper";
 
 export interface ProcessPlan {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
-  /** Descriptors of this process that the command gets after those of its own. */
-  readonly inherited: readonly number[];
+  /** What the command gets open, besides its own descriptors. */
+  readonly inherited: InheritedFiles;
   readonly stdin: string | null;
   readonly isolation: Isolation;
   readonly limits: ResourceLimits;
@@ -96,7 +97,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
 
 // Bad arguments throw at once, a program that cannot be started is an event.
 function start(plan: ProcessPlan): ChildProcess | Error {
-  const { file, args, options } = supervised({ ...plan, mark: plan.folder, inherited: plan.inherited.length });
+  const { file, args, options } = supervised({ ...plan, mark: plan.folder, shared: plan.inherited.shared });
   try {
     const stdin = plan.stdin === null ? "ignore" : "pipe";
     const child = spawn(file, args, {
@@ -104,7 +105,7 @@ function start(plan: ProcessPlan): ChildProcess | Error {
       cwd: plan.folder,
       env: bareEnvironment(plan.env),
       shell: false,
-      stdio: [stdin, "pipe", "pipe", "pipe", "pipe", ...plan.inherited],
+      stdio: [stdin, "pipe", "pipe", "pipe", "pipe", ...plan.inherited.descriptors],
     });
     // A command may end without reading its input, and the watcher without anybody waiting for it.
     for (const stream of [child.stdin, child.stdio[LIFELINE_FD] as Writable | undefined])

@@ -12,7 +12,7 @@ export interface ValueContext {
   readonly folder: string;
   readonly openProviderPath: RunContext["openProviderPath"];
   /** Keeps something open until the command is over, and answers the path that means it there. */
-  readonly inherit: (opened: OpenedPath) => string;
+  readonly inherit: (opened: OpenedPath, options: { readonly isWritable: boolean }) => string;
 }
 
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9._@/-]{0,127}$/;
@@ -120,7 +120,7 @@ async function providerPath(placeholder: ProviderPath, ctx: ValueContext): Promi
   const given = placeholder.path_from === undefined ? "" : (own(ctx.args, placeholder.path_from) ?? "");
   if (typeof given !== "string") throw new ArgumentError(placeholder.path_from ?? "", "must be a string");
   const opened = await ctx.openProviderPath(providerId, normalizeRelative(given));
-  const path = ctx.inherit(opened);
+  const path = ctx.inherit(opened, { isWritable: placeholder.writable });
   if (placeholder.expect) expectKind(opened, placeholder.expect);
   return path;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executeCommand } from "../execute-command";
@@ -10,21 +10,19 @@ import { planHiding } from "./hiding";
 
 let folder: TestFolder;
 const at = (...parts: string[]) => path.join(folder.root, ...parts);
-const isRoot = process.getuid?.() === 0;
 
-/** Makes a file that only the user of the commands can read. */
-function ownFile(file: string, text: string): void {
+/** Makes a file that the user of the commands can read. */
+function readableFile(file: string, text: string): void {
   mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text, { mode: 0o600 });
-  if (isRoot) chownSync(file, 65_534, 65_534);
+  writeFileSync(file, text, { mode: 0o644 });
 }
 
 beforeAll(async () => {
   folder = await makeTestFolder();
-  ownFile(at("home/runtime.json"), "canary");
-  ownFile(at("home/it's kept/inside"), "provided");
-  ownFile(at("config/worker.env"), "canary");
-  ownFile(at("jobs/.env"), "canary");
+  readableFile(at("home/runtime.json"), "canary");
+  readableFile(at("home/it's kept/inside"), "provided");
+  readableFile(at("config/worker.env"), "canary");
+  readableFile(at("jobs/.env"), "canary");
   mkdirSync(at("home/work"), { recursive: true });
   chmodSync(at("home"), 0o755);
 });
@@ -32,15 +30,26 @@ afterAll(() => folder.remove());
 
 test("a secret file takes its folder with it, unless commands need that folder or it is one of the system's", () => {
   const files = [at("config/worker.env"), at("jobs/.env"), at("home/runtime.json"), "/etc/hostname", "/nowhere/at/all"];
-  const hidden = planHiding({ folders: [at("home")], files, kept: [at("jobs"), at("home/it's kept")] }, "mount");
+  const kept = [at("jobs"), at("home/it's kept")];
+  const hidden = planHiding({ folders: [at("home")], files, scratch: [], kept }, "mount");
   expect(hidden).toEqual({
     mount: "mount",
-    folders: [
-      { path: at("home"), kept: [at("home/it's kept")] },
-      { path: at("config"), kept: [] },
+    covers: [
+      { path: at("home"), kept: [at("home/it's kept")], isScratch: false },
+      { path: at("config"), kept: [], isScratch: false },
     ],
     files: [at("jobs/.env"), "/etc/hostname"],
   });
+});
+
+test("a folder that lies in what another one keeps is hidden as well, one that is gone with another is not twice", () => {
+  const plan = { folders: [at("home"), at("home/work"), at("home/it's kept/deep")], files: [], scratch: [folder.root] };
+  mkdirSync(at("home/it's kept/deep"), { recursive: true });
+  const hidden = planHiding({ ...plan, kept: [at("home/it's kept")] }, "mount");
+  expect(hidden.covers).toEqual([
+    { path: folder.root, kept: [at("home/it's kept")], isScratch: true },
+    { path: at("home/it's kept/deep"), kept: [], isScratch: false },
+  ]);
 });
 
 describe.runIf(process.platform === "linux")("what is hidden", () => {
@@ -57,6 +66,7 @@ describe.runIf(process.platform === "linux")("what is hidden", () => {
       const hide = {
         folders: [at("home")],
         files: [at("config/worker.env"), at("jobs/.env")],
+        scratch: [],
         kept: [at("home/it's kept")],
       };
       mkdirSync(at("open"), { recursive: true });
@@ -82,7 +92,7 @@ describe.runIf(process.platform === "linux")("what is hidden", () => {
       await Promise.race([until("it has looked", () => existsSync(at("open/ready")), 20_000), early]);
       early.catch(() => undefined);
       for (const file of ["home/runtime.json", "config/worker.env"]) {
-        ownFile(at(`${file}.new`), "canary");
+        readableFile(at(`${file}.new`), "canary");
         renameSync(at(`${file}.new`), at(file));
       }
       writeFileSync(at("open/replaced"), "");

@@ -1,22 +1,33 @@
 import { realpathSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 
+/** A folder that is another, nearly empty one for commands. */
+interface Cover {
+  readonly path: string;
+  /** What lies in it for commands too. */
+  readonly kept: readonly string[];
+  /** Each command has a folder of its own there, to write into. */
+  readonly isScratch: boolean;
+}
+
 /** What commands must not find although the user that they run as could read it, as real paths. */
 export interface Hidden {
   /** The program `mount`. */
   readonly mount: string;
-  /** Folders that are empty for a command, but for what is kept in them. */
-  readonly folders: readonly { readonly path: string; readonly kept: readonly string[] }[];
+  /** In the order in which they are covered: one may lie in what another one keeps. */
+  readonly covers: readonly Cover[];
   /** Files that are empty for a command. */
   readonly files: readonly string[];
 }
 
 export interface HidingPlan {
-  /** Folders to hide, such as LEASEHOLD_HOME. */
+  /** Folders to hide, such as LEASEHOLD_HOME and the roots of providers. */
   readonly folders: readonly string[];
   /** Files that hold secrets. */
   readonly files: readonly string[];
-  /** Folders that commands work on or run from. What does not exist is left out. */
+  /** Folders that each command has for itself, such as /tmp. */
+  readonly scratch: readonly string[];
+  /** Folders that commands run from. What does not exist is left out. */
   readonly kept: readonly string[];
 }
 
@@ -30,14 +41,27 @@ export function planHiding(plan: HidingPlan, mount: string): Hidden {
   const files = [...new Set(plan.files.flatMap(realOf))];
   const isNeeded = (folder: string) => kept.some((path) => isWithin(path, folder)) || folder.split(sep).length < 3;
   const ofFiles = files.map((file) => dirname(file)).filter((folder) => !isNeeded(folder));
-  const folders = outermost([...plan.folders.flatMap(realOf), ...ofFiles]).filter((folder) => folder !== sep);
-  return {
-    mount,
-    folders: folders.map((path) => ({ path, kept: kept.filter((one) => isWithin(one, path)) })),
-    files: files.filter(
-      (file) => !folders.some((folder) => isWithin(file, folder)) || kept.some((k) => isWithin(file, k)),
-    ),
-  };
+  const ownToEach = plan.scratch.flatMap(realOf);
+  const wanted = [...new Set([...ownToEach, ...plan.folders.flatMap(realOf), ...ofFiles])].filter(
+    (path) => path !== sep,
+  );
+  const covers: Cover[] = [];
+  for (const path of wanted.sort((one, other) => one.length - other.length)) {
+    if (isHiddenBy(covers, path) || kept.includes(path)) continue;
+    covers.push({ path, kept: kept.filter((one) => isWithin(one, path)), isScratch: ownToEach.includes(path) });
+  }
+  return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)) };
+}
+
+/** Whether nothing is left of what lies at a path. */
+export const isHiddenBy = (covers: readonly Cover[], path: string): boolean =>
+  covers.some((cover) => isWithin(path, cover.path) && !cover.kept.some((one) => isWithin(path, one)));
+
+/** Something that is open in the worker, and lies at its own path for the command as well. */
+export interface Shared {
+  readonly path: string;
+  readonly isFolder: boolean;
+  readonly isWritable: boolean;
 }
 
 /** The shell names descriptors with one digit; the last one is for its own use. */
@@ -46,49 +70,82 @@ const OWN_FD = 9;
 
 interface Job {
   readonly folder: string;
-  /** The descriptors that the command inherits besides those of its own, from `first` on. */
+  /** What the command inherits besides its own descriptors, from `first` on. */
   readonly first: number;
-  readonly inherited: number;
+  readonly shared: readonly Shared[];
 }
 
 /**
  * Returns the command line that hides, in the mount namespace in which it starts, and goes on as the rest of the line. The
- * job's folder stays where it is. Open folders are opened anew in this namespace, because the way up from them would lead
- * past what is hidden; the line fails if another one has taken the place of one of them.
+ * job's folder stays where it is. What is shared and would be hidden is put back at its path, read-only unless said
+ * otherwise, and its descriptor closed; what is not hidden is opened anew. The way up from a descriptor of the worker would
+ * lead past what is hidden. The line fails when something else has taken the place of what is shared meanwhile.
  * @throws RangeError if the command inherits too many descriptors
  */
-export function hiding(hidden: Hidden, { folder: jobFolder, first, inherited }: Job): string[] {
-  if (first + inherited - 1 > LAST_FD) throw new RangeError(`a command can be given ${LAST_FD - first + 1} open files`);
+export function hiding({ mount, covers, files }: Hidden, { folder: jobFolder, first, shared }: Job): string[] {
+  if (first + shared.length - 1 > LAST_FD)
+    throw new RangeError(`a command can be given ${LAST_FD - first + 1} open files`);
   const own = realOf(jobFolder);
-  const steps = hidden.folders.flatMap(({ path, kept }) =>
-    hideFolder(path, outermost([...kept, ...own.filter((folder) => isWithin(folder, path))])),
-  );
-  for (const file of hidden.files.map(quote)) steps.push(`[ ! -e ${file} ] || "$mount" -c --bind /dev/null ${file}`);
-  const again = Array.from({ length: inherited }, (_, index) => openAgain(first + index));
-  const then = ["unset mount folder at", 'exec "$@"'];
-  const script = ["set -e", "mount=$1 folder=$2", "shift 2", ...steps, ...again, 'cd "$folder"', ...then].join("\n");
-  return ["/bin/sh", "-c", script, "leasehold-job", hidden.mount, jobFolder];
+  const empty = files.map(quote);
+  const given = shared.map((one, index) => ({ ...one, fd: first + index, isHidden: isHiddenBy(covers, one.path) }));
+  const script = [
+    "set -e",
+    "mount=$1 folder=$2",
+    "shift 2",
+    `put() { (umask 022; PATH=/usr/bin:/bin; mkdir -p "$1"); }`,
+    `lock() { "$mount" -c -o remount,bind,ro "$1" || "$mount" -c -o remount,bind,ro,nosuid,nodev "$1"; }`,
+    ...given.filter(({ isHidden }) => isHidden).map(openAgain),
+    ...covers.flatMap((cover) => coverFolder(cover, own)),
+    ...empty.map((file) => `[ ! -e ${file} ] || "$mount" -c --bind /dev/null ${file}`),
+    ...given.flatMap((one) => (one.isHidden ? putBack(one) : openAgain(one))),
+    'cd "$folder"',
+    "unset mount folder at",
+    'exec "$@"',
+  ];
+  return ["/bin/sh", "-c", script.join("\n"), "leasehold-job", mount, jobFolder];
 }
+
+const OPTIONS = {
+  hidden: "size=64k,nr_inodes=1024,mode=755",
+  scratch: "size=64m,nr_inodes=16384,mode=1777,nosuid,nodev",
+};
 
 // The shell stays in the folder while an empty file system is laid over it, so what is kept can be put back in there by its
 // relative path. Descriptors are not used: they are the command's.
-function hideFolder(path: string, kept: readonly string[]): string[] {
+function coverFolder({ path, kept, isScratch }: Cover, own: readonly string[]): string[] {
+  const back = outermost([...kept, ...own.filter((folder) => isWithin(folder, path))]);
+  const options = isScratch ? OPTIONS.scratch : OPTIONS.hidden;
   return [
     `cd ${quote(path)}`,
-    `"$mount" -c -t tmpfs -o size=64k,nr_inodes=128,mode=755 none ${quote(path)}`,
-    ...kept.map((one) => {
+    `"$mount" -c -t tmpfs -o ${options} none ${quote(path)}`,
+    ...back.map((one) => {
       const from = quote(`./${relative(path, one)}`);
       const to = quote(one);
-      return `[ ! -e ${from} ] || { PATH=/usr/bin:/bin mkdir -p ${to}; "$mount" -c --rbind ${from} ${to}; }`;
+      return `[ ! -e ${from} ] || { put ${to}; "$mount" -c --rbind ${from} ${to}; }`;
     }),
   ];
 }
 
-function openAgain(fd: number): string {
+interface Given extends Shared {
+  readonly fd: number;
+}
+
+function putBack({ path, isFolder, isWritable, fd }: Given): string[] {
+  const at = quote(path);
+  return [
+    isFolder ? `put ${at}` : `put ${quote(dirname(path))}; [ -e ${at} ] || : >${at}`,
+    `"$mount" -c --bind /proc/self/fd/${fd} ${at}`,
+    ...(isWritable ? [] : [`lock ${at}`]),
+    `exec ${fd}<&-`,
+  ];
+}
+
+function openAgain({ fd }: Given): string {
   const [given, own] = [fd, OWN_FD].map((n) => `/proc/self/fd/${n}`);
   return [
-    `if [ -d ${given} ]; then at=$(PATH=/usr/bin:/bin readlink ${given})`,
-    `exec ${OWN_FD}<"$at"; [ ${own} -ef ${given} ]; exec ${fd}<&${OWN_FD} ${OWN_FD}<&-; fi`,
+    `at=$(PATH=/usr/bin:/bin readlink ${given}); exec ${OWN_FD}<"$at"`,
+    `[ ${own} -ef ${given} ] || { echo "a file or folder was moved while the command started; retry the job" >&2; exit 75; }`,
+    `exec ${fd}<&${OWN_FD} ${OWN_FD}<&-`,
   ].join("\n");
 }
 

@@ -4,6 +4,7 @@ import { startTimer } from "../timer";
 import { bareEnvironment } from "./bare-environment";
 import { ProcessGroup } from "./group";
 import { type HidingPlan, planHiding } from "./hiding";
+import { JobUsers } from "./job-users";
 import type { RunAs } from "./run-as";
 import { type Isolation, LIFELINE_FD, supervised } from "./supervisor";
 
@@ -30,7 +31,7 @@ function program(name: string): string | null {
 /** Finds the strongest isolation that works here, by trying it: containers forbid what they please. */
 export async function detectIsolation({ runAs, hide, folder, mode = "best" }: IsolationOptions): Promise<Isolation> {
   const programs = { unshare: null, setpriv: null, prlimit: null };
-  const plain: Isolation = { namespace: null, userNamespace: false, hidden: null, ...programs, runAs };
+  const plain: Isolation = { namespace: null, userNamespace: false, hidden: null, ...programs, runAs, ownUsers: false };
   if (mode === "plain") return plain;
   const unshare = mode !== "group" && process.platform === "linux" ? program("unshare") : null;
   const setpriv = program("setpriv");
@@ -48,18 +49,22 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
     { ...plain, setpriv },
   ];
   // Within the namespace the user can only be changed by setpriv, since entering it takes root.
-  const possible = ladder.filter((step) => !step.namespace || (unshare && (setpriv || !runAs)));
+  const possible = ladder
+    .filter((step) => !step.namespace || (unshare && (setpriv || !runAs)))
+    // A container may know a few user ids only.
+    .flatMap((step) => (runAs && step.namespace && !step.userNamespace ? [{ ...step, ownUsers: true }, step] : [step]));
   for (const step of possible) if (await works(step, folder)) return step;
   return plain;
 }
 
 async function works(isolation: Isolation, folder: string): Promise<boolean> {
+  const users = new JobUsers(isolation);
   const { file, args, options } = supervised({
-    isolation,
+    isolation: { ...isolation, runAs: users.take() },
     command: ["/bin/sh", "-c", "exit 0"],
     mark: "-",
     folder,
-    inherited: 0,
+    shared: [],
     limits: {},
   });
   const stdio = ["ignore", "ignore", "ignore", "ignore", "pipe"] as const;
@@ -82,9 +87,11 @@ export function exposureOf({ userNamespace, namespace, hidden, runAs }: Isolatio
   return `the environment, memory and open files of the worker and of every other process of its user, and ${files}`;
 }
 
-/** For the worker's banner and page, such as `pid-namespace, user nobody, private-mounts, no-new-privs, limits`. */
-export function describeIsolation({ namespace, userNamespace, hidden, setpriv, prlimit, runAs }: Isolation): string {
-  const parts = [namespace ? "pid-namespace" : "process-group", runAs ? `user ${runAs.name}` : "own user"];
+/** For the worker's banner and page, such as `pid-namespace, user per job, private-mounts, no-new-privs, limits`. */
+export function describeIsolation(isolation: Isolation): string {
+  const { namespace, userNamespace, hidden, setpriv, prlimit, runAs, ownUsers } = isolation;
+  const user = runAs && (ownUsers ? "user per job" : `user ${runAs.name}`);
+  const parts = [namespace ? "pid-namespace" : "process-group", user ?? "own user"];
   if (userNamespace && namespace) parts.push("user-namespace");
   if (hidden) parts.push("private-mounts");
   if (setpriv) parts.push("no-new-privs");

@@ -1,4 +1,4 @@
-import { type Hidden, hiding } from "./hiding";
+import { type Hidden, hiding, type Shared } from "./hiding";
 import type { RunAs } from "./run-as";
 
 /** How a command is fenced in on this machine. */
@@ -12,7 +12,10 @@ export interface Isolation {
   readonly unshare: string | null;
   readonly setpriv: string | null;
   readonly prlimit: string | null;
+  /** The user of all commands, or of one where each has its own. */
   readonly runAs: RunAs | null;
+  /** Each running command has a user id of its own. */
+  readonly ownUsers: boolean;
 }
 
 export interface ResourceLimits {
@@ -63,11 +66,11 @@ export function supervised(run: {
   command: readonly string[];
   mark: string;
   folder: string;
-  /** How many descriptors the command inherits after the lifeline. */
-  inherited: number;
+  /** What the command inherits open, after the lifeline. */
+  shared: readonly Shared[];
   limits: ResourceLimits;
 }): Supervised {
-  const { isolation, command, mark, folder, inherited, limits } = run;
+  const { isolation, command, mark, folder, shared, limits } = run;
   const { namespace, userNamespace, hidden, unshare, setpriv, prlimit, runAs } = isolation;
   const inner = [
     ...dropPrivileges(setpriv, userNamespace ? null : runAs),
@@ -77,7 +80,7 @@ export function supervised(run: {
   const user = runAs && (userNamespace || !setpriv) ? { uid: runAs.uid, gid: runAs.gid } : {};
   if (namespace && unshare) {
     // A second unshare forks: it waits for the command and dies of the same signal.
-    const hide = hidden ? hiding(hidden, { folder, first: LIFELINE_FD + 1, inherited }) : [];
+    const hide = hidden ? hiding(hidden, { folder, first: LIFELINE_FD + 1, shared }) : [];
     const fork = [unshare, "--fork", ...mountOptions(isolation), "--", ...hide];
     // Root of the user namespace may mount; the command is its own user again, in a namespace that cannot undo it.
     const [enter, leave] = userNamespace ? [["--user", "--map-root-user"], asOwnUser(unshare, runAs)] : [[], []];

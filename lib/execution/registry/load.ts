@@ -4,8 +4,10 @@ import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { z } from "zod";
 import type { HidingPlan } from "../process/hiding";
 import { describeIsolation, detectIsolation, exposureOf, type IsolationOptions } from "../process/isolation";
+import { JobUsers } from "../process/job-users";
 import { withinOwnLimits } from "../process/limits";
 import { canReach, commandUser, type RunAs } from "../process/run-as";
+import type { Isolation } from "../process/supervisor";
 import { prepareWorkRoot } from "../process/work-folder";
 import { type Placement, placeScripts } from "./placement";
 import { Preparation } from "./preparation";
@@ -35,8 +37,8 @@ export class CommandRegistryError extends Error {
   override readonly name = "CommandRegistryError";
 }
 
-/** As many processes and threads as a user that runs nothing but jobs may have. */
-const PROCESSES_OF_OWN_USER = 1024;
+/** Processes and threads of one command, unless its entry says otherwise. */
+const PROCESSES = 1024;
 
 /**
  * Reads the commands that this worker may run and checks that nobody but a trusted user could have put them there.
@@ -58,11 +60,12 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
   const jobsFolder = dirname(file.path);
   const scripts = specs.flatMap(([key, spec]) => (spec.script === undefined ? [] : [checkedScript(key, spec.script)]));
   const placement = placeScripts({ jobsFolder, scripts, runAs, sharedFolder });
-  const { folders = [], files = [], kept = [] } = options.hide ?? {};
+  const { folders = [], files = [], scratch = [], kept = [] } = options.hide ?? {};
   const needed = [...kept, jobsFolder, placement.scriptsRoot, dirname(placement.node)];
   const hide = {
     folders,
     files,
+    scratch,
     kept: [...needed, ...specs.flatMap(([, { binary }]) => (binary ? [dirname(binary)] : []))],
   };
   const mode = options.isolation === undefined ? {} : { mode: options.isolation };
@@ -70,7 +73,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
   const exposure = exposureOf(launch);
   const isRefusing = exposure !== null && options.refuseExposed === true;
   const commands = new Map<string, Command>();
-  for (const [key, spec] of specs) commands.set(key, await toCommand({ key, spec }, { jobsFolder, placement, runAs }));
+  for (const [key, spec] of specs) commands.set(key, await toCommand({ key, spec }, { jobsFolder, placement, launch }));
   return {
     path: file.path,
     sha256: createHash("sha256").update(text).digest("hex"),
@@ -80,6 +83,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
     keys: [...commands.keys()],
     commands,
     launch,
+    users: new JobUsers(launch),
     workRoot,
     preparation: new Preparation(),
   };
@@ -121,19 +125,23 @@ function checkedScript(key: string, script: string): string {
 interface Place {
   readonly jobsFolder: string;
   readonly placement: Placement;
-  readonly runAs: RunAs | null;
+  readonly launch: Isolation;
 }
 
 async function toCommand({ key, spec }: { key: string; spec: CommandSpec }, place: Place): Promise<Command> {
   const template = templateOf(key, spec);
   const limits = withinOwnLimits({
     ...spec.limits,
-    processes: spec.limits.processes ?? (place.runAs ? PROCESSES_OF_OWN_USER : undefined),
+    processes: spec.limits.processes ?? (isCountedApart(place.launch) ? PROCESSES : undefined),
   });
   const checked = { key, spec: { ...spec, limits: { ...spec.limits, ...limits } }, template };
   if (spec.script !== undefined) return { ...checked, ...(await scriptProgram(key, spec.script, place)) };
-  return { ...checked, ...(await binaryProgram(key, spec, place.runAs)) };
+  return { ...checked, ...(await binaryProgram(key, spec, place.launch.runAs)) };
 }
+
+/** Whether the kernel counts the processes of commands apart from those of the worker. */
+const isCountedApart = ({ runAs, userNamespace, namespace }: Isolation): boolean =>
+  runAs !== null || (userNamespace && namespace !== null);
 
 function templateOf(key: string, spec: CommandSpec): Command["template"] {
   try {

@@ -25,6 +25,8 @@ const placeholderSchema = z.discriminatedUnion("type", [
     /** Left out: the provider's folder itself. */
     path_from: z.string().min(1).optional(),
     expect: z.enum(["file", "folder"]).optional(),
+    /** The command may write there, as far as its user may. */
+    writable: z.boolean().default(false),
   }),
   /** Any text; for environment variables only. */
   z.strictObject({ type: z.literal("text"), max_length: z.int().min(1).max(65_536).default(4096), ...common }),

@@ -1,0 +1,156 @@
+import { randomUUID } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { executeCommand } from "../execute-command";
+import { openInside } from "../paths";
+import { loadCommandRegistry } from "../registry/load";
+import type { CommandRegistry } from "../registry/registry";
+import { makeTestFolder, shellCommand, type TestFolder, testContext, until, writeRegistry } from "../test-support";
+import type { RunContext } from "../types";
+import { JobUsers } from "./job-users";
+
+const isRoot = process.getuid?.() === 0;
+const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
+
+let folder: TestFolder;
+const at = (...parts: string[]) => path.join(folder.root, ...parts);
+beforeAll(async () => {
+  folder = await makeTestFolder();
+  for (const tenant of ["acme", "globex"]) {
+    mkdirSync(at("data", tenant, "sub"), { recursive: true });
+    writeFileSync(at("data", tenant, "sub/file"), `of ${tenant}`);
+    chmodSync(at("data", tenant), 0o777);
+  }
+  symlinkSync(at("data/globex"), at("data/acme/link"));
+  mkdirSync(at("open"));
+  chmodSync(at("open"), 0o777);
+});
+afterAll(() => folder.remove());
+
+// Two tenants' commands on one worker, whose scripts are what the tenants want them to do at worst.
+describe.runIf(process.platform === "linux").each(["best", "user"] as const)("isolated as %s", (isolation) => {
+  let registry: CommandRegistry;
+  beforeAll(async () => {
+    const script = { env: { SCRIPT: "{script}" }, argv: ["{path}"] };
+    const given = { type: "provider_path", path_from: "path" };
+    const text = { type: "text" };
+    const evaluates = await shellCommand(folder, "task", 'eval "$SCRIPT"');
+    const entries = {
+      alone: { ...evaluates, env: script.env, placeholders: { script: text } },
+      reads: { ...evaluates, ...script, placeholders: { script: text, path: given } },
+      writes: { ...evaluates, ...script, placeholders: { script: text, path: { ...given, writable: true } } },
+      few: { ...evaluates, env: script.env, placeholders: { script: text }, limits: { processes: 64 } },
+    };
+    const hide = { folders: [at("shared"), at("data")], files: [], scratch: SCRATCH, kept: [at("open")] };
+    const options = { sharedFolder: folder.shared, hide, isolation };
+    registry = await loadCommandRegistry(await writeRegistry(folder, entries), options);
+    // Where the kernel refuses namespaces there is nothing to test, and the worker says so.
+    if (!registry.launch.hidden) expect(registry.exposure).not.toBeNull();
+  });
+
+  interface Asked {
+    readonly given?: string;
+    readonly changes?: Partial<RunContext>;
+  }
+  async function run(key: string, script: string, { given = "", changes = {} }: Asked = {}) {
+    const openProviderPath = (_id: string, relative: string) =>
+      openInside({ root: at("data/acme"), relative, allowedRoots: [at("data")] });
+    const { ctx } = testContext({ openProviderPath, jobId: randomUUID(), timeoutSeconds: 60, ...changes });
+    const args = key === "reads" || key === "writes" ? { provider_id: randomUUID(), path: given, script } : { script };
+    const { outcome, output } = await executeCommand(registry, key, args, ctx);
+    return { outcome, said: output.stdoutTail };
+  }
+  const works = () => registry.launch.hidden !== null;
+
+  test("a command finds the working folder of no other, nor what another one left in /tmp", async () => {
+    if (!works()) return;
+    const leave = SCRATCH.map((scratch) => `echo secret >${scratch}/left`).join("; ");
+    const [ready, stop] = [at("open", `ready-${isolation}`), at("open", `stop-${isolation}`)];
+    const other = run(
+      "alone",
+      `${leave}; echo secret >own; echo 1 >"${ready}"; while [ ! -e "${stop}" ]; do sleep 0.05; done`,
+    );
+    await until("the other one runs", () => existsSync(ready), 20_000);
+    const look = `find ${SCRATCH.join(" ")} "$PWD/.." \\( -name left -o -name own \\) 2>/dev/null; ls "$PWD/.." | wc -l; cat "$PWD"/../*/own; true`;
+    const { said } = await run("alone", look);
+    writeFileSync(stop, "");
+    expect((await other).outcome.kind).toBe("succeeded");
+    const after = await run("alone", `find ${SCRATCH.join(" ")} -name left`);
+    expect([said.trim(), after.said]).toEqual(["1", ""]);
+  });
+
+  test("a command finds the folder that it is given, and no other below the roots of providers", async () => {
+    if (!works()) return;
+    const look = `cat "$1/sub/file"; echo; ls "$1/.."; cat "$1/link/sub/file" "$1/../globex/sub/file"; ls "${at("data")}"; ls /proc/self/fd/5/..; true`;
+    expect((await run("reads", look)).said).toBe("of acme\nacme\nacme\n");
+    expect((await run("alone", `ls "${at("data")}"; true`)).said).toBe("");
+    const file = await run("reads", `cat "$1"; echo; echo "$1"; ls "\${1%/*}" "\${1%/*}/.."`, { given: "sub/file" });
+    expect(file.said.split("\n").slice(0, 3)).toEqual(["of acme", at("data/acme/sub/file"), `${at("data/acme/sub")}:`]);
+    expect(file.said).not.toContain("globex");
+  });
+
+  test("a given folder is read-only, unless the entry says otherwise", async () => {
+    if (!works()) return;
+    const write = `echo text >"$1/new" && cat "$1/new"; true`;
+    expect((await run("reads", write)).said).toBe("");
+    expect(existsSync(at("data/acme/new"))).toBe(false);
+    expect((await run("writes", `${write}; rm "$1/new"`)).said).toBe("text\n");
+  });
+
+  test("a command that forks without end keeps no other from its processes", { timeout: 60_000 }, async () => {
+    if (!works()) return;
+    const bomb = run("alone", "bomb() { while :; do sleep 30 & done; }; bomb; bomb", {
+      changes: { timeoutSeconds: 4, killGraceSeconds: 0 },
+    });
+    const many = "for n in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01 & done; wait; echo done";
+    const ends = [];
+    for (let round = 0; round < 8; round += 1) ends.push((await run("alone", many)).said);
+    expect(ends).toEqual(ends.map(() => "done\n"));
+    expect((await bomb).outcome.kind).not.toBe("succeeded");
+  });
+
+  test("the processes of one command are bounded", async () => {
+    if (!works() || !registry.launch.prlimit) return;
+    const { said } = await run(
+      "few",
+      `(for n in $(seq 100); do sleep 5 & done; wait) 2>&1 | grep -c -i "cannot fork"; true`,
+    );
+    expect(Number(said)).toBeGreaterThan(0);
+  });
+
+  test("a command that fills /tmp leaves the others theirs", async () => {
+    if (!works()) return;
+    const fill = SCRATCH.map((scratch) => `head -c 200000000 /dev/zero >${scratch}/big 2>/dev/null`).join("; ");
+    const { said } = await run("alone", `${fill}; stat -c %s /tmp/big /var/tmp/big /dev/shm/big`);
+    for (const size of said.trim().split("\n")) expect(Number(size)).toBeLessThanOrEqual(64 * 1024 * 1024);
+    expect((await run("alone", "echo text >/tmp/file && cat /tmp/file")).said).toBe("text\n");
+  });
+});
+
+test.runIf(isRoot)(
+  "under root each running command has a user of its own, whose number is free again afterwards",
+  async () => {
+    const task = await shellCommand(folder, "who", "id -u; id -g; ls -ldn . | cut -c1-10; touch own && echo wrote");
+    const path = await writeRegistry(folder, { task });
+    const registry = await loadCommandRegistry(path, { sharedFolder: folder.shared });
+    const who = async () =>
+      (await executeCommand(registry, "task", {}, testContext().ctx)).output.stdoutTail.split("\n");
+    const [first, second] = await Promise.all([who(), who()]);
+    const [uid, gid, ...rest] = first ?? [];
+    expect(Number(uid)).toBeGreaterThanOrEqual(1_000_000_000);
+    expect(second?.[0]).not.toBe(uid);
+    expect([gid, ...rest]).toEqual(["65534", "drwx------", "wrote", ""]);
+    expect([uid, second?.[0]]).toContain((await who())[0]);
+  },
+);
+
+test("workers of one machine give out different numbers", () => {
+  const isolation = { runAs: { uid: 65_534, gid: 65_534, name: "nobody" }, ownUsers: true };
+  const seen = [1, 2, 99_999].flatMap((pid) => {
+    const users = new JobUsers(isolation, pid);
+    return Array.from({ length: 1000 }, () => users.take()?.uid);
+  });
+  expect(new Set(seen).size).toBe(3000);
+  expect(Math.max(...seen.map(Number))).toBeLessThan(2 ** 31);
+});
