@@ -10,9 +10,10 @@ test.each(["start", "test", "build", "run"])(
     const base = mkdtempSync(path.join(tmpdir(), "leasehold a#b "));
     try {
       cpSync("scripts", path.join(base, "scripts"), { recursive: true });
-      cpSync("lib/env/local-origin.mjs", path.join(base, "lib/env/local-origin.mjs"), { recursive: true });
+      cpSync("lib/env", path.join(base, "lib/env"), { recursive: true });
       cpSync("package.json", path.join(base, "package.json"));
-      cpSync("lib/db/embedded", path.join(base, "lib/db/embedded"), { recursive: true });
+      for (const folder of ["lib/db/embedded", "lib/db/migrate"])
+        cpSync(folder, path.join(base, folder), { recursive: true });
       const { status, stderr } = spawnSync(process.execPath, [path.join(base, `scripts/${script}.mjs`)], {
         encoding: "utf8",
       });
