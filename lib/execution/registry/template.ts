@@ -51,7 +51,7 @@ function parseElement(text: string, where: string): Element {
 
 // Variables that make a program load code, read other settings, or run another program.
 const STEERING =
-  /^(?:PATH|HOME|IFS|ENV|BASH_ENV|SHELL|SHELLOPTS|EDITOR|VISUAL|PAGER|LESSOPEN|(?:LD|DYLD|GIT|NODE|NPM|PYTHON|PERL5?|RUBY|GEM|JAVA|JDK|_JAVA|LUA|PHP|MALLOC|GCONV|BUNDLE)(?:_.*|OPT|LIB|PATH)?)$/;
+  /^(?:PATH|HOME|IFS|ENV|BASH_ENV|SHELL|SHELLOPTS|EDITOR|VISUAL|PAGER|LESSOPEN)$|^(?:LD|DYLD|GIT|NODE|NPM|PYTHON|PERL5?|RUBY|GEM|JAVA|JDK|_JAVA|LUA|PHP|MALLOC|GCONV|BUNDLE)(?:_|(?:OPT|LIB|PATH)?$)/;
 
 function parseEnvironment(name: string, text: string): Element {
   const element = parseElement(text, `env.${name}`);
