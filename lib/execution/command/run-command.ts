@@ -5,6 +5,7 @@ import type { AttemptCapture } from "../output/attempt-capture";
 import { cleanMessage, reportTo } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
 import type { RunAs } from "../process/run-as";
+import { tenantUser } from "../process/tenant-user";
 import { removeWorkFolder } from "../process/work-folder";
 import { CannotPrepareError } from "../registry/preparation";
 import type { Command, CommandRegistry } from "../registry/registry";
@@ -54,7 +55,7 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
   }
   let folder: string | null = null;
   const inherited = new InheritedFiles(registry.launch.hidden);
-  const user = registry.users.take();
+  const user = tenantUser(registry.launch, request.ctx.tenantId);
   try {
     folder = await registry.preparation.makeFolder(registry.workRoot, user);
     const end = await runInFolder({ registry, command, request, folder, user, inherited });
@@ -67,7 +68,6 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
   } finally {
     await inherited.close();
     if (folder) await removeWorkFolder(folder);
-    registry.users.release(user);
   }
 }
 

@@ -4,9 +4,9 @@ import { startTimer } from "../timer";
 import { bareEnvironment } from "./bare-environment";
 import { ProcessGroup } from "./group";
 import { type HidingPlan, planHiding } from "./hiding";
-import { JobUsers } from "./job-users";
 import type { RunAs } from "./run-as";
 import { type Isolation, LIFELINE_FD, supervised } from "./supervisor";
+import { tenantUser } from "./tenant-user";
 
 export interface IsolationOptions {
   readonly runAs: RunAs | null;
@@ -52,15 +52,16 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
   const possible = ladder
     .filter((step) => !step.namespace || (unshare && (setpriv || !runAs)))
     // A container may know a few user ids only.
-    .flatMap((step) => (runAs && step.namespace && !step.userNamespace ? [{ ...step, ownUsers: true }, step] : [step]));
+    .flatMap((step) =>
+      runAs && step.setpriv && !(step.namespace && step.userNamespace) ? [{ ...step, ownUsers: true }, step] : [step],
+    );
   for (const step of possible) if (await works(step, folder)) return step;
   return plain;
 }
 
 async function works(isolation: Isolation, folder: string): Promise<boolean> {
-  const users = new JobUsers(isolation);
   const { file, args, options } = supervised({
-    isolation: { ...isolation, runAs: users.take() },
+    isolation: { ...isolation, runAs: tenantUser(isolation, "") },
     command: ["/bin/sh", "-c", "exit 0"],
     mark: "-",
     folder,
@@ -87,10 +88,10 @@ export function exposureOf({ userNamespace, namespace, hidden, runAs }: Isolatio
   return `the environment, memory and open files of the worker and of every other process of its user, and ${files}`;
 }
 
-/** For the worker's banner and page, such as `pid-namespace, user per job, private-mounts, no-new-privs, limits`. */
+/** For the worker's banner and page, such as `pid-namespace, user per tenant, private-mounts, no-new-privs, limits`. */
 export function describeIsolation(isolation: Isolation): string {
   const { namespace, userNamespace, hidden, setpriv, prlimit, runAs, ownUsers } = isolation;
-  const user = runAs && (ownUsers ? "user per job" : `user ${runAs.name}`);
+  const user = runAs && (ownUsers ? "user per tenant" : `user ${runAs.name}`);
   const parts = [namespace ? "pid-namespace" : "process-group", user ?? "own user"];
   if (userNamespace && namespace) parts.push("user-namespace");
   if (hidden) parts.push("private-mounts");

@@ -8,7 +8,7 @@ import { loadCommandRegistry } from "../registry/load";
 import type { CommandRegistry } from "../registry/registry";
 import { makeTestFolder, shellCommand, type TestFolder, testContext, until, writeRegistry } from "../test-support";
 import type { RunContext } from "../types";
-import { JobUsers } from "./job-users";
+import { tenantUser } from "./tenant-user";
 
 const isRoot = process.getuid?.() === 0;
 const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
@@ -98,10 +98,10 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect((await run("writes", `${write}; rm "$1/new"`)).said).toBe("text\n");
   });
 
-  test("a command that forks without end keeps no other from its processes", { timeout: 60_000 }, async () => {
+  test("a command that forks without end keeps no other tenant's from its processes", { timeout: 60_000 }, async () => {
     if (!works()) return;
     const bomb = run("alone", "bomb() { while :; do sleep 30 & done; }; bomb; bomb", {
-      changes: { timeoutSeconds: 4, killGraceSeconds: 0 },
+      changes: { timeoutSeconds: 4, killGraceSeconds: 0, tenantId: randomUUID() },
     });
     const many = "for n in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01 & done; wait; echo done";
     const ends = [];
@@ -129,28 +129,25 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
 });
 
 test.runIf(isRoot)(
-  "under root each running command has a user of its own, whose number is free again afterwards",
+  "under root the commands of each tenant have a user of their own, the same for all its jobs",
   async () => {
-    const task = await shellCommand(folder, "who", "id -u; id -g; ls -ldn . | cut -c1-10; touch own && echo wrote");
-    const path = await writeRegistry(folder, { task });
-    const registry = await loadCommandRegistry(path, { sharedFolder: folder.shared });
-    const who = async () =>
-      (await executeCommand(registry, "task", {}, testContext().ctx)).output.stdoutTail.split("\n");
-    const [first, second] = await Promise.all([who(), who()]);
-    const [uid, gid, ...rest] = first ?? [];
+    const who = await shellCommand(folder, "who", "id -u; id -g; ls -ldn . | cut -c1-10; touch own && echo wrote");
+    const registry = await loadCommandRegistry(await writeRegistry(folder, { who }), { sharedFolder: folder.shared });
+    const ask = async (tenantId: string) =>
+      (await executeCommand(registry, "who", {}, testContext({ tenantId }).ctx)).output.stdoutTail.split("\n");
+    const [acme, globex] = [randomUUID(), randomUUID()];
+    const [first, second, other] = await Promise.all([ask(acme), ask(acme), ask(globex)]);
+    const [uid, ...rest] = first ?? [];
     expect(Number(uid)).toBeGreaterThanOrEqual(1_000_000_000);
-    expect(second?.[0]).not.toBe(uid);
-    expect([gid, ...rest]).toEqual(["65534", "drwx------", "wrote", ""]);
-    expect([uid, second?.[0]]).toContain((await who())[0]);
+    expect(rest).toEqual(["65534", "drwx------", "wrote", ""]);
+    expect(second).toEqual(first);
+    expect(other?.[0]).not.toBe(uid);
   },
 );
 
-test("workers of one machine give out different numbers", () => {
+test("the user ids of tenants are valid, and spread", () => {
   const isolation = { runAs: { uid: 65_534, gid: 65_534, name: "nobody" }, ownUsers: true };
-  const seen = [1, 2, 99_999].flatMap((pid) => {
-    const users = new JobUsers(isolation, pid);
-    return Array.from({ length: 1000 }, () => users.take()?.uid);
-  });
-  expect(new Set(seen).size).toBe(3000);
-  expect(Math.max(...seen.map(Number))).toBeLessThan(2 ** 31);
+  const uids = Array.from({ length: 1000 }, () => tenantUser(isolation, randomUUID())?.uid ?? 0);
+  expect(new Set(uids).size).toBeGreaterThan(990);
+  expect(Math.max(...uids)).toBeLessThan(2 ** 31 - 1);
 });

@@ -12,9 +12,9 @@ export interface Isolation {
   readonly unshare: string | null;
   readonly setpriv: string | null;
   readonly prlimit: string | null;
-  /** The user of all commands, or of one where each has its own. */
+  /** The user of all commands, or of one tenant's. */
   readonly runAs: RunAs | null;
-  /** Each running command has a user id of its own. */
+  /** The commands of each tenant have a user id of their own. */
   readonly ownUsers: boolean;
 }
 

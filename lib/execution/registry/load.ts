@@ -4,7 +4,6 @@ import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { z } from "zod";
 import type { HidingPlan } from "../process/hiding";
 import { describeIsolation, detectIsolation, exposureOf, type IsolationOptions } from "../process/isolation";
-import { JobUsers } from "../process/job-users";
 import { withinOwnLimits } from "../process/limits";
 import { canReach, commandUser, type RunAs } from "../process/run-as";
 import type { Isolation } from "../process/supervisor";
@@ -83,7 +82,6 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
     keys: [...commands.keys()],
     commands,
     launch,
-    users: new JobUsers(launch),
     workRoot,
     preparation: new Preparation(),
   };

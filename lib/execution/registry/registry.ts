@@ -1,4 +1,3 @@
-import type { JobUsers } from "../process/job-users";
 import type { Isolation } from "../process/supervisor";
 import type { Preparation } from "./preparation";
 import type { CommandSpec } from "./schema";
@@ -21,12 +20,11 @@ export interface CommandRegistry {
   readonly path: string;
   /** Of the registry file, in hex; for the worker's banner. */
   readonly sha256: string;
-  /** Such as `pid-namespace, user per job, no-new-privs, limits`. */
+  /** Such as `pid-namespace, user per tenant, no-new-privs, limits`. */
   readonly isolation: string;
   readonly keys: readonly string[];
   readonly commands: ReadonlyMap<string, Command>;
   readonly launch: Isolation;
-  readonly users: JobUsers;
   /** What commands could read of the worker on this machine; null if they cannot. */
   readonly exposure: string | null;
   /** Commands are not started because of it. */

@@ -1,0 +1,18 @@
+import { createHash } from "node:crypto";
+import type { RunAs } from "./run-as";
+import type { Isolation } from "./supervisor";
+
+/** Far above what systems give to people, services, containers and dynamic users. */
+const LOWEST_UID = 1_000_000_000;
+const UIDS = 2 ** 30;
+
+/**
+ * Who the commands of a tenant run as; null: the worker's own user. Where tenants have user ids of their own, the kernel counts
+ * their processes apart, and a tenant's commands can change each other's files in its folders, on every machine. The id
+ * follows from the tenant's; two tenants hardly ever share one, and nothing but this count rests on it.
+ */
+export function tenantUser({ runAs, ownUsers }: Pick<Isolation, "runAs" | "ownUsers">, tenantId: string): RunAs | null {
+  if (!runAs || !ownUsers) return runAs;
+  const uid = LOWEST_UID + (createHash("sha256").update(tenantId).digest().readUInt32BE(0) % UIDS);
+  return { uid, gid: runAs.gid, name: String(uid) };
+}
