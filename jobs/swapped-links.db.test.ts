@@ -44,7 +44,9 @@ async function race(run: () => Promise<unknown>): Promise<Seen> {
     if ((answer as { kind?: unknown }).kind === "failed") seen.refused += 1;
     else seen.own += 1;
   }
+  // The link was there at times, and at times it was not.
   expect(seen.own).toBeGreaterThan(0);
+  expect(seen.refused).toBeGreaterThan(0);
   return seen;
 }
 

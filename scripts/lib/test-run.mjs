@@ -15,7 +15,7 @@ const DRAIN_MS = 5000;
 
 /** A developer's own settings must not reach the tests, nor the tests a database of theirs. */
 const OWN_SETTINGS =
-  /^(DATABASE_|LEASEHOLD_|AUTH_|NEXTAUTH_|WORKER_|PG(?!_BIN$)|PORT$|HOST$|HEALTH_PORT$|DATA_KEY$|PROVIDER_ROOTS$|LOG_|COMMANDS_FILE$|MAX_TIMEOUT_SECONDS$|SHUTDOWN_GRACE_SECONDS$|NODE_ENV$)/;
+  /^(DATABASE_|LEASEHOLD_|AUTH_|NEXTAUTH_|WORKER_|PG(?!_BIN$)|PORT$|HOST$|HEALTH_PORT$|DATA_KEY$|PROVIDER_ROOTS$|LOG_|COMMANDS_|COMMAND_FOLDERS$|SECRETS_FILE$|TRUSTED_PROXIES$|ALLOWED_HOSTS$|MAX_CONNECTIONS$|MAX_TIMEOUT_SECONDS$|SHUTDOWN_GRACE_SECONDS$|NODE_ENV$)/;
 
 /** Where data goes when the clone itself cannot be reached by PostgreSQL's user; the tests keep out of it. */
 const ELSEWHERE = "/var/lib/leasehold";

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
+import { contains } from "@/lib/files/open-folder";
 
 /** A folder that is another, nearly empty one for commands. */
 interface Cover {
@@ -39,7 +40,7 @@ export interface HidingPlan {
 export function planHiding(plan: HidingPlan, mount: string): Hidden {
   const kept = outermost(plan.kept.flatMap(realOf));
   const files = [...new Set(plan.files.flatMap(realOf))];
-  const isNeeded = (folder: string) => kept.some((path) => isWithin(path, folder)) || folder.split(sep).length < 3;
+  const isNeeded = (folder: string) => kept.some((path) => contains(folder, path)) || folder.split(sep).length < 3;
   const ofFiles = files.map((file) => dirname(file)).filter((folder) => !isNeeded(folder));
   const ownToEach = plan.scratch.flatMap(realOf);
   const wanted = [...new Set([...ownToEach, ...plan.folders.flatMap(realOf), ...ofFiles])].filter(
@@ -48,14 +49,14 @@ export function planHiding(plan: HidingPlan, mount: string): Hidden {
   const covers: Cover[] = [];
   for (const path of wanted.sort((one, other) => one.length - other.length)) {
     if (isHiddenBy(covers, path) || kept.includes(path)) continue;
-    covers.push({ path, kept: kept.filter((one) => isWithin(one, path)), isScratch: ownToEach.includes(path) });
+    covers.push({ path, kept: kept.filter((one) => contains(path, one)), isScratch: ownToEach.includes(path) });
   }
   return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)) };
 }
 
 /** Whether nothing is left of what lies at a path. */
 export const isHiddenBy = (covers: readonly Cover[], path: string): boolean =>
-  covers.some((cover) => isWithin(path, cover.path) && !cover.kept.some((one) => isWithin(path, one)));
+  covers.some((cover) => contains(cover.path, path) && !cover.kept.some((one) => contains(one, path)));
 
 /** Something that is open in the worker, and lies at its own path for the command as well. */
 export interface Shared {
@@ -113,7 +114,7 @@ const OPTIONS = {
 // The shell stays in the folder while an empty file system is laid over it, so what is kept can be put back in there by its
 // relative path. Descriptors are not used: they are the command's.
 function coverFolder({ path, kept, isScratch }: Cover, own: readonly string[]): string[] {
-  const back = outermost([...kept, ...own.filter((folder) => isWithin(folder, path))]);
+  const back = outermost([...kept, ...own.filter((folder) => contains(path, folder))]);
   const options = isScratch ? OPTIONS.scratch : OPTIONS.hidden;
   return [
     `cd ${quote(path)}`,
@@ -159,9 +160,6 @@ function realOf(path: string): string[] {
 
 /** Those that lie in none of the others. */
 const outermost = (paths: readonly string[]): string[] =>
-  [...new Set(paths)].filter((path) => !paths.some((other) => other !== path && isWithin(path, other)));
-
-const isWithin = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+  [...new Set(paths)].filter((path) => !paths.some((other) => other !== path && contains(other, path)));
 
 const quote = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
