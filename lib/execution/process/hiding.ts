@@ -65,8 +65,8 @@ export interface Shared {
   readonly isWritable: boolean;
 }
 
-/** The shell names descriptors with one digit; the last one is for its own use. */
-const LAST_FD = 8;
+/** Files and folders that a command can be given: the shell names descriptors with one digit, and has one for its own use. */
+export const MOST_SHARED = 4;
 const OWN_FD = 9;
 
 interface Job {
@@ -81,11 +81,8 @@ interface Job {
  * job's folder stays where it is. What is shared and would be hidden is put back at its path, read-only unless said
  * otherwise, and its descriptor closed; what is not hidden is opened anew. The way up from a descriptor of the worker would
  * lead past what is hidden. The line fails when something else has taken the place of what is shared meanwhile.
- * @throws RangeError if the command inherits too many descriptors
  */
 export function hiding({ mount, covers, files }: Hidden, { folder: jobFolder, first, shared }: Job): string[] {
-  if (first + shared.length - 1 > LAST_FD)
-    throw new RangeError(`a command can be given ${LAST_FD - first + 1} open files`);
   const own = realOf(jobFolder);
   const empty = files.map(quote);
   const given = shared.map((one, index) => ({ ...one, fd: first + index, isHidden: isHiddenBy(covers, one.path) }));

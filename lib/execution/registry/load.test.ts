@@ -74,6 +74,15 @@ test.each([
     { binary: "/bin/ls", env: { GIT_CONFIG_COUNT: "{t}" }, placeholders: { t: { type: "text" } } },
     /must be a constant/,
   ],
+  [
+    "five files of providers",
+    {
+      binary: "/bin/ls",
+      argv: ["{a}", "{b}", "{c}", "{d}", "{e}"],
+      placeholders: Object.fromEntries([..."abcde"].map((name) => [name, { type: "provider_path", path_from: name }])),
+    },
+    /at most 4 placeholders/,
+  ],
 ])("C3 refused, naming the entry: %s", async (_name, entry, reason) => {
   const link = join(folder.jobs, "link-to-sh");
   await symlink("/bin/sh", link).catch(() => undefined);

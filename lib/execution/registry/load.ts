@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { z } from "zod";
-import type { HidingPlan } from "../process/hiding";
+import { type HidingPlan, MOST_SHARED } from "../process/hiding";
 import { describeIsolation, detectIsolation, exposureOf, type IsolationOptions } from "../process/isolation";
 import { withinOwnLimits } from "../process/limits";
 import { canReach, commandUser, type RunAs } from "../process/run-as";
@@ -128,6 +128,9 @@ interface Place {
 
 async function toCommand({ key, spec }: { key: string; spec: CommandSpec }, place: Place): Promise<Command> {
   const template = templateOf(key, spec);
+  const given = Object.values(spec.placeholders).filter(({ type }) => type === "provider_path").length;
+  if (given > MOST_SHARED)
+    throw wrong(key, `at most ${MOST_SHARED} placeholders can be a provider_path, and it has ${given}`);
   const limits = withinOwnLimits({
     ...spec.limits,
     processes: spec.limits.processes ?? (isCountedApart(place.launch) ? PROCESSES : undefined),
