@@ -11,6 +11,7 @@ const SHORT: Readonly<Record<WaitReason["code"], string>> = {
   rate_limited: "at a limit of starts",
   position: "in line",
   paused: "paused",
+  suspended: "the tenant is suspended",
   blocked: "waits for other jobs",
 };
 

@@ -29,6 +29,7 @@ export const waitReason = z.object({
     "rate_limited",
     "position",
     "paused",
+    "suspended",
     "blocked",
   ]),
   detail: z.string(),

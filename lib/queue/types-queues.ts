@@ -32,6 +32,9 @@ export type QueuePatch = Partial<QueueSettings>;
 
 export type PauseScope = "all" | "queue" | "definition" | "tenant";
 
+/** What holds ready jobs: a pause, or the suspension of their tenant. */
+export type HoldScope = PauseScope | "suspension";
+
 /** What is to be paused: the scope, and the name of what it is about. */
 export interface PauseInput {
   readonly scope: PauseScope;

@@ -95,6 +95,7 @@ export type WaitCode =
   | "retry_backoff"
   | "blocked"
   | "paused"
+  | "suspended"
   | "no_worker"
   | "at_limit"
   | "rate_limited"

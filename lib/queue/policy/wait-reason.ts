@@ -1,5 +1,5 @@
 import type { JobStatus } from "../states";
-import type { LimitScope, PauseScope, WaitReason } from "../types";
+import type { HoldScope, LimitScope, PauseScope, WaitReason } from "../types";
 
 export interface WaitFacts {
   readonly status: JobStatus;
@@ -10,8 +10,8 @@ export interface WaitFacts {
   readonly attemptsSpent: number;
   readonly until: Date;
   readonly hasWorker: boolean;
-  /** The pause that holds it. */
-  readonly pause: { readonly scope: PauseScope; readonly reason: string; readonly until: Date | null } | null;
+  /** The pause or suspension that holds it. */
+  readonly pause: { readonly scope: HoldScope; readonly reason: string; readonly until: Date | null } | null;
   /** The first of the jobs that it is blocked by, and how many there are; left out in feeds. */
   readonly blockedBy?: { readonly first: readonly Blocker[]; readonly count: number };
   /** Its place in its lane; left out in feeds. */
@@ -77,6 +77,7 @@ const PAUSED: Readonly<Record<PauseScope, string>> = {
 };
 
 function describePause({ scope, reason, until }: NonNullable<WaitFacts["pause"]>): WaitReason {
+  if (scope === "suspension") return { code: "suspended", detail: "The tenant is suspended." };
   return { code: "paused", detail: `${PAUSED[scope]}: ${reason}`, ...(until === null ? {} : { until }) };
 }
 

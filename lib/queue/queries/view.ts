@@ -1,6 +1,6 @@
 import { describeWait, type MoreFacts } from "../policy/wait-reason";
 import type { JobStatus } from "../states";
-import type { JobSource, JobView, PauseScope } from "../types";
+import type { HoldScope, JobSource, JobView } from "../types";
 
 export interface JobRow {
   id: string;
@@ -42,7 +42,7 @@ export interface JobRow {
   is_future: boolean | null;
   is_put_off: boolean | null;
   has_worker: boolean;
-  pause: { scope: PauseScope; reason: string; until: string | null } | null;
+  pause: { scope: HoldScope; reason: string; until: string | null } | null;
   lane_no: number | null;
   sort_key: number | null;
 }

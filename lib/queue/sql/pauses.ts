@@ -6,7 +6,8 @@ const SELECT = `select p.id, p.scope, q.name as queue, d.key as definition_key, 
    left join app.job_queues q on q.id = p.queue_id
    left join app.job_definitions d on d.id = p.definition_id
    left join app.tenants t on t.id = p.tenant_id`;
-const HOLDS = "(p.paused_until is null or p.paused_until > app.now())";
+/** A suspension holds jobs as a pause does, but begins and ends with the tenant's status alone. */
+const HOLDS = "(p.paused_until is null or p.paused_until > app.now()) and p.scope <> 'suspension'";
 
 /** The pauses that hold just now, newest first. */
 export const listPausesSql = statement(

@@ -39,7 +39,7 @@ const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.defi
     select jsonb_build_object('scope', p.scope, 'reason', p.reason, 'until', p.paused_until) from app.pauses p
     where (p.paused_until is null or p.paused_until > app.now()) and (p.scope = 'all' or p.queue_id = n.queue_id
       or p.definition_id = j.definition_id or p.tenant_id = j.tenant_id)
-    order by p.paused_until desc nulls first limit 1) end as pause`;
+    order by p.scope <> 'suspension', p.paused_until desc nulls first limit 1) end as pause`;
 
 /** The newest job that was made of this one with another payload. A retry has the greater id, so older partitions are left out. */
 const newestRetry = (of: string): string => `(select r.id from app.jobs r
