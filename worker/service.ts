@@ -19,7 +19,7 @@ import { within } from "./within";
 
 /** Ready while polls get through: an outage longer than this shows. */
 const READY_WITHIN_MS = 5000;
-/** A claim that a silent database answers later than this is given back by the runner, or by the end of its lease. */
+/** How long the drain waits for the last claim before it begins. */
 const LAST_CLAIM_MS = 1000;
 
 /** A claim, a settle, starts and a message may be under way at a time. */
@@ -153,19 +153,29 @@ export class WorkerService {
 
   /**
    * Takes nothing new; what runs may finish for `graceMs` and is then given back. Until then it can be canceled. Resolves
-   * when nothing is held.
+   * when nothing is held, and the last claim is answered or was waited for as long as that.
    */
   async stop(graceMs: number): Promise<void> {
-    await within(LAST_CLAIM_MS, this.claimer.stop());
+    const deadline = performance.now() + graceMs;
+    const lastClaim = this.claimer.stop();
+    await within(LAST_CLAIM_MS, lastClaim);
     await within(LAST_CLAIM_MS, this.unheard.giveBack());
     this.drainCancels.start();
-    await this.runner.drain(graceMs, (running, seconds) => {
-      this.parts.log.info({ running, seconds }, "waiting for running jobs");
-    });
+    await this.drainUntil(deadline);
+    // What a slow database gives only now would otherwise wait for the end of its lease, at the cost of an attempt.
+    await within(deadline - performance.now(), lastClaim);
+    await within(LAST_CLAIM_MS, this.unheard.giveBack());
+    await this.drainUntil(deadline);
     this.drainCancels.stop();
     this.quarantine.close();
     await this.listener?.close();
     await this.leases.close();
+  }
+
+  private drainUntil(deadline: number): Promise<void> {
+    return this.runner.drain(Math.max(0, deadline - performance.now()), (running, seconds) => {
+      this.parts.log.info({ running, seconds }, "waiting for running jobs");
+    });
   }
 
   /** This worker leaves because of its memory: handlers that it gives back run in quarantine from then on. */

@@ -17,9 +17,9 @@ suite("R-7 SIGTERM under load: each worker ends with 0, no job waits for a lease
   const long = { definitionKey: "say", payload: { run_ms: 60_000, from_attempt: 3, then_ms: 10 } };
   await arena.enqueueSome([long, long]);
   const codes: (number | null)[] = [];
-  const toldAt = new Map<string, number>();
+  const told = new Map<string, { readonly at: number; readonly output: () => string }>();
   const terminate = async (one: TestProcess) => {
-    toldAt.set(one.workerId, Date.now());
+    told.set(one.workerId, { at: Date.now(), output: one.output });
     codes.push((await one.stop()).code);
   };
   for (let end = 0; end < ENDS; end += 1) {
@@ -35,11 +35,12 @@ suite("R-7 SIGTERM under load: each worker ends with 0, no job waits for a lease
   }
   const verify = async () => {
     expect(codes).toEqual(codes.map(() => 0));
-    const rows = await arena.database.query<{ worker_id: string; at: Date }>(
-      "select worker_id, finished_at as at from app.job_attempts where status = 'worker_lost'",
+    const rows = await arena.database.query<{ worker_id: string; finished_at: Date }>(
+      "select worker_id, job_id, claimed_at, run_started_at, finished_at from app.job_attempts where status = 'worker_lost'",
     );
     // A lease that a busy machine had lost before the signal is not the signal's doing.
-    expect(rows.filter(({ worker_id, at }) => at.getTime() > (toldAt.get(worker_id) ?? Infinity))).toEqual([]);
+    const byStop = rows.filter((row) => row.finished_at.getTime() > (told.get(row.worker_id)?.at ?? Infinity));
+    expect(byStop, byStop.map(({ worker_id }) => told.get(worker_id)?.output()).join("\n")).toEqual([]);
   };
   return { arena, told: `${codes.length} ends`, verify };
 });

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { freePort } from "@/lib/db/embedded/index.mjs";
+import { enqueueJob } from "@/lib/queue";
 import { environmentOf, type ProcessName, waitFor } from "@/lib/testing/processes";
 import { nothingLeftOf, openStage, processesOf, readDiary } from "./stage";
 
@@ -48,6 +50,31 @@ test("a worker that drains hears of a cancel long before it renews its leases", 
   expect((await stage.settled(jobId, 15_000)).status).toBe("canceled");
   expect(await ended).toEqual({ code: 0, signal: null });
   expect(await stage.statuses(jobId)).toEqual(["canceled"]);
+});
+
+test("what a slow database gives to a worker's last claim goes back unspent before the worker leaves", async () => {
+  const worker = await stage.startWorker({ SHUTDOWN_GRACE_SECONDS: "40" });
+  await stage.settled(await stage.enqueue("quick"));
+  const { jobId } = await enqueueJob(stage.factory.web, stage.scope, {
+    definitionKey: "quick",
+    scheduledFor: new Date(Date.now() + 2000),
+  });
+  const locker = new pg.Client({ connectionString: stage.database.adminUrl });
+  await locker.connect();
+  // What was accepted is read by claims, and neither by polls nor when a job's time comes.
+  await locker.query("begin; lock table app.jobs in access exclusive mode");
+  const claiming = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    and query like 'with picked%'`;
+  await waitFor(async () => (await stage.database.query(claiming)).length > 0, { what: "the claim that waits" });
+  const ended = worker.stop();
+  await waitFor(() => worker.output().includes("draining"));
+  await sleep(3000);
+  await locker.query("commit");
+  await locker.end();
+  expect(await ended).toEqual({ code: 0, signal: null });
+  const job = await stage.read(jobId);
+  expect([job.status, job.attemptCount, await stage.statuses(jobId)]).toEqual(["queued", 0, ["released"]]);
+  await stage.cancel(jobId);
 });
 
 test("A-01 a worker that stays over its memory limit lets its jobs end and leaves with 75", async () => {

@@ -184,7 +184,7 @@ describe("a database that is not there", () => {
   });
 
   test("a full pool answers unavailable after the acquire timeout", async () => {
-    const db = open({ max: 1, acquireTimeoutMs: 200 });
+    const db = open({ max: 1, acquireTimeoutMs: 1000 });
     await db.transaction(async () => {
       expect(await failure(db.run(pid))).toMatchObject({ kind: "unavailable", undone: true });
       expect(db.stats()).toMatchObject({ total: 1, idle: 0, waiting: 0, max: 1 });

@@ -42,6 +42,9 @@ export class RemoteLanes {
   private looking = false;
   private asked = false;
 
+  /** `clock` answers milliseconds that never go back. */
+  constructor(private readonly clock: () => number = () => performance.now()) {}
+
   /** There may be work where partial looks do not reach: a whole one comes within a second or so. */
   askForWholeLook(): void {
     this.asked = true;
@@ -49,13 +52,13 @@ export class RemoteLanes {
 
   async find(db: Runner, scope: RemoteScope): Promise<FoundLane[]> {
     if (this.asked) this.looks.ask();
-    const now = performance.now();
+    const now = this.clock();
     if (this.looks.isCostly && (this.looking || !this.looks.isDue(now))) return this.findPartly(db, scope);
     this.looking = true;
     this.asked = false;
     try {
       const rows = await db.run<Row>(remoteLanesSql, valuesOf(scope));
-      const end = performance.now();
+      const end = this.clock();
       this.looks.took(end - now, end);
       return this.found(rows);
     } finally {
