@@ -143,11 +143,15 @@ beforeAll(async () => {
 test.each(CASES)(
   "%s reads a bounded number of rows, though it was prepared on empty tables",
   async (_name, run, most) => {
-    for (let n = 0; n < FULL_RUNS; n++) {
+    const limitMs = 2000 * Math.max(1, ROWS / 20_000);
+    const timed = async () => {
       const began = performance.now();
       expect(await run()).toBeLessThanOrEqual(most);
-      // Comparing each row with each takes time and reads no more rows.
-      expect(performance.now() - began).toBeLessThan(2000 * Math.max(1, ROWS / 20_000));
+      return performance.now() - began;
+    };
+    for (let n = 0; n < FULL_RUNS; n++) {
+      // Comparing each row with each takes time and reads no more rows. A bad plan stays; a busy moment passes.
+      for (let left = 3; (await timed()) > limitMs; left -= 1) expect(left, `over ${limitMs} ms`).toBeGreaterThan(1);
     }
   },
   300_000,
