@@ -57,7 +57,7 @@ const forbidden = [
     from: { path: "^(components|lib/client)/", pathNot: TEST },
     to: {
       path: "^lib/contract/|node_modules/zod/",
-      pathNot: "^lib/contract/(limits|scan-json)\\.ts$",
+      pathNot: "^lib/contract/(limits|scan-json|background)\\.ts$",
       dependencyTypesNot: ["type-only"],
     },
   },

@@ -196,7 +196,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     remedy: "Wait for as many seconds as Retry-After says, then try again.",
   },
   "too-many-streams": {
-    meaning: "As many live streams as a user may have are open.",
+    meaning: "As many live streams as one person or API key may have are open.",
     remedy: "Close one of them, for instance a browser tab, then connect again.",
   },
   "too-many-polls": {

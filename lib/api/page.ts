@@ -1,7 +1,8 @@
 import { headers } from "next/headers";
 import { notFound, redirect } from "next/navigation";
-import { BACKGROUND_HEADER, getPrincipal, type Principal } from "@/lib/auth/principal";
+import { getPrincipal, type Principal } from "@/lib/auth/principal";
 import type { PlatformPermission, TenantPermission } from "@/lib/contract";
+import { BACKGROUND_HEADER } from "@/lib/contract/background";
 import type { Database } from "@/lib/db";
 import type { TenantScope } from "@/lib/queue/types";
 import { platformPermissions } from "@/lib/tenancy/permissions";
@@ -66,7 +67,7 @@ export async function currentViewer(): Promise<Viewer | null> {
   const runtime = getRuntime();
   const sent = await headers();
   const cookieOnly = new Headers({ cookie: sent.get("cookie") ?? "" });
-  // A browser that loads a page ahead is not a person who opens it.
+  // A page that the browser prefetches was not opened by its person.
   if (sent.has("next-router-prefetch") || sent.get("sec-purpose")?.startsWith("prefetch"))
     cookieOnly.set(BACKGROUND_HEADER, "1");
   const principal = await getPrincipal(cookieOnly, { db: runtime.auth, origin: runtime.config.origin });

@@ -1,11 +1,8 @@
 import type * as z from "zod";
 import type { Permission } from "@/lib/contract";
 import { cutAnswer } from "@/lib/contract/shown";
+import { isTestBuild } from "@/lib/env/test-build";
 import { HttpProblem, problemBody } from "./problem";
-
-/** Replaced by the bundlers: true only in a build made for tests. */
-declare const __LEASEHOLD_TEST_BUILD__: boolean | undefined;
-const isTestBuild = typeof __LEASEHOLD_TEST_BUILD__ !== "undefined" && __LEASEHOLD_TEST_BUILD__;
 
 const NEVER_STORED = { "cache-control": "private, no-store" };
 

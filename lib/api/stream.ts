@@ -1,7 +1,8 @@
 import { cookieNames, cookieValues } from "@/lib/auth/cookies";
-import { BACKGROUND_HEADER, type Principal } from "@/lib/auth/principal";
+import type { Principal } from "@/lib/auth/principal";
 import { sessionHash } from "@/lib/auth/session";
 import { LIMITS, streamQuery } from "@/lib/contract";
+import { BACKGROUND_HEADER } from "@/lib/contract/background";
 import type { Watched } from "@/lib/web/access-watch";
 import { eventStream } from "@/lib/web/event-stream";
 import { getAccessWatch } from "./access-source";
@@ -11,16 +12,16 @@ import { HttpProblem } from "./problem";
 import { identify } from "./route";
 import { getRuntime, shutdownSignal } from "./runtime";
 import { guarded, type RouteHandler } from "./serve";
+import { Slots } from "./slots";
 import { getHub } from "./stream-source";
 
-const RECHECK_MS = 60_000;
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "private, no-store",
   "x-accel-buffering": "no",
 };
 
-const openStreams = new Map<string, number>();
+const openStreams = new Slots(LIMITS.streamsPerCaller);
 
 /** The tenant's changes as they happen; the client comes back by itself when the stream ends after ten minutes. */
 export const jobStream: RouteHandler = guarded(serve, {
@@ -32,14 +33,12 @@ export const jobStream: RouteHandler = guarded(serve, {
 
 async function serve(request: Request): Promise<Response> {
   const { tenantId, principal, requestId } = await authorize(request);
-  const holder = holderOf(principal);
   const headers = { ...HEADERS, "x-request-id": requestId };
   if (request.method === "HEAD") return new Response(null, { headers });
   if (shutdownSignal().aborted) throw new HttpProblem("unavailable", { headers: { "retry-after": "2" } });
-  // Who left while the database was asked would never be heard of again, and would keep a place.
+  // A client that left during authorisation never aborts again, so its slot would stay taken.
   if (request.signal.aborted) return new Response(null, { headers });
-  takePlace(holder);
-  const cleanUp: (() => void)[] = [() => leavePlace(holder)];
+  const cleanUp: (() => void)[] = [takeSlot(principal)];
   const stream = eventStream(() => {
     for (const undo of cleanUp) undo();
   });
@@ -55,7 +54,6 @@ async function serve(request: Request): Promise<Response> {
   every(LIMITS.heartbeatSeconds * 1000, stream.heartbeat);
   every(LIMITS.streamSeconds * 1000, () => stream.end("time"));
   const recheck = () => endWithoutAccess(request, tenantId, stream.end);
-  every(RECHECK_MS, () => void recheck().catch(() => {}));
   endOn(request.signal, "client");
   endOn(shutdownSignal(), "shutdown");
   cleanUp.push(getAccessWatch().add({ ...credentialOf(request, principal), userId: principal.user.id, recheck }));
@@ -63,7 +61,7 @@ async function serve(request: Request): Promise<Response> {
   return new Response(stream.body, { headers });
 }
 
-// An open page is not a person who uses it.
+// As a request of the page itself: an open stream is not a use by its person.
 async function authorize(request: Request): Promise<{ tenantId: string; principal: Principal; requestId: string }> {
   const headers = new Headers(request.headers);
   headers.set(BACKGROUND_HEADER, "1");
@@ -74,7 +72,7 @@ async function authorize(request: Request): Promise<{ tenantId: string; principa
   return { tenantId: place.tenant.id, principal, requestId: info.id };
 }
 
-// A database that cannot be asked is no reason to end the stream; a right that is gone is.
+/** Ends the stream if the right to it is gone. Rejects if the database cannot be asked: that is no reason to end it. */
 async function endWithoutAccess(request: Request, tenantId: string, end: (reason: string) => void): Promise<void> {
   try {
     if ((await authorize(request)).tenantId !== tenantId) end("access");
@@ -90,23 +88,13 @@ function credentialOf({ headers }: Request, principal: Principal): Pick<Watched,
   return { kind: "session", credential: sessionHash(sessionId).toString("hex") };
 }
 
-// A key has streams of its own: a program must not shut its maker out of the pages.
-const holderOf = (principal: Principal): string =>
-  principal.kind === "api_key" ? `key:${principal.key.id}` : `user:${principal.user.id}`;
-
-function takePlace(holder: string): void {
-  const open = openStreams.get(holder) ?? 0;
-  if (open >= LIMITS.streamsPerUser) {
-    throw new HttpProblem("too-many-streams", {
-      detail: `At most ${LIMITS.streamsPerUser} streams at once; close a tab.`,
-      headers: { "retry-after": "5" },
-    });
-  }
-  openStreams.set(holder, open + 1);
-}
-
-function leavePlace(holder: string): void {
-  const left = (openStreams.get(holder) ?? 1) - 1;
-  if (left > 0) openStreams.set(holder, left);
-  else openStreams.delete(holder);
+// A key has streams of its own, so that a program does not shut its maker out of the pages.
+function takeSlot(principal: Principal): () => void {
+  const caller = principal.kind === "api_key" ? `key:${principal.key.id}` : `user:${principal.user.id}`;
+  const release = openStreams.take(caller);
+  if (release) return release;
+  throw new HttpProblem("too-many-streams", {
+    detail: `At most ${LIMITS.streamsPerCaller} streams at once; close one first.`,
+    headers: { "retry-after": "5" },
+  });
 }

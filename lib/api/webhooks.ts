@@ -1,5 +1,11 @@
 import { writeAudit } from "@/lib/auth/audit";
-import type { CreateWebhook, ProblemError, UpdateWebhook, WebhookEndpoint } from "@/lib/contract";
+import {
+  type CreateWebhook,
+  escapeToken,
+  type ProblemError,
+  type UpdateWebhook,
+  type WebhookEndpoint,
+} from "@/lib/contract";
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import { checkTarget, headerProblems, type Refusal } from "@/lib/execution/webhook";
 import { enqueueJob } from "@/lib/queue";
@@ -10,6 +16,7 @@ import { expectedVersions } from "./etag";
 import { HttpProblem, notFound } from "./problem";
 import type { RequestInfo } from "./request-info";
 import type { ApiRuntime } from "./runtime";
+import { Slots } from "./slots";
 
 const DELIVER = "deliver-webhook";
 
@@ -22,12 +29,13 @@ export interface WebhookContext {
 }
 
 /**
- * Refuses an address that must not be written to and headers that must not be sent. 422; 429 while many addresses of the
- * tenant are looked up. Asks name servers, which may take seconds, so it is called in no transaction.
+ * Refuses an address that must not be written to and headers that must not be sent. Asks name servers, which may take
+ * seconds, so it must not be called in a transaction.
+ * @throws HttpProblem 422; 429 while too many addresses of the tenant are being looked up
  */
 export async function checkEndpoint({ runtime, scope, body }: EndpointCheck): Promise<void> {
   const errors: ProblemError[] = headerProblems(body.headers ?? {}).map(({ name, detail }) => ({
-    pointer: name === "" ? "/headers" : `/headers/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+    pointer: name === "" ? "/headers" : `/headers/${escapeToken(name)}`,
     code: "header",
     detail,
   }));
@@ -44,24 +52,17 @@ interface EndpointCheck {
 
 /** Addresses of one tenant that this process looks up at once. */
 const MOST_LOOKUPS = 5;
-const lookups = new Map<string, number>();
+const lookups = new Slots(MOST_LOOKUPS);
 
 async function lookedUp({ tenantId }: TenantScope, url: string, { config }: ApiRuntime): Promise<Refusal | null> {
-  const running = lookups.get(tenantId) ?? 0;
-  if (running >= MOST_LOOKUPS) {
+  const release = lookups.take(tenantId);
+  if (!release) {
     throw new HttpProblem("too-many-requests", {
-      detail: `At most ${MOST_LOOKUPS} addresses of a tenant are looked up at once.`,
+      detail: `${MOST_LOOKUPS} addresses of this tenant are being looked up. Send the request again in a few seconds.`,
       headers: { "retry-after": "3" },
     });
   }
-  lookups.set(tenantId, running + 1);
-  try {
-    return await checkTarget(url, config.webhooks);
-  } finally {
-    const left = (lookups.get(tenantId) ?? 1) - 1;
-    if (left > 0) lookups.set(tenantId, left);
-    else lookups.delete(tenantId);
-  }
+  return checkTarget(url, config.webhooks).finally(release);
 }
 
 /** Runs a change in a transaction of the tenant, with its line in the security audit: neither without the other. */

@@ -1,9 +1,12 @@
+/** The name of the session cookie, without the prefix that it has with an https origin. */
+export const SESSION_COOKIE = "leasehold.session";
+
 /** Names of our cookies. With an https origin they are host-bound and Secure; plain names only on loopback http. */
 export interface CookieNames {
   readonly session: string;
   readonly csrf: string;
   readonly callback: string;
-  /** Of a browser that signed in before. */
+  /** Marks a browser that signed in before. */
   readonly device: string;
   readonly secure: boolean;
 }
@@ -12,7 +15,7 @@ export function cookieNames(origin: string): CookieNames {
   const secure = origin.startsWith("https:");
   const prefix = secure ? "__Host-" : "";
   return {
-    session: `${prefix}leasehold.session`,
+    session: `${prefix}${SESSION_COOKIE}`,
     csrf: `${prefix}leasehold.csrf`,
     callback: `${prefix}leasehold.callback`,
     device: `${prefix}leasehold.device`,
@@ -25,7 +28,7 @@ export function sessionCookie(origin: string, sessionId: string, maxAgeSeconds: 
   return setCookie(origin, { name: cookieNames(origin).session, value: sessionId, maxAge: maxAgeSeconds });
 }
 
-/** A Set-Cookie header of ours; `maxAge` is in seconds. */
+/** Returns a Set-Cookie header; `maxAge` is in seconds. */
 export function setCookie(origin: string, cookie: { name: string; value: string; maxAge: number }): string {
   const secure = cookieNames(origin).secure ? ["Secure"] : [];
   const attributes = ["Path=/", `Max-Age=${cookie.maxAge}`, "HttpOnly", "SameSite=Lax", ...secure];

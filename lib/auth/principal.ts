@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { API_KEY_SCOPES, type ApiKeyScope, id, tenantRole, tenantStatus } from "@/lib/contract";
+import { BACKGROUND_HEADER } from "@/lib/contract/background";
 import type { Runner } from "@/lib/db";
 import { parseApiKey, secretMatches } from "./api-key";
 import { cookieNames, cookieValues } from "./cookies";
@@ -42,9 +43,6 @@ export type Membership = z.infer<typeof membership>;
 
 /** Why a request has no principal although it brought something. */
 export class AmbiguousCredentials extends Error {}
-
-/** Sent by our pages with what they ask of themselves. Such a request does not keep a session from going idle. */
-export const BACKGROUND_HEADER = "leasehold-background";
 
 interface AuthDependencies {
   /** The pool of the auth role. */

@@ -1,4 +1,5 @@
 import type { Problem, ProblemError } from "@/lib/contract";
+import { BACKGROUND_HEADER } from "@/lib/contract/background";
 import { takeActivity } from "./activity";
 import { noteServerDate } from "./clock";
 
@@ -88,7 +89,7 @@ export async function api<T>(path: string, request?: ApiRequest): Promise<T> {
 
 async function send(path: string, { tenant, method = "GET", body, idempotencyKey, ifMatch, signal }: ApiRequest) {
   const headers: Record<string, string> = { accept: "application/json" };
-  if (!takeActivity()) headers["leasehold-background"] = "1";
+  if (!takeActivity()) headers[BACKGROUND_HEADER] = "1";
   if (tenant !== undefined) headers["x-tenant-id"] = tenant;
   if (body !== undefined) headers["content-type"] = "application/json";
   if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;

@@ -43,7 +43,8 @@ export const LIMITS = {
   idempotencyKeyLength: 255,
   providerPathLength: 4096,
   nameLength: 200,
-  streamsPerUser: 6,
+  /** Open streams of one person, and of one API key, in each web process. */
+  streamsPerCaller: 6,
   streamSeconds: 600,
   heartbeatSeconds: 15,
   /** Jobs that one claim of a remote worker may take. */

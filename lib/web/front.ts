@@ -11,9 +11,8 @@ import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
 import { OpenPages } from "./open-pages";
 import { refuse } from "./refuse";
+import type { NextHandler } from "./render-page";
 import type { Asset } from "./shared-assets";
-
-export type NextHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 export interface FrontOptions {
   readonly dev: boolean;
@@ -22,12 +21,13 @@ export interface FrontOptions {
   readonly next: () => NextHandler | undefined;
   /** Looks for a script or style that this build does not have, which another build may have published. */
   readonly findAsset?: (path: string) => Promise<Asset | null>;
-  /** The hosts that requests may name, and the proxies that are believed about a client's address. */
+  /** The hosts that requests may name. */
   readonly hosts: OwnHosts;
+  /** The proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: TrustedProxies;
   /** Connections at once; one more is closed as soon as it is made. */
   readonly maxConnections: number;
-  /** How long the headers of a request may take; ten seconds unless it says otherwise. */
+  /** How long the headers of a request may take; default ten seconds. */
   readonly headersWithinMs?: number;
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void };
 }
@@ -53,12 +53,12 @@ interface Gate {
 }
 
 const PAGE_METHODS = ["GET", "HEAD"];
-/** What asks whether the process lives knows no name of it. */
+/** Answered under any host name, because probes use the address of the machine or container. */
 const HEALTH_PATHS = ["/livez", "/readyz"];
 const HEADERS_WITHIN_MS = 10_000;
-/** Node.js looks for overdue connections every 30 seconds unless told otherwise. */
+/** How often overdue connections are looked for. The default of Node.js is 30 seconds. */
 const LOOK_FOR_OVERDUE_MS = 2000;
-const SAY_FULL_EVERY_MS = 60_000;
+const WARN_EVERY_MS = 60_000;
 
 /**
  * What stands before the framework: refuses bad targets, methods, headers and bodies with a 4xx, where the framework
@@ -69,7 +69,7 @@ export function createFront(options: FrontOptions): Front {
     closing: false,
     findClient: clientFinder(options.trustedProxies),
     hostProblem: hostCheck(options.hosts),
-    // Pages change in development.
+    // In development pages change while the process runs.
     openPages: options.dev ? null : new OpenPages(),
   };
   const headersTimeout = options.headersWithinMs ?? HEADERS_WITHIN_MS;
@@ -81,7 +81,7 @@ export function createFront(options: FrontOptions): Front {
   };
   const server = createServer(timeouts, (req, res) => serve({ req, res }, options, gate));
   server.maxConnections = options.maxConnections;
-  server.on("drop", sayFull(options));
+  server.on("drop", warnWhenFull(options));
   server.on("clientError", refuseBrokenRequest);
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -179,17 +179,17 @@ function refusedByMethod(
   return true;
 }
 
-function sayFull({ maxConnections, log }: FrontOptions): () => void {
-  let saidAt = Number.NEGATIVE_INFINITY;
+function warnWhenFull({ maxConnections, log }: FrontOptions): () => void {
+  let warnedAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (performance.now() - saidAt < SAY_FULL_EVERY_MS) return;
-    saidAt = performance.now();
-    log.warn({ max_connections: maxConnections }, "connection refused: MAX_CONNECTIONS are open");
+    if (performance.now() - warnedAt < WARN_EVERY_MS) return;
+    warnedAt = performance.now();
+    log.warn({ max_connections: maxConnections }, "connections refused: MAX_CONNECTIONS reached");
   };
 }
 
 function isApiPath(path: string): boolean {
-  return path === "/api" || path.startsWith("/api/") || path === "/livez" || path === "/readyz";
+  return path === "/api" || path.startsWith("/api/") || HEALTH_PATHS.includes(path);
 }
 
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {

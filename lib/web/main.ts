@@ -12,7 +12,8 @@ import { loadWebEnv } from "@/lib/env/web";
 import { createLogger } from "@/lib/observability/log";
 import { announceReady, DirectConnection, installShutdown, requireFit, TZ_VERSION, VERSION } from "@/lib/process";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
-import { createFront, type Front, type NextHandler } from "./front";
+import { createFront, type Front } from "./front";
+import type { NextHandler } from "./render-page";
 import { findAsset, listAssets, PUBLISH_EVERY_MS, publishAssets } from "./shared-assets";
 
 /** Exit code that tells a supervisor to choose another port. */

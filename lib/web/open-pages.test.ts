@@ -4,9 +4,10 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { createFront, type NextHandler } from "./front";
+import { createFront } from "./front";
 import { OpenPages } from "./open-pages";
 import { PAGES } from "./pages";
+import type { NextHandler } from "./render-page";
 
 const LONG = "<br>".repeat(100_000);
 const rendered: string[] = [];

@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { SESSION_COOKIE } from "@/lib/auth/cookies";
 import { PROBLEMS } from "@/lib/contract";
 import { pagePolicy } from "./headers";
 import { PAGES } from "./pages";
-import { type RenderedPage, renderPage } from "./render-page";
-
-type NextHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+import { type NextHandler, type RenderedPage, renderPage } from "./render-page";
 
 /** A rendered page, cut where the nonce of its answer goes. */
 interface KeptPage {
@@ -16,7 +15,7 @@ interface KeptPage {
 }
 
 const LOGIN = "/login";
-/** Next.js' own name of the page of what does not exist. */
+/** The path under which Next.js renders its "not found" page. */
 const NOT_FOUND = "/_not-found";
 const OPEN: ReadonlySet<string> = new Set([
   "/docs/api",
@@ -24,30 +23,29 @@ const OPEN: ReadonlySet<string> = new Set([
   ...Object.keys(PROBLEMS).map((code) => `/docs/errors/${code}`),
 ]);
 const KNOWN: readonly RegExp[] = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\[[a-zA-Z]+\]/g, "[^/]+")}/?$`));
-/** Files that the framework serves itself. */
+/** Files that the framework serves. */
 const FRAMEWORK = /^\/(?:_next\/|icon\.svg$)/;
-const SESSION_COOKIE = "leasehold.session=";
-/** As long as every nonce of an answer, so that lengths are the same. */
+/** The length of every nonce of an answer. */
 const NONCE_BYTES = 16;
 
 /**
- * Answers the pages that everybody may see and that are the same for everybody: reference, errors, login, "not found". Each is
- * rendered once in the life of the process, with a nonce that each answer replaces by its own, because rendering costs
- * up to a hundred times as much and needs no sign-in.
+ * Answers the public pages, which are the same for every visitor: reference, errors, login, "not found". Each is rendered
+ * once per process, because rendering costs up to a hundred times as much and an anonymous caller can ask for it without
+ * end. Each answer gets a nonce of its own.
  */
 export class OpenPages {
   readonly #kept = new Map<string, Promise<KeptPage>>();
 
-  /** Under which page the answer is kept; null when it depends on who asks. */
+  /** Returns the public page that answers this request; null if the answer depends on the caller. */
   keyOf(path: string, cookie: string | undefined): string | null {
-    const isSignedIn = cookie?.includes(SESSION_COOKIE) ?? false;
+    const isSignedIn = cookie?.includes(`${SESSION_COOKIE}=`) ?? false;
     if (OPEN.has(path)) return path;
     if (path === LOGIN && !isSignedIn) return LOGIN;
     if (path.startsWith("/docs/errors/")) return NOT_FOUND;
     return path === "/" || FRAMEWORK.test(path) || KNOWN.some((page) => page.test(path)) ? null : NOT_FOUND;
   }
 
-  /** Writes the page with the nonce of this request. One that cannot be kept, such as an error, is rendered for it. */
+  /** Writes the page with the nonce of this request. A page that cannot be kept, such as an error, is rendered again. */
   async answer(
     key: string,
     { req, res, next }: { req: IncomingMessage; res: ServerResponse; next: NextHandler },
@@ -69,7 +67,7 @@ export class OpenPages {
   #page(key: string, next: NextHandler): Promise<KeptPage> {
     const known = this.#kept.get(key);
     if (known) return known;
-    // Requests that come meanwhile wait for the same rendering.
+    // Requests that arrive meanwhile wait for the same rendering.
     const rendering = keep(key, next);
     this.#kept.set(key, rendering);
     rendering.catch(() => this.#kept.delete(key));
@@ -92,7 +90,7 @@ async function keep(key: string, next: NextHandler): Promise<KeptPage> {
   };
 }
 
-/** Of the answer itself; how it is sent is decided for each request. */
+/** Headers that are not kept, because they belong to one connection or one answer. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   "connection",
   "content-length",

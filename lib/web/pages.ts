@@ -1,4 +1,4 @@
-/** Every page of `app/`. A path that is none of them is answered as "not found" without being rendered. */
+/** Every page of `app/`. Any other path is answered with the kept "not found" page, without rendering. */
 export const PAGES: readonly string[] = [
   "/",
   "/account/password",

@@ -2,6 +2,9 @@ import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from "node:
 import { Socket } from "node:net";
 import { Writable } from "node:stream";
 
+/** The framework's request handler. */
+export type NextHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
 export interface RenderedPage {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
@@ -10,15 +13,15 @@ export interface RenderedPage {
 
 /** Longer than any page takes on a machine that does a hundred other things. */
 const RENDERED_WITHIN_MS = 60_000;
-/** No page is as large. Only a server's own connections tell an answer that it may go on. */
+/** Larger than any page, because without a server's own connection a response that waits for `drain` would wait for ever. */
 const NEVER_FULL = 2 ** 30;
 
 /**
- * Asks a request handler for a page without a connection, so that no slow reader delays it. Rejects when the handler does,
- * and when there is no whole answer within a minute.
+ * Asks the framework for a page without a connection, so that no slow reader delays it. Rejects when the handler does, and
+ * when there is no whole answer within a minute.
  */
 export function renderPage(
-  handler: (req: IncomingMessage, res: ServerResponse) => Promise<void>,
+  handler: NextHandler,
   path: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<RenderedPage> {
@@ -39,7 +42,7 @@ export function renderPage(
     return write.apply(res, args);
   }) as typeof write;
   res.end = ((...args: Parameters<typeof end>) => {
-    // `end` of Node writes its chunk by a function of its own.
+    // `end` does not pass its chunk through `write`.
     take(args[0], args[1]);
     return end.apply(res, args);
   }) as typeof end;

@@ -11,6 +11,7 @@ import {
 import { refuseWhilePaused } from "../paused";
 import { HttpProblem } from "../problem";
 import { ANSWER_WITHIN_MS } from "../serve";
+import { Slots } from "../slots";
 import { handOut } from "./hand-out";
 import { lanesOf } from "./lanes";
 import { LongPoll } from "./long-poll";
@@ -29,7 +30,7 @@ const SAY_AGAIN_MS = 4000;
 const MOST_SHARES = 1000;
 const shares = new Map<string, FairShare>();
 const counts = new WholeLooks();
-const polls = new Map<string, number>();
+const polls = new Slots(LIMITS.remotePollsPerKey);
 
 /**
  * Answers jobs for a remote worker, and waits for some when there are none. Whoever left before the answer was sent
@@ -39,14 +40,14 @@ export async function claim(context: Context): Promise<ClaimedWork> {
   await refuseWhilePaused();
   const { key, body, signal } = context;
   const scope = scopeOf(key, body);
-  // Before the poll, which is heard by others from its making on: whoever gets no place must leave nothing behind.
-  const leavePlace = body.wait_seconds > 0 ? takePlace(key.id) : () => {};
+  // Before the poll, which others hear of from its making on: a claim without a slot must leave nothing behind.
+  const release = body.wait_seconds > 0 ? takeSlot(key.id) : () => {};
   const poll = new LongPoll(body.wait_seconds, signal, (lane) => covers(scope, lane));
   try {
     return await untilSome(context, scope, poll);
   } finally {
     poll.close();
-    leavePlace();
+    release();
   }
 }
 
@@ -144,18 +145,11 @@ function shareOf(keyId: string): FairShare {
   return share;
 }
 
-function takePlace(keyId: string): () => void {
-  const waiting = polls.get(keyId) ?? 0;
-  if (waiting >= LIMITS.remotePollsPerKey) {
-    throw new HttpProblem("too-many-polls", {
-      detail: `At most ${LIMITS.remotePollsPerKey} claims of a key may wait at once.`,
-      headers: { "retry-after": "1" },
-    });
-  }
-  polls.set(keyId, waiting + 1);
-  return () => {
-    const left = (polls.get(keyId) ?? 1) - 1;
-    if (left > 0) polls.set(keyId, left);
-    else polls.delete(keyId);
-  };
+function takeSlot(keyId: string): () => void {
+  const release = polls.take(keyId);
+  if (release) return release;
+  throw new HttpProblem("too-many-polls", {
+    detail: `At most ${LIMITS.remotePollsPerKey} claims of a key may wait at once.`,
+    headers: { "retry-after": "1" },
+  });
 }
