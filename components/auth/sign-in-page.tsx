@@ -1,17 +1,14 @@
 "use client";
 
-import { isSafePath } from "@/lib/text/safe-path";
+import { safePathOf } from "@/lib/text/safe-path";
 import { LoginForm } from "./login-form";
 
 /**
- * The login on a page of its own: a full page load follows, so nothing of an earlier session is kept. Where it leads to is
- * read from the address, because the page is rendered once for everybody.
+ * The login on a page of its own. A full page load follows, so that nothing of an earlier session is kept. The target is
+ * read from the address in the browser, because the server renders this page once for all visitors.
  */
 export function SignInPage() {
-  return <LoginForm onSignedIn={() => window.location.assign(signInTarget(window.location.search))} />;
+  return <LoginForm onSignedIn={() => window.location.assign(signInTarget())} />;
 }
 
-function signInTarget(search: string): string {
-  const [target = "/", ...more] = new URLSearchParams(search).getAll("callbackUrl");
-  return more.length === 0 && isSafePath(target) ? target : "/";
-}
+const signInTarget = () => safePathOf(new URLSearchParams(window.location.search).getAll("callbackUrl"));

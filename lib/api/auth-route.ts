@@ -4,10 +4,10 @@ import { type Admission, admitSignIn, slowDown } from "@/lib/auth/admit-sign-in"
 import { cookieNames, cookieValues } from "@/lib/auth/cookies";
 import { deviceCookie, findDevice } from "@/lib/auth/device";
 import { authOptions, type Outcome } from "@/lib/auth/next-auth";
-import { pathOnly } from "@/lib/auth/safe-path";
 import { isSameOrigin } from "@/lib/auth/same-origin";
 import { returnToBuckets } from "@/lib/auth/throttle";
-import { isSafePath } from "@/lib/text/safe-path";
+import { accountEmail } from "@/lib/contract";
+import { isSafePath, pathOnly } from "@/lib/text/safe-path";
 import { parseJson } from "./input";
 import { HttpProblem, notFound } from "./problem";
 import { type RequestInfo, requestInfo } from "./request-info";
@@ -103,7 +103,7 @@ async function admit(
   info: RequestInfo,
   sent: { email: string; cookies: string | null },
 ): Promise<Admission> {
-  const email = sent.email.trim().toLowerCase();
+  const email = accountEmail.parse(sent.email);
   const device = findDevice(sent.cookies, email, runtime.config);
   const admission = await admitSignIn(runtime.auth, { email, ip: info.ip, device });
   if (admission.slow) await slowDown();

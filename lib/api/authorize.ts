@@ -5,7 +5,7 @@ import type { PlatformPermission, TenantPermission } from "@/lib/contract";
 import { platformPermissions, roleAllows } from "@/lib/tenancy/permissions";
 import { resolveTenant, type TenantMembership } from "@/lib/tenancy/resolve";
 import { HttpProblem, notFound } from "./problem";
-import type { RequestInfo } from "./request-info";
+import type { RequestHead, RequestInfo } from "./request-info";
 import type { ApiRuntime } from "./runtime";
 
 /** What is answered to somebody who still has a one-time password. */
@@ -31,11 +31,12 @@ function safeDecode(text: string): string {
   }
 }
 
-/** What the checks read of a request. */
-export type Asked = Pick<Request, "url" | "method" | "headers">;
-
 /** Authenticates; 401 without a valid principal, 403 for a cookie-bearing change that did not come from our pages. */
-export async function requirePrincipal(runtime: ApiRuntime, request: Asked, info: RequestInfo): Promise<Principal> {
+export async function requirePrincipal(
+  runtime: ApiRuntime,
+  request: RequestHead,
+  info: RequestInfo,
+): Promise<Principal> {
   const principal = await getPrincipal(request.headers, { db: runtime.auth, origin: runtime.config.origin }, info.ip);
   if (!principal) {
     if (request.headers.has("authorization"))

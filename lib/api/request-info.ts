@@ -21,7 +21,10 @@ export interface RequestInfo {
   readonly chain: string | null;
 }
 
-export function requestInfo(request: Pick<Request, "url" | "method" | "headers">): RequestInfo {
+/** What is read of a request before its body. */
+export type RequestHead = Pick<Request, "url" | "method" | "headers">;
+
+export function requestInfo(request: RequestHead): RequestInfo {
   const url = new URL(request.url);
   return {
     id: usableRequestId(request.headers.get(REQUEST_ID_HEADER)) ?? randomUUID(),

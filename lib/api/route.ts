@@ -9,7 +9,6 @@ import { platformPermissions } from "@/lib/tenancy/permissions";
 import type { TenantMembership } from "@/lib/tenancy/resolve";
 import { within } from "./audited";
 import {
-  type Asked,
   actorOf,
   denied,
   refuseKeyInUrl,
@@ -22,7 +21,7 @@ import {
 import { answerOnce, idempotencyKey, requestHash, type StoredAnswer, storedAnswer } from "./idempotency";
 import { parseBody, parseParams, parseQuery, readJson } from "./input";
 import { HttpProblem } from "./problem";
-import { type RequestInfo, requestInfo } from "./request-info";
+import { type RequestHead, type RequestInfo, requestInfo } from "./request-info";
 import { answerText, jsonResponse, Reply } from "./respond";
 import { type RouteRule, ruleOf } from "./routes";
 import { type ApiRuntime, getRuntime } from "./runtime";
@@ -171,14 +170,14 @@ export function signedInRoute<B, R>(spec: SignedInSpec<B, R>): RouteHandler {
 }
 
 /** Authenticates a request; the first step of every route that is neither open nor for remote workers. */
-export async function identify(request: Asked): Promise<Common> {
+export async function identify(request: RequestHead): Promise<Common> {
   const common = await authenticate(request);
   await refuseWorkerKey(common.runtime, common);
   return common;
 }
 
 /** Authenticates a request, whoever it is. */
-export async function authenticate(request: Asked): Promise<Common> {
+export async function authenticate(request: RequestHead): Promise<Common> {
   const runtime = getRuntime();
   const info = requestInfo(request);
   await refuseKeyInUrl(runtime, info);

@@ -23,7 +23,6 @@ export class CountedAudit {
   constructor(
     private readonly write: (entry: AuditEntry) => Promise<void>,
     private readonly onError: (error: unknown) => void,
-    private readonly minuteMs = MINUTE_MS,
   ) {}
 
   /** Records a denial. Rejects if the line of a first one could not be written. */
@@ -36,7 +35,7 @@ export class CountedAudit {
     }
     this.minute.set(key, { entry, more: 0 });
     if (entry.actorKind === "anonymous") this.anonymous += 1;
-    this.timer ??= setTimeout(() => void this.flush(), this.minuteMs).unref();
+    this.timer ??= setTimeout(() => void this.flush(), MINUTE_MS).unref();
     await this.write(entry);
   }
 

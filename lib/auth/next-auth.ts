@@ -1,13 +1,13 @@
 import type { NextAuthOptions } from "next-auth";
 import Credentials from "next-auth/providers/credentials";
 import type { Runner } from "@/lib/db";
+import { pathOnly } from "@/lib/text/safe-path";
 import { writeAudit } from "./audit";
 import { cookieNames } from "./cookies";
 import { type LoginClient, login } from "./login";
-import { pathOnly } from "./safe-path";
 import { isSessionLive, revokeSession, SESSION_ABSOLUTE_SECONDS, SESSION_ID } from "./session";
 
-/** What came of the callbacks: next-auth would put an error's text into a redirect. */
+/** What came of the callbacks. Kept beside next-auth, which would put an error's text into a redirect. */
 export interface Outcome {
   error: unknown;
   /** The account that has just signed in. */
@@ -27,7 +27,7 @@ export interface AuthSettings {
  */
 export function authOptions(settings: AuthSettings, client: LoginClient, outcome: Outcome): NextAuthOptions {
   const { db, origin, secret } = settings;
-  const orTrouble = async <T>(work: () => Promise<T | null>): Promise<T | null> => {
+  const keepError = async <T>(work: () => Promise<T | null>): Promise<T | null> => {
     try {
       return await work();
     } catch (error) {
@@ -44,7 +44,7 @@ export function authOptions(settings: AuthSettings, client: LoginClient, outcome
       Credentials({
         credentials: { email: {}, password: {} },
         authorize: (sent) =>
-          orTrouble(async () => {
+          keepError(async () => {
             const opened = await login(db, sent, client);
             outcome.signedIn = opened?.email ?? null;
             return opened && { id: opened.userId, sid: opened.sessionId };
@@ -55,7 +55,7 @@ export function authOptions(settings: AuthSettings, client: LoginClient, outcome
       maxAge: SESSION_ABSOLUTE_SECONDS,
       encode: async ({ token }) => sessionIdOf(token),
       decode: ({ token }) =>
-        orTrouble(async () =>
+        keepError(async () =>
           token && SESSION_ID.test(token) && (await isSessionLive(db, token)) ? { sid: token } : null,
         ),
     },
@@ -66,7 +66,7 @@ export function authOptions(settings: AuthSettings, client: LoginClient, outcome
     },
     events: {
       signOut: async ({ token }) => {
-        await orTrouble(async () => signOut(db, sessionIdOf(token), client));
+        await keepError(async () => signOut(db, sessionIdOf(token), client));
       },
     },
     cookies: cookiesOf(origin),

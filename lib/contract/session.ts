@@ -52,9 +52,12 @@ export type PasswordChange = z.infer<typeof passwordChange>;
 
 export const passwordChanged = z.object({ changed: z.literal(true) });
 
+/** The e-mail address of an account as it is stored: in lower case, without blanks around it. */
+export const accountEmail = z.string().trim().toLowerCase();
+
 /** Fields of the login form. */
 export const credentials = z.object({
-  email: z.string().trim().toLowerCase().min(3).max(LIMITS.emailLength),
+  email: accountEmail.min(3).max(LIMITS.emailLength),
   password: z.string().min(1).max(1024),
 });
 export type Credentials = z.infer<typeof credentials>;

@@ -4,7 +4,7 @@ export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";
 export { claimHome, isRestoredCopy } from "./home";
 export { type Listener, type ListenOptions, listen } from "./listen";
 export { type MigrateOptions, MigrationError, makeRoles, migrate } from "./migrate";
-export { loginOf, roleName, roleUrl } from "./migrate/credentials";
+export { loginOf, roleName, roleUrl } from "./migrate/role-logins.mjs";
 export { type SchemaStatus, schemaStatus } from "./migrate/status";
 export { PREPARED_LOST_ADVICE } from "./pool";
 export { retryUndone } from "./retry";

@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { isPostgresUrl, POSTGRES_URL_RULE } from "./process-secrets.mjs";
-
-const SECRET_MIN = 32;
+import { isPostgresUrl, POSTGRES_URL_RULE, SECRET_MIN } from "./process-secrets.mjs";
 
 /** A whole number within bounds, written in decimal digits. */
 export function wholeNumber(least: number, most: number, fallback: number) {

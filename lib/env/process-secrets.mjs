@@ -5,7 +5,8 @@ import { loginOf, roleUrl, withLogin } from "../db/migrate/role-logins.mjs";
 /** @typedef {"web" | "worker" | "scheduler"} ProcessName */
 
 const KEY_BYTES = 32;
-const SECRET_MIN = 32;
+/** Characters that every secret of the installation has at least. */
+export const SECRET_MIN = 32;
 
 export const ROLE_URLS = /** @type {const} */ ({
   web: "DATABASE_WEB_URL",

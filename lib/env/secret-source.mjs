@@ -1,6 +1,7 @@
-// Where this process has its secrets from. Built-ins only: scripts use this before packages are installed.
+// Where this process gets its secrets from. Built-ins only: scripts use this before packages are installed.
 import { closeSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { ROLE_URLS } from "./process-secrets.mjs";
 
 /**
  * @typedef {object} HeldSecrets
@@ -13,11 +14,7 @@ import path from "node:path";
 export const SECRET_NAMES = [
   "DATABASE_URL",
   "DATABASE_DIRECT_URL",
-  "DATABASE_WEB_URL",
-  "DATABASE_WORKER_URL",
-  "DATABASE_SCHEDULER_URL",
-  "DATABASE_PLATFORM_URL",
-  "DATABASE_AUTH_URL",
+  ...Object.values(ROLE_URLS),
   "LEASEHOLD_SECRET",
   "AUTH_SECRET",
   "DATA_KEY",

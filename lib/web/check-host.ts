@@ -12,7 +12,7 @@ const LOOPBACK = ["localhost", "127.0.0.1", "::1"];
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i;
 
 /** The name in a `Host` header or a setting, without port and brackets, in lower case; null if it is none. */
-export function hostName(text: string): string | null {
+function hostName(text: string): string | null {
   const [, v6, name] = HOST.exec(text) ?? [];
   if (v6 !== undefined) return isIPv6(v6) ? new URL(`http://[${v6}]`).hostname.slice(1, -1) : null;
   return name?.toLowerCase().replace(/\.$/, "") || null;

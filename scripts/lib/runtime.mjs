@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { commandLine } from "../../lib/db/embedded/index.mjs";
+import { ROLE_URLS } from "../../lib/env/process-secrets.mjs";
 import { Unusable } from "./fail.mjs";
 import { writeWhole } from "./files.mjs";
 import { homeFolder } from "./paths.mjs";
@@ -74,5 +75,5 @@ export function installationToJoin() {
 
 /** @param {Readonly<Record<string, string>>} given */
 function ownLoginsGiven(given) {
-  return Object.keys(given).some((name) => /^DATABASE_(WEB|WORKER|SCHEDULER|PLATFORM|AUTH)_URL$/.test(name));
+  return Object.values(ROLE_URLS).some((name) => name in given);
 }

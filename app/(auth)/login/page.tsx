@@ -2,7 +2,7 @@ import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import { SignInPage } from "@/components/auth/sign-in-page";
 import { currentViewer } from "@/lib/api/page";
-import { isSafePath } from "@/lib/text/safe-path";
+import { safePathOf } from "@/lib/text/safe-path";
 
 export const metadata: Metadata = { title: "Sign in" };
 
@@ -12,8 +12,7 @@ interface LoginProps {
 
 export default async function LoginPage({ searchParams }: LoginProps) {
   const { callbackUrl } = await searchParams;
-  const target = typeof callbackUrl === "string" && isSafePath(callbackUrl) ? callbackUrl : "/";
-  if (await currentViewer()) redirect(target);
+  if (await currentViewer()) redirect(safePathOf([callbackUrl ?? []].flat()));
   return (
     <section className="panel flex flex-col gap-5 p-6">
       <h1 className="font-semibold text-xl tracking-tight">Sign in</h1>

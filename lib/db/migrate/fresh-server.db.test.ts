@@ -5,8 +5,8 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openDatabase, statement } from "@/lib/db";
 import { startEmbedded } from "@/lib/db/embedded/index.mjs";
-import { roleName, roleUrl, withLogin } from "./credentials";
 import { migrate } from "./index";
+import { roleName, roleUrl, withLogin } from "./role-logins.mjs";
 
 // Roles belong to a whole server, so what makes them needs a server where none of them exists yet.
 const home = mkdtempSync(path.join(tmpdir(), "leasehold-fresh-"));

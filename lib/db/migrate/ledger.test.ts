@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { rolePassword, roleUrl, scramVerifier } from "./credentials";
 import { readMigrations } from "./files";
 import { pendingMigrations } from "./ledger";
+import { rolePassword, roleUrl } from "./role-logins.mjs";
+import { scramVerifier } from "./scram-verifier";
 
 const file = (name: string, sha256 = `hash of ${name}`) => ({ name, sha256, sql: "" });
 const files = [file("0001_a"), file("0002_b"), file("0003_c")];

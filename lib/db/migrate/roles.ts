@@ -1,8 +1,9 @@
 import pg from "pg";
 import { jitter, pause } from "../pause";
 import { APPLICATION_ROLES, type ApplicationRole } from "../types";
-import { roleName, rolePassword, scramVerifier } from "./credentials";
 import { MigrationError } from "./migration-error";
+import { roleName, rolePassword } from "./role-logins.mjs";
+import { scramVerifier } from "./scram-verifier";
 
 const RACES = 20;
 const OWNER = roleName("owner");

@@ -73,11 +73,7 @@ const INTERPRETERS = [
  * an interpreter is taken only with a constant absolute script as its first argument, never with code or options before.
  */
 export function refusedProgram(paths: readonly string[], firstArgument: string | undefined): string | null {
-  const names = paths.map((path) =>
-    basename(path)
-      .toLowerCase()
-      .replace(/-?[0-9.]{1,40}$/, ""),
-  );
+  const names = paths.map(programName);
   const shell = names.find((name) => SHELLS.includes(name));
   if (shell) return `${shell} is a shell`;
   const wrapper = names.find((name) => WRAPPERS.includes(name));
@@ -91,11 +87,11 @@ export function refusedProgram(paths: readonly string[], firstArgument: string |
 
 /** Whether the program runs the file that is its first argument. */
 export function runsFirstArgument(paths: readonly string[]): boolean {
-  return paths.some((path) =>
-    INTERPRETERS.includes(
-      basename(path)
-        .toLowerCase()
-        .replace(/-?[0-9.]{1,40}$/, ""),
-    ),
-  );
+  return paths.some((path) => INTERPRETERS.includes(programName(path)));
 }
+
+/** The name of a program without its version: `python` of `/usr/bin/python3.12`. */
+const programName = (path: string): string =>
+  basename(path)
+    .toLowerCase()
+    .replace(/-?[0-9.]{1,40}$/, "");

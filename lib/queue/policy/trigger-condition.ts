@@ -44,7 +44,7 @@ export const CONDITION_MAX_CHARACTERS = 2000;
  * Comparisons of two values that are both the event's. Each may take some milliseconds for the largest event, and no other
  * kind of part takes as long.
  */
-export const COMPARISONS_MAX = 8;
+const COMPARISONS_MAX = 8;
 const LIMITS = { maxAstNodes: 200, maxDepth: 32, maxListElements: 100, maxMapEntries: 1, maxCallArguments: 2 };
 
 const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })

@@ -6,13 +6,13 @@ const SELECT = `select p.id, p.scope, q.name as queue, d.key as definition_key, 
    left join app.job_queues q on q.id = p.queue_id
    left join app.job_definitions d on d.id = p.definition_id
    left join app.tenants t on t.id = p.tenant_id`;
-/** A suspension holds jobs as a pause does, but begins and ends with the tenant's status alone. */
-const HOLDS = "(p.paused_until is null or p.paused_until > app.now()) and p.scope <> 'suspension'";
+/** True for a row `p` that is a pause and holds now. A suspension begins and ends with the tenant's status and is no pause. */
+export const IS_PAUSE_NOW = "(p.paused_until is null or p.paused_until > app.now()) and p.scope <> 'suspension'";
 
 /** The pauses that hold just now, newest first. */
 export const listPausesSql = statement(
   "list_pauses",
-  `${SELECT} where ${HOLDS} order by p.paused_at desc, p.id desc limit 1000`,
+  `${SELECT} where ${IS_PAUSE_NOW} order by p.paused_at desc, p.id desc limit 1000`,
   { repeatable: true },
 );
 
@@ -31,5 +31,5 @@ export const setPauseSql = statement(
 /** Takes a pause away that still holds. */
 export const endPauseSql = statement(
   "end_pause",
-  `delete from app.pauses p where p.id = $1 and ${HOLDS} returning p.id, p.tenant_id`,
+  `delete from app.pauses p where p.id = $1 and ${IS_PAUSE_NOW} returning p.id, p.tenant_id`,
 );

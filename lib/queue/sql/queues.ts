@@ -1,4 +1,5 @@
 import { statement } from "@/lib/db";
+import { IS_PAUSE_NOW } from "./pauses";
 
 const COLUMNS = `q.id, q.name, q.description, q.default_priority, q.timeout_seconds, q.max_attempts, q.retry_delay_seconds,
   q.retry_multiplier, q.weight, q.is_active, q.version, q.created_at, q.updated_at`;
@@ -9,7 +10,7 @@ export const listQueueSettingsSql = statement(
   `select ${COLUMNS}, (
      select jsonb_build_object('scope', p.scope, 'reason', p.reason, 'since', p.paused_at, 'until', p.paused_until)
      from app.pauses p
-     where (p.paused_until is null or p.paused_until > app.now()) and p.scope <> 'suspension'
+     where ${IS_PAUSE_NOW}
        and (p.scope = 'all' or p.queue_id = q.id or p.tenant_id = $1::uuid)
      order by p.scope <> 'all', p.scope <> 'tenant' limit 1) as pause
    from app.job_queues q order by q.name limit 1000`,

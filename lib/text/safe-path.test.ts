@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { isSafePath } from "@/lib/text/safe-path";
-import { pathOnly } from "./safe-path";
+import { isSafePath, pathOnly, safePathOf } from "./safe-path";
 
 const ORIGIN = "http://127.0.0.1:3000";
 
@@ -38,4 +37,8 @@ test("TENANT-03 our own pages are kept, as a path", () => {
   expect(pathOnly(`${ORIGIN}/t/acme/jobs?status=failed`, ORIGIN)).toBe("/t/acme/jobs?status=failed");
   expect(pathOnly("/t/acme/jobs", ORIGIN)).toBe("/t/acme/jobs");
   expect(isSafePath("/%09/evil")).toBe(true);
+});
+
+test("a target that is missing, given twice or unsafe becomes the root", () => {
+  expect([[], ["//evil"], ["/a", "/a"], ["/t/acme?x=1"]].map(safePathOf)).toEqual(["/", "/", "/", "/t/acme?x=1"]);
 });

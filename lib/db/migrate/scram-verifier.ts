@@ -1,7 +1,5 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 
-export { loginOf, roleName, rolePassword, roleUrl, withLogin } from "./role-logins.mjs";
-
 const SCRAM_ITERATIONS = 4096;
 
 /** What the server stores of a password. Sent instead of it, so that no statement log ever shows one. */
