@@ -1,5 +1,3 @@
-import { parseArgs } from "node:util";
-import { tenantRole } from "@/lib/contract";
 import { type Database, makeRoles, migrate, openDatabase } from "@/lib/db";
 import { type AdminEnv, loadAdminEnv } from "@/lib/env/admin";
 import { orExit } from "@/lib/env/read";
@@ -9,21 +7,9 @@ import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { ensureDatabase } from "./create-database";
 import { settleDataKey } from "./data-key";
 import { isPaused, setHome } from "./home";
+import { migrateOptions, seedOptions, USAGE } from "./options";
 import { writeSecretFiles } from "./secret-files";
-import { type SeedOptions, seed } from "./seed";
-
-const USAGE =
-  "usage: migrate [--create-database] [--new-data-key] [--secrets FOLDER] [--resume | --pause] | migrate --roles [--create-database] | " +
-  "seed [--demo] [--admin EMAIL] [--tenant SLUG --member EMAIL [--role admin|member|viewer]] [--key]";
-
-const SEED_OPTIONS = {
-  demo: { type: "boolean" },
-  admin: { type: "string" },
-  tenant: { type: "string" },
-  member: { type: "string" },
-  role: { type: "string" },
-  key: { type: "boolean" },
-} as const;
+import { seed } from "./seed";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -31,24 +17,24 @@ async function main([verb, ...args]: string[]): Promise<void> {
   if (verb !== "migrate" && verb !== "seed") throw new Error(USAGE);
   const env = orExit(loadAdminEnv);
   if (verb === "seed") return seed(env, { ...seedOptions(args, env.demo), log: say });
-  if (args.includes("--create-database")) await ensureDatabase(env.adminUrl);
-  if (args.includes("--roles")) {
+  const options = migrateOptions(args);
+  if (options["create-database"]) await ensureDatabase(env.adminUrl);
+  if (options.roles) {
     await makeRoles(env);
     return say("The roles are there. Restore the dump, then migrate.");
   }
   const { applied } = await migrate({ ...env, log: say });
   await withAdmin(env, async (admin) => {
-    const replace = args.includes("--new-data-key");
+    const replace = options["new-data-key"] === true;
     await settleDataKey(admin, { check: dataKeyCheck(env.dataKey), replace, log: say });
-    if (args.includes("--resume")) {
+    if (options.resume) {
       await setHome(admin, "resume");
       say("Resumed: workers and schedulers go on by themselves.");
     }
-    if (args.includes("--pause")) await setHome(admin, "pause");
+    if (options.pause) await setHome(admin, "pause");
     if (await isPaused(admin)) say(PAUSED.advice);
   });
-  const folder = args.includes("--secrets") ? args[args.indexOf("--secrets") + 1] : undefined;
-  if (folder !== undefined) writeSecretFiles(folder, heldSecrets().values);
+  if (options.secrets !== undefined) writeSecretFiles(options.secrets, heldSecrets().values);
   say(applied.length === 0 ? "The database is up to date." : `${applied.length} migrations applied.`);
 }
 
@@ -62,25 +48,6 @@ async function withAdmin(
   } finally {
     await admin.close();
   }
-}
-
-/** @throws if an option is unknown, lacks its value or goes with none of the others */
-function seedOptions(args: readonly string[], demo: boolean): Omit<SeedOptions, "log"> {
-  const { values } = parseArgs({ args: [...args], options: SEED_OPTIONS });
-  const { admin, tenant, member, role = "admin", key = false } = values;
-  const people = admin !== undefined || member !== undefined;
-  const parsedRole = tenantRole.safeParse(role);
-  if ((tenant === undefined) !== (member === undefined) || (key && !people) || !parsedRole.success) {
-    throw new Error(USAGE);
-  }
-  return {
-    demo: values.demo === true || (demo && !people),
-    key,
-    ...(admin === undefined ? {} : { adminEmail: admin }),
-    ...(tenant === undefined || member === undefined
-      ? {}
-      : { member: { tenant, email: member, role: parsedRole.data } }),
-  };
 }
 
 main(process.argv.slice(2)).then(
