@@ -28,7 +28,7 @@ const FILE = "SECRETS_FILE";
 /** On the pipe only: the files that the parent read, as a JSON array of paths. */
 const FILES = "SECRET_FILES";
 
-// One for the whole process, because the pages are a bundle of their own with its own copy of this module.
+// On globalThis, because the pages are a bundle of their own with its own copy of this module.
 const HELD = Symbol.for("leasehold.secrets");
 
 /**
@@ -69,7 +69,12 @@ export function gatherSecrets(env) {
   const piped = env[PIPE] === undefined ? {} : readPipe(Number(env[PIPE]), problems);
   if (piped[FILES] !== undefined) files.push(...JSON.parse(piped[FILES]));
   const read = (/** @type {string} */ setting) => {
-    const file = path.resolve(env[setting]?.trim() || "/");
+    const given = env[setting]?.trim() ?? "";
+    if (given === "") {
+      problems.push(`${setting} is set but empty`);
+      return undefined;
+    }
+    const file = path.resolve(given);
     try {
       const text = readFileSync(file, "utf8");
       files.push(file);
@@ -103,7 +108,7 @@ export function sendSecrets(child, fd, { values, files }) {
   const lines = [...Object.entries(values), [FILES, JSON.stringify(files)]].map(
     ([name, value]) => `${name}=${value}\n`,
   );
-  // A child that ends before it has read says so by its end.
+  // A child that ends before it has read the pipe is noticed by its exit.
   pipe?.on("error", () => undefined).end(lines.join(""));
 }
 
@@ -141,7 +146,7 @@ function readPipe(fd, problems) {
   try {
     const text = readFileSync(fd, "utf8");
     closeSync(fd);
-    // Values are as they were given: no quotes to take away.
+    // Values on the pipe are not quoted.
     return Object.fromEntries(text.split("\n").flatMap((line) => (line.includes("=") ? [halves(line)] : [])));
   } catch (error) {
     problems.push(`${PIPE} names a descriptor that cannot be read (${error.code})`);

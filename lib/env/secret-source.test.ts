@@ -28,10 +28,12 @@ describe("secrets of a process", () => {
     });
   });
 
-  test("a file that is missing, and a secret that is given twice, are problems that name no value", () => {
+  test("a file that is missing or not named, and a secret that is given twice, are problems that name no value", () => {
     const DATA_KEY_FILE = fileWith("key", "hunter2");
-    const { problems } = gatherSecrets({ DATA_KEY: "hunter3", DATA_KEY_FILE, AUTH_SECRET_FILE: `${folder}/none` });
+    const AUTH_SECRET_FILE = `${folder}/none`;
+    const { problems } = gatherSecrets({ DATA_KEY: "hunter3", DATA_KEY_FILE, AUTH_SECRET_FILE, SECRETS_FILE: "" });
     expect(problems).toEqual([
+      "SECRETS_FILE is set but empty",
       "AUTH_SECRET_FILE names a file that cannot be read (ENOENT)",
       "DATA_KEY and DATA_KEY_FILE are both set",
     ]);
