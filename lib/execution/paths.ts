@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { type FileHandle, realpath } from "node:fs/promises";
 import { contains, type OpenFolder, openBelow, openFolder, PathRefusedError } from "@/lib/files/open-folder";
 import { JobError } from "./errors";
@@ -28,28 +29,32 @@ export interface RootedPath {
 }
 
 /**
- * Opens a regular file or a folder inside a root for reading. Only the root itself may be named through links: below it
- * no link is followed, whoever puts one there meanwhile.
+ * Opens a regular file or a folder inside a root for reading. The path of the root may pass through links. Below the root no
+ * link is followed, even one that is put there meanwhile.
  * @throws JobError `not_found`, `permission`, or `invalid_input` for links, other kinds of files, and a root that is outside
  *   all allowed ones
  */
 export async function openInside({ root, relative, allowedRoots }: RootedPath): Promise<OpenedPath> {
   const inside = normalizeRelative(relative);
   const folder = await openRoot(root, allowedRoots);
-  try {
-    const below = await openBelow(folder, inside).catch((error: unknown) => {
-      throw refusal(error, "the path");
-    });
-    const close = async () => void (await Promise.all([folder.handle.close(), below.close()]));
-    const { handle, path } = below.last;
-    const info = await handle.stat();
-    const kind = info.isFile() ? "file" : info.isDirectory() ? "folder" : null;
-    if (kind !== null) return { handle, kind, path, way: [folder.handle, ...below.way.slice(0, -1)], close };
-    await close();
-  } catch (error) {
+  const below = await openBelow(folder, inside).catch(async (error: unknown) => {
     await folder.handle.close();
+    throw refusal(error, "the path");
+  });
+  const { handle, path } = below.last;
+  const close = async () => void (await Promise.all([folder.handle.close(), below.close()]));
+  try {
+    const kind = kindOf(await handle.stat());
+    return { handle, kind, path, way: [folder.handle, ...below.way.slice(0, -1)], close };
+  } catch (error) {
+    await close();
     throw error;
   }
+}
+
+function kindOf(info: Stats): PathKind {
+  if (info.isFile()) return "file";
+  if (info.isDirectory()) return "folder";
   throw invalid("the path is neither a file nor a folder");
 }
 
@@ -67,14 +72,14 @@ async function openRoot(root: string, allowedRoots: readonly string[]): Promise<
   });
 }
 
-/** @throws JobError unless the path is what is expected */
+/** @throws JobError unless the path is of the expected kind */
 export function expectKind({ kind }: OpenedPath, expected: PathKind): void {
   if (kind !== expected) throw invalid(`the path is not a ${expected}`);
 }
 
 /**
- * The handle of a regular file that was opened and may be read by `reader` (null: this process), who is asked about the
- * very folders that were opened on the way. Closes everything else, and all of it when it throws.
+ * Returns the handle of a regular file that `reader` may read (null: this process). The rights are checked on the folders
+ * that were opened on the way, not on their paths. Closes all other handles, and on an error all handles.
  * @throws JobError `invalid_input`, `permission`
  */
 export async function readableFile(opened: OpenedPath, reader: RunAs | null): Promise<FileHandle> {
