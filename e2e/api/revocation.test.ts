@@ -61,7 +61,7 @@ test.each([
   const streams = [await follow(web, { cookie }), await follow(other, { cookie })];
   await revoke(user, cookie);
   for (const { ended } of streams) expect(await endsWithin(ended)).toBe('{"reason":"access"}');
-  expect((await other.call("GET", "/api/v1/jobs", { cookie, tenant: "acme" })).status).toBeGreaterThanOrEqual(401);
+  expect([401, 404]).toContain((await other.call("GET", "/api/v1/jobs", { cookie, tenant: "acme" })).status);
 });
 
 test("a revoked key ends its streams, and leaves those of its maker open", async () => {
@@ -75,20 +75,20 @@ test("a revoked key ends its streams, and leaves those of its maker open", async
   expect(still).toBe("open");
 });
 
-test("a revocation is not missed by a process that hears no wake-ups", async () => {
+test("a process that gets no wake-up ends the streams of a revoked session by its poll", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const { ended } = await follow(other, { cookie });
   await database.query("alter table app.sessions disable trigger user");
-  await database.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'leasehold-web-listen'",
-  );
-  await database.query("update app.sessions set revoked_at = now() where user_id = $1", [user.id]);
-  expect(await endsWithin(ended)).toBe('{"reason":"access"}');
-  await database.query("alter table app.sessions enable trigger user");
+  try {
+    await database.query("update app.sessions set revoked_at = now() where user_id = $1", [user.id]);
+    expect(await endsWithin(ended)).toBe('{"reason":"access"}');
+  } finally {
+    await database.query("alter table app.sessions enable trigger user");
+  }
 });
 
-test("an open stream and polls of the page do not keep a session from going idle; a person does", async () => {
+test("an open stream and polls of the page do not keep a session from going idle, a use of the page does", async () => {
   const user = await person();
   const cookie = await web.login(user);
   const idleEnd = async () =>
@@ -121,7 +121,7 @@ test("streams of a key do not shut its maker out", async () => {
   await follow(web, { cookie });
 });
 
-test("anonymous denials of a minute are two rows for an address, and say how many there were", async () => {
+test("alike anonymous denials of one address are two audit rows a minute, the second with their number", async () => {
   const own = await startWeb(database, { TRUSTED_PROXIES: "1" });
   const ask = (n: number) =>
     own.call("GET", n % 2 ? "/api/v1/me?api_key=x" : "/api/v1/me", {

@@ -64,7 +64,7 @@ test("ten wrong passwords from one address leave the person able to sign in from
   expect((await signIn(max.email, max.password, { client: "203.0.113.9" })).status).toBe(200);
 });
 
-test("sixty sprayed accounts of one client behind the proxy refuse that client and nobody else", async () => {
+test("sixty sprayed accounts refuse the one client behind the proxy that sent them, and no other", async () => {
   // No password, so that no hash has to be computed for each.
   const spray = (i: number) =>
     signIn(`spray${i}@example.test`, "", { client: "198.51.100.2", forwarded: `6.6.6.${i}` });
@@ -79,7 +79,7 @@ test("sixty sprayed accounts of one client behind the proxy refuse that client a
   expect(rows).toEqual([{ ip: "203.0.113.10" }]);
 });
 
-test("a browser that signed in before gets in whatever others do at its address, and is told so by a signed cookie", async () => {
+test("a browser with the signed cookie of an earlier sign-in gets in when its address is refused", async () => {
   const ida = await person();
   const client = "198.51.100.3";
   const first = await signIn(ida.email, ida.password, { client });
@@ -93,7 +93,7 @@ test("a browser that signed in before gets in whatever others do at its address,
   expect((await signIn(ida.email, ida.password, { client, cookie })).status).toBe(200);
 });
 
-test("an account that is attacked from everywhere is answered, later", async () => {
+test("wrong passwords from many addresses delay the sign-in to an account and do not refuse it", async () => {
   const eva = await person();
   for (let i = 0; i < 20; i += 1) await signIn(eva.email, "", { client: `203.0.115.${i}` });
   const started = performance.now();

@@ -48,7 +48,7 @@ test("B1 every route checks what its row says", () => {
   }
 });
 
-test("whatever starts jobs takes the right to start jobs, whichever route it is", () => {
+test("every route that starts jobs needs the right to start jobs", () => {
   const starts = [
     "POST /api/v1/jobs",
     "POST /api/v1/jobs/bulk",

@@ -74,7 +74,7 @@ test("suspending a tenant wakes the web processes for everybody and changes its 
   expect((await marksOf(one))[0]).not.toBe(before[0]);
 });
 
-test("uses of sessions and keys wake nobody", async () => {
+test("uses of sessions and keys wake no process", async () => {
   const one = await person();
   heard.length = 0;
   await database.query("update app.sessions set last_seen_at = now() where user_id = $1", [one.id]);

@@ -16,14 +16,14 @@ const fill = async (n: number, work: (i: number) => Promise<unknown>) => {
 const buckets = async (pattern = "%") =>
   Number((await database.query("select count(*) as n from app.request_buckets where key like $1", [pattern]))[0]?.n);
 
-test("an account is refused to one address after its burst, and open to every other address", async () => {
+test("after its burst one address is refused for an account, and other addresses are not", async () => {
   await fill(LOGIN_PAIR.burst, async () => expect(await wait("max@example.test", "10.0.0.1")).toBe(0));
   expect(await wait("max@example.test", "10.0.0.1")).toBe(LOGIN_PAIR.secondsPerToken);
   expect(await wait("max@example.test", "10.0.0.2")).toBe(0);
   expect(await wait("other@example.test", "10.0.0.1")).toBe(0);
 });
 
-test("an account under attack from many addresses is slowed down, never refused", async () => {
+test("wrong passwords from many addresses slow an account down and never refuse it", async () => {
   await fill(LOGIN_ACCOUNT.burst, async (i) =>
     expect((await admit("eva@example.test", `10.1.0.${i}`)).slow).toBe(false),
   );

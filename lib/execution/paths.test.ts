@@ -39,9 +39,12 @@ test("a folder is no file to read", async () => {
   await expect(read("open")).rejects.toMatchObject({ errorType: "invalid_input", message: "the path is not a file" });
 });
 
-test("opening and reading leaves no descriptor open, whatever comes of it", async () => {
-  const before = readdirSync("/proc/self/fd").length;
-  for (const relative of ["open/all", "open/root", "open", "none", "../out", "open/all/x"])
-    await read(relative).catch(() => undefined);
-  expect(readdirSync("/proc/self/fd").length).toBe(before);
-});
+test.runIf(process.platform === "linux")(
+  "opening and reading leaves no descriptor open, also when it fails",
+  async () => {
+    const before = readdirSync("/proc/self/fd").length;
+    for (const relative of ["open/all", "open/root", "open", "none", "../out", "open/all/x"])
+      await read(relative).catch(() => undefined);
+    expect(readdirSync("/proc/self/fd").length).toBe(before);
+  },
+);

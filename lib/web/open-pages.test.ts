@@ -59,7 +59,7 @@ const get = (path: string, headers: Record<string, string> = {}, method = "GET")
   });
 const nonceOf = ({ headers }: Answer) => /'nonce-([^']+)'/.exec(headers["content-security-policy"] ?? "")?.[1] ?? "";
 
-test("a page that everybody may see is rendered once, also when many ask for it at once and however they ask", async () => {
+test("a public page is rendered once, for many requests at once and for every form of request", async () => {
   rendered.length = 0;
   const many = await Promise.all(Array.from({ length: 20 }, () => get("/docs/api")));
   const spelled = [
@@ -82,14 +82,14 @@ test("a page that everybody may see is rendered once, also when many ask for it 
   expect(await get("/docs/api", {}, "HEAD")).toMatchObject({ status: 200, text: "" });
 });
 
-test("whatever does not exist is one page", async () => {
+test("every path that does not exist is answered with one kept page", async () => {
   rendered.length = 0;
   for (const path of ["/x", "/t", "/t/acme/none", "/docs/errors/none", "/docs", "/wp-admin/setup.php"])
     expect(await get(path), path).toMatchObject({ status: 404 });
   expect(rendered).toEqual(["/_not-found"]);
 });
 
-test("the login is one page for everybody without a session, and pages of tenants are rendered for each", async () => {
+test("the login is rendered once for all visitors without a session, and pages of tenants for each request", async () => {
   rendered.length = 0;
   await get("/login");
   await get("/login?callbackUrl=%2Ft%2Facme");

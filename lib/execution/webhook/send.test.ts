@@ -99,7 +99,7 @@ describe("what is kept of a delivery", () => {
     },
   );
 
-  test("holds no part of a secret, wherever the cut goes through it", async () => {
+  test("holds no part of a secret that the cut goes through", async () => {
     const token = `ghp_${"k".repeat(36)}`;
     const key = `-----BEGIN PRIVATE KEY-----${"m".repeat(1200)}-----END PRIVATE KEY-----`;
     for (let room = 2048 - key.length - 60; room < 2048 - key.length; room += 7) {

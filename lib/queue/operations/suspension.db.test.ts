@@ -93,7 +93,7 @@ test("a job that runs at the suspension goes on and ends", async () => {
   expect((await getJob(make.web, acme, running.jobId))?.status).toBe("succeeded");
 });
 
-test("workers are told when a tenant is suspended and when it is active again", async () => {
+test("workers are notified when a tenant is suspended and when it is active again", async () => {
   const listener = new pg.Client({ connectionString: database.adminUrl });
   await listener.connect();
   const heard: string[] = [];
