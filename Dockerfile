@@ -15,10 +15,10 @@ RUN apt-get update \
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 HEALTH_PORT=8080 LOG_FORMAT=json LEASEHOLD_HOME=/data
 WORKDIR /app
 COPY --from=build /app ./
-# One folder of secrets for each process: a volume that is mounted there belongs to the user as well.
+# A volume that is mounted on one of these folders gets its owner, so that the process can read its secrets.
 RUN mkdir -p /data /secrets/web /secrets/worker /secrets/scheduler && chown -R node /data /secrets
 USER node
 EXPOSE 3000 8080
-# The shell takes secrets out of the environment and becomes tini, which passes signals on to node: no npm in between.
+# The shell moves secrets from the environment to a pipe and becomes tini, which passes signals on to node.
 ENTRYPOINT ["/bin/sh", "/app/scripts/bare.sh", "/usr/bin/tini", "--"]
 CMD ["node", "scripts/run.mjs", "web"]

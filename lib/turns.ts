@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Work that goes on longer than this without a pause delays every other request of the process. */
+/** Longer work without a pause delays all other requests of the process. */
 const TURN_MS = 10;
 
-/** Divides long work into turns of about 10 ms, so that the event loop serves others in between. */
+/** Divides long work into turns of about 10 ms, between which the event loop serves other requests. */
 export class Turns {
   #began = performance.now();
 
-  /** To be awaited between two pieces of work; resolves at once while the turn lasts. */
+  /** Await this between two pieces of work. Resolves at once while the turn lasts. */
   async next(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
     await setImmediate();

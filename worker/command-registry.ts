@@ -5,13 +5,13 @@ import { dropIsolation } from "@/lib/env/test-build";
 import type { WorkerEnv } from "@/lib/env/worker";
 import { type CommandRegistry, loadCommandRegistry } from "@/lib/execution";
 
-/** Where programs leave files that others can read. */
+/** Folders in which programs leave files that others can read. */
 const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /**
- * Reads the commands that this worker may run. Hides from them what is the installation's (LEASEHOLD_HOME, the data of the
- * embedded PostgreSQL, every file that secrets came from, and `.env`), and what is another job's: the folders of providers,
- * of which a command has those it is given, and what lies in /tmp.
+ * Reads the commands that this worker may run. Hides the files of the installation from them (LEASEHOLD_HOME, the data of
+ * the embedded PostgreSQL, every file that secrets came from, and `.env`), and the files of other jobs: what lies in /tmp,
+ * and the folders of providers except those that the command is given.
  * @throws CommandRegistryError naming the entry that is wrong
  */
 export function commandRegistry(env: WorkerEnv): Promise<CommandRegistry> {

@@ -8,7 +8,7 @@ import type { FromQuarantine, ToQuarantine } from "./quarantine-protocol";
 /** With less, the process could not even start. */
 const LEAST_HEAP_MB = 64;
 
-/** Place of the pipe with the secrets among the descriptors of the process. */
+/** Descriptor of the pipe with the secrets in the process. */
 const SECRETS_PIPE = 4;
 
 /** How a process ended. */

@@ -37,7 +37,7 @@ interface QuarantineOptions {
   /** Of the heap of each process; 0 = what Node grants. */
   readonly memoryMb: number;
   readonly maxTimeoutSeconds: number;
-  /** What its processes need to reach the database. */
+  /** Secrets for its processes. */
   readonly secrets: Pick<HeldSecrets, "values" | "files">;
 }
 

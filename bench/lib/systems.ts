@@ -122,7 +122,7 @@ export class System {
 
   /** Starts a worker. It may begin before this resolves: listen to it at once. */
   startWorker(options: WorkerOptions): Child {
-    // The other systems take DATABASE_URL.
+    // The other systems connect by DATABASE_URL.
     const secrets = { ...this.env, ...processSecrets("worker", this.env).values };
     return new Child(this.spec.worker, { ...secrets, ...this.spec.workerEnv(options) });
   }

@@ -6,7 +6,7 @@ import { type ApiRuntime, getRuntime } from "./runtime";
 const SLOT = Symbol.for("leasehold.access-watch");
 const slots = globalThis as unknown as Record<symbol, AccessWatch | undefined>;
 
-/** The process's one watch over what is open. */
+/** Returns the watch of this process over what stays open after its request was authorised. */
 export function getAccessWatch(): AccessWatch {
   slots[SLOT] ??= openWatch(getRuntime());
   return slots[SLOT];
@@ -27,7 +27,7 @@ function openWatch(runtime: ApiRuntime): AccessWatch {
         onNotify: (channel, payload) => {
           if (channel === ACCESS_CHANNEL) onChange(payload);
         },
-        // What was sent while it was not connected is found by the poll.
+        // The poll finds what was revoked while the listener was disconnected.
         onReady: () => {},
       }),
     onError: (error) => runtime.log.warn({ error: String(error) }, "open streams could not be rechecked"),

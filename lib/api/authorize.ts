@@ -66,12 +66,12 @@ export async function refuseWorkerKey(
   throw new HttpProblem("forbidden", { detail: "A worker's key serves the routes under /api/v1/worker only." });
 }
 
-/** What a worker sends of jobs that it has. An end that is refused would make the job run once more later. */
+/** What a worker sends about jobs that it holds. Refusing an end would only make the job run again later. */
 const ENDS_WORK = /^\/api\/v1\/worker\/(?:state|jobs\/[^/]+\/(?:heartbeat|complete|fail|artifacts))$/;
 
 /**
- * Refuses everything but a worker's key whose maker is a super admin now; answers the key. A key of a suspended tenant may
- * end what it has begun and takes nothing new.
+ * Refuses everything but a worker's key whose maker is a super admin now; returns the key. A key of a suspended tenant may
+ * end the jobs that it holds and claims no new ones.
  */
 export async function requireWorkerKey(
   runtime: ApiRuntime,
@@ -100,7 +100,7 @@ const SUSPENDED =
 
 /**
  * Finds the tenant that the request is for and checks the permissions in it. A suspended tenant is read-only for everyone,
- * super admins too: whatever the permission, only requests that read pass. This is the one place that decides it.
+ * super admins too: only GET and HEAD pass, with any permission.
  */
 export async function requireTenant(
   runtime: ApiRuntime,
@@ -121,13 +121,14 @@ export async function requireTenant(
 
 const suspended = (): HttpProblem => new HttpProblem("tenant-suspended", { detail: SUSPENDED });
 
+/** A caller in the tenant of the request. */
 interface Visitor {
   readonly principal: Principal;
   readonly info: RequestInfo;
   readonly place: TenantMembership;
 }
 
-/** Refuses a caller who lacks one of these permissions in the tenant that it entered. 403 */
+/** Refuses a caller who lacks one of these permissions in the tenant of the request. @throws HttpProblem 403 */
 export async function requirePermissions(
   runtime: ApiRuntime,
   visitor: Visitor,
@@ -137,7 +138,7 @@ export async function requirePermissions(
   if (missing !== undefined) throw await denied(runtime, visitor, missing);
 }
 
-/** Records that a caller lacks a permission; answers the refusal, which names it. */
+/** Records that a caller lacks a permission. Returns the refusal, which names the permission. */
 export async function denied(
   runtime: ApiRuntime,
   { place, ...caller }: Visitor,

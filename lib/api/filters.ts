@@ -70,10 +70,10 @@ export function newJob(body: z.output<typeof createJob> & { readonly ref?: strin
 }
 
 /**
- * What a new job takes besides the right to enqueue: to read jobs, if it takes in or depends on what another one left; to
- * change jobs, if it changes the one that holds its dedupe key.
+ * Returns the permissions that a new job needs besides `jobs:create`: `jobs:read` if it takes in or depends on the result of
+ * an existing job, `jobs:update` if it may change the job that holds its dedupe key.
  */
-export function newJobTakes({ depends_on = [], dedupe }: z.output<typeof createJob>): TenantPermission[] {
+export function permissionsForNewJob({ depends_on = [], dedupe }: z.output<typeof createJob>): TenantPermission[] {
   const reads = depends_on.some((edge) => edge.job_id !== undefined && readsResult(edge));
   const changes = dedupe !== undefined && dedupe.on_conflict !== "return";
   return [...(reads ? (["jobs:read"] as const) : []), ...(changes ? (["jobs:update"] as const) : [])];

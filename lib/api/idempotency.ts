@@ -15,10 +15,10 @@ export interface StoredAnswer {
   readonly kept?: string;
 }
 
-/** What an Idempotency-Key stands for: each principal has its own keys for each tenant and route. */
+/** A request with an Idempotency-Key. Keys belong to a principal, a tenant and a route. */
 export interface IdempotentRequest {
   readonly key: string;
-  /** Who sends it: a person, in all sessions, or one API key. */
+  /** The sender: a person, in all sessions, or one API key. */
   readonly principal: string;
   readonly tenantId: string | null;
   readonly route: string;
@@ -77,7 +77,7 @@ interface AnswerRow extends Record<string, unknown> {
 
 const placeOf = ({ tenantId, principal, route, key }: IdempotentRequest) => [tenantId, principal, route, key];
 
-/** What was answered to this request before; null if nothing was. 422 for another request under the same key */
+/** Returns the stored answer to this request, or null. @throws HttpProblem 422 for another request under the same key */
 export async function storedAnswer(tx: Runner, request: IdempotentRequest): Promise<StoredAnswer | null> {
   const [stored] = await tx.run<AnswerRow>(findAnswer, placeOf(request));
   if (!stored) return null;

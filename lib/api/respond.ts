@@ -15,8 +15,8 @@ export class Reply<T> {
 }
 
 /**
- * The text of an answer, without what a caller who holds these permissions may not see; all of it where none are given. A
- * test build refuses to send what the schema does not describe.
+ * Returns the text of an answer, cut to what a caller who holds these permissions may see; uncut if no permissions are given.
+ * A test build refuses to send what the schema does not describe.
  */
 export function answerText(schema: z.ZodType, body: unknown, held?: ReadonlySet<Permission>): string {
   if (isTestBuild) {

@@ -81,11 +81,11 @@ type Answer<R> = Promise<R | Reply<R>>;
 
 interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: TenantPermission;
-  /** Which of the permissions that the table of routes lists under `sometimes` this body takes. */
+  /** Returns the permissions that this body needs, of those that the table of routes lists under `sometimes`. */
   sometimes?(body: B): readonly TenantPermission[];
   /**
-   * Asks what lies behind a network, before any transaction: the one of an Idempotency-Key would be held open for as long as
-   * that takes. Not done for an answer that is repeated.
+   * Does what waits for a network, before any transaction: the transaction of an Idempotency-Key would stay open meanwhile.
+   * Not called for a request whose answer is stored.
    */
   prepare?(context: Input<P, Q, B> & Common & { readonly scope: TenantScope }): Promise<void>;
   handler(context: TenantContext<P, Q, B>): Answer<R>;
@@ -112,9 +112,9 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
     const place = await requireTenant(runtime, { principal, info, named }, [spec.permission, ...(rule.also ?? [])]);
     const input = await readInput(spec, request, { info, context });
     const visitor = { principal, info, place };
-    await requirePermissions(runtime, visitor, listed(rule, spec.sometimes?.(input.body)));
+    await requirePermissions(runtime, visitor, requireListed(rule, spec.sometimes?.(input.body)));
     const held = new Set<Permission>(place.permissions);
-    const scope = { tenantId: place.tenant.id, actor, ...barred(held) };
+    const scope = { tenantId: place.tenant.id, actor, ...barredExecutors(held) };
     const run = async (db: Database | TenantTransaction) =>
       toAnswer(spec, await spec.handler({ ...common, ...input, db, scope, place }), held);
     const answer = async (): Promise<Response> => {
@@ -129,7 +129,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
       if (spec.prepare && (await isNew())) await prepare();
       const done = await withTenant(runtime.web, place.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
       if (!done.replayed) spec.afterCommit?.(runtime.web);
-      return send(done.replayed ? shownAgain(spec, done.answer, held) : done.answer, info, done.replayed);
+      return send(done.replayed ? cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
     };
     return answer().catch(async (error: unknown) => {
       throw isBarred(error) ? await denied(runtime, visitor, "webhooks:write") : error;
@@ -154,7 +154,7 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     const done = await runtime.platform.transaction((tx) =>
       answerOnce(tx, repeat, () => run(within(runtime.platform, tx))),
     );
-    return send(done.replayed ? shownAgain(spec, done.answer, held) : done.answer, info, done.replayed);
+    return send(done.replayed ? cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
   };
   return guarded(serve, { ...spec, access: spec.permission });
 }
@@ -197,21 +197,25 @@ async function readInput<P, Q, B, R>(
   return { params, query, body };
 }
 
-/** The row of a tenant route. @throws Error when path and permission do not belong together: nothing is answered then */
+/** Returns the row of a tenant route. @throws Error if the route declares another permission than its row */
 function ruleFor(permission: TenantPermission, request: Request, info: RequestInfo): RouteRule {
   const rule = ruleOf(request.method, info.path);
-  if (rule.access !== permission) throw new Error(`${request.method} ${info.path} asks for ${permission}`);
+  if (rule.access !== permission)
+    throw new Error(`${request.method} ${info.path} declares ${permission}; the table of routes has ${rule.access}`);
   return rule;
 }
 
-/** @throws Error for a permission that the table does not list, since the reference would not tell of it */
-function listed({ sometimes = [] }: RouteRule, asked: readonly TenantPermission[] = []): readonly TenantPermission[] {
+/** Returns what is asked. @throws Error for a permission that the table does not list, so that the reference is complete */
+function requireListed(
+  { sometimes = [] }: RouteRule,
+  asked: readonly TenantPermission[] = [],
+): readonly TenantPermission[] {
   for (const one of asked) if (!sometimes.includes(one)) throw new Error(`the table of routes does not list ${one}`);
   return asked;
 }
 
-/** Jobs of executor webhook are signed in the tenant's name, so starting one takes the right to its webhooks. */
-const barred = (held: ReadonlySet<Permission>): Pick<TenantScope, "barredExecutors"> =>
+/** Jobs of executor webhook are signed in the tenant's name, so starting one needs `webhooks:write`. */
+const barredExecutors = (held: ReadonlySet<Permission>): Pick<TenantScope, "barredExecutors"> =>
   held.has("webhooks:write") ? {} : { barredExecutors: ["webhook"] };
 
 // By name: see toHttpProblem.
@@ -230,8 +234,8 @@ function toAnswer<P, Q, B, R>(
   return spec.withoutSecrets ? { ...answer, kept: text(spec.withoutSecrets(reply.body)) } : answer;
 }
 
-/** A stored answer as its caller may see it now. */
-function shownAgain(
+/** Returns a stored answer, cut to what its caller may see now. */
+function cutStored(
   { response }: { readonly response: z.ZodType },
   answer: StoredAnswer,
   held: ReadonlySet<Permission>,

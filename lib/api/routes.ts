@@ -3,19 +3,19 @@ import type { Permission, TenantPermission } from "@/lib/contract";
 export type RouteAccess = Permission | "open" | "signed-in" | "worker";
 export type RouteMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** What it takes to use a route. The wrappers of routes decide by it, so that no handler has to. */
+/** The permissions that a route needs. The wrappers of routes check them, so that no handler has to. */
 export interface RouteRule {
   /** "open" needs no principal, "signed-in" any but a worker's key, "worker" a worker's key and nothing else. */
   readonly access: RouteAccess;
   /** Needed as well by every request. */
   readonly also?: readonly TenantPermission[];
-  /** Needed as well by some requests, as their bodies and the definitions that they name decide. */
+  /** Needed as well by some requests, depending on the body and the definitions that it names. */
   readonly sometimes?: readonly TenantPermission[];
 }
 
-/** Waiting for what another job left, changing the job that holds a dedupe key, starting a signed message. */
+/** For taking in another job's result, changing the job that holds a dedupe key, starting a signed message. */
 const ENQUEUES: readonly TenantPermission[] = ["jobs:read", "jobs:update", "webhooks:write"];
-/** A trigger starts jobs in the name of whoever saved it. */
+/** A trigger starts jobs for the person or key that saved it. */
 const STARTS_BY_TRIGGER: RouteRule = {
   access: "triggers:write",
   also: ["jobs:create"],
@@ -106,7 +106,7 @@ const TABLE: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteA
 };
 
 /**
- * Every route on disk, every method, and what it takes to use it. A test fails when a route file is missing here or the
+ * Every route on disk, every method, and the permissions that it needs. A test fails when a route file is missing here or the
  * other way round; the front answers 404, 405 and OPTIONS from it.
  */
 export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteRule>>>>> = Object.fromEntries(
@@ -135,7 +135,7 @@ export function allowedMethods(pathname: string): string[] | null {
   return [...Object.keys(route.rules), ...heads, "OPTIONS"];
 }
 
-/** What it takes to send a request of this method to this path. @throws Error where there is no such route */
+/** Returns the rule for a request of this method to this path. @throws Error if there is no such route */
 export function ruleOf(method: string, pathname: string): RouteRule {
   const rule = routeOf(pathname)?.rules[(method === "HEAD" ? "GET" : method) as RouteMethod];
   if (!rule) throw new Error(`no rule for ${method} ${pathname}`);

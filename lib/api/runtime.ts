@@ -18,7 +18,7 @@ export interface RuntimeConfig {
   readonly origin: string;
   readonly authSecret: string;
   readonly cursorSecret: string;
-  /** Signs the marks of browsers that signed in before. */
+  /** Signs the cookie of browsers that signed in before. */
   readonly deviceSecret: string;
   readonly providerRoots: readonly string[];
   /** Bytes of live output that are kept of one attempt of a remote worker. */
@@ -55,7 +55,7 @@ export interface ApiRuntime {
   /** Of the key behind the sealer, to be compared with those of the other processes. */
   readonly dataKeyCheck: Buffer;
   readonly direct: DirectConnection;
-  /** The audit of denials. */
+  /** Writes denials to the security audit. */
   readonly denials: CountedAudit;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { type Runner, statement } from "@/lib/db";
 
-/** Wake-ups about rights that were taken away: the person's id, or `*`. Sent by triggers, so whoever changes them. */
+/** Channel of wake-ups about revoked rights: the person's id, or `*`. Triggers send them, whichever statement revokes. */
 export const ACCESS_CHANNEL = "leasehold_access";
 
 const STANDING = `concat_ws(' ', u.is_super_admin, u.must_change_password, (
@@ -26,8 +26,8 @@ export interface Credentials {
 }
 
 /**
- * For each credential that is valid now, a text that changes whenever its rights change. One statement, which does not
- * keep sessions from going idle.
+ * Returns, for each credential that is valid now, a text that changes whenever its rights change. One statement, which does
+ * not keep sessions from going idle.
  */
 export async function accessMarks(db: Runner, { sessions, keys }: Credentials): Promise<Map<string, string>> {
   const hashes = sessions.map((hex) => Buffer.from(hex, "hex"));

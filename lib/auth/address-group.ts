@@ -1,6 +1,6 @@
 /**
- * What counts as one address for limits: an IPv4 address, or the /64 of an IPv6 address, because that is what one host gets.
- * Takes the usual spelling, as the front gives it.
+ * Returns what counts as one address for limits: an IPv4 address, or the /64 of an IPv6 address, because one host gets a
+ * whole /64. Takes the canonical spelling, which the front writes.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return "unknown";

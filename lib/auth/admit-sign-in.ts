@@ -14,16 +14,16 @@ export interface SignInAttempt {
 export interface Admission {
   /** 0, or the seconds after which the next attempt may be admitted. */
   readonly waitSeconds: number;
-  /** The account had too many wrong passwords from everywhere together: call `slowDown` before the password is checked. */
+  /** The account had too many wrong passwords from all addresses together: call `slowDown` before checking the password. */
   readonly slow: boolean;
-  /** To be given back when the sign-in succeeds, so that only failures count. */
+  /** Give these back when the sign-in succeeds, so that only failures count. */
   readonly taken: readonly Bucket[];
 }
 
 /**
- * Takes the tokens of a sign-in. An attempt is refused by its address, and by account and address together, so that no
- * outsider keeps a person out who is elsewhere. A browser that signed in before has a bucket of its own and is neither
- * refused nor slowed down for what others do. An attempt that its address refuses takes nothing of the account's.
+ * Takes the tokens of a sign-in. An attempt is refused by its address, and by account and address together, so that wrong
+ * passwords from one address do not lock a person out elsewhere. A browser that signed in before has a bucket of its own:
+ * what others do neither refuses it nor slows it down. An attempt that its address refuses takes no token of the account.
  */
 export async function admitSignIn(db: Runner, { email, ip, device }: SignInAttempt): Promise<Admission> {
   const taken: Bucket[] = [];
@@ -42,12 +42,12 @@ export async function admitSignIn(db: Runner, { email, ip, device }: SignInAttem
 }
 
 const SLOW_MS = 2000;
-const WAITING_MOST = 100;
+const MOST_WAITING = 100;
 let waiting = 0;
 
-/** Waits two seconds. With 100 attempts waiting in this process a further one does not wait, because none is refused. */
+/** Waits two seconds. While 100 attempts wait in this process, further ones do not wait: a slow sign-in is never refused. */
 export async function slowDown(): Promise<void> {
-  if (waiting >= WAITING_MOST) return;
+  if (waiting >= MOST_WAITING) return;
   waiting += 1;
   try {
     await setTimeout(SLOW_MS);

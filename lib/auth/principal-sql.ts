@@ -6,8 +6,8 @@ const MEMBERSHIPS = `coalesce((
     from app.memberships m join app.tenants t on t.id = m.tenant_id where m.user_id = u.id), '[]'::jsonb)`;
 
 /**
- * One session, its user and all memberships in one statement, so that every right is as of now. A use ($3) also keeps the
- * session from going idle, at most once a minute and never beyond its absolute end.
+ * One session, its user and all memberships in one statement, so that every right is as of now. If the request is a use ($3), it also keeps
+ * the session from going idle, at most once a minute and never beyond its absolute end.
  */
 export const findSession = statement(
   "auth_find_session",

@@ -16,13 +16,13 @@ export interface Bucket {
 
 /** Wrong passwords of one account from one address, or from one browser that signed in before. */
 export const LOGIN_PAIR: BucketRule = { burst: 10, secondsPerToken: 30 };
-/** Wrong passwords from one address, whatever the account. */
+/** Wrong passwords from one address, for all accounts together. */
 export const LOGIN_ADDRESS: BucketRule = { burst: 50, secondsPerToken: 2 };
-/** Wrong passwords of one account from anywhere. Without a token a sign-in is slowed down, never refused. */
+/** Wrong passwords of one account from all addresses. Without a token a sign-in is slowed down, never refused. */
 export const LOGIN_ACCOUNT: BucketRule = { burst: 20, secondsPerToken: 30 };
 
-// One row, one statement: the row lock of the upsert is what makes two callers take two tokens. Each call also deletes a
-// few buckets that nobody took from for ten minutes. Every rule fills a bucket in less, and a full one equals none.
+// One statement, because the row lock of the upsert makes two callers take two tokens. Each call also deletes a few buckets
+// that were not used for ten minutes: every rule has filled them by then, and a full bucket equals no bucket.
 const takeToken = statement(
   "auth_take_token",
   `with full_again as (
@@ -61,7 +61,7 @@ export function pairBucket(email: string, ip: string | null): Bucket {
   return { key: `login:pair:${hashed(email)}:${addressGroup(ip)}`, rule: LOGIN_PAIR };
 }
 
-/** Of a browser that signed in to the account before; see `findDevice`. */
+/** For a browser that signed in to the account before; see `findDevice`. */
 export function deviceBucket(device: string): Bucket {
   return { key: `login:device:${device}`, rule: LOGIN_PAIR };
 }
@@ -70,7 +70,7 @@ export function accountBucket(email: string): Bucket {
   return { key: `login:account:${hashed(email)}`, rule: LOGIN_ACCOUNT };
 }
 
-/** Wrong present passwords of a person who is signed in: a bucket that nobody without a session of theirs reaches. */
+/** For wrong present passwords of a person who is signed in. Only requests with a session of theirs take from it. */
 export function passwordBucket(userId: string): Bucket {
   return { key: `password:${userId}`, rule: LOGIN_PAIR };
 }

@@ -1,6 +1,6 @@
 const ACTS = ["pointerdown", "click", "keydown", "input", "wheel", "touchstart"] as const;
 
-/** Opening the page is an act of the person. */
+/** True at first, because a person opened the page. */
 let acted = true;
 
 if (typeof document !== "undefined") {
@@ -11,8 +11,8 @@ if (typeof document !== "undefined") {
 }
 
 /**
- * Returns whether the person used this page since the last call. Requests between are the page's own (polls, live updates), and say
- * so, because they must not keep a session from ending when nobody is there.
+ * Returns whether the person used this page since the last call. Requests without a use are the page's own (polls, live
+ * updates). They are marked as such, because they must not keep the session of an absent person alive.
  */
 export function takeActivity(): boolean {
   const was = acted;

@@ -4,9 +4,9 @@ import type { ProblemError } from "./problems";
 /** What a JSON text may hold before anything parses it; nothing below this scan ever recurses deeper. */
 export const SCAN_LIMITS = { depth: 64, nodes: 20_000, problems: 10 } as const;
 
-/** Fields of which each may hold no more values than a whole request has by default, also in a batch. */
+/** Each of these fields may hold as many values as a whole request has by default, and no more, also in a batch. */
 const COUNTED_APART: ReadonlySet<string> = new Set(["payload", "data"]);
-/** How deep they stand at most: in a request, or in an entry of a list of it. */
+/** The deepest that such a field stands: in an entry of a list of the request. */
 const COUNTED_DEPTH = 3;
 /** Steps of a scan between two looks at the clock: about a millisecond. */
 const STEPS_BETWEEN_PAUSES = 5000;
@@ -43,7 +43,7 @@ export function scanJson(text: string, maxNodes: number = SCAN_LIMITS.nodes): Pr
   return new Scanner(text, maxNodes).scan();
 }
 
-/** The same, and awaits `pause` again and again, so that others get their turns while a long text is scanned. */
+/** The same, but awaits `pause` every few thousand values, so that a long text does not block the event loop. */
 export function scanJsonInTurns(
   text: string,
   pause: () => Promise<void>,
@@ -52,7 +52,7 @@ export function scanJsonInTurns(
   return new Scanner(text, maxNodes).scanInTurns(pause);
 }
 
-/** A value that is counted apart: how deep it stands, where, and what was counted before it. */
+/** A value that is counted apart: its depth, its place, and the number of values before it. */
 interface CountedApart {
   readonly depth: number;
   readonly pointer: string;

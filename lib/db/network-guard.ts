@@ -5,6 +5,7 @@ import net from "node:net";
 import { isTestBuild } from "@/lib/env/test-build";
 
 interface Mark {
+  /** False once the transaction is over, for work that outlives it. */
   open: boolean;
 }
 
@@ -14,7 +15,7 @@ const slots = globalThis as unknown as { [MARKS]?: AsyncLocalStorage<Mark> | und
 
 const LOOKUPS = ["lookup", "lookupService", "reverse", "resolve", "resolveAny", "resolve4", "resolve6", "resolveCname"];
 
-/** Runs the work of a transaction. In a guarded process, whatever waits for a network throws until the work is over. */
+/** Runs the work of a transaction. In a guarded process, waiting for a network throws until the work is over. */
 export async function asTransaction<T>(work: () => Promise<T>): Promise<T> {
   const marks = slots[MARKS];
   if (!marks) return work();
@@ -26,15 +27,15 @@ export async function asTransaction<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs what may connect although a transaction is open: the pools themselves. */
+/** Runs work of the connection pools, which may connect while a transaction is open. */
 export function outsideTransactions<T>(work: () => T): T {
   const marks = slots[MARKS];
   return marks ? marks.exit(work) : work();
 }
 
 /**
- * Makes connections, requests and questions to name servers throw inside transactions, which would hold a connection of
- * the pool and its locks for as long as a stranger's server likes. In test builds only. Answers how to end it.
+ * Makes connections, HTTP requests and DNS queries throw inside transactions, because such a transaction would hold its
+ * pooled connection and locks until a foreign server answers. For test builds. Returns the function that ends it.
  */
 export function guardTransactions(): () => void {
   if (slots[MARKS]) return () => undefined;
@@ -61,7 +62,8 @@ function wrapped(owner: object, names: readonly string[], marks: AsyncLocalStora
     const original = methods[name];
     if (typeof original !== "function") return [];
     methods[name] = function guarded(this: unknown, ...args: unknown[]) {
-      if (marks.getStore()?.open) throw new Error(`${name} inside a transaction waits for a network: do it before`);
+      if (marks.getStore()?.open)
+        throw new Error(`${name} inside a transaction waits for a network: call it before the transaction`);
       return original.apply(this, args);
     };
     return [

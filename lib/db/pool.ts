@@ -156,7 +156,7 @@ export class Connection {
   }
 
   release(): void {
-    // The pool may connect anew for whoever waits.
+    // The pool may open a connection for the next caller that waits.
     outsideTransactions(() => this.#client.release(this.#broken));
   }
 }

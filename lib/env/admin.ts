@@ -25,22 +25,23 @@ export type AdminEnv = ReturnType<typeof loadAdminEnv>;
 /** Settings of migrations and seeding, the only work done with the administrator's login. */
 export function loadAdminEnv(source?: Source) {
   const env = readEnv(schema, source);
+  const roleUrls = ownUrls(env);
   return {
     adminUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
     prepare: env.DATABASE_PREPARE,
     secret: env.LEASEHOLD_SECRET,
     dataKey: env.DATA_KEY ?? derivedKey("DATA_KEY", env.LEASEHOLD_SECRET),
-    roleUrls: ownUrls(env),
-    rolePasswords: ownPasswords(ownUrls(env)),
+    roleUrls,
+    rolePasswords: ownPasswords(roleUrls),
     home: path.resolve(env.LEASEHOLD_HOME),
     demo: env.LEASEHOLD_DEMO,
   };
 }
 
-type RoleTexts = Readonly<Partial<Record<ApplicationRole, string>>>;
+type ByRole = Readonly<Partial<Record<ApplicationRole, string>>>;
 
-/** The URLs of roles that do not derive from the secret. */
-function ownUrls(env: z.output<typeof schema>): RoleTexts {
+/** The URLs that were given for single roles. */
+function ownUrls(env: z.output<typeof schema>): ByRole {
   return Object.fromEntries(
     APPLICATION_ROLES.flatMap((role) => {
       const url = env[ROLE_URLS[role]];
@@ -49,8 +50,8 @@ function ownUrls(env: z.output<typeof schema>): RoleTexts {
   );
 }
 
-/** The passwords in them. Another login than the role's own is not ours to set one for. */
-function ownPasswords(urls: RoleTexts): RoleTexts {
+/** The passwords in them. The password of another login than the role's own is left alone. */
+function ownPasswords(urls: ByRole): ByRole {
   const logins = Object.entries(urls).map(([role, url]) => ({ role: role as ApplicationRole, ...loginOf(url) }));
   return Object.fromEntries(
     logins

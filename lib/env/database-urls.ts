@@ -11,7 +11,7 @@ export const connectionFields = {
 type RoleOf<P extends ProcessName> = (typeof PROCESS_ROLES)[P][number];
 type UrlFields<P extends ProcessName> = Record<(typeof ROLE_URLS)[RoleOf<P>], ReturnType<typeof postgresUrl>>;
 
-/** Settings of a process's connections: a URL for each role that it logs in as, and for no other. */
+/** Settings of a process's connections: a URL for each role that the process logs in as, and for no other. */
 export function databaseFields<P extends ProcessName>(name: P): typeof connectionFields & UrlFields<P> {
   const url = postgresUrl(`is required (\`npm run secrets -- ${name}\` prints what this process needs)`);
   const fields = PROCESS_ROLES[name].map((role) => [ROLE_URLS[role], url]);
@@ -21,7 +21,7 @@ export function databaseFields<P extends ProcessName>(name: P): typeof connectio
 /** URL per role; `direct` is the first role's connection past any pooler, for LISTEN and session locks. */
 export type DatabaseUrls<R extends ApplicationRole> = Readonly<Record<R | "direct", string>>;
 
-/** Returns the URLs of the roles that a process logs in as. It derives none: it has no login that it does not use. */
+/** Returns the URLs of the roles that a process logs in as, and of its direct connection. */
 export function databaseUrls<P extends ProcessName>(
   env: Readonly<Record<(typeof ROLE_URLS)[RoleOf<P>], string>> & { readonly DATABASE_DIRECT_URL?: string | undefined },
   name: P,

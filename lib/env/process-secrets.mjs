@@ -29,9 +29,9 @@ const KEYS = { web: ["AUTH_SECRET", "DATA_KEY"], worker: ["DATA_KEY"], scheduler
 const HANDED_ON = { web: [], worker: ["SMTP_URL"], scheduler: [] };
 
 /**
- * Returns exactly the secrets that a process needs: its roles' URLs, its keys, and what else of the given ones it reads.
- * A secret that is given under its own name wins over one that derives from DATABASE_URL and LEASEHOLD_SECRET. What can
- * neither be found nor derived is left out; the process names it when it starts.
+ * Returns exactly the secrets that a process needs: the URLs of its roles, its keys, and other given secrets that it reads.
+ * A secret that is given under its own name wins over one that derives from DATABASE_URL and LEASEHOLD_SECRET. A secret that
+ * is neither given nor derived is left out; the process names it when it starts.
  * @param {ProcessName} name
  * @param {Readonly<Record<string, string | undefined>>} given
  * @returns {{ values: Record<string, string>, problems: string[] }} problems never hold a value

@@ -15,8 +15,9 @@ export class EnvironmentError extends Error {
 }
 
 /**
- * Reads a process's settings: its environment, and its secrets, which are not in there. Surrounding white space (the newline of a secret file) is dropped, and a variable that
- * is set but empty is an error, since neither "unset" nor "" is what its author meant. Throws {@link EnvironmentError}.
+ * Reads a process's settings from its environment and its secrets. Surrounding white space (the newline of a secret file) is
+ * dropped, and a variable that is set but empty is an error, since neither "unset" nor "" is what its author meant. Throws
+ * {@link EnvironmentError}.
  */
 export function readEnv<S extends z.ZodObject>(schema: S, source?: Source): z.output<S> {
   const names = Object.keys(schema.shape);

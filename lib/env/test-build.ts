@@ -1,7 +1,7 @@
 /** Replaced by the bundlers: true only in a build made for tests. */
 declare const __LEASEHOLD_TEST_BUILD__: boolean | undefined;
 
-/** Whether this is a build made for tests. */
+/** True in a build made for tests. */
 export const isTestBuild = typeof __LEASEHOLD_TEST_BUILD__ !== "undefined" && __LEASEHOLD_TEST_BUILD__;
 
 /** Whether this is a test build that was asked to do without the application's own tenant conditions. */

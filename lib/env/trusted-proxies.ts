@@ -8,7 +8,7 @@ interface Network {
   readonly family: "ipv4" | "ipv6";
 }
 
-/** Proxies whose `X-Forwarded-For` is believed: so many in front of web, or those in these networks. */
+/** Proxies whose `X-Forwarded-For` is believed: a number of them in front of web, or all in these networks. */
 export type TrustedProxies = { readonly hops: number } | { readonly networks: readonly Network[] };
 
 const HOPS_MAX = 10;

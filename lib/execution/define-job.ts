@@ -68,9 +68,9 @@ export interface HandlerContext<P> {
    */
   snooze(seconds: number, reason?: string): never;
   /**
-   * Opens a regular file below a folder that is registered for the tenant for reading, as the user of commands may read it.
-   * No link below the folder is followed, and what is open stays that file whatever is put in its place. The handler closes
-   * it.
+   * Opens a regular file for reading below a folder that is registered for the tenant. Links below the folder are refused,
+   * and so is a file that the user of commands may not read. The handle stays that file if another one takes its place. The
+   * handler closes it.
    */
   openFile(providerId: string, path: string): Promise<FileHandle>;
 }

@@ -53,16 +53,16 @@ export interface AttemptOutput {
   readonly signal?: string;
 }
 
-/** What a path inside a provider's folder must be. */
+/** What lies at a path inside a provider's folder. */
 export type PathKind = "file" | "folder";
 
-/** A file or folder that is held open, so that nobody can put another one in its place. */
+/** A file or folder that is held open, so that replacing it at its path changes nothing. */
 export interface OpenedPath {
   readonly handle: FileHandle;
   readonly kind: PathKind;
   /** Where it was when it was opened. */
   readonly path: string;
-  /** The open folders from the root on, the root included, that lead to it. */
+  /** The open folders that lead to it, beginning with the root. */
   readonly way: readonly FileHandle[];
   close(): Promise<void>;
 }
@@ -92,7 +92,7 @@ export interface RunContext {
   /** `percent` is a whole number from 0 to 100, `message` at most 500 characters. */
   onProgress(percent: number, message: string | null): void;
   onLog(level: LogLevel, text: string, context?: Readonly<Record<string, unknown>>): void;
-  /** Opens a file or folder inside the folder of a registered provider of the tenant. Who asks closes it. */
+  /** Opens a file or folder inside the folder of a registered provider of the tenant. The caller closes it. */
   openProviderPath(providerId: string, relative: string): Promise<OpenedPath>;
   /** Where artifacts are kept; without it the attempt can make none. */
   readonly artifacts?: ArtifactStore;

@@ -4,12 +4,12 @@ import { join, sep } from "node:path";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const HAS_DESCRIPTORS = existsSync("/proc/self/fd");
-/** Of Linux: only a place to go on from, which takes the right to enter a folder, not the one to list it. */
+/** On Linux, opens a folder only as a starting point, which needs the right to enter it and not the right to list it. */
 const O_PATH = HAS_DESCRIPTORS ? 0o10000000 : 0;
 const FOLDER = O_DIRECTORY | O_NOFOLLOW;
 const DEEPEST = 500;
 
-/** Why a path is not opened, apart from what the file system itself says. */
+/** Why a path is refused, besides errors of the file system. */
 export type PathRefusal = "link" | "moved" | "too-deep";
 
 export class PathRefusedError extends Error {
@@ -20,14 +20,14 @@ export class PathRefusedError extends Error {
   }
 }
 
-/** A folder that is held open: what its names mean does not change when a folder above it is moved or replaced. */
+/** A folder that is held open: it stays the same when a folder above it is moved or replaced. */
 export interface OpenFolder {
   readonly handle: FileHandle;
   /** Where it was when it was opened. */
   readonly path: string;
 }
 
-/** What was opened below a folder, and the folders on the way to it, without the first. */
+/** What was opened below a folder, and the folders on the way to it, without the starting folder. */
 export interface OpenedBelow {
   readonly last: OpenFolder;
   readonly way: readonly FileHandle[];
@@ -35,8 +35,7 @@ export interface OpenedBelow {
 }
 
 /**
- * Opens a folder by its real path, every part of which may be a folder only: a link that takes the place of one of them
- * meanwhile is noticed.
+ * Opens a folder by its real path. Refuses it if a link took the place of a part of that path meanwhile.
  * @throws PathRefusedError `moved`; errors of the file system
  */
 export async function openFolder(realPath: string): Promise<OpenFolder> {
@@ -51,10 +50,9 @@ export async function openFolder(realPath: string): Promise<OpenFolder> {
 }
 
 /**
- * Opens a file or folder below an open folder, part by part, and follows no link on the way, whoever puts one there
- * meanwhile. On a system without `/proc/self/fd` the parts are opened by their names, and where the last one is is
- * looked at afterwards. Does not wait for the other end of a pipe. A `folder` need not be readable: it is a place to go on
- * from.
+ * Opens a file or folder below an open folder, part by part. Follows no link on the way, even one that is put there
+ * meanwhile. On a system without `/proc/self/fd` the parts are opened by name and the place of the last one is checked
+ * afterwards. Does not wait for the other end of a named pipe. With `wanted` = "folder" the last part need not be readable.
  * @throws PathRefusedError; errors of the file system
  */
 export async function openBelow(
@@ -82,24 +80,24 @@ export async function openBelow(
   }
 }
 
-/** The path by which an entry of an open folder is reached, also when the folder's own path means another one by now. */
+/** Returns a path to an entry of an open folder that still works when another folder lies at the folder's own path. */
 export function entryPath({ handle, path }: OpenFolder, name: string): string {
   return `${HAS_DESCRIPTORS ? descriptorPath(handle.fd) : path}/${name}`;
 }
 
-/** The path that means an open file in the process that holds it under this number; null where there is none. */
+/** Returns the path of an open file in the process that holds this descriptor; null on systems without such paths. */
 export const descriptorPath = (fd: number): string | null => (HAS_DESCRIPTORS ? `/proc/self/fd/${fd}` : null);
 
 async function openPart(at: OpenFolder, part: string, flags: number): Promise<FileHandle> {
   const path = entryPath(at, part);
   return open(path, flags).catch(async (error: NodeJS.ErrnoException) => {
-    // A link where a folder is wanted is "not a folder" for the kernel.
+    // For a link in the place of a folder the kernel says ENOTDIR.
     const isLink = error.code === "ELOOP" || (error.code === "ENOTDIR" && (await readlink(path).catch(() => null)));
     throw isLink ? new PathRefusedError("link") : error;
   });
 }
 
-/** @throws PathRefusedError unless what is open is what lies at its path, and no part of the path is a link */
+/** @throws PathRefusedError unless the open folder or file still lies at its path, and no part of the path is a link */
 async function expectPlace(handle: FileHandle, path: string): Promise<void> {
   const opened = descriptorPath(handle.fd);
   if (opened !== null) {

@@ -25,7 +25,7 @@ export interface Actor {
 export interface TenantScope {
   readonly tenantId: string;
   readonly actor: Actor;
-  /** Executors of which the actor may start no job and save no trigger. */
+  /** Executors whose jobs the actor may not start, and for which it may not save triggers. */
   readonly barredExecutors?: readonly Executor[];
 }
 

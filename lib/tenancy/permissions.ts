@@ -19,7 +19,7 @@ const READ: readonly TenantPermission[] = [
 ];
 const WORK_ON_JOBS: readonly TenantPermission[] = ["jobs:create", "jobs:cancel", "jobs:retry", "jobs:update"];
 const WORK: readonly TenantPermission[] = [...WORK_ON_JOBS, "triggers:write", "events:publish", "webhooks:read"];
-/** What decides where the tenant's data goes. */
+/** Deciding where the tenant's data is sent. */
 const ADMINISTER: readonly TenantPermission[] = ["webhooks:write"];
 
 /** What each role may do in its tenant. */
@@ -75,7 +75,7 @@ export function permissionsOf(role: EffectiveRole, key: KeyRights | null): Tenan
   return ROLE_PERMISSIONS[role].filter((permission) => key === null || keyAllows(key, permission));
 }
 
-/** What it takes to do an action to many jobs; the same as to one. */
+/** Returns the permissions that an action on many jobs needs: those of the same action on one job. */
 export function bulkActionPermissions(action: BulkActionName): readonly TenantPermission[] {
   if (action === "cancel") return ["jobs:cancel"];
   return action === "retry" || action === "redrive" ? ["jobs:retry", "jobs:create"] : ["jobs:update"];

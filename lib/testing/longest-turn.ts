@@ -1,6 +1,6 @@
 /**
- * Runs something and says how long it held the event loop at most, in milliseconds of processor time, which the work of
- * other processes does not change; and how much it took altogether.
+ * Runs something and measures the longest turn of the event loop and the total, in milliseconds of processor time, which
+ * other processes on the machine do not change.
  */
 export async function longestTurn<Result>(
   run: () => Promise<Result>,

@@ -10,7 +10,7 @@ import type { TestDatabase } from "./database";
 
 const ROOT = process.cwd();
 const READY_WITHIN_MS = 60_000;
-/** Place of the pipe among the descriptors of a child. */
+/** Descriptor of the pipe in a child. */
 const SECRETS_PIPE = 4;
 const run = promisify(execFile);
 
@@ -63,8 +63,8 @@ export async function startProcess(
 }
 
 /**
- * The settings of one process: the secrets that it needs, derived as the supervisor does it. DATABASE_URL and
- * LEASEHOLD_SECRET in `env` stand for others than those of the database.
+ * Returns the environment of one process, with the secrets that it needs, derived as the supervisor derives them.
+ * DATABASE_URL and LEASEHOLD_SECRET in `env` replace those of the database.
  */
 export function environmentOf(
   name: ProcessName,
@@ -76,23 +76,22 @@ export function environmentOf(
   return { ...plainEnvironment(), ...Object.fromEntries(others), ...values };
 }
 
-/** Starts any Node program that says over its IPC channel when it is ready. It gets the secrets in `env` on a pipe. */
+/** Starts any Node program that says over its IPC channel when it is ready. It gets the secrets in `settings` on a pipe. */
 export async function superviseChild(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
   stdout?: StartOptions["stdout"],
 ): Promise<TestProcess> {
   const full = stdout === "full" ? openSync("/dev/full", "w") : undefined;
-  const secrets = SECRET_NAMES.filter((name) => name in settings).map((name) => [name, settings[name]]);
-  const isSecret = (name: string) => SECRET_NAMES.includes(name);
-  const env = Object.fromEntries(Object.entries(settings).filter(([name]) => !isSecret(name))) as NodeJS.ProcessEnv;
-  const stdio = ["ignore", full ?? "pipe", "pipe", "ipc", "pipe"] as const;
+  const isSecret = ([name]: [string, unknown]) => SECRET_NAMES.includes(name);
+  const secrets = Object.fromEntries(Object.entries(settings).filter(isSecret)) as Record<string, string>;
+  const env = Object.fromEntries(Object.entries(settings).filter((setting) => !isSecret(setting)));
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
-    env: { ...env, ...pipeVariables(SECRETS_PIPE) },
-    stdio: [...stdio],
+    env: { ...env, ...pipeVariables(SECRETS_PIPE) } as unknown as NodeJS.ProcessEnv,
+    stdio: ["ignore", full ?? "pipe", "pipe", "ipc", "pipe"],
   });
-  sendSecrets(child, SECRETS_PIPE, { values: Object.fromEntries(secrets), files: [] });
+  sendSecrets(child, SECRETS_PIPE, { values: secrets, files: [] });
   if (full !== undefined) closeSync(full);
   started.add(child);
   let output = "";

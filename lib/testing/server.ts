@@ -27,7 +27,7 @@ interface Shared {
   users: number;
 }
 
-/** Each project of a run has this module anew, and all of them the same global object. */
+/** Each project of a run loads its own copy of this module; they share the global object. */
 const run = globalThis as { leaseholdTestServer?: Shared | undefined };
 
 /** Boots a throw-away PostgreSQL for all projects of this run of the tests; its data folder goes with the last of them. */

@@ -12,7 +12,7 @@ const SWAP = `
     renameSync(folder + ".away", folder);
   }`;
 
-/** Until the test is over, puts a link to `target` in the place of a folder and the folder back, thousands of times a second. */
+/** Swaps a folder with a link to `target` and back, thousands of times a second, until the test is over. */
 export function swapWithLink(folder: string, target: string): void {
   const swapper = spawn(process.execPath, ["-e", SWAP, folder, target], { stdio: "ignore" });
   onTestFinished(async () => {

@@ -2,33 +2,34 @@
 export interface Watched {
   readonly userId: string;
   readonly kind: "session" | "key";
-  /** What the rights hang on; see `AccessSource`. */
+  /** The session (hex of its hash) or key (id) that the request brought. */
   readonly credential: string;
   /** Authorises again and ends what is open if the right is gone. Rejects if the database cannot be asked. */
   recheck(): Promise<void>;
 }
 
-/** What the watch needs to know of credentials. */
+/** What the watch asks about credentials. */
 export interface AccessSource {
-  /** For each credential that is valid a text that changes with its rights. */
+  /** Returns, for each credential that is valid, a text that changes with its rights. */
   marks(watched: readonly Watched[]): Promise<ReadonlyMap<string, string>>;
-  /** Calls back with the id of a person whose rights changed, or `*`. */
+  /** Calls back with the id of a person whose rights changed, or `*` for everyone. Returns how to stop. */
   listen(onChange: (userId: string) => void): () => void;
   onError(error: unknown): void;
 }
 
 const POLL_MS = 1500;
-const TOGETHER = 20;
+/** Rechecks that run at once. */
+const RECHECKS_AT_ONCE = 20;
 
 /**
- * Ends what a revoked right keeps open, on every process: at once by a wake-up, and within two seconds by a poll, should
- * the wake-up be lost. The poll is one statement for all that is open; nothing runs while nothing is.
+ * Ends what stays open without a right: at once by a wake-up, and within two seconds by a poll if the wake-up is lost. The
+ * poll is one statement for all that is open; nothing runs while nothing is open.
  */
 export class AccessWatch {
-  /** With the mark under which each was authorised last; undefined: not known. */
+  /** Each with the mark under which it was authorised last; undefined if that is not known. */
   private readonly open = new Map<Watched, string | undefined>();
   private timer: NodeJS.Timeout | undefined;
-  private deaf: (() => void) | undefined;
+  private stopListening: (() => void) | undefined;
 
   constructor(
     private readonly source: AccessSource,
@@ -38,15 +39,15 @@ export class AccessWatch {
   /** Watches until the function that it returns is called. */
   add(watched: Watched): () => void {
     this.open.set(watched, undefined);
-    this.deaf ??= this.source.listen((userId) => void this.heard(userId));
+    this.stopListening ??= this.source.listen((userId) => void this.heard(userId));
     this.timer ??= setTimeout(() => void this.poll(), this.pollMs).unref();
     return () => {
       this.open.delete(watched);
       if (this.open.size > 0) return;
       clearTimeout(this.timer);
       this.timer = undefined;
-      this.deaf?.();
-      this.deaf = undefined;
+      this.stopListening?.();
+      this.stopListening = undefined;
     };
   }
 
@@ -72,8 +73,8 @@ export class AccessWatch {
   }
 
   private async recheck(all: readonly (readonly [Watched, string | undefined])[]): Promise<void> {
-    for (let at = 0; at < all.length; at += TOGETHER) {
-      const part = all.slice(at, at + TOGETHER);
+    for (let at = 0; at < all.length; at += RECHECKS_AT_ONCE) {
+      const part = all.slice(at, at + RECHECKS_AT_ONCE);
       await Promise.all(
         part.map(async ([watched, mark]) => {
           try {

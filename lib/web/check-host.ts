@@ -4,14 +4,14 @@ import type { ProblemCode } from "@/lib/contract";
 /** The host names that requests may name. */
 export interface OwnHosts {
   readonly names: readonly string[];
-  /** Also any IP address: no other site can make a browser send one of ours. */
+  /** Any IP address is accepted too, because another site cannot make a browser name an address of ours. */
   readonly anyAddress: boolean;
 }
 
 const LOOPBACK = ["localhost", "127.0.0.1", "::1"];
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i;
 
-/** The name in a `Host` header or a setting, without port and brackets, in lower case; null if it is none. */
+/** The name in a `Host` header, without port, brackets and final dot, in lower case; null if it is not a name. */
 function hostName(text: string): string | null {
   const [, v6, name] = HOST.exec(text) ?? [];
   if (v6 !== undefined) return isIPv6(v6) ? new URL(`http://[${v6}]`).hostname.slice(1, -1) : null;
@@ -19,8 +19,9 @@ function hostName(text: string): string | null {
 }
 
 /**
- * Returns a function that says what is wrong with the `Host` of a request, or null. It has to be there once and name one
- * of our hosts or this machine, because a site that lets its own name point here (DNS rebinding) reads the answers.
+ * Returns a function that checks the `Host` header of a request and returns the problem, or null. The header must be there
+ * once and name one of our hosts or this machine: otherwise a site whose own name points here could read the answers (DNS
+ * rebinding).
  */
 export function hostCheck(own: OwnHosts): (rawHeaders: readonly string[]) => ProblemCode | null {
   const names = new Set([...own.names, ...LOOPBACK]);

@@ -23,8 +23,8 @@ const STRIPPED_PREFIXES = ["x-middleware-", "x-invoke-", "x-next-", "x-forwarded
 const PAGE_ONLY = /^(?:rsc$|next-router-|next-url$)/;
 
 /**
- * Removes what a client must not say, and adds its address and the request's id, which is returned. Every later part reads
- * the address from here.
+ * Removes the headers that a client must not set, and adds its address and the request's id, which is returned. All later
+ * code takes the address from this header.
  */
 export function cleanRequestHeaders(req: IncomingMessage, isApi: boolean, findClient: FindClient): string {
   const client = findClient(req.socket.remoteAddress, req.headers["x-forwarded-for"]?.toString());

@@ -30,7 +30,7 @@ export async function prepareDatabase() {
 /** @param {string} url */
 function foreignDatabase(url) {
   const demo = /^(1|true)$/.test(process.env.LEASEHOLD_DEMO?.trim() ?? "");
-  const secrets = installation(url, givenSecrets().values.LEASEHOLD_SECRET || localSecret(url));
+  const secrets = installationSecrets(url, givenSecrets().values.LEASEHOLD_SECRET || localSecret(url));
   const env = { LEASEHOLD_DEMO: demo ? "1" : "0" };
   return { server: null, demo, secrets, env: demo ? { ...env, ...providerRoots() } : env };
 }
@@ -63,17 +63,22 @@ async function embeddedDatabase() {
   );
   const url = server.adminUrl(NAME);
   const roots = providerRoots();
-  // A developer's own machine: where its kernel has no user namespaces (macOS, some distributions), the demo still works.
+  // So that the demo also works on a developer's machine without user namespaces (macOS, some distributions).
   const unsafe = { COMMANDS_UNSAFE_IN_PRODUCTION: process.env.COMMANDS_UNSAFE_IN_PRODUCTION?.trim() || "true" };
   updateRuntime({ pg_port: server.port, admin_url: url, provider_roots: roots.PROVIDER_ROOTS });
-  return { server, demo: true, secrets: installation(url, secret), env: { LEASEHOLD_DEMO: "1", ...unsafe, ...roots } };
+  return {
+    server,
+    demo: true,
+    secrets: installationSecrets(url, secret),
+    env: { LEASEHOLD_DEMO: "1", ...unsafe, ...roots },
+  };
 }
 
 /**
  * @param {string} url
  * @param {string} secret
  */
-function installation(url, secret) {
+function installationSecrets(url, secret) {
   const given = givenSecrets();
   return { ...given, values: { ...given.values, DATABASE_URL: url, LEASEHOLD_SECRET: secret } };
 }

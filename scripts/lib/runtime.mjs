@@ -51,8 +51,8 @@ export function isLoopback(url) {
 }
 
 /**
- * How a process started by hand reaches the database: by the given secrets, else by those of the `npm start` that runs in
- * this folder. Its provider roots belong to the latter.
+ * Returns what a process that is started by hand needs to reach the database: the given secrets, or else the secrets and
+ * provider roots of the `npm start` that runs in this folder.
  * @returns {{ secrets: import("./secrets.mjs").Secrets, env: Record<string, string> }}
  */
 export function installationToJoin() {

@@ -38,9 +38,9 @@ export function withSecretPipe(env, stdio) {
 }
 
 /**
- * Becomes this program again with its secrets on a pipe if they are in its environment, where Node can do that (22.15 or
- * newer); else says what to do. The environment that a process was started with stays readable until its end, whatever the
- * process deletes.
+ * If secrets are in the environment, starts this program again in the same process with its secrets on a pipe (Node 22.15 or
+ * newer), or else prints what to do. Deleting a variable is not enough: the environment that a process was started with
+ * stays readable until its end.
  */
 export function leaveEnvironment() {
   if (!SECRET_NAMES.some((name) => name in process.env)) return;

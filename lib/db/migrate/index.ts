@@ -14,7 +14,7 @@ export interface MigrateOptions {
   /** A login that may create roles and owns the database; a direct connection or a pooler, both will do. */
   readonly adminUrl: string;
   readonly secret: string;
-  /** Of roles whose password does not derive from the secret. */
+  /** Passwords of roles that were given one of their own. */
   readonly rolePasswords?: RolePasswords;
   readonly log: Log;
   /** The folder of numbered SQL files; default `drizzle/migrations` under the working directory. */

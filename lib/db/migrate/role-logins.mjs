@@ -15,7 +15,7 @@ export function roleName(role) {
 
 /**
  * Returns the password that a role has unless it was given one of its own. It derives from the secret of the
- * installation, so it is stored nowhere. The roles of migrations have none.
+ * installation, so it is stored nowhere. The roles `owner` and `migrator` have no password.
  * @param {string} secret
  * @param {ApplicationRole} role
  * @returns {string}

@@ -65,7 +65,7 @@ async function createRoles(client: pg.Client, { secret, rolePasswords = {} }: Pa
   );
   const present = new Set(rows.map(({ rolname }) => rolname));
   if (!present.has(OWNER)) await client.query(`create role ${OWNER} nologin`);
-  // It may act as the owner, so it has no password that a process could derive. An operator who wants it gives it one.
+  // May act as the owner, so it has no password that a process could derive. An operator gives it one when needed.
   if (!present.has(MIGRATOR)) await client.query(`create role ${MIGRATOR} nologin`);
   await client.query(`alter role ${MIGRATOR} set timezone = 'UTC'`);
   for (const role of APPLICATION_ROLES) {

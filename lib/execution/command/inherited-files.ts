@@ -10,17 +10,20 @@ interface Inherited {
   readonly isWritable: boolean;
 }
 
-/** What a command gets open, from `FIRST_FD` on: whatever is put in its place meanwhile, the command has this. */
+/**
+ * The files and folders that a command inherits open, from `FIRST_FD` on. It gets what the worker opened, even if something
+ * else is put at that path meanwhile.
+ */
 export class InheritedFiles {
   readonly #inherited: Inherited[] = [];
 
-  /** `hidden`: what the command does not find. */
+  /** `hidden`: what is hidden from the command. */
   constructor(private readonly hidden: Hidden | null) {}
 
   /**
-   * Answers the path that means the file or folder for the command: its real path, where that holds nothing else for the
-   * command. Otherwise `/proc/self/fd/N`, with a slash after a folder, so that programs that do not follow links given to
-   * them enter it; without `/proc` the real path.
+   * Adds a file or folder and returns the path by which the command reaches it: the real path if it lies in a hidden folder,
+   * because nothing else is found there. Otherwise `/proc/self/fd/N`, with a slash after a folder, so that programs that do
+   * not follow a link given to them enter it. The real path on systems without `/proc`.
    */
   add(opened: OpenedPath, { isWritable }: { readonly isWritable: boolean }): string {
     const fd = FIRST_FD + this.#inherited.length;

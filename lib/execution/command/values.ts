@@ -11,7 +11,7 @@ export interface ValueContext {
   /** The job's own working folder. */
   readonly folder: string;
   readonly openProviderPath: RunContext["openProviderPath"];
-  /** Keeps something open until the command is over, and answers the path that means it there. */
+  /** Keeps something open until the command is over, and returns the path by which the command reaches it. */
   readonly inherit: (opened: OpenedPath, options: { readonly isWritable: boolean }) => string;
 }
 

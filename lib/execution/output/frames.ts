@@ -31,7 +31,7 @@ export class FrameReader {
   #size = 0;
   #overlong = false;
 
-  /** Reads each line when it is asked for; all have to be. */
+  /** Parses each line when the caller asks for it. The caller must take all lines before the next `push`. */
   *push(bytes: Buffer): Generator<Frame> {
     let from = 0;
     for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {

@@ -14,7 +14,7 @@ const PATTERNS: readonly RegExp[] = [
   /\bwhsec_[A-Za-z0-9+/=]{16,200}/g,
 ];
 
-/** In characters. Only a private key is longer. */
+/** The longest text that a pattern matches, in characters. Only a private key is longer. */
 export const LONGEST_PATTERN = 270;
 
 const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;

@@ -3,7 +3,7 @@ import type { SecretForms } from "./secret-forms";
 
 const HOLD_CHARS = 8192;
 const LONGEST_PRIVATE_KEY = 65_536;
-/** Of secrets that overlap, in characters. */
+/** The longest run of overlapping secrets that is held back whole, in characters. */
 const LONGEST_RUN = 32_768;
 /** What may remain visible of a secret that the end of the output cut off. */
 const HARMLESS_PREFIX = 3;
@@ -71,7 +71,8 @@ export class StreamRedactor {
     return clearOf(cut, [...literalSpans(pending, this.#secrets), ...patterns]);
   }
 
-  // A secret that overlaps itself may go on for ever. What is held then begins at one of its last places.
+  // Occurrences of a secret can overlap without end, such as `abab` in `ababab…`. A long run is shown as one mask, and only
+  // its last occurrences are held back.
   #shortenRun(): string {
     if (this.#pending.length <= LONGEST_RUN) return "";
     const most = partialStart(this.#pending, this.#secrets);
@@ -122,13 +123,13 @@ function cutInLine(text: string, wanted: number, least: number): number {
   return code >= 0xdc00 && code <= 0xdfff ? wanted - 1 : wanted;
 }
 
-/** The last place at or before `cut` that is inside no span. Each span is looked at once. */
+/** Returns the last place at or before `cut` that lies in no span. Looks at each span once. */
 function clearOf(cut: number, spans: Span[]): number {
   let start = 0;
   let end = 0;
   for (const span of spans.sort((a, b) => a.start - b.start)) {
     if (span.start >= cut) break;
-    // Spans that overlap are one.
+    // Overlapping spans count as one.
     if (span.start >= end) start = span.start;
     end = Math.max(end, span.end);
   }

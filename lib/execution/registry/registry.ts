@@ -25,9 +25,9 @@ export interface CommandRegistry {
   readonly keys: readonly string[];
   readonly commands: ReadonlyMap<string, Command>;
   readonly launch: Isolation;
-  /** What commands could read of the worker on this machine; null if they cannot. */
+  /** What commands could read of the worker on this machine; null if nothing. */
   readonly exposure: string | null;
-  /** Commands are not started because of it. */
+  /** True if this worker starts no commands because of that. */
   readonly isRefusing: boolean;
   /** Holds the jobs' working folders. */
   readonly workRoot: string;

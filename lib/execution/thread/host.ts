@@ -96,8 +96,8 @@ export class HandlerThread {
 
   async #tellAnswer(id: number, call: Call): Promise<void> {
     const answer = await this.#answer(call);
-    const handedOver = call.verb === "open-file" && answer.ok ? [answer.value as FileHandle] : [];
-    this.#thread?.postMessage({ type: "answer", id, answer } satisfies FromHost, handedOver);
+    const transferred = call.verb === "open-file" && answer.ok ? [answer.value as FileHandle] : [];
+    this.#thread?.postMessage({ type: "answer", id, answer } satisfies FromHost, transferred);
   }
 
   async #answer(call: Call): Promise<Answer> {

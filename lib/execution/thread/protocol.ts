@@ -1,4 +1,4 @@
-/** What a handler's thread and its worker tell each other. Everything in it can be cloned or handed over. */
+/** The messages between a handler's thread and its worker. Everything in them can be cloned or transferred. */
 import type { ArtifactOptions } from "../artifacts/types";
 import type { LogContext } from "../define-job";
 import type { ChildJob, JobEvent, LogLevel, StopReason } from "../types";
@@ -32,7 +32,7 @@ export type Call =
   | { readonly verb: "publish-event"; readonly event: JobEvent }
   | { readonly verb: "open-file"; readonly providerId: string; readonly path: string };
 
-/** A value that is an open file goes over to the one who gets the answer. */
+/** An open file as the value is transferred to the receiver. */
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: WireError };
 
 export type FromGuest =

@@ -9,7 +9,7 @@ import { signatureHeader } from "./signature";
 
 /** Of a request or an answer, in UTF-8 bytes. */
 const KEPT_BYTES = 1024;
-/** What is redacted of a text of which this much is kept. */
+/** Only so much of a text is redacted, because no more than KEPT_BYTES of it are kept. */
 const READ_CHARACTERS = 2 * KEPT_BYTES;
 const MOST_BYTES_OF_CHARACTER = 4;
 
@@ -61,7 +61,7 @@ export async function deliver(delivery: Delivery, { policy, signal, limits }: De
   };
 }
 
-/** The beginning of a text without its secrets, also without one that the cut goes through. */
+/** Returns the beginning of a text with its secrets masked, also one that the cut goes through. */
 function kept(text: string, forms: SecretForms): string {
   if (text.length <= READ_CHARACTERS) return cutText(redactText(text, forms), KEPT_BYTES);
   const redactor = new StreamRedactor(forms);

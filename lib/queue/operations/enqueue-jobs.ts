@@ -22,6 +22,11 @@ export async function enqueueJob(db: Database | TenantTransaction, scope: Tenant
   return toEnqueued(scope, job, await enqueueOne(db, scope, job));
 }
 
+interface BatchOptions {
+  /** Yields the event loop between jobs while they are checked. The caller must not change them until this resolves. */
+  readonly inTurns?: boolean;
+}
+
 /**
  * Accepts many jobs of one tenant, all or nothing, in the order given; see `enqueueJob`. They may wait for each other by
  * `ref` and for jobs that exist: such a job is blocked until then, unless what it waits for is over already.
@@ -30,11 +35,7 @@ export async function enqueueJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
   jobs: readonly NewJob[],
-  {
-    inTurns = false,
-  }: {
-    /** Lets others have turns between the jobs; nobody may change them until this resolves. */ readonly inTurns?: boolean;
-  } = {},
+  { inTurns = false }: BatchOptions = {},
 ): Promise<Enqueued[]> {
   const turns = inTurns ? new Turns() : undefined;
   const rows = await enqueue(db, scope, { jobs, at: (index) => `/jobs/${index}`, turns });
@@ -74,7 +75,7 @@ interface Batch {
   readonly jobs: readonly NewJob[];
   /** Where a job stands in the request, as a JSON pointer. */
   readonly at: (index: number) => string;
-  /** Set when the jobs belong to this call alone, so that checking them may pause. */
+  /** Set if checking the jobs may pause, because the caller does not change them meanwhile. */
   readonly turns?: Turns | undefined;
   readonly links?: readonly Linked[];
 }

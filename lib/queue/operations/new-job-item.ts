@@ -145,7 +145,7 @@ function itemOf(scope: TenantScope, { job, link }: Placed, row: DefinitionRow): 
   };
 }
 
-/** @throws QueueError executor-barred */
+/** Refuses a job of an executor that the actor may not use. @throws QueueError executor-barred */
 export function refuseBarred({ barredExecutors }: TenantScope, { executor }: Pick<DefinitionRow, "executor">): void {
   if (barredExecutors?.includes(executor))
     throw new QueueError("executor-barred", `You may not start jobs of executor ${executor}.`);

@@ -92,14 +92,14 @@ export function matchEvent(listener: CompiledListener, event: OccurredEvent): Ma
 }
 
 /**
- * How much work it is at most to compare an event with a trigger, in characters that are looked at; 50 million are about a
- * second. `characters`: those of the event's data as JSON.
+ * Returns the most work that comparing an event with a trigger can be, in characters that are read; 50 million are about a
+ * second. `characters`: the length of the event's data as JSON.
  */
 export function matchWork({ condition }: CompiledListener, characters: number): number {
   return PAIR_CHARACTERS + (condition?.looks ?? 0) * characters;
 }
 
-/** What a pair costs whatever its event, in characters. */
+/** The fixed cost of a pair, in characters. */
 const PAIR_CHARACTERS = 500;
 
 /** What a trigger makes of an event that it matched: the job that it asks for, or why there can be none. */

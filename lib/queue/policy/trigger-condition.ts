@@ -23,7 +23,7 @@ export interface TriggerCondition {
     readonly text: string;
     readonly evaluate: (subject: ConditionSubject) => unknown;
   }[];
-  /** How often it may have to look at all of an event: to compare lists or objects, to search a list, for a size. */
+  /** How often it may have to read a whole event: to compare lists or objects, to search a list, to measure a size. */
   readonly looks: number;
 }
 
@@ -41,8 +41,8 @@ export interface ConditionVerdict {
 
 export const CONDITION_MAX_CHARACTERS = 2000;
 /**
- * Comparisons of two values that are both the event's. Each may take some milliseconds for the largest event, and no other
- * kind of part takes as long.
+ * The most comparisons between two values of the event. Each may take some milliseconds for the largest event, longer than
+ * any other operation of a condition.
  */
 const COMPARISONS_MAX = 8;
 const LIMITS = { maxAstNodes: 200, maxDepth: 32, maxListElements: 100, maxMapEntries: 1, maxCallArguments: 2 };
@@ -80,7 +80,7 @@ export function compileTriggerCondition(
 
 const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
 
-/** How much of the work that a condition is depends on the size of an event. */
+/** Counts the operations of a condition whose cost grows with the event. */
 function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: number } {
   let [comparisons, looks] = [0, 0];
   const todo: ASTNode[] = [root];
@@ -96,7 +96,7 @@ function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: 
 }
 
 const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">=", "in"]);
-/** Of these only `size` depends on how large a value is. */
+/** Calls; of the functions of conditions only the cost of `size` grows with the value. */
 const MEASURING: ReadonlySet<string> = new Set(["call", "rcall"]);
 const isOfEvent = (node: ASTNode): boolean => node.op === "." || node.op === "[]" || node.op === "id";
 

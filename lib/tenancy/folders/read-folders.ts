@@ -20,8 +20,8 @@ const DIGEST_CHARACTERS = 16;
 
 /**
  * Looks at names, sizes and times of what lies in a folder, breadth first and in the order of the names, so that the same
- * contents always give the same look. No link below it is followed, whoever puts one there meanwhile; what cannot be read
- * counts as unreadable. Rejects when the folder itself cannot be read, or with the signal's reason.
+ * contents always give the same look. No link below it is followed, even one that is put there meanwhile. A folder that
+ * cannot be read counts as unreadable. Rejects when the folder itself cannot be read, or with the signal's reason.
  */
 export async function readFolders(realPath: string, limits: ReadLimits): Promise<FolderLook> {
   const root = await openFolder(realPath);
@@ -54,7 +54,7 @@ async function readBelow(root: OpenFolder, { mostEntries, signal }: ReadLimits):
 
 interface ReadFolder {
   readonly entries: readonly Dirent[] | "too-many" | "unreadable";
-  /** What its digest is made of. */
+  /** The texts that its digest is made of. */
   readonly parts: readonly string[];
 }
 

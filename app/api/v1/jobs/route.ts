@@ -1,5 +1,5 @@
 import { chainDepthOfJob } from "@/lib/api/chain";
-import { jobFilter, newJob, newJobTakes } from "@/lib/api/filters";
+import { jobFilter, newJob, permissionsForNewJob } from "@/lib/api/filters";
 import { listPosition, listReply } from "@/lib/api/list";
 import { requireParent } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
@@ -32,7 +32,7 @@ export const POST = tenantRoute({
   response: job,
   status: 201,
   chained: true,
-  sometimes: newJobTakes,
+  sometimes: permissionsForNewJob,
   handler: async ({ db, scope, body, info, runtime }) => {
     const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     await requireParent(body.parent_job_id, (id) => getJob(db, scope, id));

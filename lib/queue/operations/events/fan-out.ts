@@ -10,7 +10,7 @@ import { type FiringRow, startFirings } from "./start-firings";
 /** What one transaction starts at most, unless a single event asks for more. */
 const FIRINGS_MAX = 5000;
 const CHARACTERS_MAX = 16 * 1024 * 1024;
-/** Of comparing events with triggers, whether they match or not: about half a second, by the unit of `matchWork`. */
+/** Work of comparing events with triggers in one call, in the unit of `matchWork`: about half a second. */
 const WORK_MAX = 50_000_000;
 
 /** What is filled in of an event of a job when it is looked at. */
@@ -50,7 +50,7 @@ export async function fanOut(
     readonly events: readonly OccurredEvent[];
     readonly filledIn?: ReadonlyMap<string, FilledIn>;
     readonly replayedAt?: Date;
-    /** Leaves also the first event pending when it alone is too much work, for a caller that somebody waits for. */
+    /** May leave even the first event pending if it alone is too much work. For calls in a request. */
     readonly mayDefer?: boolean;
   } & PlanLimits,
 ): Promise<FannedOut[]> {

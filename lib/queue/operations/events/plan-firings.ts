@@ -40,7 +40,7 @@ export interface PlanLimits {
   readonly depths?: ReadonlyMap<string, number> | undefined;
 }
 
-/** How much work an event is at most, by the unit of `matchWork`. */
+/** Returns the most work that an event can be for these triggers, in the unit of `matchWork`. */
 export function planWork(event: OccurredEvent, listeners: readonly Listener[]): number {
   const characters = JSON.stringify(event.data ?? null).length;
   return listeners.reduce(
@@ -49,7 +49,7 @@ export function planWork(event: OccurredEvent, listeners: readonly Listener[]): 
   );
 }
 
-/** Works out what an event asks for of the triggers that listen to it. Others get their turns in between. */
+/** Works out what an event asks for of the triggers that listen to it. Yields the event loop between triggers. */
 export async function planEvent(
   event: OccurredEvent,
   listeners: readonly Listener[],

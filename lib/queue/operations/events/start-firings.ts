@@ -28,7 +28,7 @@ export async function startFirings(
   { tenantId, actor }: TenantScope,
   firings: readonly PlannedFiring[],
 ): Promise<FiringRow[]> {
-  // What the publisher may not start itself is no bar: the trigger was saved by somebody who may.
+  // Without the bars of the publisher, because the trigger was saved by a caller who may start such jobs.
   const scope = { tenantId, actor };
   const withJob = firings.filter((firing): firing is WithJob => "job" in firing);
   const free = withJob.filter(({ listener }) => !isBounded(listener));

@@ -85,7 +85,7 @@ export function testTriggers(
   });
 }
 
-/** Refuses what would keep this process busy for long, and lets others have their turns in between. */
+/** Refuses what would keep this process busy for long, and yields the event loop between pairs. */
 async function account(
   work: { done: number; readonly turns: Turns },
   { occurred, listener: { understood } }: Pair,
@@ -221,6 +221,7 @@ async function problemsOf(
   if (listener.definitionKey === "") return [];
   const job: NewJob = { ...asked.job, definitionKey: listener.definitionKey, source: "event" };
   try {
+    // Without the bars of the caller, as when the trigger fires.
     await toItem(tx, { tenantId: scope.tenantId, actor: scope.actor }, { job, link: undefined, at: "" });
     return [];
   } catch (error) {

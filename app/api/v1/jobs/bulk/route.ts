@@ -1,5 +1,5 @@
 import { chainDepthOfJob } from "@/lib/api/chain";
-import { newJob, newJobTakes } from "@/lib/api/filters";
+import { newJob, permissionsForNewJob } from "@/lib/api/filters";
 import { requireParents } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
@@ -17,7 +17,7 @@ export const POST = tenantRoute({
   response: acceptedJobs,
   status: 201,
   chained: true,
-  sometimes: ({ jobs }) => jobs.flatMap(newJobTakes),
+  sometimes: ({ jobs }) => jobs.flatMap(permissionsForNewJob),
   handler: async ({ db, scope, body, info, runtime }) => {
     const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
     await requireParents(body.jobs, (ids) => knownJobs(db, scope, ids));

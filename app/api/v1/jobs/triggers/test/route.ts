@@ -10,7 +10,7 @@ export const POST = tenantRoute({
   summary: "Say what an event, or the newest stored ones, would do with triggers, without storing anything",
   body: testBody,
   response: triggerTests,
-  // What a template gives of stored events is their data.
+  // The rendered payloads show the data of stored events.
   sometimes: ({ replay }) => (replay === undefined ? [] : ["events:read"]),
   handler: async ({ db, scope, body }) => serializeTests(await testTriggers(db, scope, testRequest(body))),
 });
