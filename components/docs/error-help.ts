@@ -68,7 +68,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     remedy: "Call the API from other sites and programs with an API key, not with the cookie.",
   },
   "tenant-suspended": {
-    meaning: "The operator suspended the tenant. Requests that read are answered; nothing of it is changed or started.",
+    meaning: "The operator suspended the tenant. It can be read, but not changed, and none of its jobs starts.",
     remedy: "Ask the operator of the installation.",
   },
   "not-found": {

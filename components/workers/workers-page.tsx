@@ -122,8 +122,9 @@ function NoWorkers() {
         <CopyButton text={command} label="Copy the command" />
       </p>
       <p>
-        Elsewhere give it what <code className="font-mono">npm run secrets -- worker</code> prints here. This page shows
-        the worker as soon as it is there.
+        On another machine, save what <code className="font-mono">npm run secrets --silent -- worker</code> prints here
+        to a file and set <code className="font-mono">SECRETS_FILE</code> to its path. This page shows the worker as
+        soon as it runs.
       </p>
     </Empty>
   );
