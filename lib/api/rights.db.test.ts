@@ -69,7 +69,7 @@ describe("a key of one scope", () => {
 });
 
 describe("what a body takes besides", () => {
-  test("a filter takes the right to read jobs, what another job left too, and changing a key's holder to change them", async () => {
+  test("a filter and another job's result need the right to read jobs, changing the holder of a dedupe key the right to change them", async () => {
     const { scope, keyOf } = await tenantWith("bodies");
     const { id } = await make.job(scope, { definitionKey: "plain" });
     const [writes, creates] = [await keyOf("jobs:write"), await keyOf("jobs:create")];
@@ -90,7 +90,7 @@ describe("what a body takes besides", () => {
 describe("a signed message is started by the right to webhooks only", () => {
   const message = (endpoint_id: string) => ({ endpoint_id, type: "forged", data: 1, message_id: "msg_1" });
 
-  test("enqueue, bulk, edited retry and triggers are refused without it; what a trigger starts goes on", async () => {
+  test("enqueue, bulk, edited retry and triggers are refused without it; stored triggers still start their jobs", async () => {
     const { member, key, keyOf, id } = await tenantWith("signed");
     const made = await call("POST", "/api/v1/webhooks", { key, body: { url: "http://127.0.0.1:9/" } });
     const payload = message(made.body.id);
@@ -143,7 +143,7 @@ describe("a suspended tenant", () => {
     return (await database.query(`select ${tables.map(count).join(", ")}`, [tenantId]))[0];
   };
 
-  test("answers what reads; every other verb is refused with the reason and changes nothing", async () => {
+  test("answers reads; refuses every other verb with the reason and changes nothing", async () => {
     const { id, scope, key, admin } = await tenantWith("suspended");
     const { requests } = await requestsIn(make, { scope, call, key });
     await database.query("update app.tenants set status = 'suspended' where id = $1", [id]);
@@ -159,7 +159,7 @@ describe("a suspended tenant", () => {
     expect([me.status, me.body.tenants[0].status, me.body.user.id]).toEqual([200, "suspended", admin.id]);
   });
 
-  test("a worker's key of it claims nothing and may end what it has", async () => {
+  test("a worker's key of it claims nothing and may end the jobs that it holds", async () => {
     const { id } = await tenantWith("worker");
     const { key } = await accounts.key(await accounts.user({ superAdmin: true }), { kind: "worker", tenantId: id });
     await database.query("update app.tenants set status = 'suspended' where id = $1", [id]);

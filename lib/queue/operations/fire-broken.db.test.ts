@@ -157,7 +157,7 @@ describe("SCHED-23 the schedules of a tenant that is suspended or deleted", () =
   });
 });
 
-test("a trigger belongs to the tenant: it goes on when the person who made it has left", async () => {
+test("a trigger stays active when the person who made it has left the tenant or is disabled", async () => {
   const scope = await make.tenant();
   const { id: userId } = await accountsIn(database).user({ roles: { [scope.tenantId]: "member" } });
   const id = await trigger(scope, { ...due, created_by: userId });

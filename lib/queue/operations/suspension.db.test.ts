@@ -86,7 +86,7 @@ test("no place under a limit goes to a suspended tenant", async () => {
   expect(await claimFromMemory()).toEqual([held]);
 });
 
-test("a job that runs at the suspension goes on and ends", async () => {
+test("a job that runs at the suspension ends normally", async () => {
   const running = await make.runningJob(acme, { definitionKey: "near" });
   await setStatus(acme, "suspended");
   await settleAttempts(make.worker, [succeeded(running)]);
