@@ -1,11 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import type { Statement } from "@/lib/db";
 import { createLimit, FairShare, getJob, releasedEnd } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
-import { waitFor } from "@/lib/testing/processes";
 import { startAttempts } from "./claim-jobs";
 import { canceledAttempts } from "./hold-leases";
 import { RemoteLanes } from "./remote-lanes";
