@@ -1,6 +1,7 @@
 import type { RemoteJob } from "@/lib/contract";
 import type { Runner } from "@/lib/db";
 import { attemptTimeout, type ClaimedJob, decideAttemptEnd, notifyChanges, type RunnableDefinition } from "@/lib/queue";
+import { Turns } from "@/lib/turns";
 import { versions } from "./definitions";
 import { giveBack, settle } from "./settle";
 
@@ -22,7 +23,11 @@ export async function handOut(
 ): Promise<{ readonly jobs: readonly ClaimedJob[]; readonly sent: readonly RemoteJob[] }> {
   const prepared = await Promise.all(jobs.map(async (job) => ({ job, definition: await versions.of(db, job) })));
   const fit: Prepared[] = [];
-  for (const one of prepared) if (!(await refused(db, one))) fit.push(one);
+  const turns = new Turns();
+  for (const one of prepared) {
+    await turns.next();
+    if (!(await refused(db, one))) fit.push(one);
+  }
   // One reading of the clock for both lists, because a job must not be sent and given back.
   const age = performance.now() - since;
   const isInTime = ({ job }: Prepared) => age < (job.expiresInMs ?? Number.POSITIVE_INFINITY);

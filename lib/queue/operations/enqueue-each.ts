@@ -1,4 +1,5 @@
 import { DatabaseError, type TenantTransaction } from "@/lib/db";
+import { Turns } from "@/lib/turns";
 import { QueueError } from "../errors";
 import type { Enqueued, NewJob, TenantScope } from "../types";
 import { enqueueJob, toEnqueued } from "./enqueue-jobs";
@@ -50,7 +51,7 @@ async function enqueueChunk(
   jobs: readonly NewJob[],
   tries = TRIES,
 ): Promise<EnqueuedOrRefused[]> {
-  const checked = await Promise.all(jobs.map((job) => itemOrRefusal(tx, scope, job)));
+  const checked = await checkedInTurns(tx, scope, jobs);
   const items = checked.filter((one): one is NewJobItem => !(one instanceof QueueError));
   if (items.length === 0) return checked as QueueError[];
   try {
@@ -88,6 +89,21 @@ export async function enqueueAlone(tx: TenantTransaction, scope: TenantScope, jo
     if (error instanceof QueueError && error.code !== "tenant-suspended") return error;
     throw error;
   }
+}
+
+/** Checking a payload may take as long as a turn, so others get theirs in between. */
+async function checkedInTurns(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  jobs: readonly NewJob[],
+): Promise<(NewJobItem | QueueError)[]> {
+  const turns = new Turns();
+  const checked: (NewJobItem | QueueError)[] = [];
+  for (const job of jobs) {
+    await turns.next();
+    checked.push(await itemOrRefusal(tx, scope, job));
+  }
+  return checked;
 }
 
 async function itemOrRefusal(tx: TenantTransaction, scope: TenantScope, job: NewJob): Promise<NewJobItem | QueueError> {

@@ -1,20 +1,55 @@
 import { afterAll, expect, test } from "vitest";
-import { enqueueJobs } from "@/lib/queue";
+import { handOut } from "@/lib/api/remote/hand-out";
+import { withTenant } from "@/lib/db";
+import { type ClaimedJob, enqueueJobs, type NewJob } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { longestTurn } from "@/lib/testing/longest-turn";
+import { enqueueEach } from "./enqueue-each";
 
 const make = makeFactory(await testDatabase());
 afterAll(() => make.close());
 
+/** Of a few milliseconds to check. */
+const SLOW = { items: { anyOf: [...Array.from({ length: 60 }, () => ({ type: "string" })), { type: "number" }] } };
+const payload = { list: Array.from({ length: 3000 }, (_, n) => n) };
+
+async function slowJobs(): Promise<readonly NewJob[]> {
+  const { key } = await make.definition({ argSchema: { properties: { list: SLOW } } });
+  return Array.from({ length: 20 }, (_, n) => ({ definitionKey: key, payload, priority: n + 1 }));
+}
+
 test("checking a batch of large payloads lets others have turns between the jobs", async () => {
   const scope = await make.tenant();
-  const items = { items: { anyOf: [...Array.from({ length: 60 }, () => ({ type: "string" })), { type: "number" }] } };
-  const { key: definitionKey } = await make.definition({ argSchema: { properties: { list: items } } });
-  const payload = { list: Array.from({ length: 4000 }, (_, n) => n) };
-  const jobs = Array.from({ length: 20 }, (_, n) => ({ definitionKey, payload, priority: n + 1 }));
+  const jobs = await slowJobs();
   await enqueueJobs(make.web, scope, jobs.slice(0, 1));
   const { result, longestMs, totalMs } = await longestTurn(() => enqueueJobs(make.web, scope, jobs, { inTurns: true }));
   expect(result).toHaveLength(20);
+  expect(longestMs).toBeLessThan(totalMs / 3);
+});
+
+test("checking the jobs that triggers start lets others have turns between the jobs", async () => {
+  const scope = await make.tenant();
+  const jobs = await slowJobs();
+  await enqueueJobs(make.web, scope, jobs.slice(0, 1));
+  const { result, longestMs, totalMs } = await longestTurn(() =>
+    withTenant(make.web, scope.tenantId, (tx) => enqueueEach(tx, scope, jobs)),
+  );
+  expect(result).toHaveLength(20);
+  expect(longestMs).toBeLessThan(totalMs / 3);
+});
+
+test("checking the jobs of a remote worker lets others have turns between the jobs", async () => {
+  const { id: definitionId, version: definitionVersion } = await make.definition({
+    executor: "remote",
+    argSchema: { properties: { list: SLOW } },
+  });
+  const now = new Date();
+  const about = { definitionId, definitionVersion, payload, claimedAt: now, leaseExpiresAt: now, expiresInMs: null };
+  const jobs = Array.from({ length: 20 }, () => about as ClaimedJob);
+  const hand = () => handOut(make.worker, jobs, { maxTimeoutSeconds: 60, since: performance.now() });
+  await hand();
+  const { result, longestMs, totalMs } = await longestTurn(hand);
+  expect(result.sent).toHaveLength(20);
   expect(longestMs).toBeLessThan(totalMs / 3);
 });

@@ -66,9 +66,11 @@ export interface Placed {
 /** Checks a job against its definition; at once where that is known. @throws QueueError as `enqueueJob` does */
 export function toItem(db: Runner, scope: TenantScope, placed: Placed): NewJobItem | Promise<NewJobItem> {
   const known = cache.get(db)?.get(placed.job.definitionKey);
-  return known && !(known instanceof Promise) && fits(known, placed)
+  if (!known || known instanceof Promise) return checkedAgainst(db, placed).then((row) => itemOf(scope, placed, row));
+  const refusal = refusalOf(known, placed);
+  return refusal === undefined
     ? itemOf(scope, placed, known.row)
-    : checkedAgainst(db, placed).then((row) => itemOf(scope, placed, row));
+    : unlessChanged(db, placed, { known, refusal }).then((row) => itemOf(scope, placed, row));
 }
 
 /**
@@ -153,12 +155,15 @@ export function refuseBarred({ barredExecutors }: TenantScope, { executor }: Pic
 
 const auditActor = ({ kind, id, requestId }: Actor) => ({ kind, id, request_id: requestId });
 
-function fits(known: KnownDefinition, placed: Placed): boolean {
+const fits = (known: KnownDefinition, placed: Placed): boolean => refusalOf(known, placed) === undefined;
+
+/** What `check` throws, if anything. */
+function refusalOf(known: KnownDefinition, placed: Placed): unknown {
   try {
     check(known, placed);
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (refusal) {
+    return refusal;
   }
 }
 
@@ -178,18 +183,22 @@ const check = (known: KnownDefinition, { job, at }: Pick<Placed, "job" | "at">):
 const validatorFor = (job: NewJob, { validate }: KnownDefinition): PayloadValidator =>
   takesResults(job) ? () => [] : validate;
 
-async function checkedAgainst(db: Runner, { job, at }: Pick<Placed, "job" | "at">): Promise<DefinitionRow> {
-  const known = await knownDefinition(db, job.definitionKey, at);
-  try {
-    check(known, { job, at });
-    return known.row;
-  } catch (refusal) {
-    // What the remembered version refuses, the current one may take.
-    const current = await readDefinition(db, job.definitionKey);
-    if (takesResults(job) || current === null || current.version === known.row.version) throw refusal;
-    forgetDefinitions(db);
-    return checkedAgainst(db, { job, at });
-  }
+async function checkedAgainst(db: Runner, placed: Placed): Promise<DefinitionRow> {
+  const known = await knownDefinition(db, placed.job.definitionKey, placed.at);
+  const refusal = refusalOf(known, placed);
+  return refusal === undefined ? known.row : unlessChanged(db, placed, { known, refusal });
+}
+
+/** What the remembered version refuses, the current one may take. @throws the refusal, if it is the same version */
+async function unlessChanged(
+  db: Runner,
+  placed: Placed,
+  { known, refusal }: { readonly known: KnownDefinition; readonly refusal: unknown },
+): Promise<DefinitionRow> {
+  const current = await readDefinition(db, placed.job.definitionKey);
+  if (takesResults(placed.job) || current === null || current.version === known.row.version) throw refusal;
+  forgetDefinitions(db);
+  return checkedAgainst(db, placed);
 }
 
 /** The definition that a job of this key was just checked against. */

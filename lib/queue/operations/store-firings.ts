@@ -1,4 +1,5 @@
 import { DatabaseError, type Transaction } from "@/lib/db";
+import { Turns } from "@/lib/turns";
 import { QueueError } from "../errors";
 import { cutText } from "../policy/clean";
 import { type Advance, type DueTrigger, type Firing, giveUp, refusalFrom } from "../policy/plan-firing";
@@ -89,8 +90,9 @@ async function setAside(tx: Transaction, turn: FiringTurn, error: unknown): Prom
 
 async function storeTogether(tx: Transaction, turns: readonly FiringTurn[]): Promise<StoredFirings> {
   const known = await readKnown(tx, turns);
+  const pauses = new Turns();
   const checked: CheckedTurn[] = [];
-  for (const turn of turns) checked.push({ turn, checked: await checkFirings(tx, turn, known) });
+  for (const turn of turns) checked.push({ turn, checked: await checkFirings(tx, turn, { known, pauses }) });
   const placed = await enqueueAll(tx, checked);
   const rows = checked.flatMap(({ turn, checked: all }) => all.map((one) => firingRow(turn.trigger, one, placed)));
   if (rows.length > 0) await tx.run(insertFiringsSql, [JSON.stringify(rows)]);
@@ -132,10 +134,11 @@ async function readKnown(tx: Transaction, turns: readonly FiringTurn[]): Promise
 async function checkFirings(
   tx: Transaction,
   { trigger, firings }: FiringTurn,
-  known: Set<string>,
+  { known, pauses }: { readonly known: ReadonlySet<string>; readonly pauses: Turns },
 ): Promise<CheckedFiring[]> {
   const checked: CheckedFiring[] = [];
   for (const firing of firings) {
+    await pauses.next();
     if (!known.has(nameOf(trigger.id, firing.at))) checked.push(await checkFiring(tx, trigger, firing));
   }
   return checked;

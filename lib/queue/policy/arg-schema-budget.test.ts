@@ -3,22 +3,8 @@ import { fullFormats } from "ajv-formats/dist/formats";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { compileArgSchema } from "./arg-schema";
+import { bounded, named, times } from "./arg-schema.fixture";
 
-const MOST_MS = 5000;
-const MOST_BYTES = 400_000_000;
-
-/** Runs it and fails if it takes much processor time, which the work of others does not change, or leaves much on the heap. */
-function bounded<Result>(name: string, run: () => Result): Result {
-  const [started, heap] = [process.cpuUsage(), process.memoryUsage().heapUsed];
-  const result = run();
-  const { user, system } = process.cpuUsage(started);
-  expect((user + system) / 1000, name).toBeLessThan(MOST_MS);
-  expect(process.memoryUsage().heapUsed - heap, name).toBeLessThan(MOST_BYTES);
-  return result;
-}
-
-const times = <Item>(count: number, item: (index: number) => Item): Item[] =>
-  Array.from({ length: count }, (_, index) => item(index));
 const branches = (keyword: string, levels: number, width: number): object => ({
   $ref: "#/$defs/l0",
   $defs: {
@@ -69,13 +55,47 @@ test.each<[string, object, unknown]>([
   ],
   [
     "a long choice for each of many items",
-    { items: { enum: times(4000, (index) => [index]) } },
-    times(9000, () => [3999]),
+    { items: { enum: times(3000, (index) => [index]) } },
+    times(4900, () => [2999]),
   ],
   [
     "many alternatives for each of many items",
-    { items: { anyOf: [...times(1500, () => ({ type: "string" })), { type: "number" }] } },
+    { items: { anyOf: [...times(700, () => ({ type: "string" })), { type: "number" }] } },
     times(9000, () => 1),
+  ],
+  [
+    "equal items of long texts, many times",
+    { allOf: times(300, () => ({ uniqueItems: true })) },
+    times(20, (index) => `${index}${"\u0001".repeat(2000)}`),
+  ],
+  [
+    "equal items of many values, many times",
+    { allOf: times(300, () => ({ uniqueItems: true })) },
+    times(1600, (index) => ({ a: index, b: [index], c: { d: index } })),
+  ],
+  [
+    "keys that were looked at, many times",
+    {
+      allOf: times(100, () => ({
+        unevaluatedProperties: true,
+        anyOf: [{ properties: { a: true } }, { properties: { b: true } }],
+      })),
+    },
+    named(9900, () => 1),
+  ],
+  ["keys, many times", { allOf: times(300, () => ({ maxProperties: 1e6 })) }, named(9900, () => 1)],
+  [
+    "names of keys, many times",
+    { allOf: times(200, () => ({ propertyNames: { minLength: 1 } })) },
+    named(9900, () => 1),
+  ],
+  [
+    "dynamic references for each of many items",
+    {
+      items: { anyOf: [...times(100, () => ({ $dynamicRef: "#m" })), true] },
+      $defs: { a: { $dynamicAnchor: "m", minimum: 5 } },
+    },
+    times(9900, () => 1),
   ],
   [
     "dynamic references",
@@ -93,30 +113,6 @@ test.each<[string, object]>([
   ["a long pattern", { pattern: "(a|b|c)".repeat(5000) }],
 ])("a schema whose patterns are too large to compile is refused: %s", (name, schema) => {
   bounded(name, () => expect(() => compileArgSchema(schema)).toThrow("not valid"));
-});
-
-test.each<[string, object]>([
-  ["many alternatives", { anyOf: times(3000, () => ({ type: "string" })) }],
-  ["many properties", { properties: Object.fromEntries(times(2000, (index) => [`p${index}`, { type: "string" }])) }],
-  ["many references", { allOf: times(2000, () => ({ $ref: "#/$defs/a" })), $defs: { a: { type: "string" } } }],
-  [
-    "references that double",
-    {
-      $ref: "#/$defs/l0",
-      $defs: Object.fromEntries(
-        times(40, (level) => [
-          `l${level}`,
-          level === 39 ? {} : { allOf: [{ $ref: `#/$defs/l${level + 1}` }, { $ref: `#/$defs/l${level + 1}` }] },
-        ]),
-      ),
-    },
-  ],
-  [
-    "many properties that were looked at",
-    { unevaluatedProperties: false, anyOf: times(1000, (index) => ({ properties: { [`p${index}`]: {} } })) },
-  ],
-])("compiling the largest schemas is bounded: %s", (name, schema) => {
-  bounded(name, () => compileArgSchema(schema));
 });
 
 test.each<[string, (index: number) => unknown]>([

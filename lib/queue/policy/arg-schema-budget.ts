@@ -9,18 +9,38 @@ import { canonicalJson } from "./canonical-json";
 const names = "default" in importedNames ? (importedNames.default as typeof importedNames) : importedNames;
 
 /**
- * Steps that checking one payload may take. A step is about 50 ns, so no check holds the event loop for more than a tenth of a
- * second; the largest payload against an everyday schema takes an eighth of it.
+ * Steps that checking one payload may take. A step is at most 100 ns, so no check holds the event loop for more than a tenth
+ * of a second; the largest payload against an everyday schema takes a quarter of it.
  */
-const MOST_STEPS = 2_000_000;
+const MOST_STEPS = 1_000_000;
 /** Instructions of all patterns of one schema together. Compiling that many takes about a tenth of a second. */
 const MOST_INSTRUCTIONS = 10_000;
 const MOST_PATTERN_LENGTH = 4096;
+/**
+ * Parts of the program that a schema is compiled to. A part is at most 100 µs of compiling and of the first check, so a
+ * schema is compiled within a tenth of a second.
+ */
+const MOST_PARTS = 1000;
+/** Listed names and values, and letters of a path, that cost as much as a keyword. */
+const VALUES_OF_PART = 4;
+const LETTERS_OF_PART = 200;
+/** Letters of a pattern that cost as much: some classes of Unicode are long lists. */
+const PATTERN_LETTERS_OF_PART = 8;
+/** A reference is a call of another program. */
+const PARTS_OF: ReadonlyMap<string, number> = new Map([
+  ["$ref", 3],
+  ["$dynamicRef", 3],
+]);
 /** Errors kept of the failing branches of one keyword; more are never shown, and without a cap they fill the heap. */
 const MOST_BRANCH_ERRORS = 8;
 
 /** A branch that fails makes an error, which costs more than what it looks at. */
 const STEPS_OF_BRANCH = 4;
+/** Steps of keywords that do more than they show. */
+const STEPS_OF: ReadonlyMap<string, number> = new Map([
+  ["$ref", 3],
+  ["$dynamicRef", 5],
+]);
 
 /** Thrown when a payload takes more steps than a check may have. */
 export class OverBudget extends Error {
@@ -29,12 +49,16 @@ export class OverBudget extends Error {
   }
 }
 
-/** What is left of the steps of one check. */
+/** What is left of the steps of one check, or of one compilation. */
 export class StepBudget {
-  left = MOST_STEPS;
+  left: number;
+
+  constructor(private readonly most = MOST_STEPS) {
+    this.left = most;
+  }
 
   reset(): void {
-    this.left = MOST_STEPS;
+    this.left = this.most;
   }
 
   /** @throws OverBudget */
@@ -43,6 +67,9 @@ export class StepBudget {
     if (this.left < 0) throw new OverBudget(pointer);
   }
 }
+
+/** What is left of the program of one schema. */
+export const programBudget = (): StepBudget => new StepBudget(MOST_PARTS);
 
 /** Patterns on a linear-time engine. Their size is bounded, because matching costs their size times the text. */
 export class BoundedPatterns {
@@ -65,12 +92,15 @@ export class BoundedPatterns {
 
   /** Steps for each letter that one of these patterns looks at. */
   stepsPerLetter(patterns: readonly string[]): number {
-    return patterns.reduce((steps, pattern) => steps + this.compile(pattern).programSize(), 0) / 4;
+    return patterns.reduce((steps, pattern) => steps + this.compile(pattern).programSize(), 0) / 3;
   }
 }
 
 interface Meter {
+  /** Of a check. */
   readonly budget: StepBudget;
+  /** Of the compilation, in parts of the program. */
+  readonly program: StepBudget;
   readonly patterns: BoundedPatterns;
 }
 
@@ -90,6 +120,7 @@ type KeywordCode = CodeKeywordDefinition["code"];
 
 function meteredCode(code: KeywordCode, meter: Meter): KeywordCode {
   return (cxt, ruleType) => {
+    meter.program.spend(partsOf(cxt), cxt.it.errSchemaPath);
     const budget = cxt.gen.scopeValue("obj", { ref: meter.budget });
     cxt.gen.code(_`${budget}.left -= ${stepsOf(cxt)}`);
     const ofData = stepsOfData(cxt, meter);
@@ -98,12 +129,38 @@ function meteredCode(code: KeywordCode, meter: Meter): KeywordCode {
       cxt.gen.code(_`${budget}.left -= ${count}(${cxt.data})`);
     }
     cxt.gen.if(_`${budget}.left < 0`, () => cxt.gen.code(_`${budget}.spend(0, ${pointerOf(cxt)})`));
+    countSubschemas(cxt, meter.program);
     capBranchErrors(cxt);
     code(cxt, ruleType);
   };
 }
 
 const pointerOf = ({ it }: KeywordCxt): Code => _`${strConcat(names.instancePath, it.errorPath)}`;
+
+/** What a keyword adds to the program of a schema: its own part, one for each name or value listed, and its paths. */
+function partsOf({ keyword, schema, it }: KeywordCxt): number {
+  const own = PARTS_OF.get(keyword) ?? 1;
+  const patterns = keyword === "pattern" ? [schema] : keyword === "patternProperties" ? Object.keys(schema) : [];
+  const letters = patterns.reduce((sum, pattern) => sum + pattern.length, 0);
+  return (
+    own +
+    (sizeOf(schema) * (keyword === "dependentRequired" ? VALUES_OF_PART : 1)) / VALUES_OF_PART +
+    letters / PATTERN_LETTERS_OF_PART +
+    it.errSchemaPath.length / LETTERS_OF_PART
+  );
+}
+
+const sizeOf = (schema: unknown): number =>
+  typeof schema === "object" && schema !== null ? Object.keys(schema).length : 0;
+
+/** A schema without a keyword is a part of the program as well. */
+function countSubschemas(cxt: KeywordCxt, program: StepBudget): void {
+  const subschema = cxt.subschema.bind(cxt);
+  cxt.subschema = (application, valid) => {
+    program.spend(1, cxt.it.errSchemaPath);
+    return subschema(application, valid);
+  };
+}
 
 /** After each branch, so that neither many branches nor deep ones add up. */
 function capBranchErrors(cxt: KeywordCxt): void {
@@ -124,7 +181,7 @@ function capBranchErrors(cxt: KeywordCxt): void {
 /** What a keyword costs whatever the payload: the values of a list or choice, the branches, the named properties. */
 function stepsOf({ keyword, schema }: KeywordCxt): number {
   if (keyword === "enum" || keyword === "const" || keyword === "dependentRequired") return 1 + nodesOf(schema) / 4;
-  if (typeof schema !== "object" || schema === null) return 1;
+  if (typeof schema !== "object" || schema === null) return STEPS_OF.get(keyword) ?? 1;
   const each = keyword === "anyOf" || keyword === "oneOf" ? STEPS_OF_BRANCH : 1;
   return 1 + each * Object.keys(schema).length;
 }
@@ -132,6 +189,14 @@ function stepsOf({ keyword, schema }: KeywordCxt): number {
 function nodesOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   return Object.values(value).reduce<number>((sum, item) => sum + nodesOf(item), 1);
+}
+
+/** In the texts and keys of a value. */
+function lettersOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + lettersOf(item), 0);
+  return Object.entries(value).reduce<number>((sum, [key, item]) => sum + key.length + lettersOf(item), 0);
 }
 
 const OF_KEYS: ReadonlySet<string> = new Set([
@@ -145,32 +210,44 @@ const OF_KEYS: ReadonlySet<string> = new Set([
 const OF_ITEMS: ReadonlySet<string> = new Set(["contains", "items", "unevaluatedItems"]);
 const OF_LETTERS: ReadonlySet<string> = new Set(["maxLength", "minLength"]);
 
+type CountSteps = (data: unknown) => number;
+
 /** What a keyword costs beyond that, by the size of the value it looks at. */
-function stepsOfData(cxt: KeywordCxt, { patterns }: Meter): ((data: unknown) => number) | undefined {
+function stepsOfData(cxt: KeywordCxt, { patterns }: Meter): CountSteps | undefined {
   const { keyword, schema, parentSchema } = cxt;
   if (keyword === "pattern") return ofText(patterns.stepsPerLetter([schema]));
   if (keyword === "format") return schema === "url" ? ofUrl : ofText(1 / 4);
   if (OF_LETTERS.has(keyword)) return ofText(1 / 16);
-  if (keyword === "uniqueItems") return (data) => nodesOf(data) * 4;
-  if (OF_ITEMS.has(keyword)) return (data) => (Array.isArray(data) ? data.length : 0);
+  if (keyword === "uniqueItems") return ofCanonicalText;
+  if (OF_ITEMS.has(keyword)) return ofItems;
   if (!OF_KEYS.has(keyword)) return undefined;
   const byPattern = Object.keys(parentSchema.patternProperties ?? {});
+  if (byPattern.length === 0) return keyword === "unevaluatedProperties" ? ofLookedAtKeys : ofKeys;
   const perLetter = patterns.stepsPerLetter(byPattern);
   return (data) => {
     if (typeof data !== "object" || data === null) return 0;
-    const keys = Object.keys(data);
-    if (byPattern.length === 0) return keys.length;
-    return keys.reduce((steps, key) => steps + byPattern.length + key.length * perLetter, 0);
+    return Object.keys(data).reduce((steps, key) => steps + byPattern.length + key.length * perLetter, 0);
   };
 }
 
-const ofText =
-  (perLetter: number) =>
-  (data: unknown): number =>
-    typeof data === "string" ? data.length * perLetter : 0;
+const ofCanonicalText: CountSteps = (data) => nodesOf(data) * 6 + lettersOf(data) / 6;
+const ofItems: CountSteps = (data) => (Array.isArray(data) ? data.length : 0);
+const ofKeys: CountSteps = (data) => (typeof data === "object" && data !== null ? 2 * Object.keys(data).length : 0);
+const ofLookedAtKeys: CountSteps = (data) => 3 * ofKeys(data);
+
+/** By their rates. Ajv's time grows with the square of the functions that a program refers to, so they are shared. */
+const textCounts = new Map<number, CountSteps>();
+
+function ofText(perLetter: number): CountSteps {
+  const known = textCounts.get(perLetter);
+  if (known) return known;
+  const count: CountSteps = (data) => (typeof data === "string" ? data.length * perLetter : 0);
+  if (textCounts.size < MOST_INSTRUCTIONS) textCounts.set(perLetter, count);
+  return count;
+}
 
 /** The expression of this format backtracks: its work grows with the square of the text. */
-const ofUrl = (data: unknown): number => (typeof data === "string" ? data.length ** 2 / 4 : 0);
+const ofUrl: CountSteps = (data) => (typeof data === "string" ? data.length ** 2 / 4 : 0);
 
 /** Ajv compares each item with each. */
 function checkUniqueItems(cxt: KeywordCxt): void {

@@ -3,7 +3,7 @@ import type { RegExpEngine, RegExpLike } from "ajv/dist/types";
 import addFormats from "ajv-formats";
 import { QueueError } from "../errors";
 import type { Problem } from "../types";
-import { BoundedPatterns, meterKeywords, OverBudget, StepBudget } from "./arg-schema-budget";
+import { BoundedPatterns, meterKeywords, OverBudget, programBudget, StepBudget } from "./arg-schema-budget";
 import { checkPayload, escapePointer } from "./payload-check";
 
 export const ARG_SCHEMA_MAX_BYTES = 64 * 1024;
@@ -39,6 +39,7 @@ export function compileArgSchema(schema: unknown): PayloadValidator {
 
 const MOST_PROBLEMS = 50;
 const TOO_COMPLEX = "takes too long to check against the argument schema: too many alternatives, or too much text";
+const TOO_LARGE = "is too much to compile: the schema has too many keywords, names, values and parts";
 const ENDLESS: Problem = {
   pointer: "",
   code: "schema",
@@ -52,12 +53,20 @@ function refuseOtherDialects({ $schema = DIALECT }: { readonly $schema?: unknown
     throw schemaInvalid([{ pointer: "/$schema", code: "schema", detail: `must be ${DIALECT}, or be left out` }]);
 }
 
+/** Letters of the pointers to all places together. Ajv keeps each of them, so long names with much below them fill the heap. */
+const MOST_LETTERS_OF_PLACES = 2_000_000;
+const LONG_PLACES = "is too much to compile: too much stands below long names";
+
 /** Places whose keys are those of payloads. */
 const IN_VALUES = /\/(?:const|default|enum|examples)\//;
 
 /** Ajv keeps schemas by name in an object, and takes what every object has for one of them, which checks nothing. */
 function refuseNamesOfObjects(schema: object): void {
+  let letters = 0;
   for (const { key, value, pointer } of placesIn(schema)) {
+    letters += pointer.length;
+    if (letters > MOST_LETTERS_OF_PLACES)
+      throw schemaInvalid([{ pointer: "", code: "too-complex", detail: LONG_PLACES }]);
     if (key === "__proto__" && !IN_VALUES.test(pointer))
       throw schemaInvalid([
         { pointer, code: "schema", detail: "cannot be the name of a property: it would be ignored" },
@@ -75,7 +84,8 @@ function refuseUnstorable(schema: unknown): void {
   }
 }
 
-function makeAjv(meter: { readonly budget: StepBudget; readonly patterns: BoundedPatterns }): Ajv2020 {
+function makeAjv(budget: StepBudget): Ajv2020 {
+  const patterns = new BoundedPatterns();
   const ajv = new Ajv2020({
     strict: true,
     strictTypes: false,
@@ -87,32 +97,37 @@ function makeAjv(meter: { readonly budget: StepBudget; readonly patterns: Bounde
     logger: false,
     // Copying what is referred to into each place would let a small schema compile to a huge program.
     inlineRefs: false,
-    code: { regExp: linearRegExp(meter.patterns) },
+    code: { regExp: linearRegExp(patterns) },
     // It is checked before, by `schemas`.
     validateSchema: false,
   });
   // Such a schema would answer with a promise, which looks like a yes.
   ajv.removeKeyword("$async");
   addFormats(ajv);
-  meterKeywords(ajv, meter);
+  meterKeywords(ajv, { budget, patterns, program: programBudget() });
   return ajv;
 }
 
 /** Shared, since compiling what checks schemas takes ten times as long as most of them do. It keeps none of them. */
 const schemaBudget = new StepBudget();
-const schemas = makeAjv({ budget: schemaBudget, patterns: new BoundedPatterns() });
+const schemas = makeAjv(schemaBudget);
 
 function compile(schema: object, budget: StepBudget): ValidateFunction {
   try {
     schemaBudget.reset();
     if (!schemas.validateSchema(schema)) throw schemaInvalid((schemas.errors ?? []).slice(0, 10).map(toProblem));
-    return makeAjv({ budget, patterns: new BoundedPatterns() }).compile(schema);
+    return makeAjv(budget).compile(schema);
   } catch (error) {
     if (error instanceof QueueError) throw error;
+    if (error instanceof OverBudget)
+      throw schemaInvalid([{ pointer: placeOf(error.pointer), code: "too-complex", detail: TOO_LARGE }]);
     const detail = error instanceof Error ? error.message : "cannot be compiled";
     throw schemaInvalid([{ pointer: keywordPointer(schema, detail), code: "schema", detail }]);
   }
 }
+
+/** A place in the schema, which Ajv writes as a fragment of a URI while it compiles. */
+const placeOf = (pointer: string): string => (pointer.startsWith("#") ? decodeURIComponent(pointer.slice(1)) : pointer);
 
 /** Ajv merges regular expressions whose toString() is equal, so each must answer with its own source. */
 function linearRegExp(patterns: BoundedPatterns): RegExpEngine {
