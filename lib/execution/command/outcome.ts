@@ -2,7 +2,7 @@ import { cleanMessage, cleanResult, type ReportChange } from "../output/clean-re
 import type { SecretForms } from "../output/secret-forms";
 import type { CommandSpec } from "../registry/schema";
 import type { ErrorClass, Failure, Outcome, StopReason } from "../types";
-import type { ProcessResult } from "./run-process";
+import type { OverMemory, ProcessResult } from "./run-process";
 
 export interface Ended {
   readonly process: ProcessResult;
@@ -18,6 +18,7 @@ export interface Ended {
 export function outcomeOf(ended: Ended): Outcome {
   const { process, secrets } = ended;
   if (process.stoppedBy) return stoppedOutcome(process.stoppedBy, howItEnded(process));
+  if (process.overMemory) return overMemory(process.overMemory);
   if (process.spawnError) return spawnFailure(process.spawnError);
   if (process.exitCode === 0 && process.lost) return failure("internal", process.lost);
   if (process.exitCode === 0 && process.snooze) return snoozed(process.snooze, secrets);
@@ -44,6 +45,14 @@ function howItEnded({ exitCode, signal }: ProcessResult): string {
   return signal ? `ended by ${signal}` : `it exited with code ${exitCode ?? "unknown"}`;
 }
 
+function overMemory({ bytes, limitMb }: OverMemory): Failure {
+  const held = `its processes together held ${Math.ceil(bytes / 1024 / 1024)} MiB of memory`;
+  return failure(
+    "temporary_resource",
+    `killed: ${held}, more than the ${limitMb} MiB of its command (total_memory_mb)`,
+  );
+}
+
 function spawnFailure(code: string): Failure {
   if (code === "E2BIG") return failure("invalid_input", "the arguments are too large for this machine");
   if (code.startsWith("ERR_INVALID_ARG")) return failure("invalid_input", "the arguments cannot be given to a program");
@@ -51,7 +60,7 @@ function spawnFailure(code: string): Failure {
 }
 
 function failedExit({ process, spec, secrets, errorMessage }: Ended): Failure {
-  const { errorType, retryable, retryAfterSeconds, message } = classify(process, spec);
+  const { errorType, retryable, retryAfterSeconds, message } = classify(process, spec, errorMessage);
   const text = [message, errorMessage].filter(Boolean).join(": ");
   const failed = failure(errorType, cleanMessage(text, secrets), retryable);
   return retryAfterSeconds === undefined ? failed : { ...failed, retryAfterSeconds };
@@ -59,10 +68,15 @@ function failedExit({ process, spec, secrets, errorMessage }: Ended): Failure {
 
 type ExitRule = Exclude<CommandSpec["exit_codes"][string], string>;
 
-function classify({ exitCode, signal }: ProcessResult, spec: CommandSpec) {
+/** What runtimes and shells say when the system gives them no further process or thread. */
+const NO_PROCESS =
+  /\bEAGAIN\b|resource temporarily unavailable|cannot fork|can't start new thread|unable to create (?:new )?native thread|failed to (?:create new OS|spawn) thread/i;
+
+function classify({ exitCode, signal }: ProcessResult, spec: CommandSpec, errorMessage: string | null) {
+  const noProcess = errorMessage !== null && NO_PROCESS.test(errorMessage) ? "temporary_resource" : null;
   if (signal)
     return {
-      errorType: signalClass(signal),
+      errorType: noProcess ?? signalClass(signal),
       message: `killed by ${signal}${signalHint(signal)}`,
       retryable: undefined,
       retryAfterSeconds: undefined,
@@ -70,7 +84,7 @@ function classify({ exitCode, signal }: ProcessResult, spec: CommandSpec) {
   const mapped = spec.exit_codes[String(exitCode)];
   const rule: ExitRule | undefined = typeof mapped === "string" ? { error: mapped } : mapped;
   return {
-    errorType: rule?.error ?? "unknown",
+    errorType: rule?.error ?? noProcess ?? "unknown",
     message: rule?.message ?? `exit code ${exitCode}`,
     retryable: rule?.retryable,
     retryAfterSeconds: rule?.retry_after_seconds,

@@ -29,12 +29,19 @@ export interface ProcessPlan {
   readonly onSpawn?: ((pid: number) => void) | undefined;
 }
 
+export interface OverMemory {
+  readonly bytes: number;
+  readonly limitMb: number;
+}
+
 export interface ProcessResult {
   readonly pid?: number;
   readonly exitCode?: number;
   readonly signal?: string;
   readonly usage?: Usage;
   readonly stoppedBy: StopReason | null;
+  /** It was killed, because its processes together held more memory than they may. */
+  readonly overMemory?: OverMemory;
   readonly result: unknown;
   /** The command asked to be run again later. */
   readonly snooze?: FrameSink["snooze"];
@@ -51,6 +58,7 @@ const DRAIN_MS = 1000;
 const LAST_BYTES_MS = 500;
 const KILL_WITHIN_MS = 5000;
 const FRAMES_FD = 3;
+const MIB = 1024 * 1024;
 
 /**
  * Runs one command to its end and leaves no process of it behind. Resolves after its output was read; never rejects.
@@ -70,7 +78,14 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   plan.onSpawn?.(pid);
   const group = new ProcessGroup(pid, { mark: plan.folder, searchesMarks: plan.isolation.namespace === null });
   const stopper = new Stopper(group, { ...plan.stop, onStop: () => plan.frames.rows?.discard() });
-  const meter = new UsageMeter(pid);
+  let overMemory: OverMemory | undefined;
+  const limitMb = plan.limits.total_memory_mb ?? Number.POSITIVE_INFINITY;
+  const onExceeded = (bytes: number) => {
+    if (stopper.reason !== null) return;
+    overMemory = { bytes, limitMb };
+    void group.kill(KILL_WITHIN_MS);
+  };
+  const meter = new UsageMeter(pid, { bytes: limitMb * MIB, onExceeded });
   const exit = exitOf(child);
   const output = readOutput(child, plan, sink);
   const { exitCode, signal } = await exit;
@@ -88,6 +103,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     ...(signal === null ? {} : { signal }),
     ...(usage === undefined ? {} : { usage }),
     stoppedBy: stopper.reason,
+    ...(overMemory === undefined ? {} : { overMemory }),
     result: sink.result,
     snooze: sink.snooze,
     lost: sink.lost,

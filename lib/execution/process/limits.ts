@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { totalmem } from "node:os";
 import type { ResourceLimits } from "./supervisor";
 
 const MIB = 1024 * 1024;
@@ -23,6 +24,10 @@ export function withinOwnLimits(limits: ResourceLimits): ResourceLimits {
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
+
+/** Half of the memory of the machine, or of the container if that may have less, in MiB. */
+export const halfOfMemory = (): number =>
+  Math.floor(Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 2 / MIB);
 
 function ownHardLimits(): Map<string, number> {
   try {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executeCommand } from "../execute-command";
@@ -117,6 +117,17 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
       `(for n in $(seq 100); do sleep 5 & done; wait) 2>&1 | grep -c -i "cannot fork"; true`,
     );
     expect(Number(said)).toBeGreaterThan(0);
+    const { outcome } = await run("few", "for n in $(seq 100); do sleep 5 & done; wait");
+    expect(outcome).toMatchObject({ kind: "failed", errorType: "temporary_resource" });
+  });
+
+  test("a command has message queues and shared memory of its own, and goes first when memory runs out", async () => {
+    if (!works()) return;
+    const { said } = await run("alone", "readlink /proc/self/ns/ipc; cat /proc/self/oom_score_adj");
+    const [ipc, score] = said.split("\n");
+    expect(ipc).toMatch(/^ipc:/);
+    expect(ipc).not.toBe(readlinkSync("/proc/self/ns/ipc"));
+    expect(score).toBe("1000");
   });
 
   test("a command that fills /tmp leaves the others theirs", async () => {

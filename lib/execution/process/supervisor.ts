@@ -21,6 +21,8 @@ export interface Isolation {
 export interface ResourceLimits {
   readonly cpu_seconds?: number | undefined;
   readonly memory_mb?: number | undefined;
+  /** Of all processes of the command together; the worker looks after it. */
+  readonly total_memory_mb?: number | undefined;
   readonly file_size_mb?: number | undefined;
   readonly open_files?: number | undefined;
   readonly processes?: number | undefined;
@@ -51,10 +53,12 @@ const WATCH = [
   "kill -KILL 0",
 ].join("\n");
 
+// A machine that runs out of memory ends commands before it ends the worker. Not on macOS, which has no /proc.
+const PREPARE = "ulimit -c 0\n{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null";
 // Without a namespace the watcher must not be the command's child, which might wait for all its children to end.
-const IN_GROUP = `mark=$1; shift; ulimit -c 0\n( ( ${WATCH}\n) & )\nexec "$@" 4<&-`;
+const IN_GROUP = `mark=$1; shift; ${PREPARE}\n( ( ${WATCH}\n) & )\nexec "$@" 4<&-`;
 // The first child after unshare is the namespace's init: when the watcher ends, the kernel kills all that is in it.
-const IN_NAMESPACE = `mark=-; shift; ulimit -c 0\n( ${WATCH}\n) &\nexec "$@" 4<&-`;
+const IN_NAMESPACE = `mark=-; shift; ${PREPARE}\n( ${WATCH}\n) &\nexec "$@" 4<&-`;
 
 /**
  * The command line that runs a command as leader of its own process group, watched over from within. Exit code and
@@ -95,8 +99,9 @@ export function supervised(run: {
 }
 
 function mountOptions({ namespace, hidden }: Isolation): string[] {
-  if (namespace === "unshare-with-proc") return ["--mount-proc"];
-  return hidden ? ["--mount"] : [];
+  // Shared memory and queues of System V would outlive the command, and be there for others.
+  if (namespace === "unshare-with-proc") return ["--ipc", "--mount-proc"];
+  return hidden ? ["--ipc", "--mount"] : ["--ipc"];
 }
 
 function asOwnUser(unshare: string, runAs: RunAs | null): string[] {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { processTree } from "./process-tree";
 import { UsageMeter } from "./usage";
 
 const BUSY = `const kept = Buffer.alloc(80 * 1024 * 1024, 1);
@@ -25,4 +26,16 @@ test("a process that is gone has no figures, and is no error", async () => {
   const meter = new UsageMeter(child.pid ?? 0);
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(meter.stop()).toBeUndefined();
+});
+
+const FORKS_IN_A_THREAD = `new (require("node:worker_threads").Worker)(
+  "const child = require('node:child_process').spawn('/bin/sleep', ['60']); console.log(child.pid);", { eval: true })`;
+
+test.runIf(process.platform === "linux")("a child that a thread other than the first one forked is found", async () => {
+  const child = spawn(process.execPath, ["-e", FORKS_IN_A_THREAD]);
+  const [pid] = await once(child.stdout, "data");
+  const tree = await processTree(child.pid ?? 0);
+  child.kill("SIGKILL");
+  process.kill(Number(pid), "SIGKILL");
+  expect(tree.map((usage) => usage.pid)).toContain(Number(pid));
 });

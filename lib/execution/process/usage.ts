@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { type ProcessUsage, processTree, sharedOnce } from "./process-tree";
 
 /** What the processes of a command took. */
 export interface Usage {
@@ -8,97 +8,78 @@ export interface Usage {
   readonly peakRssBytes: number;
 }
 
+/** How much memory the processes of a command may hold together; pages of files on disk do not count. */
+export interface MemoryBound {
+  readonly bytes: number;
+  /** Called once, with what they held, when it was more. */
+  readonly onExceeded: (bytes: number) => void;
+}
+
 // Often at first, so that a command of a tenth of a second is seen too.
 const FIRST_LOOKS_MS = [30, 120, 400];
 const LOOK_MS = 1000;
+/** While a command holds more than half of what it may. */
+const NEAR_BOUND_MS = 200;
+/** A look at hundreds of processes takes longer, so that looking takes a tenth of a processor at most. */
+const PAUSE_PER_LOOK = 9;
+const LONGEST_PAUSE_MS = 3000;
 /** Linux counts processor time in hundredths of a second on every architecture (USER_HZ, proc(5)). */
 const TICK_MS = 10;
-const MOST_PROCESSES = 200;
 
 /**
  * Watches what a running command and its descendants use, by looking at them about once a second (Linux only). What
  * happens after the last look is not seen, so figures are a little low, and a command of a few milliseconds has none.
  */
 export class UsageMeter {
-  private timer: NodeJS.Timeout | undefined;
-  private looks = 0;
-  private cpuMs = 0;
-  private peakRssBytes = 0;
+  readonly #pid: number;
+  readonly #bound: MemoryBound | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+  #looks = 0;
+  #cpuMs = 0;
+  #peakRssBytes = 0;
 
-  constructor(private readonly pid: number) {
-    if (process.platform === "linux") this.schedule();
+  constructor(pid: number, bound?: MemoryBound) {
+    this.#pid = pid;
+    this.#bound = bound;
+    if (process.platform === "linux") this.#schedule(0);
   }
 
   /** Ends the watching. Undefined when nothing was seen. */
   stop(): Usage | undefined {
-    clearTimeout(this.timer);
-    return this.peakRssBytes === 0 ? undefined : { cpuMs: this.cpuMs, peakRssBytes: this.peakRssBytes };
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    return this.#peakRssBytes === 0 ? undefined : { cpuMs: this.#cpuMs, peakRssBytes: this.#peakRssBytes };
   }
 
-  private schedule(): void {
-    this.timer = setTimeout(() => {
-      this.looks += 1;
-      this.look();
-      this.schedule();
-    }, FIRST_LOOKS_MS[this.looks] ?? LOOK_MS);
-    this.timer.unref();
+  #schedule(leastMs: number, usualMs = LOOK_MS): void {
+    if (this.#isStopped) return;
+    const pause = Math.max(leastMs, FIRST_LOOKS_MS[this.#looks] ?? usualMs);
+    this.#timer = setTimeout(() => void this.#look(), pause);
+    this.#timer.unref();
+    this.#looks += 1;
   }
 
-  private look(): void {
-    const seen = descendants(this.pid).map(usageOf);
+  async #look(): Promise<void> {
+    const began = performance.now();
+    const seen = await processTree(this.#pid);
     const sum = (pick: (usage: ProcessUsage) => number) => seen.reduce((total, usage) => total + pick(usage), 0);
-    this.cpuMs = Math.max(
-      this.cpuMs,
-      sum(({ ticks }) => ticks * TICK_MS),
-    );
-    const highest = Math.max(0, ...seen.map(({ highestRss }) => highestRss));
-    this.peakRssBytes = Math.max(
-      this.peakRssBytes,
-      highest,
-      sum(({ rss }) => rss),
-    );
+    const cpuMs = sum(({ ticks }) => ticks * TICK_MS);
+    this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
+    for (const bytes of [sum(({ rss }) => rss), ...seen.map(({ highestRss }) => highestRss)])
+      this.#peakRssBytes = Math.max(this.#peakRssBytes, bytes);
+    const held = sum((usage) => usage.held);
+    if (await this.#isOver(held, seen)) return;
+    const took = Math.min(LONGEST_PAUSE_MS, (performance.now() - began) * PAUSE_PER_LOOK);
+    this.#schedule(took, this.#bound && held > this.#bound.bytes / 2 ? NEAR_BOUND_MS : LOOK_MS);
   }
-}
 
-function descendants(pid: number): number[] {
-  const found = [pid];
-  for (let at = 0; at < found.length && found.length < MOST_PROCESSES; at += 1) {
-    const next = found[at];
-    found.push(...(read(`/proc/${next}/task/${next}/children`)?.split(" ").filter(Boolean).map(Number) ?? []));
-  }
-  return found;
-}
-
-interface ProcessUsage {
-  readonly ticks: number;
-  readonly rss: number;
-  readonly highestRss: number;
-}
-
-function usageOf(pid: number): ProcessUsage {
-  const stat = read(`/proc/${pid}/stat`) ?? "";
-  // After the name, which may hold anything: own time in both modes, then that of the children it has waited for.
-  const times = stat
-    .slice(stat.lastIndexOf(")") + 2)
-    .split(" ")
-    .slice(11, 15);
-  const status = read(`/proc/${pid}/status`) ?? "";
-  return {
-    ticks: times.reduce((total, ticks) => total + (Number(ticks) || 0), 0),
-    rss: kilobytes(status, "VmRSS"),
-    highestRss: kilobytes(status, "VmHWM"),
-  };
-}
-
-function kilobytes(status: string, name: string): number {
-  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
-}
-
-function read(file: string): string | undefined {
-  try {
-    return readFileSync(file, "latin1");
-  } catch {
-    // It has ended meanwhile.
-    return undefined;
+  /** Cheap while the sum in which shared pages count for each process is within the bound. */
+  async #isOver(held: number, seen: readonly ProcessUsage[]): Promise<boolean> {
+    if (!this.#bound || held <= this.#bound.bytes) return false;
+    const bytes = await sharedOnce(seen);
+    if (bytes <= this.#bound.bytes || this.#isStopped) return false;
+    this.#bound.onExceeded(bytes);
+    return true;
   }
 }

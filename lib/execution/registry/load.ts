@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { z } from "zod";
 import { type HidingPlan, MOST_SHARED } from "../process/hiding";
 import { describeIsolation, detectIsolation, exposureOf, type IsolationOptions } from "../process/isolation";
-import { withinOwnLimits } from "../process/limits";
+import { halfOfMemory, withinOwnLimits } from "../process/limits";
 import { canReach, commandUser, type RunAs } from "../process/run-as";
 import type { Isolation } from "../process/supervisor";
 import { prepareWorkRoot } from "../process/work-folder";
@@ -135,7 +135,8 @@ async function toCommand({ key, spec }: { key: string; spec: CommandSpec }, plac
     ...spec.limits,
     processes: spec.limits.processes ?? (isCountedApart(place.launch) ? PROCESSES : undefined),
   });
-  const checked = { key, spec: { ...spec, limits: { ...spec.limits, ...limits } }, template };
+  const total_memory_mb = spec.limits.total_memory_mb ?? limits.memory_mb ?? halfOfMemory();
+  const checked = { key, spec: { ...spec, limits: { ...spec.limits, ...limits, total_memory_mb } }, template };
   if (spec.script !== undefined) return { ...checked, ...(await scriptProgram(key, spec.script, place)) };
   return { ...checked, ...(await binaryProgram(key, spec, place.launch.runAs)) };
 }

@@ -36,6 +36,8 @@ const limitsSchema = z.strictObject({
   cpu_seconds: z.int().min(1).optional(),
   /** Address space. Too low a value keeps a runtime like Node from starting at all. */
   memory_mb: z.int().min(16).optional(),
+  /** Memory of all processes together. Left out: `memory_mb`, or else half of what the machine or the container has. */
+  total_memory_mb: z.int().min(16).optional(),
   file_size_mb: z.int().min(1).default(1024),
   open_files: z.int().min(16).default(1024),
   /** Processes and threads of the user that commands run as; without a user of their own only when set here. */

@@ -1,0 +1,49 @@
+// Takes as much of the machine as it can in the way that its payload names, until a file appears.
+import { spawn } from "node:child_process";
+import { existsSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const PART_BYTES = 1024 * 1024;
+let payload = "";
+for await (const chunk of process.stdin) payload += chunk;
+const { kind, text = "", bytes = 0, ready, until } = JSON.parse(payload);
+const isOver = () => existsSync(until);
+
+/** Each shell forks on and on, and ends when it gets no further process. */
+const BOMB = "bomb() { while :; do bomb & done; }; bomb";
+
+async function fork() {
+  while (!isOver()) {
+    const bomb = spawn("/bin/sh", ["-c", BOMB], { stdio: "ignore" });
+    await new Promise((resolve) => bomb.once("exit", resolve).once("error", resolve));
+    writeFileSync(ready, "");
+    await sleep(1);
+  }
+}
+
+async function fill() {
+  const part = Buffer.alloc(PART_BYTES);
+  while (!isOver()) {
+    for (const folder of ["/tmp", "/var/tmp", "/dev/shm"]) {
+      try {
+        for (;;) writeFileSync(`${folder}/full`, part, { flag: "a" });
+      } catch {
+        // It is full.
+      }
+    }
+    writeFileSync(ready, "");
+    await sleep(20);
+    for (const folder of ["/tmp", "/var/tmp", "/dev/shm"]) rmSync(`${folder}/full`, { force: true });
+  }
+}
+
+function print() {
+  const part = Buffer.from(text.repeat(Math.ceil(PART_BYTES / text.length)));
+  while (!isOver()) {
+    for (let sent = 0; sent < bytes; sent += part.length)
+      for (let at = 0; at < part.length; at += writeSync(1, part, at));
+    writeFileSync(ready, "");
+  }
+}
+
+await { fork, fill, print }[kind]();
