@@ -17,9 +17,9 @@ await stage.define("neighbour", { leaseSeconds: 30, killGraceSeconds: 0 });
 const globex = { ...stage.scope, tenantId: (await accountsIn(stage.database).tenant("globex")).id };
 let usual = 0;
 
-/** Enqueues a command of the other tenant and waits for its end; the milliseconds between, by the database's clock. */
+/** Enqueues a command of the other tenant, which needs threads, and waits for its end; the milliseconds between, by the database's clock. */
 async function timeOfOne(): Promise<number> {
-  const { jobId } = await enqueueJob(stage.factory.web, globex, { definitionKey: "quick", payload: {} });
+  const { jobId } = await enqueueJob(stage.factory.web, globex, { definitionKey: "act", payload: {} });
   const job = await waitFor(
     async () => {
       const read = await getJob(stage.factory.web, globex, jobId);

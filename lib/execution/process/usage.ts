@@ -20,6 +20,8 @@ const FIRST_LOOKS_MS = [30, 120, 400];
 const LOOK_MS = 1000;
 /** While a command holds more than half of what it may. */
 const NEAR_BOUND_MS = 200;
+/** Between the two looks that end a command: a child that is about to run another program has its parent's memory for a moment. */
+const CONFIRM_MS = 50;
 /** A look at hundreds of processes takes longer, so that looking takes a tenth of a processor at most. */
 const PAUSE_PER_LOOK = 9;
 const LONGEST_PAUSE_MS = 3000;
@@ -36,6 +38,7 @@ export class UsageMeter {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #looks = 0;
+  #wasOver = false;
   #cpuMs = 0;
   #peakRssBytes = 0;
 
@@ -69,17 +72,18 @@ export class UsageMeter {
     for (const bytes of [sum(({ rss }) => rss), ...seen.map(({ highestRss }) => highestRss)])
       this.#peakRssBytes = Math.max(this.#peakRssBytes, bytes);
     const held = sum((usage) => usage.held);
-    if (await this.#isOver(held, seen)) return;
+    const over = await this.#over(held, seen);
+    if (over !== null && this.#wasOver && !this.#isStopped) return this.#bound?.onExceeded(over);
+    this.#wasOver = over !== null;
+    if (this.#wasOver) return this.#schedule(CONFIRM_MS, CONFIRM_MS);
     const took = Math.min(LONGEST_PAUSE_MS, (performance.now() - began) * PAUSE_PER_LOOK);
     this.#schedule(took, this.#bound && held > this.#bound.bytes / 2 ? NEAR_BOUND_MS : LOOK_MS);
   }
 
-  /** Cheap while the sum in which shared pages count for each process is within the bound. */
-  async #isOver(held: number, seen: readonly ProcessUsage[]): Promise<boolean> {
-    if (!this.#bound || held <= this.#bound.bytes) return false;
+  /** What is held, if it is more than it may be. Cheap while the sum in which shared pages count for each process is less. */
+  async #over(held: number, seen: readonly ProcessUsage[]): Promise<number | null> {
+    if (!this.#bound || held <= this.#bound.bytes) return null;
     const bytes = await sharedOnce(seen);
-    if (bytes <= this.#bound.bytes || this.#isStopped) return false;
-    this.#bound.onExceeded(bytes);
-    return true;
+    return bytes > this.#bound.bytes ? bytes : null;
   }
 }
