@@ -52,10 +52,9 @@ export function scanJsonInTurns(
   return new Scanner(text, maxNodes).scanInTurns(pause);
 }
 
-/** A value that is counted apart: its depth, its place, and the number of values before it. */
+/** A value that is counted apart: its depth, and the number of values before it. */
 interface CountedApart {
   readonly depth: number;
-  readonly pointer: string;
   readonly from: number;
 }
 
@@ -115,7 +114,7 @@ class Scanner {
     this.nodes += 1;
     if (this.nodes > this.maxNodes) return this.giveUp("too-many-nodes", `more than ${this.maxNodes} values`);
     if (this.apart && this.nodes - this.apart.from > SCAN_LIMITS.nodes)
-      return this.giveUp("too-many-nodes", `more than ${SCAN_LIMITS.nodes} values`, this.apart.pointer);
+      return this.giveUp("too-many-nodes", `more than ${SCAN_LIMITS.nodes} values`, this.pointer(this.apart.depth));
     const char = this.text[this.at];
     if (char === "{" || char === "[") return this.open(char);
     if (char === '"') this.checkText(this.string(), "");
@@ -164,7 +163,7 @@ class Scanner {
   private countedApart(): CountedApart | null {
     const depth = this.frames.length;
     const key = depth > 0 && depth <= COUNTED_DEPTH ? this.frames[depth - 1]?.key : undefined;
-    return key !== undefined && COUNTED_APART.has(key) ? { depth, pointer: this.pointer(), from: this.nodes } : null;
+    return key !== undefined && COUNTED_APART.has(key) ? { depth, from: this.nodes } : null;
   }
 
   private key(frame: Frame, keys: Set<string>): void {
@@ -237,8 +236,10 @@ class Scanner {
     return false;
   }
 
-  private pointer(): string {
-    return this.frames.map((frame) => `/${frame.keys ? escapeToken(frame.key) : frame.index}`).join("");
+  /** Where the scan stands, or the value around it at `depth`. Made for problems only: its cost is the length of the keys. */
+  private pointer(depth?: number): string {
+    const around = this.frames.slice(0, depth);
+    return around.map((frame) => `/${frame.keys ? escapeToken(frame.key) : frame.index}`).join("");
   }
 
   private top(): Frame {

@@ -28,6 +28,12 @@ describe("A-04 a parent's result in a child's payload", () => {
     return job;
   };
 
+  const timed = async <T>(run: () => Promise<T>) => {
+    const began = performance.now();
+    const job = await run();
+    return { job, ms: performance.now() - began };
+  };
+
   test("whole values keep their type, text is joined, defaults step in, and what is no placeholder stays", async () => {
     const result = { n: 7, list: [{ "a-b": "x" }, null], yes: true, "": 1 };
     const payload = {
@@ -58,6 +64,20 @@ describe("A-04 a parent's result in a child's payload", () => {
     expect((await render(["{{parents.p.result.__proto__}}"], {})).status).toBe("failed");
     const large = Array(30).fill("{{parents.p.result.text}}");
     expect((await render(large, { text: "x".repeat(10_000) })).lastError).toContain("256 KiB");
+  });
+
+  test("a payload that would become huge costs the end of its parent no more than one that fits", async () => {
+    const most = { text: "x".repeat(250_000) };
+    for (const huge of [Array(1000).fill("{{parents.p.result}}"), "{{parents.p.result.text}}".repeat(1000)]) {
+      const { job, ms } = await timed(() => render(huge, most));
+      expect(job).toMatchObject({ status: "failed", errorType: "template" });
+      expect(job.lastError).toContain("256 KiB");
+      expect(ms).toBeLessThan(5000);
+    }
+    const deep = (at: number): unknown => (at === 0 ? Array(900).fill("{{parents.p.result}}") : [deep(at - 1), at]);
+    const { job, ms } = await timed(() => render({ deep: deep(25), rest: "x".repeat(200_000) }, 7));
+    expect(JSON.stringify(job.payload)).toContain(`[${Array(900).fill(7).join(",")}]`);
+    expect(ms).toBeLessThan(5000);
   });
 
   test("the child runs with it, also in its next attempts and runs", async () => {

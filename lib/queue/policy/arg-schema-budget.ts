@@ -41,6 +41,9 @@ const STEPS_OF: ReadonlyMap<string, number> = new Map([
   ["$ref", 3],
   ["$dynamicRef", 5],
 ]);
+/** For each letter of a name on the way to a value, beyond those of everyday names. */
+const STEPS_OF_NAME = 1 / 2;
+const EVERYDAY_NAME = 64;
 
 /** Thrown when a payload takes more steps than a check may have. */
 export class OverBudget extends Error {
@@ -123,6 +126,8 @@ function meteredCode(code: KeywordCode, meter: Meter): KeywordCode {
     meter.program.spend(partsOf(cxt), cxt.it.errSchemaPath);
     const budget = cxt.gen.scopeValue("obj", { ref: meter.budget });
     cxt.gen.code(_`${budget}.left -= ${stepsOf(cxt)}`);
+    for (const name of payloadNames(cxt))
+      cxt.gen.code(_`${budget}.left -= Math.max(0, (${name}.length || 0) - ${EVERYDAY_NAME}) * ${STEPS_OF_NAME}`);
     const ofData = stepsOfData(cxt, meter);
     if (ofData) {
       const count = cxt.gen.scopeValue("func", { ref: ofData });
@@ -161,6 +166,10 @@ function countSubschemas(cxt: KeywordCxt, program: StepBudget): void {
     return subschema(application, valid);
   };
 }
+
+/** The variables with the payload's own names on the way to a value: an error there copies all of them. Indexes are numbers. */
+const payloadNames = ({ it }: KeywordCxt): Code[] =>
+  it.dataPathArr.filter((part): part is Code => typeof part !== "number" && Object.keys(part.names).length > 0);
 
 /** After each branch, so that neither many branches nor deep ones add up. */
 function capBranchErrors(cxt: KeywordCxt): void {

@@ -161,6 +161,16 @@ describe("A-04 results in payloads", () => {
     expect(bindingsOf("{{parents.a.result}}")[0]?.at).toEqual([]);
   });
 
+  test("places are stored with their names, so these are bounded together, and so are placeholders", () => {
+    const below = (name: string, count: number) => ({ [name]: Array(count).fill("{{parents.a.status}}") });
+    expect(faultOf(below("a".repeat(90_000), 1))).toBe(undefined);
+    expect(faultOf(below("a".repeat(1000), 101))).toContain("too long names");
+    expect(faultOf(below("a", 1001))).toContain("1000 placeholders");
+    expect(faultOf("{{parents.a.status}}".repeat(1001))).toContain("1000 placeholders");
+    expect(faultOf({ ["a".repeat(9000)]: "{{" })).toBe("has {{ without }}");
+    expect(compile({ ["a".repeat(9000)]: "{{" }).problems[0]?.pointer.length).toBeLessThan(300);
+  });
+
   test("a default is any JSON, also one that holds braces", () => {
     const defaults = (text: string) => bindingsOf(text)[0]?.parts.map((part) => ("name" in part ? part.default : part));
     expect(defaults('{{parents.a.result.x | default: {"a":{"b":{}},"c":"}}"}}}')).toEqual([{ a: { b: {} }, c: "}}" }]);

@@ -1,5 +1,6 @@
 import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import type { Problem } from "../types";
+import { cutText } from "./clean";
 import { checkPayload, escapePointer } from "./payload-check";
 
 /** What a placeholder names, taken apart; `name` is for messages. */
@@ -26,7 +27,11 @@ export interface ScannedTemplate {
   readonly problems: Problem[];
 }
 
-const MAX_BINDINGS = 1000;
+const MAX_PLACEHOLDERS = 1000;
+/** Of the names on the way to all places together: each place is stored and looked up with all of its names. */
+const MAX_PLACE_CHARACTERS = 100_000;
+/** Of one name or path in a message. */
+const SHOWN_CHARACTERS = 200;
 const IN_KEY = "has {{ in a key: placeholders stand in values only";
 const PLACEHOLDER = /^([^|\s]+)\s*(?:\|\s*default:([\s\S]+))?$/;
 
@@ -54,13 +59,26 @@ export function scanTemplate(template: unknown, readPath: ReadPath): ScannedTemp
         todo.push({ value: item, at: inside });
       }
   }
-  if (found.bindings.length > MAX_BINDINGS)
-    found.problems.push({ pointer: "", code: "template", detail: `has more than ${MAX_BINDINGS} placeholders` });
+  const tooMuch = excessOf(found.bindings);
+  if (tooMuch !== null) found.problems.push({ pointer: "", code: "template", detail: tooMuch });
   return found;
 }
 
-/** The JSON pointer of a place. */
-export const pointerTo = (at: readonly string[]): string => at.map((step) => `/${escapePointer(step)}`).join("");
+function excessOf(bindings: readonly Binding[]): string | null {
+  const placeholders = bindings.reduce((sum, { parts }) => sum + parts.filter((part) => "name" in part).length, 0);
+  if (placeholders > MAX_PLACEHOLDERS || bindings.length > MAX_PLACEHOLDERS)
+    return `has more than ${MAX_PLACEHOLDERS} placeholders`;
+  const characters = bindings.reduce((sum, { at }) => sum + at.reduce((length, step) => length + step.length, 0), 0);
+  return characters > MAX_PLACE_CHARACTERS
+    ? `has placeholders below too long names: more than ${MAX_PLACE_CHARACTERS} characters in all`
+    : null;
+}
+
+/** The JSON pointer of a place, for a message: long names are cut. */
+export const pointerTo = (at: readonly string[]): string => at.map((step) => `/${escapePointer(shown(step))}`).join("");
+
+/** A name or path of a template, for a message. */
+export const shown = (text: string): string => cutText(text, SHOWN_CHARACTERS);
 
 function addBinding(
   text: string,

@@ -1,5 +1,5 @@
 import { parseResultPath } from "./result-path";
-import { type ScannedTemplate, scanTemplate, type TemplatePath } from "./template-parts";
+import { type ScannedTemplate, scanTemplate, shown, type TemplatePath } from "./template-parts";
 
 const PARENT = /^parents\.([A-Za-z0-9_-]{1,100})(?:\.(.+))?$/;
 
@@ -16,7 +16,7 @@ function readParentPath(path: string, edges: ReadonlyMap<string, number>): Templ
   if (!match) return "has a placeholder that is not {{parents.<name>.result…}} or {{parents.<name>.status}}";
   const [, name = "", rest = ""] = match;
   const edge = edges.get(name);
-  if (edge === undefined) return `names a parent that is not in depends_on: ${name}`;
+  if (edge === undefined) return `names a parent that is not in depends_on: ${shown(name)}`;
   const steps = parseResultPath(rest);
   if (!steps) return "has a path that is not status, or result followed by .name and [index] steps";
   return { name: path, steps: [`${edge}`, ...steps] };

@@ -1,7 +1,14 @@
 import type { Problem, TriggerKind } from "../types";
-import { checkPayload, escapePointer } from "./payload-check";
+import { checkPayload } from "./payload-check";
 import { parseSteps } from "./result-path";
-import { type Binding, pointerTo, type ScannedTemplate, scanTemplate, type TemplatePath } from "./template-parts";
+import {
+  type Binding,
+  pointerTo,
+  type ScannedTemplate,
+  scanTemplate,
+  shown,
+  type TemplatePath,
+} from "./template-parts";
 
 /** A template that was checked: what it holds besides placeholders, and where their values go. */
 export interface TriggerTemplate {
@@ -9,6 +16,14 @@ export interface TriggerTemplate {
   /** Of the source as JSON. */
   readonly characters: number;
   readonly bindings: readonly Binding[];
+  /** Where the bindings are, from the root on. */
+  readonly places: Place;
+}
+
+/** A place of a template: the number of its binding, or the places inside of it by their names. */
+interface Place {
+  binding?: number;
+  readonly inside: Map<string, Place>;
 }
 
 /** What is known of the event, outside of its data. */
@@ -67,6 +82,7 @@ const ROOTS: Readonly<Record<TriggerKind, Readonly<Record<string, readonly strin
 
 /** What all values of one rendering may have together: more than any payload may, and little memory. */
 const RENDERED_MAX_CHARACTERS = 512 * 1024;
+const MOST_PROBLEMS = 10;
 
 /**
  * Checks a payload template of a trigger, or lists what is wrong with it by pointers into it. An event's trigger may name
@@ -82,39 +98,55 @@ export function compileTriggerTemplate(
   const json = JSON.stringify(template);
   const source = JSON.parse(json) as unknown;
   const { bindings, problems }: ScannedTemplate = scanTemplate(source, (path) => readPath(path, kind));
-  return problems.length > 0 ? { problems } : { template: { source, characters: json.length, bindings } };
+  if (problems.length > 0) return { problems };
+  return { template: { source, characters: json.length, bindings, places: placesOf(bindings) } };
+}
+
+function placesOf(bindings: readonly Binding[]): Place {
+  const root: Place = { inside: new Map() };
+  for (const [binding, { at }] of bindings.entries()) {
+    let place = root;
+    for (const step of at) {
+      const next = place.inside.get(step) ?? { inside: new Map() };
+      place.inside.set(step, next);
+      place = next;
+    }
+    place.binding = binding;
+  }
+  return root;
 }
 
 function readPath(path: string, kind: TriggerKind): TemplatePath | string {
   const [, root = "", rest = ""] = /^([A-Za-z0-9_-]*)(.*)$/s.exec(path) ?? [];
   const roots = ROOTS[kind];
-  if (!Object.hasOwn(roots, root)) return `names something else than ${Object.keys(roots).join(", ")}: ${path}`;
+  if (!Object.hasOwn(roots, root)) return `names something else than ${Object.keys(roots).join(", ")}: ${shown(path)}`;
   const steps = parseSteps(rest);
   if (!steps) return `has a path that is not ${root} followed by .name and [index] steps`;
   const fields = roots[root];
   if (fields && !(steps.length === 0 || (steps.length === 1 && fields.includes(steps[0] ?? ""))))
-    return `names none of ${fields.map((field) => `${root}.${field}`).join(", ")}: ${path}`;
+    return `names none of ${fields.map((field) => `${root}.${field}`).join(", ")}: ${shown(path)}`;
   return { name: path, steps: [root, ...steps] };
 }
 
 /**
  * Puts the values of a context in the places of their placeholders, once: what they hold is never looked at again. A
- * value that is missing and has no default is a problem; null, false, 0 and "" are not missing. The payload shares parts
- * with the context and is only for reading.
+ * value that is missing and has no default is a problem, of which the first ten are told; null, false, 0 and "" are not
+ * missing. The payload shares parts with template and context and is only for reading.
  */
 export function renderTriggerTemplate(template: TriggerTemplate, context: TemplateContext): Rendered {
   const problems: Problem[] = [];
-  const values = new Map<string, unknown>();
+  const values: unknown[] = [];
   const size = { left: RENDERED_MAX_CHARACTERS };
   for (const binding of template.bindings) {
     const value = renderBinding(binding, context, { problems, size });
     if (size.left < 0)
       return { problems: [{ pointer: "", code: "too-large", detail: "would be larger than a payload may be" }] };
-    values.set(pointerTo(binding.at), value);
+    if (problems.length >= MOST_PROBLEMS) break;
+    values.push(value);
   }
   if (problems.length > 0) return { problems };
   const characters = template.characters + RENDERED_MAX_CHARACTERS - size.left;
-  return { payload: fill(template.source, "", values), characters };
+  return { payload: fill(template.source, template.places, values), characters };
 }
 
 /** As `renderTriggerTemplate` for a template that is one text; what is no text becomes its JSON. */
@@ -143,9 +175,9 @@ function renderBinding(
       values.push(found.value);
       size.left -= asText(found.value).length;
     } else if ("name" in part) {
-      problems.push({ pointer: pointerTo(at), code: "template", detail: `there is nothing at ${part.name}` });
+      problems.push({ pointer: pointerTo(at), code: "template", detail: `there is nothing at ${shown(part.name)}` });
     }
-    if (size.left < 0) return undefined;
+    if (size.left < 0 || problems.length >= MOST_PROBLEMS) return undefined;
   }
   return whole ? values[0] : values.map(asText).join("");
 }
@@ -168,13 +200,14 @@ function lookUp(context: TemplateContext, steps: readonly string[]): { readonly 
   return value === undefined ? null : { value };
 }
 
-/** A copy of the template with values in their places; depth was checked when it was compiled. */
-function fill(source: unknown, pointer: string, values: ReadonlyMap<string, unknown>): unknown {
-  if (values.has(pointer)) return values.get(pointer);
-  if (Array.isArray(source)) return source.map((item, index) => fill(item, `${pointer}/${index}`, values));
+/** The template with values in their places; what has none inside is not copied. Depth was checked when it was compiled. */
+function fill(source: unknown, place: Place | undefined, values: readonly unknown[]): unknown {
+  if (place === undefined) return source;
+  if (place.binding !== undefined) return values[place.binding];
+  if (Array.isArray(source)) return source.map((item, index) => fill(item, place.inside.get(String(index)), values));
   if (typeof source !== "object" || source === null) return source;
   // Not by assignment: `__proto__` would be no property then.
   return Object.fromEntries(
-    Object.entries(source).map(([key, item]) => [key, fill(item, `${pointer}/${escapePointer(key)}`, values)]),
+    Object.entries(source).map(([key, item]) => [key, fill(item, place.inside.get(key), values)]),
   );
 }

@@ -46,8 +46,7 @@ export const eventsOfProducerSql = statement(
      and e.actor_id is not distinct from $4::uuid`,
 );
 
-const LISTENER = `t.id, t.version, t.label, t.event_name, t.condition, t.payload_template, t.dedupe_key_template,
-  t.dedupe_window_seconds, t.queue, t.priority, t.overlap_policy, t.max_runs, t.run_count::int as run_count,
+const LISTENER = `t.id, t.version, t.label, t.event_name, t.queue, t.priority, t.overlap_policy, t.max_runs, t.run_count::int as run_count,
   coalesce(t.expires_at <= app.now(), false) as is_expired,
   t.is_enabled and t.status = 'active' as is_listening, d.key as definition_key
   from app.job_triggers t join app.job_definitions d on d.id = t.definition_id`;
@@ -72,6 +71,13 @@ export const tryListenersSql = statement(
   `select ${LISTENER} where ${tenantIs("t.tenant_id")} and t.trigger_type = 'event' and t.deleted_at is null
      and case when $2::uuid is null then t.is_enabled and t.status = 'active' else t.id = $2 end
    order by t.id limit $3`,
+);
+
+/** What the triggers $2 say. It may be large, and does not change without the version. */
+export const listenerTextsSql = statement(
+  "listener_texts",
+  `select t.id, t.version, t.label, t.condition, t.payload_template, t.dedupe_key_template, t.dedupe_window_seconds
+   from app.job_triggers t where ${tenantIs("t.tenant_id")} and t.id = any ($2::uuid[])`,
 );
 
 /** Unfinished jobs of triggers, oldest first; of the jobs that a trigger started last, as many as may still be there. */

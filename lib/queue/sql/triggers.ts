@@ -67,6 +67,13 @@ export const countTriggersOfTenantSql = statement(
    from app.job_triggers t where ${MINE}`,
 );
 
+/** Bytes of all payload templates of a tenant but that of the trigger $2. Reads them, so it is asked for large ones only. */
+export const templateBytesOfTenantSql = statement(
+  "template_bytes_of_tenant",
+  `select coalesce(sum(octet_length(t.payload_template::text)), 0)::float8 as bytes
+   from app.job_triggers t where ${MINE} and t.id is distinct from $2::uuid`,
+);
+
 /** `$2` the settings by their columns, `$3` the template, `$4` the type, `$5` who makes it. */
 export const insertTriggerSql = statement(
   "insert_trigger",

@@ -227,3 +227,14 @@ test("an event that is much work for many triggers waits for the scheduler, and 
   expect(later.result).toEqual({ done: 1, failed: [] });
   expect(later.longestMs).toBeLessThan(later.totalMs / 4);
 });
+
+test("what large triggers say is read once, and others get their turns meanwhile", async () => {
+  const scope = await make.tenant();
+  const payloadTemplate = Object.fromEntries(Array.from({ length: 9900 }, (_, n) => [`k${n}`, "x".repeat(12)]));
+  for (let n = 0; n < 16; n += 1) await listens(scope, "large", { condition: "event.a == 1", payloadTemplate });
+  const publish = () => longestTurn(() => publishEvents(make.web, scope, [{ name: "large", data: {} }]));
+  const [first, second] = [await publish(), await publish()];
+  expect(first.result[0]).toMatchObject({ status: "done", considered: 16, matched: 0 });
+  expect(first.longestMs).toBeLessThan(Math.max(100, first.totalMs / 2));
+  expect(second.totalMs).toBeLessThan(first.totalMs / 4);
+});

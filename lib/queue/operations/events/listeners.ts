@@ -1,17 +1,12 @@
 import type { TenantTransaction } from "@/lib/db";
-import { type CompiledListener, compileListener } from "../../policy/event-match";
 import { listenersSql, lockListenersSql, tryListenersSql } from "../../sql/events";
-import type { Problem } from "../../types";
+import { type Understood, understandListeners } from "./understood-listeners";
 
 interface ListenerRow {
   readonly id: string;
   readonly version: number;
   readonly label: string;
   readonly event_name: string;
-  readonly condition: string | null;
-  readonly payload_template: unknown;
-  readonly dedupe_key_template: string | null;
-  readonly dedupe_window_seconds: number;
   readonly queue: string | null;
   readonly priority: number | null;
   readonly overlap_policy: "allow" | "skip" | "queue_one";
@@ -35,12 +30,8 @@ export interface Listener {
   readonly runsLeft: number | null;
   readonly isExpired: boolean;
   readonly isListening: boolean;
-  readonly understood: { readonly listener: CompiledListener } | { readonly problems: readonly Problem[] };
+  readonly understood: Understood;
 }
-
-/** By id and version of a trigger: what it says does not change without its version. */
-const compiled = new Map<string, Listener["understood"]>();
-const COMPILED_MAX = 5000;
 
 /**
  * The tenant's triggers that listen to these names now, by name. When any of them may make only so many jobs, all are
@@ -51,10 +42,12 @@ export async function loadListeners(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Listener[]>> {
   const parameters = [tx.tenantId, names];
-  const seen = await tx.run<ListenerRow>(listenersSql, parameters);
-  const rows = seen.some(isBounded) ? await tx.run<ListenerRow>(lockListenersSql, parameters) : seen;
+  const read = async () => {
+    const seen = await tx.run<ListenerRow>(listenersSql, parameters);
+    return seen.some(isBounded) ? await tx.run<ListenerRow>(lockListenersSql, parameters) : seen;
+  };
   const byName = new Map<string, Listener[]>(names.map((name) => [name, []]));
-  for (const row of rows) byName.get(row.event_name)?.push(toListener(row));
+  for (const listener of await toListeners(tx, read)) byName.get(listener.eventName)?.push(listener);
   return byName;
 }
 
@@ -65,10 +58,25 @@ export async function listenersToTry(
   tx: TenantTransaction,
   { triggerId, limit }: { readonly triggerId: string | null; readonly limit: number },
 ): Promise<readonly Listener[]> {
-  return (await tx.run<ListenerRow>(tryListenersSql, [tx.tenantId, triggerId, limit])).map(toListener);
+  return toListeners(tx, () => tx.run<ListenerRow>(tryListenersSql, [tx.tenantId, triggerId, limit]));
 }
 
-function toListener(row: ListenerRow): Listener {
+const READS_MOST = 5;
+
+/** Reads again when a trigger was changed between the look at its row and the one at its texts. */
+async function toListeners(tx: TenantTransaction, read: () => Promise<ListenerRow[]>): Promise<Listener[]> {
+  for (let reads = 1; ; reads += 1) {
+    const rows = await read();
+    const texts = await understandListeners(tx, rows);
+    if (reads < READS_MOST && rows.some(({ id, version }) => texts.get(id)?.version !== version)) continue;
+    return rows.flatMap((row) => {
+      const text = texts.get(row.id);
+      return text ? [toListener(row, text.understood)] : [];
+    });
+  }
+}
+
+function toListener(row: ListenerRow, understood: Understood): Listener {
   return {
     id: row.id,
     label: row.label,
@@ -80,24 +88,6 @@ function toListener(row: ListenerRow): Listener {
     runsLeft: row.max_runs === null ? null : Math.max(0, row.max_runs - row.run_count),
     isExpired: row.is_expired,
     isListening: row.is_listening,
-    understood: understand(row),
+    understood,
   };
-}
-
-function understand(row: ListenerRow): Listener["understood"] {
-  const key = `${row.id}:${row.version}`;
-  const known = compiled.get(key);
-  if (known) return known;
-  const understood = compileListener({
-    id: row.id,
-    label: row.label,
-    condition: row.condition,
-    payloadTemplate: row.payload_template,
-    dedupeKeyTemplate: row.dedupe_key_template,
-    dedupeWindowSeconds: row.dedupe_window_seconds,
-  });
-  const [oldest] = compiled.keys();
-  if (compiled.size >= COMPILED_MAX && oldest !== undefined) compiled.delete(oldest);
-  compiled.set(key, understood);
-  return understood;
 }

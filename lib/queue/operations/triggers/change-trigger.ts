@@ -27,7 +27,7 @@ import {
   ruleOf,
   textProblems,
 } from "./check-trigger";
-import { requireRoom } from "./room";
+import { requireRoom, requireTemplateRoom } from "./room";
 import {
   auditTrigger,
   columnsOf,
@@ -65,6 +65,11 @@ export function changeTrigger(
     const prospects = newProspects(change, around);
     const { eventName } = change.after;
     if (eventName !== before.eventName) await requireRoom(tx, { eventName, isNew: false });
+    if (patch.payloadTemplate !== undefined)
+      await requireTemplateRoom(tx, {
+        template: after.payloadTemplate,
+        replaces: { id: row.id, template: before.payloadTemplate },
+      });
     await tx.run(updateTriggerSql, [
       scope.tenantId,
       row.id,

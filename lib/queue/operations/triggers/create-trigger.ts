@@ -15,7 +15,7 @@ import {
   ruleOf,
   textProblems,
 } from "./check-trigger";
-import { requireRoom } from "./room";
+import { requireRoom, requireTemplateRoom } from "./room";
 import { auditTrigger, columnsOf, readSurroundings, triggerNotFound } from "./trigger-row";
 
 /**
@@ -39,6 +39,7 @@ export function createTrigger(
     const prospects = prospectsOf(settings, read.rule ?? null, { now: around.now, runCount: 0 });
     refuseProblems(neverProblems(settings, prospects));
     await requireRoom(tx, { eventName: settings.eventName, isNew: true });
+    await requireTemplateRoom(tx, { template: settings.payloadTemplate });
     const [made] = await tx.run<{ id: string }>(insertTriggerSql, [
       scope.tenantId,
       columnsOf(settings, prospects, definition.id),

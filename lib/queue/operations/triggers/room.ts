@@ -1,11 +1,15 @@
 import type { TenantTransaction } from "@/lib/db";
 import { QueueError } from "../../errors";
-import { countTriggersOfTenantSql, lockTriggersOfTenantSql } from "../../sql/triggers";
+import { countTriggersOfTenantSql, lockTriggersOfTenantSql, templateBytesOfTenantSql } from "../../sql/triggers";
 
 /** Triggers of one tenant. */
 const MOST_TRIGGERS = 1000;
 /** Triggers of one tenant on one name of an event: each of them is compared with every such event. */
 const MOST_LISTENERS = 200;
+/** Payload templates of one tenant together: an event, a test and a list may read all of them. */
+const MOST_TEMPLATE_BYTES = 4 * 1024 * 1024;
+/** Templates of this size have room, however many there are. */
+const SMALL_TEMPLATE_BYTES = MOST_TEMPLATE_BYTES / MOST_TRIGGERS;
 
 /**
  * Refuses one trigger more than a tenant may have, in all (`isNew`) and on the name of an event. Whoever asks at the same
@@ -23,3 +27,29 @@ export async function requireRoom(
   if ((row?.of_name ?? 0) >= MOST_LISTENERS)
     throw refuse(`At most ${MOST_LISTENERS} triggers of a tenant listen to one name of an event.`);
 }
+
+/**
+ * Refuses a template with which those of the tenant would be too large together; one that replaces a larger one has room.
+ * Whoever asks at the same time waits until this transaction is over.
+ * @throws QueueError too-many-triggers
+ */
+export async function requireTemplateRoom(
+  tx: TenantTransaction,
+  {
+    template,
+    replaces,
+  }: { readonly template: unknown; readonly replaces?: { readonly id: string; readonly template: unknown } },
+): Promise<void> {
+  const bytes = bytesOf(template);
+  if (bytes <= SMALL_TEMPLATE_BYTES || (replaces && bytes <= bytesOf(replaces.template))) return;
+  await tx.run(lockTriggersOfTenantSql, [tx.tenantId]);
+  const [row] = await tx.run<{ bytes: number }>(templateBytesOfTenantSql, [tx.tenantId, replaces?.id ?? null]);
+  if (bytes + (row?.bytes ?? 0) <= MOST_TEMPLATE_BYTES) return;
+  const most = MOST_TEMPLATE_BYTES / 1024 / 1024;
+  throw new QueueError(
+    "too-many-triggers",
+    `The payload templates of a tenant's triggers may have ${most} MiB together. Shorten this one, or delete another trigger.`,
+  );
+}
+
+const bytesOf = (template: unknown): number => Buffer.byteLength(JSON.stringify(template) ?? "");
