@@ -236,7 +236,7 @@ class Scanner {
     return false;
   }
 
-  /** Where the scan stands, or the value around it at `depth`. Made for problems only: its cost is the length of the keys. */
+  /** The pointer of the present value, or of the value around it at `depth`. Costs the length of the keys; for problems only. */
   private pointer(depth?: number): string {
     const around = this.frames.slice(0, depth);
     return around.map((frame) => `/${frame.keys ? escapeToken(frame.key) : frame.index}`).join("");

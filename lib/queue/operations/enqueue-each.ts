@@ -91,7 +91,7 @@ export async function enqueueAlone(tx: TenantTransaction, scope: TenantScope, jo
   }
 }
 
-/** Checking a payload may take as long as a turn, so others get theirs in between. */
+/** Checks the jobs one by one and yields the event loop between them, because one check may take as long as a turn. */
 async function checkedInTurns(
   tx: TenantTransaction,
   scope: TenantScope,

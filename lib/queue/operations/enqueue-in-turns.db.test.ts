@@ -19,7 +19,7 @@ async function slowJobs(): Promise<readonly NewJob[]> {
   return Array.from({ length: 20 }, (_, n) => ({ definitionKey: key, payload, priority: n + 1 }));
 }
 
-test("checking a batch of large payloads lets others have turns between the jobs", async () => {
+test("checking a batch of large payloads yields the event loop between the jobs", async () => {
   const scope = await make.tenant();
   const jobs = await slowJobs();
   await enqueueJobs(make.web, scope, jobs.slice(0, 1));
@@ -28,7 +28,7 @@ test("checking a batch of large payloads lets others have turns between the jobs
   expect(longestMs).toBeLessThan(totalMs / 3);
 });
 
-test("checking the jobs that triggers start lets others have turns between the jobs", async () => {
+test("checking the jobs that triggers start yields the event loop between the jobs", async () => {
   const scope = await make.tenant();
   const jobs = await slowJobs();
   await enqueueJobs(make.web, scope, jobs.slice(0, 1));
@@ -39,7 +39,7 @@ test("checking the jobs that triggers start lets others have turns between the j
   expect(longestMs).toBeLessThan(totalMs / 3);
 });
 
-test("checking the jobs of a remote worker lets others have turns between the jobs", async () => {
+test("checking the jobs of a remote worker yields the event loop between the jobs", async () => {
   const { id: definitionId, version: definitionVersion } = await make.definition({
     executor: "remote",
     argSchema: { properties: { list: SLOW } },

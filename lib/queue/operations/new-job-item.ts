@@ -157,7 +157,7 @@ const auditActor = ({ kind, id, requestId }: Actor) => ({ kind, id, request_id: 
 
 const fits = (known: KnownDefinition, placed: Placed): boolean => refusalOf(known, placed) === undefined;
 
-/** What `check` throws, if anything. */
+/** Returns what `check` throws; undefined if nothing. */
 function refusalOf(known: KnownDefinition, placed: Placed): unknown {
   try {
     check(known, placed);
@@ -189,7 +189,7 @@ async function checkedAgainst(db: Runner, placed: Placed): Promise<DefinitionRow
   return refusal === undefined ? known.row : unlessChanged(db, placed, { known, refusal });
 }
 
-/** What the remembered version refuses, the current one may take. @throws the refusal, if it is the same version */
+/** Checks again against the current version if it is a newer one. @throws the refusal if it is the same version */
 async function unlessChanged(
   db: Runner,
   placed: Placed,

@@ -28,9 +28,9 @@ export interface ScannedTemplate {
 }
 
 const MAX_PLACEHOLDERS = 1000;
-/** Of the names on the way to all places together: each place is stored and looked up with all of its names. */
+/** Most characters of the names on the way to all places together, because each place is stored with all its names. */
 const MAX_PLACE_CHARACTERS = 100_000;
-/** Of one name or path in a message. */
+/** Most characters of one name or path in a message. */
 const SHOWN_CHARACTERS = 200;
 const IN_KEY = "has {{ in a key: placeholders stand in values only";
 const PLACEHOLDER = /^([^|\s]+)\s*(?:\|\s*default:([\s\S]+))?$/;
@@ -74,10 +74,10 @@ function excessOf(bindings: readonly Binding[]): string | null {
     : null;
 }
 
-/** The JSON pointer of a place, for a message: long names are cut. */
+/** Returns the JSON pointer of a place for a message, with long names cut. */
 export const pointerTo = (at: readonly string[]): string => at.map((step) => `/${escapePointer(shown(step))}`).join("");
 
-/** A name or path of a template, for a message. */
+/** Returns a name or path of a template, cut for a message. */
 export const shown = (text: string): string => cutText(text, SHOWN_CHARACTERS);
 
 function addBinding(

@@ -187,7 +187,7 @@ test.each(["event", "schedule"] as const)("a placeholder in a key is refused wit
     expect(compileTriggerTemplate(template, kind)).toMatchObject({ problems: [{ pointer, code: "template" }] });
 });
 
-test("of what is missing the first ten places are told", () => {
+test("returns the first ten places at which a value is missing", () => {
   const rendered = renderTriggerTemplate(compile(["{{event.x}}".repeat(500)]), about({}));
   expect("problems" in rendered && rendered.problems.map(({ pointer }) => pointer)).toEqual(Array(10).fill("/0"));
 });

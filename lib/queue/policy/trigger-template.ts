@@ -16,11 +16,11 @@ export interface TriggerTemplate {
   /** Of the source as JSON. */
   readonly characters: number;
   readonly bindings: readonly Binding[];
-  /** Where the bindings are, from the root on. */
+  /** The places of the bindings, as a tree from the root. */
   readonly places: Place;
 }
 
-/** A place of a template: the number of its binding, or the places inside of it by their names. */
+/** A place in a template: the index of the binding that stands there, or the places inside it by name. */
 interface Place {
   binding?: number;
   readonly inside: Map<string, Place>;
@@ -130,8 +130,8 @@ function readPath(path: string, kind: TriggerKind): TemplatePath | string {
 
 /**
  * Puts the values of a context in the places of their placeholders, once: what they hold is never looked at again. A
- * value that is missing and has no default is a problem, of which the first ten are told; null, false, 0 and "" are not
- * missing. The payload shares parts with template and context and is only for reading.
+ * value that is missing and has no default is a problem; the first ten are returned. null, false, 0 and "" are not
+ * missing. The payload shares parts with template and context and must not be changed.
  */
 export function renderTriggerTemplate(template: TriggerTemplate, context: TemplateContext): Rendered {
   const problems: Problem[] = [];
@@ -200,7 +200,7 @@ function lookUp(context: TemplateContext, steps: readonly string[]): { readonly 
   return value === undefined ? null : { value };
 }
 
-/** The template with values in their places; what has none inside is not copied. Depth was checked when it was compiled. */
+/** Returns the template with values in their places. Parts without a place are not copied. The depth was checked before. */
 function fill(source: unknown, place: Place | undefined, values: readonly unknown[]): unknown {
   if (place === undefined) return source;
   if (place.binding !== undefined) return values[place.binding];

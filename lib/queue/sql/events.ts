@@ -73,7 +73,7 @@ export const tryListenersSql = statement(
    order by t.id limit $3`,
 );
 
-/** What the triggers $2 say. It may be large, and does not change without the version. */
+/** The texts of the triggers $2. They may be large, and change only with the version. */
 export const listenerTextsSql = statement(
   "listener_texts",
   `select t.id, t.version, t.label, t.condition, t.payload_template, t.dedupe_key_template, t.dedupe_window_seconds

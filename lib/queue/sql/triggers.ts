@@ -67,7 +67,7 @@ export const countTriggersOfTenantSql = statement(
    from app.job_triggers t where ${MINE}`,
 );
 
-/** Bytes of all payload templates of a tenant but that of the trigger $2. Reads them, so it is asked for large ones only. */
+/** Bytes of all payload templates of a tenant without that of the trigger $2. Reads all of them, so use it for large ones only. */
 export const templateBytesOfTenantSql = statement(
   "template_bytes_of_tenant",
   `select coalesce(sum(octet_length(t.payload_template::text)), 0)::float8 as bytes

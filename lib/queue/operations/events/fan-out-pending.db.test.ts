@@ -228,7 +228,7 @@ test("an event that is much work for many triggers waits for the scheduler, and 
   expect(later.longestMs).toBeLessThan(later.totalMs / 4);
 });
 
-test("what large triggers say is read once, and others get their turns meanwhile", async () => {
+test("the texts of large triggers are read once, and compiling them yields the event loop", async () => {
   const scope = await make.tenant();
   const payloadTemplate = Object.fromEntries(Array.from({ length: 9900 }, (_, n) => [`k${n}`, "x".repeat(12)]));
   for (let n = 0; n < 16; n += 1) await listens(scope, "large", { condition: "event.a == 1", payloadTemplate });

@@ -17,7 +17,7 @@ interface ListenerRow {
   readonly definition_key: string;
 }
 
-/** A trigger that may listen to an event, understood as far as it can be. */
+/** A trigger that may listen to an event, with its compiled texts. */
 export interface Listener {
   readonly id: string;
   readonly label: string;
@@ -61,14 +61,14 @@ export async function listenersToTry(
   return toListeners(tx, () => tx.run<ListenerRow>(tryListenersSql, [tx.tenantId, triggerId, limit]));
 }
 
-const READS_MOST = 5;
+const MOST_READS = 5;
 
-/** Reads again when a trigger was changed between the look at its row and the one at its texts. */
+/** Reads again if a trigger was changed between the query of its row and the query of its texts. */
 async function toListeners(tx: TenantTransaction, read: () => Promise<ListenerRow[]>): Promise<Listener[]> {
   for (let reads = 1; ; reads += 1) {
     const rows = await read();
     const texts = await understandListeners(tx, rows);
-    if (reads < READS_MOST && rows.some(({ id, version }) => texts.get(id)?.version !== version)) continue;
+    if (reads < MOST_READS && rows.some(({ id, version }) => texts.get(id)?.version !== version)) continue;
     return rows.flatMap((row) => {
       const text = texts.get(row.id);
       return text ? [toListener(row, text.understood)] : [];

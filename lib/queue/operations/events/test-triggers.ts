@@ -32,7 +32,7 @@ const LISTENERS_MAX = 1000;
 const PAIRS_MAX = 10_000;
 /** Of what conditions look at and templates give, in one request: about a second of work. */
 const WORK_MAX_CHARACTERS = 64 * 1024 * 1024;
-/** To check and hash a character that a template gives is as much work as to look at this many. */
+/** Checking and hashing a character of a rendered payload costs as much as reading so many. */
 const WORK_OF_GIVEN = 8;
 /** Of all payloads in one answer. */
 const CHARACTERS_MAX = 2_000_000;

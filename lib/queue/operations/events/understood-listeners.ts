@@ -4,7 +4,7 @@ import { type CompiledListener, compileListener } from "../../policy/event-match
 import { listenerTextsSql } from "../../sql/events";
 import type { Problem } from "../../types";
 
-/** What a trigger says, understood as far as it can be. */
+/** The compiled texts of a trigger, or what is wrong with them. */
 export type Understood = { readonly listener: CompiledListener } | { readonly problems: readonly Problem[] };
 
 interface TextRow {
@@ -17,12 +17,12 @@ interface TextRow {
   readonly dedupe_window_seconds: number;
 }
 
-/** Triggers of which one version each is remembered, and characters of their templates: some five times as many bytes. */
+/** Bounds of the cache: triggers, and characters of their templates (about five bytes of memory each). */
 const MOST_REMEMBERED = 5000;
 const MOST_CHARACTERS = 16 * 1024 * 1024;
-/** What a trigger takes besides its template, in characters. */
+/** Counted for a trigger besides its template, in characters. */
 const OTHER_CHARACTERS = 2000;
-/** Triggers of one look at the database, so that few large ones are in memory at once. */
+/** Triggers that one query reads, so that few large ones are in memory at once. */
 const READ_TOGETHER = 16;
 
 interface Remembered {
@@ -31,16 +31,16 @@ interface Remembered {
   readonly characters: number;
 }
 
-/** A trigger as one of its versions said it. */
+/** The compiled texts of one version of a trigger. */
 type OfVersion = Pick<Remembered, "version" | "understood">;
 
-/** By id, the one that was read longest ago first. */
+/** The newest version that was read of each trigger, by id; the one that was read longest ago comes first. */
 const remembered = new Map<string, Remembered>();
 let characters = 0;
 
 /**
- * What triggers say, by their ids, in these versions or newer ones, read only where it was not before. Others get their
- * turns while much is understood. A trigger that is gone is not in the answer.
+ * Returns the compiled texts of triggers by their ids, in these versions or newer ones. Reads only texts that are not in the
+ * cache, and yields the event loop while it compiles them. A trigger that was deleted meanwhile is left out.
  */
 export async function understandListeners(
   tx: TenantTransaction,

@@ -6,9 +6,9 @@ import { countTriggersOfTenantSql, lockTriggersOfTenantSql, templateBytesOfTenan
 const MOST_TRIGGERS = 1000;
 /** Triggers of one tenant on one name of an event: each of them is compared with every such event. */
 const MOST_LISTENERS = 200;
-/** Payload templates of one tenant together: an event, a test and a list may read all of them. */
+/** Most bytes of all payload templates of a tenant: an event, a test or a list may read all of them. */
 const MOST_TEMPLATE_BYTES = 4 * 1024 * 1024;
-/** Templates of this size have room, however many there are. */
+/** A template of this size always has room. */
 const SMALL_TEMPLATE_BYTES = MOST_TEMPLATE_BYTES / MOST_TRIGGERS;
 
 /**
@@ -29,8 +29,8 @@ export async function requireRoom(
 }
 
 /**
- * Refuses a template with which those of the tenant would be too large together; one that replaces a larger one has room.
- * Whoever asks at the same time waits until this transaction is over.
+ * Refuses a template if all templates of the tenant would be too large with it. One that replaces a larger one has room. A
+ * concurrent call for the tenant waits until this transaction is over.
  * @throws QueueError too-many-triggers
  */
 export async function requireTemplateRoom(
