@@ -37,7 +37,8 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   const cookies = request.headers.get("cookie");
   const admission = isSignIn ? await admit(runtime, info, { email: body?.email ?? "", cookies }) : null;
   const outcome: Outcome = { error: undefined, signedIn: null };
-  const client = { ip: info.ip, userAgent: info.userAgent, requestId: info.id };
+  const isKnown = admission?.isKnown ?? false;
+  const client = { ip: info.ip, userAgent: info.userAgent, requestId: info.id, isKnown };
   const settings = {
     db: runtime.auth,
     origin: runtime.config.origin,
@@ -49,6 +50,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
     { params: Promise.resolve({ nextauth: action.split("/") }) },
     authOptions(settings, client, outcome),
   );
+  if (outcome.error instanceof TooManyWaiting) throw tooMany(2);
   if (outcome.error !== undefined) throw outcome.error;
   const answer = await finish(response, info);
   if (admission && outcome.signedIn !== null) {
@@ -108,9 +110,13 @@ async function admit(
   const admission = await admitSignIn(runtime.auth, { email, ip: info.ip, device });
   if (admission.slow) await slowDown();
   if (admission.waitSeconds === 0) return admission;
-  throw new HttpProblem("too-many-requests", {
+  throw tooMany(admission.waitSeconds);
+}
+
+function tooMany(seconds: number): HttpProblem {
+  return new HttpProblem("too-many-requests", {
     detail: "Too many failed sign-ins. Wait a little and try again.",
-    headers: { "retry-after": String(Math.ceil(admission.waitSeconds)) },
+    headers: { "retry-after": String(Math.ceil(seconds)) },
   });
 }
 

@@ -4,10 +4,19 @@
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return "unknown";
-  if (!address.includes(":")) return address;
+  return address.includes(":") ? prefixOf(address, 4) : address;
+}
+
+/** The network that addresses of one owner usually share: /24 of IPv4, /48 of IPv6. */
+export function networkOf(address: string | null): string {
+  if (address === null) return "unknown";
+  return address.includes(":") ? prefixOf(address, 3) : `${address.split(".").slice(0, 3).join(".")}.0/24`;
+}
+
+function prefixOf(address: string, groups: number): string {
   const [left = "", right] = address.split("::");
   const before = left === "" ? [] : left.split(":");
   const after = right ? right.split(":") : [];
   const zeros = right === undefined ? 0 : 8 - before.length - after.length;
-  return `${[...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4).join(":")}::/64`;
+  return `${[...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, groups).join(":")}::/${groups * 16}`;
 }

@@ -27,6 +27,7 @@ export interface Admission {
  */
 export async function admitSignIn(db: Runner, { email, ip, device }: SignInAttempt): Promise<Admission> {
   const taken: Bucket[] = [];
+  const isKnown = device !== null;
   const take = async (bucket: Bucket): Promise<number> => {
     const wait = await takeFromBucket(db, bucket);
     if (wait === 0) taken.push(bucket);
@@ -35,10 +36,10 @@ export async function admitSignIn(db: Runner, { email, ip, device }: SignInAttem
   const refusing = device === null ? [addressBucket(ip), pairBucket(email, ip)] : [deviceBucket(device)];
   for (const bucket of refusing) {
     const waitSeconds = await take(bucket);
-    if (waitSeconds > 0) return { waitSeconds, slow: false, taken };
+    if (waitSeconds > 0) return { waitSeconds, slow: false, isKnown, taken };
   }
   const slow = device === null && (await take(accountBucket(email))) > 0;
-  return { waitSeconds: 0, slow, taken };
+  return { waitSeconds: 0, slow, isKnown, taken };
 }
 
 const SLOW_MS = 2000;

@@ -1,11 +1,14 @@
 import { credentials } from "@/lib/contract";
 import { type Runner, statement } from "@/lib/db";
+import { networkOf } from "./address-group";
 import { writeAudit } from "./audit";
-import { verifyPassword } from "./password";
+import { type Line, verifyPassword } from "./password";
 import { type ClientInfo, openSession } from "./session";
 
 export interface LoginClient extends ClientInfo {
   readonly requestId: string | null;
+  /** The browser signed in to this account before, so its check waits for none of strangers. */
+  readonly isKnown?: boolean;
 }
 
 interface UserRow extends Record<string, unknown> {
@@ -22,6 +25,7 @@ const findUser = statement(
 /**
  * Checks an email and password and opens a session. Null whatever was wrong: an unknown account, a disabled one and a
  * wrong password look and cost the same.
+ * @throws TooManyWaiting while many checks for the client's network wait
  */
 export async function login(
   db: Runner,
@@ -32,7 +36,7 @@ export async function login(
   if (!parsed.success) return null;
   const { email, password } = parsed.data;
   const [user] = await db.run<UserRow>(findUser, [email]);
-  const matches = await verifyPassword(password, user?.password_hash ?? null);
+  const matches = await verifyPassword(password, user?.password_hash ?? null, lineOf(client));
   if (!user || !matches || user.disabled) {
     await recordLogin(db, client, { userId: user?.id ?? null, success: false });
     return null;
@@ -41,6 +45,8 @@ export async function login(
   await recordLogin(db, client, { userId: user.id, success: true });
   return { userId: user.id, email, sessionId };
 }
+
+const lineOf = ({ ip, isKnown = false }: LoginClient): Line => ({ name: networkOf(ip), first: isKnown });
 
 // The address that was typed is not recorded: people type their password there.
 async function recordLogin(

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { hashPassword, verifyPassword } from "./password";
+import { networkOf } from "./address-group";
+import { hashPassword, TooManyWaiting, verifyPassword } from "./password";
 
 test("PW-1 argon2id with 64 MiB and three passes", async () => {
   const stored = await hashPassword("correct horse battery");
@@ -32,4 +33,21 @@ test("PW-1 more callers than slots all get their answer", async () => {
     Array.from({ length: 9 }, (_, i) => verifyPassword(i % 2 ? "wrong password" : "correct horse battery", stored)),
   );
   expect(answers).toEqual([true, false, true, false, true, false, true, false, true]);
+});
+
+test("checks of one network delay no other network's, and a known browser's none at all", async () => {
+  const ended: string[] = [];
+  const check = (ip: string, first = false) =>
+    verifyPassword("wrong password", null, { name: networkOf(ip), first }).then(
+      () => ended.push(first ? "known" : ip),
+      (error: unknown) => ended.push(error instanceof TooManyWaiting ? "refused" : String(error)),
+    );
+  // Addresses of one site, each of which may try.
+  const flood = Array.from({ length: 40 }, (_, n) => check(`2001:db8:1:${n.toString(16)}::1`));
+  await Promise.all([...flood, check("192.0.2.1"), check("10.0.0.1", true)]);
+  const checked = ended.filter((who) => who !== "refused");
+  expect(ended).toHaveLength(42);
+  expect(checked).toHaveLength(4 + 20 + 2);
+  expect(checked.indexOf("known")).toBeLessThan(9);
+  expect(checked.indexOf("192.0.2.1")).toBeLessThan(11);
 });

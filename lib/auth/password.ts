@@ -9,6 +9,21 @@ const MAX_AT_ONCE = 4;
 // The package's default algorithm is argon2id; its enum cannot be imported by a compiler that looks at one file at a time.
 const OPTIONS = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
 
+/** Checks of one line that wait; one more is refused, because its answer would come too late. */
+const MOST_WAITING = 20;
+
+/** Whose check it is: lines take turns, so that many checks of one line delay no other; those that go first wait for no line. */
+export interface Line {
+  readonly name: string;
+  readonly first: boolean;
+}
+const OWN: Line = { name: "own", first: true };
+
+/** Too many checks of a line wait. */
+export class TooManyWaiting extends Error {
+  override readonly name = "TooManyWaiting";
+}
+
 /** Hashes a password with argon2id. Throws RangeError when it has fewer than 12 or more than 256 characters. */
 export async function hashPassword(password: string): Promise<string> {
   const text = password.normalize("NFKC");
@@ -16,14 +31,17 @@ export async function hashPassword(password: string): Promise<string> {
   if (length < PASSWORD_MIN || length > PASSWORD_MAX) {
     throw new RangeError(`a password has ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`);
   }
-  return limited(() => hash(text, OPTIONS));
+  return limited(OWN, () => hash(text, OPTIONS));
 }
 
-/** Checks a password; without a stored hash (unknown user) it does the same work and answers false. */
-export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
+/**
+ * Checks a password; without a stored hash (unknown user) it does the same work and answers false.
+ * @throws TooManyWaiting
+ */
+export async function verifyPassword(password: string, stored: string | null, line: Line = OWN): Promise<boolean> {
   const text = password.normalize("NFKC").slice(0, PASSWORD_MAX * 2);
   const against = stored ?? (await dummyHash());
-  const matches = await limited(() => verify(against, text).catch(() => false));
+  const matches = await limited(line, () => verify(against, text).catch(() => false));
   return stored !== null && matches;
 }
 
@@ -35,16 +53,34 @@ function dummyHash(): Promise<string> {
 }
 
 let running = 0;
-const waiting: (() => void)[] = [];
+const ahead: (() => void)[] = [];
+/** By name, the line whose turn is next first. */
+const lines = new Map<string, (() => void)[]>();
 
-async function limited<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= MAX_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running += 1;
+async function limited<T>({ name, first }: Line, work: () => Promise<T>): Promise<T> {
+  if (running < MAX_AT_ONCE) running += 1;
+  else {
+    const line = first ? ahead : (lines.get(name) ?? []);
+    if (!first && line.length >= MOST_WAITING)
+      throw new TooManyWaiting(`more than ${MOST_WAITING} checks of ${name} wait`);
+    if (!first) lines.set(name, line);
+    await new Promise<void>((resolve) => line.push(resolve));
+  }
   try {
     return await work();
   } finally {
-    const next = waiting.shift();
+    const next = takeNext();
     if (next) next();
     else running -= 1;
   }
+}
+
+function takeNext(): (() => void) | undefined {
+  const [turn] = lines;
+  if (ahead.length > 0 || turn === undefined) return ahead.shift();
+  const [name, line] = turn;
+  const next = line.shift();
+  lines.delete(name);
+  if (line.length > 0) lines.set(name, line);
+  return next;
 }
