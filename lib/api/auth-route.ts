@@ -4,6 +4,7 @@ import { type Admission, admitSignIn, slowDown } from "@/lib/auth/admit-sign-in"
 import { cookieNames, cookieValues } from "@/lib/auth/cookies";
 import { deviceCookie, findDevice } from "@/lib/auth/device";
 import { authOptions, type Outcome } from "@/lib/auth/next-auth";
+import { TooManyWaiting } from "@/lib/auth/password";
 import { isSameOrigin } from "@/lib/auth/same-origin";
 import { returnToBuckets } from "@/lib/auth/throttle";
 import { accountEmail } from "@/lib/contract";

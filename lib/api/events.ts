@@ -7,6 +7,7 @@ import type {
   Published,
   publishEvents,
   ReplayedEvent as ReplayedBody,
+  TenantPermission,
   TriggerTests as TriggerTestsBody,
   testTriggers,
 } from "@/lib/contract";
@@ -124,10 +125,14 @@ function serializeFiring(firing: EventFiring): EventFiringBody {
   };
 }
 
-export function serializeEvent(event: EventDetail): Event {
+/** Events of jobs hold what became of them, so their data is only for callers who may read jobs. */
+const OF_JOBS = /^job\./;
+
+export function serializeEvent(event: EventDetail, permissions: readonly TenantPermission[]): Event {
+  const isShown = permissions.includes("jobs:read") || !OF_JOBS.test(event.name);
   return {
     ...serializeEventRow(event),
-    data: event.data,
+    data: isShown ? event.data : {},
     misses: event.misses.map((miss) => ({
       trigger_id: miss.triggerId,
       trigger_label: miss.triggerLabel,

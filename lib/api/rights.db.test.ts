@@ -87,6 +87,26 @@ describe("what a body takes besides", () => {
   });
 });
 
+describe("what became of jobs, as events tell it", () => {
+  test("is shown and tried out for callers who may read jobs, and no others", async () => {
+    const { id, key, keyOf } = await tenantWith("ends");
+    const [event] = await database.query<{ id: string }>(
+      `insert into app.events (id, tenant_id, name, data, source, correlation_id, actor_kind, status)
+       values (app.new_id(), $1, 'job.succeeded', '{"result": "canary-result"}', 'job', 'c', 'system', 'done') returning id`,
+      [id],
+    );
+    const read = (who: string) =>
+      call("GET", "/api/v1/events/[eventId]", { key: who, params: { eventId: event?.id ?? "" } });
+    const draft = { event_name: "job.succeeded", payload_template: "{{event.result}}" };
+    const replay = (who: string) =>
+      call("POST", "/api/v1/jobs/triggers/test", { key: who, body: { replay: 1, draft } });
+    for (const ask of [read, replay]) expect((await ask(key)).text).toContain("canary-result");
+    const narrow = await keyOf("events:read", "triggers:read");
+    expect((await read(narrow)).body).toMatchObject({ name: "job.succeeded", data: {} });
+    expect((await replay(narrow)).body.code).toBe("insufficient-scope");
+  });
+});
+
 describe("a signed message is started by the right to webhooks only", () => {
   const message = (endpoint_id: string) => ({ endpoint_id, type: "forged", data: 1, message_id: "msg_1" });
 

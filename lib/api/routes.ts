@@ -76,7 +76,7 @@ const TABLE: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteA
   "/api/v1/webhooks/[endpointId]/deliveries/[deliveryId]/resend": {
     POST: { access: "webhooks:write", also: ["jobs:create"] },
   },
-  "/api/v1/jobs/triggers/test": { POST: { access: "triggers:read", sometimes: ["events:read"] } },
+  "/api/v1/jobs/triggers/test": { POST: { access: "triggers:read", sometimes: ["events:read", "jobs:read"] } },
   "/api/v1/events": { GET: "events:read", POST: { access: "events:publish", also: ["jobs:create"] } },
   "/api/v1/events/[eventId]": { GET: "events:read" },
   "/api/v1/events/[eventId]/replay": { POST: { access: "events:publish", also: ["jobs:create"] } },

@@ -12,6 +12,8 @@ export interface SignInAttempt {
 }
 
 export interface Admission {
+  /** The browser signed in to the account before. */
+  readonly isKnown: boolean;
   /** 0, or the seconds after which the next attempt may be admitted. */
   readonly waitSeconds: number;
   /** The account had too many wrong passwords from all addresses together: call `slowDown` before checking the password. */

@@ -11,9 +11,9 @@ export const GET = tenantRoute({
   summary: "Read an event: its data, what it started, and which triggers did not match and why",
   params: eventParams,
   response: event,
-  handler: async ({ db, scope, params }) => {
+  handler: async ({ db, scope, params, place }) => {
     const found = await getEvent(db, scope, params.eventId);
     if (!found) throw notFound();
-    return serializeEvent(found);
+    return serializeEvent(found, place.permissions);
   },
 });

@@ -10,7 +10,7 @@ export const POST = tenantRoute({
   summary: "Say what an event, or the newest stored ones, would do with triggers, without storing anything",
   body: testBody,
   response: triggerTests,
-  // The rendered payloads show the data of stored events.
-  sometimes: ({ replay }) => (replay === undefined ? [] : ["events:read"]),
+  // The rendered payloads show the data of stored events, and job.* events hold results and errors of jobs.
+  sometimes: ({ replay }) => (replay === undefined ? [] : ["events:read", "jobs:read"]),
   handler: async ({ db, scope, body }) => serializeTests(await testTriggers(db, scope, testRequest(body))),
 });
