@@ -162,7 +162,7 @@ const sizeOf = (schema: unknown): number =>
 function countSubschemas(cxt: KeywordCxt, program: StepBudget): void {
   const subschema = cxt.subschema.bind(cxt);
   cxt.subschema = (application, valid) => {
-    program.spend(1, cxt.it.errSchemaPath);
+    program.spend(1, `${cxt.it.errSchemaPath}/${cxt.keyword}`);
     return subschema(application, valid);
   };
 }

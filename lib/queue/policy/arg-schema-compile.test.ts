@@ -87,7 +87,7 @@ test.each(Object.entries(LARGE))("the time to compile grows no faster than the s
 
 test("a schema that is too much to compile is refused with the place where the count ran out", () => {
   const refusal = expect.objectContaining({
-    pointer: expect.stringMatching(/^\/anyOf\/\d+(?:\/not)?$/),
+    pointer: expect.stringMatching(/^\/anyOf(?:\/\d+(?:\/not)?)?$/),
     code: "too-complex",
   });
   expect(() => compileArgSchema({ anyOf: times(300, () => ({ not: { minLength: 1 } })) })).toThrow(
