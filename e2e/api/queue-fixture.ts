@@ -3,7 +3,11 @@ import type { TestDatabase } from "@/lib/testing/database";
 import { expectProblem, startWeb } from "./web";
 
 /** The built front with two tenants, their admins' keys, a super admin's key and two definitions. */
-export async function queueFixture(database: TestDatabase, env: Record<string, string> = {}) {
+export async function queueFixture(
+  database: TestDatabase,
+  env: Record<string, string> = {},
+  options: Parameters<typeof startWeb>[2] = {},
+) {
   const make = accountsIn(database);
   const [acme, globex] = [await make.tenant("acme"), await make.tenant("globex")];
   const [admin, other] = [
@@ -17,7 +21,7 @@ export async function queueFixture(database: TestDatabase, env: Record<string, s
     kind: "super_admin",
     scopes: ["jobs:read", "jobs:write", "triggers:read", "assets:read", "platform:read", "platform:write"],
   });
-  const web = await startWeb(database, env);
+  const web = await startWeb(database, env, options);
 
   const define = async (body: Record<string, unknown>) => {
     const answer = await web.call("POST", "/api/v1/admin/jobs/definitions", { key: superKey, body });

@@ -6,8 +6,12 @@ import type { TestDatabase } from "@/lib/testing/database";
 import { queueFixture } from "./queue-fixture";
 
 /** The built front, with remote definitions and keys for them, and what their workers do. */
-export async function remoteFixture(database: TestDatabase, env: Record<string, string> = {}) {
-  const fixture = await queueFixture(database, env);
+export async function remoteFixture(
+  database: TestDatabase,
+  env: Record<string, string> = {},
+  options: Parameters<typeof queueFixture>[2] = {},
+) {
+  const fixture = await queueFixture(database, env, options);
   const { web, make, superAdmin, key, define, get } = fixture;
   let definitions = 0;
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { TestUser } from "@/lib/testing/accounts";
 import type { TestDatabase } from "@/lib/testing/database";
-import { startProcess } from "@/lib/testing/processes";
+import { type StartOptions, startProcess, type TestProcess } from "@/lib/testing/processes";
 
 export interface Call {
   readonly key?: string | undefined;
@@ -28,17 +28,22 @@ export interface Web {
   login(user: TestUser): Promise<string>;
   /** What the process has logged so far. */
   log(): string;
+  longestHold: TestProcess["longestHold"];
   /** Sends SIGTERM and waits; returns the exit code. */
   stop(): Promise<number | null>;
 }
 
 /** Starts the built front on a test database; it ends with the test file. */
-export async function startWeb(database: TestDatabase, env: Record<string, string> = {}): Promise<Web> {
-  const process = await startProcess("web", { database, env: { SHUTDOWN_GRACE_SECONDS: "3", ...env } });
-  const { url, pid } = process;
+export async function startWeb(
+  database: TestDatabase,
+  env: Record<string, string> = {},
+  { probed = false }: Pick<StartOptions, "probed"> = {},
+): Promise<Web> {
+  const process = await startProcess("web", { database, env: { SHUTDOWN_GRACE_SECONDS: "3", ...env }, probed });
+  const { url, pid, longestHold } = process;
   const call = (method: string, path: string, options: Call = {}) => send(url, method, path, options);
   const stop = async () => (await process.stop()).code;
-  return { url, pid, call, login: (user) => logIn(call, user), log: process.output, stop };
+  return { url, pid, longestHold, call, login: (user) => logIn(call, user), log: process.output, stop };
 }
 
 async function send(url: string, method: string, path: string, options: Call): Promise<Answer> {

@@ -1,18 +1,11 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fullFormats } from "ajv-formats/dist/formats";
-import ts from "typescript";
 import { expect, test } from "vitest";
 import { StreamRedactor } from "@/lib/execution/output/redactor";
 import { secretForms } from "@/lib/execution/output/secret-forms";
 import { compileArgSchema } from "@/lib/queue/policy/arg-schema";
-import { expectLinear } from "./growth";
-
-const ROOT = join(import.meta.dirname, "../..");
-/** Where texts of tenants, commands, receivers and clients are read. */
-const READERS =
-  /^lib\/(?:execution\/(?:output|webhook|retry-after|unicode)|text\/|queue\/policy|contract\/scan|api\/(?:remote|input|filters|etag)|auth\/(?:api-key|cookies|safe)|client\/(?:terminal|hidden)|observability|db\/statement|web\/(?:check|client))/;
+import { expectLinear, hostile } from "./growth";
+import { functionsIn, ROOT, readerFiles } from "./readers";
 
 /** Functions of those files that read no text from outside, with what they read. */
 const NOT_READ: Readonly<Record<string, string>> = {
@@ -52,104 +45,13 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
 const OF_VALUES =
   /^(?:cleanResult|cleanAnswer|asExactJson|redactFields|canonicalJson|contentKey|checkPayload|isPlainJson|scanTemplate|compileTemplate|compileTriggerTemplate|compileArgSchema)$/;
 
-const HEADS = ["", '"', '{{"', '{"a":', "-----BEGIN PRIVATE KEY-----", "https://"];
-const BITS = [
-  "a",
-  " ",
-  "\t",
-  "\n",
-  "\r\n",
-  '"',
-  "'",
-  "\\",
-  '\\"',
-  "{",
-  "{{",
-  "}}",
-  "[",
-  "(",
-  "-",
-  ".",
-  ",",
-  ":",
-  "=",
-  "?",
-  "*",
-  "/",
-  "%",
-  "-----BEGIN PRIVATE KEY-----",
-  "-eyJaaaaaa",
-  "eyJ.",
-  "password=",
-  "token=a ",
-  "Bearer ",
-  "https://",
-  "http://a:a",
-  "a@",
-  "://a:",
-  "\u001b[",
-  "\u001b]8;;",
-  "\u001b[1",
-  "1",
-  "1e",
-  "9007199254740993,",
-  "\ud800",
-  "\u{1f600}",
-  "\u202e",
-  "\u0000",
-  "\ufffd",
-  "    at a (b:1:1)\n",
-  "Caused by: ",
-  'File "a", line 1\n',
-  "ghp_aaaaaaaa",
-  "AKIAAAAAAAAAAAAA",
-  "xoxb-",
-  "whsec_",
-  "lhk_a_",
-  "abab",
-  "supersecretvalu",
-  "* ",
-  "a-",
-  "_",
-  "--password ",
-  "\\u0061",
-  "&amp;",
-  "| default: ",
-  "${",
-  "<a ",
-];
-
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "lib/*.ts"], {
-  cwd: ROOT,
-  encoding: "utf8",
-})
-  .split("\n")
-  .filter((file) => READERS.test(file) && !/\.test\.ts$|fixture/.test(file));
-
 /** The exported functions of a file whose first argument is a text, or any value. */
-function readersIn(file: string): string[] {
-  const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.Latest, true);
-  return source.statements.flatMap((statement) => {
-    const isExported =
-      ts.canHaveModifiers(statement) &&
-      ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
-    if (!isExported) return [];
-    const functions = ts.isFunctionDeclaration(statement)
-      ? [{ name: statement.name?.text ?? "", made: statement as ts.SignatureDeclaration }]
-      : ts.isVariableStatement(statement)
-        ? statement.declarationList.declarations.flatMap(({ name, initializer }) =>
-            initializer && ts.isArrowFunction(initializer)
-              ? [{ name: name.getText(source), made: initializer as ts.SignatureDeclaration }]
-              : [],
-          )
-        : [];
-    return functions.flatMap(({ name, made }) =>
-      /^(?:string|unknown)\b/.test(made.parameters[0]?.type?.getText(source) ?? "") ? [name] : [],
-    );
-  });
-}
+const readersIn = (file: string): string[] =>
+  functionsIn(file)
+    .filter(({ parameters: [first = ""] }) => /^(?:string|unknown)\b/.test(first))
+    .map(({ name }) => name);
 
-const rows = files
+const rows = readerFiles()
   .filter((file) => !(file in NOT_READ))
   .flatMap((file) => readersIn(file).map((name) => ({ file, name })));
 
@@ -157,17 +59,6 @@ test("the table of what reads texts is whole", () => {
   expect(rows.length).toBeGreaterThan(40);
   expect(Object.keys(NOT_READ).filter((file) => readersIn(file).length === 0)).toEqual([]);
 });
-
-function hostile(name: string, read: (text: string) => unknown): void {
-  for (const head of HEADS)
-    for (const bit of BITS)
-      for (const tail of head === "" ? ["", "!"] : ["!"])
-        expectLinear(
-          `${name} of ${JSON.stringify(head)} and ${JSON.stringify(bit)} again and again, then ${JSON.stringify(tail)}`,
-          (size) => head + bit.repeat(Math.ceil(size / bit.length)) + tail,
-          { read },
-        );
-}
 
 test.each(rows)("$file: the cost of $name grows no faster than its input", async ({ file, name }) => {
   const read = ((await import(join(ROOT, file))) as Record<string, Read>)[name];

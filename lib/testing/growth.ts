@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 
 /** Of the largest of three inputs, in characters; the others are a quarter and a sixteenth of it. */
-const LARGEST = 64 * 1024;
+const LARGEST = 32 * 1024;
 /** Nothing that is not linear reads the largest input in this time; most inputs need a small part of it. */
 const SURELY_LINEAR_MS = 5;
 /** How far the cost may exceed what is in proportion to the size. */
@@ -42,4 +42,93 @@ function cost(read: (text: string) => unknown, text: string): number {
   }
   const { user, system } = process.cpuUsage(began);
   return (user + system) / 1000;
+}
+
+const HEADS = ["", '"', '{{"', '{"a":', "-----BEGIN PRIVATE KEY-----", "https://"];
+const BITS = [
+  "a",
+  " ",
+  "\t",
+  "\n",
+  "\r\n",
+  '"',
+  "'",
+  "\\",
+  '\\"',
+  "{",
+  "{{",
+  "}}",
+  "[",
+  "(",
+  "-",
+  ".",
+  ",",
+  ":",
+  "=",
+  "?",
+  "*",
+  "/",
+  "%",
+  "-----BEGIN PRIVATE KEY-----",
+  "-eyJaaaaaa",
+  "eyJ.",
+  "password=",
+  "token=a ",
+  "Bearer ",
+  "https://",
+  "http://a:a",
+  "a@",
+  "://a:",
+  "\u001b[",
+  "\u001b]8;;",
+  "\u001b[1",
+  "1",
+  "1e",
+  "9007199254740993,",
+  "\ud800",
+  "\u{1f600}",
+  "\u202e",
+  "\u0000",
+  "\ufffd",
+  "    at a (b:1:1)\n",
+  "Caused by: ",
+  'File "a", line 1\n',
+  "ghp_aaaaaaaa",
+  "AKIAAAAAAAAAAAAA",
+  "xoxb-",
+  "whsec_",
+  "lhk_a_",
+  "abab",
+  "supersecretvalu",
+  "* ",
+  "a-",
+  "_",
+  "--password ",
+  "\\u0061",
+  "&amp;",
+  "| default: ",
+  "${",
+  "<a ",
+];
+
+/** Feeds a parser with every kind of text, each at three sizes if it takes long, and fails as `expectLinear` does. */
+export function hostile(name: string, read: (text: string) => unknown): void {
+  for (const head of HEADS)
+    for (const bit of BITS)
+      for (const tail of head === "" ? ["", "!"] : ["!"])
+        expectLinear(
+          `${name} of ${JSON.stringify(head)} and ${JSON.stringify(bit)} again and again, then ${JSON.stringify(tail)}`,
+          (size) => head + bit.repeat(Math.ceil(size / bit.length)) + tail,
+          { read },
+        );
+}
+
+/** The same with a few kinds of text, for what passes its texts on to parsers that `hostile` feeds. */
+export function hostileInPlaces(name: string, read: (text: string) => unknown): void {
+  for (const bit of ["a", " ", ".", '\\"', "{{", "a@", "://a:", "1", "-eyJaaaaaa", "/", "abab", "\u{1f600}"])
+    expectLinear(
+      `${name} of ${JSON.stringify(bit)} again and again`,
+      (size) => `${bit.repeat(Math.ceil(size / bit.length))}!`,
+      { read, largest: 16 * 1024 },
+    );
 }

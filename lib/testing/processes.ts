@@ -21,6 +21,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A standard output that takes nothing: of a full disk, or one that nobody reads. */
   readonly stdout?: "full" | "unread";
+  /** The process can say how long its event loop was held; see `longestHold`. */
+  readonly probed?: boolean;
 }
 
 export interface TestProcess {
@@ -33,6 +35,11 @@ export interface TestProcess {
   /** Everything it wrote so far. */
   output(): string;
   signal(name: NodeJS.Signals): void;
+  /**
+   * How long its event loop was held at most since the last call, in milliseconds of processor time; of a process that was
+   * started `probed`.
+   */
+  longestHold(): Promise<number>;
   /** Settles when it is gone. */
   readonly exited: Promise<ProcessEnd>;
   /** SIGTERM, and the end. */
@@ -54,12 +61,16 @@ let builtWithPages = false;
  */
 export async function startProcess(
   name: ProcessName,
-  { database, env = {}, stdout }: StartOptions,
+  { database, env = {}, stdout, probed = false }: StartOptions,
 ): Promise<TestProcess> {
   await ensureTestBuild({ pages: name === "web" });
   const program = path.join(ROOT, "dist/test", `${name}.mjs`);
-  const args = ["--enable-source-maps", program];
-  return superviseChild(args, environmentOf(name, database, { PORT: "0", ...env }), stdout);
+  const probe = probed ? ["--import", path.join(ROOT, "lib/testing/turn-probe.mjs")] : [];
+  return superviseChild(
+    ["--enable-source-maps", ...probe, program],
+    environmentOf(name, database, { PORT: "0", ...env }),
+    stdout,
+  );
 }
 
 /**
@@ -105,7 +116,7 @@ export async function superviseChild(
     return { code, signal } as ProcessEnd;
   });
   const ready = await Promise.race([
-    readyMessage(child),
+    messageOf<{ port?: number; workerId?: string }>(child, "ready"),
     exited.then(({ code }) => Promise.reject(new Error(`ended with ${code} before it was ready:\n${output}`))),
     sleep(READY_WITHIN_MS, null, { ref: false }).then(() => Promise.reject(new Error(`not ready in time:\n${output}`))),
   ]);
@@ -114,10 +125,26 @@ export async function superviseChild(
     signal("SIGTERM");
     return exited;
   };
+  const longestHold = async () => {
+    const answer = messageOf<{ longestMs: number }>(child, "longest-turn");
+    child.send({ type: "longest-turn" });
+    return (await answer).longestMs;
+  };
   const port = ready.port ?? 0;
   const url = `http://127.0.0.1:${port}`;
   const pid = child.pid ?? 0;
-  return { child, pid, port, url, workerId: ready.workerId ?? "", output: () => output, signal, exited, stop };
+  return {
+    child,
+    pid,
+    port,
+    url,
+    workerId: ready.workerId ?? "",
+    output: () => output,
+    signal,
+    longestHold,
+    exited,
+    stop,
+  };
 }
 
 /** Builds the test build when the sources changed since. */
@@ -161,11 +188,14 @@ export async function waitFor<T>(
   }
 }
 
-function readyMessage(child: ChildProcess): Promise<{ port?: number; workerId?: string }> {
+function messageOf<Message>(child: ChildProcess, type: string): Promise<Message> {
   return new Promise((resolve) => {
-    child.on("message", (message: { type?: string; port?: number; workerId?: string }) => {
-      if (message.type === "ready") resolve(message);
-    });
+    const hear = (message: Message & { type?: string }) => {
+      if (message.type !== type) return;
+      child.off("message", hear);
+      resolve(message);
+    };
+    child.on("message", hear);
   });
 }
 

@@ -15,13 +15,13 @@ export interface HeaderProblem {
 /** What of an endpoint's own headers cannot be sent; names are compared without case. */
 export function headerProblems(headers: Readonly<Record<string, string>>): HeaderProblem[] {
   const names = Object.keys(headers);
+  if (names.length > MOST_HEADERS) return [{ name: "", detail: `at most ${MOST_HEADERS} headers` }];
   const lower = names.map((name) => name.toLowerCase());
-  const problems = names.flatMap((name, at) => {
+  return names.flatMap((name, at) => {
     const detail =
       nameProblem(lower[at] ?? "", lower.indexOf(lower[at] ?? "") < at) ?? valueProblem(headers[name] ?? "");
     return detail === null ? [] : [{ name, detail }];
   });
-  return names.length > MOST_HEADERS ? [{ name: "", detail: `at most ${MOST_HEADERS} headers` }] : problems;
 }
 
 function nameProblem(name: string, isRepeated: boolean): string | null {

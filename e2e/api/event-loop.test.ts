@@ -1,0 +1,156 @@
+import { afterAll, expect, test } from "vitest";
+import { testDatabase } from "@/lib/testing/database";
+import { remoteFixture } from "./remote-fixture";
+import type { Answer } from "./web";
+import { again, BODIES, KB, keyed, NIL, PEM, QUERIES, SLOW_SCHEMA, TOKEN, times } from "./worst-requests";
+
+/** Five times the tenth of a second for which no request may hold the event loop. */
+const MOST_MS = 500;
+/** The second time the code is warm, as in a process that has served for a while. */
+const ROUNDS = 3;
+
+const database = await testDatabase();
+const { web, key, superKey, define, admin, acme, remote } = await remoteFixture(database, {}, { probed: true });
+
+const held: { readonly name: string; readonly ms: number }[] = [];
+afterAll(() => {
+  const [longest, ...others] = held
+    .toSorted((a, b) => b.ms - a.ms)
+    .map(({ name, ms }) => `${ms.toFixed(0)} ms: ${name}`);
+  process.stdout.write(`The event loop of web was held for ${longest}; then ${others.slice(0, 5).join("; ")}\n`);
+});
+
+/** Sends a request a few times and fails if it held the event loop of web each time. */
+async function expectShort(name: string, send: () => Promise<Answer>, statuses: readonly number[]): Promise<Answer> {
+  let ms = Number.POSITIVE_INFINITY;
+  let answer: Answer | undefined;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await web.longestHold();
+    answer = await send();
+    ms = Math.min(ms, await web.longestHold());
+    expect(statuses, `${name}: ${answer.text.slice(0, 500)}`).toContain(answer.status);
+  }
+  held.push({ name, ms });
+  expect(ms, name).toBeLessThan(MOST_MS);
+  return answer as Answer;
+}
+
+const post =
+  (path: string, body: unknown, as = key) =>
+  () =>
+    web.call("POST", `/api/v1/${path}`, { key: as, body });
+await define({ key: "slow", arg_schema: SLOW_SCHEMA });
+
+const triggers = async (event_name: string, body: object, count: number) => {
+  for (let at = 0; at < count; at += 1) {
+    const made = await post("jobs/triggers", {
+      label: `${event_name} ${at}`,
+      trigger_type: "event",
+      event_name,
+      definition_key: "any",
+      ...body,
+    })();
+    expect(made.status, made.text).toBe(201);
+  }
+};
+
+test("no body within the limits holds the event loop of web", async () => {
+  await triggers("compared", { condition: `${times(8, () => "event.a==event.b").join("&&")}&&false` }, 60);
+  await triggers("copied", { payload_template: { all: "{{event}}" } }, 60);
+  for (const [name, path, body, statuses] of BODIES) await expectShort(name, post(path, body), statuses);
+}, 300_000);
+
+const CREDENTIALS = { email: admin.email, password: again("aA1!", 1000 * KB) };
+test("no query, page or sign-in holds the event loop of web", async () => {
+  for (const [path, statuses] of QUERIES)
+    await expectShort(`GET ${path.slice(0, 60)}`, () => web.call("GET", path, { key }), statuses);
+  await expectShort(
+    "a sign-in with a long password",
+    () =>
+      web.call("POST", "/api/auth/callback/credentials", {
+        body: CREDENTIALS,
+        headers: { "sec-fetch-site": "same-origin" },
+      }),
+    [200, 302, 400, 401, 403, 413, 422],
+  );
+  await expectShort(
+    "a sign-in with a short password",
+    () => web.call("POST", "/api/auth/callback/credentials", { body: { ...CREDENTIALS, password: "wrong" } }),
+    [200, 302, 400, 401, 403, 422],
+  );
+  const cookie = await web.login(admin);
+  for (const bit of ["aA1!", "p4ssw0rd", "1qaz", "абв"])
+    await expectShort(
+      `a new password of ${bit}`,
+      () =>
+        web.call("POST", "/api/v1/me/password", {
+          cookie,
+          body: { current_password: "wrong wrong wrong", new_password: again(bit, 250) },
+        }),
+      [422, 429],
+    );
+}, 120_000);
+
+test("no schema of a definition holds the event loop of web", async () => {
+  for (const [name, arg_schema] of [
+    ["alternatives", { anyOf: times(3500, () => ({ minLength: 1 })) }],
+    ["properties", { properties: keyed(290, () => ({ type: "string", maxLength: 9 })) }],
+    [
+      "references",
+      { allOf: times(200, (at) => ({ $ref: `#/$defs/k${at}` })), $defs: keyed(200, () => ({ minLength: 1 })) },
+    ],
+  ] as const)
+    await expectShort(
+      `a definition of ${name}`,
+      post("admin/jobs/definitions", { key: `d${name}`, arg_schema }, superKey),
+      [201, 409, 422],
+    );
+});
+
+test("no message of a remote worker holds the event loop of web", async () => {
+  const worker = await remote({ tenantId: acme.id });
+  const RESULTS: readonly [string, unknown][] = [
+    ["of private keys", { a: again(PEM, 1000 * KB) }],
+    ["of tokens", { a: again(TOKEN, 1000 * KB) }],
+    ["of many values", times(200_000, () => 1)],
+    ["of many keys", keyed(60_000)],
+    ["of deep lists", JSON.parse("[".repeat(60) + "]".repeat(60))],
+  ];
+  for (const [name, result] of RESULTS) {
+    const body = { lease_no: 1, result };
+    await expectShort(`a result ${name} without a lease`, () => worker.post(`jobs/${NIL}/complete`, body), [409, 422]);
+    for (let round = 0; round < ROUNDS; round += 1)
+      await post("jobs", { definition_key: worker.definition, payload: {} })();
+    const claimed = await worker.claim();
+    let next = 0;
+    await expectShort(`a result ${name}`, () => {
+      const { job_id, lease_no } = claimed[next++];
+      return worker.post(`jobs/${job_id}/complete`, { lease_no, result });
+    }, [200, 422]);
+  }
+  await post("jobs", { definition_key: worker.definition, payload: {} })();
+  const [{ job_id, lease_no }] = await worker.claim();
+  let seq = 0;
+  for (const bit of [PEM, TOKEN, "a@", "password="]) {
+    const logs = () => times(60, () => ({ seq: seq++, message: again(bit, 16 * KB) }));
+    await expectShort(
+      `lines of ${bit}`,
+      () => worker.post(`jobs/${job_id}/heartbeat`, { lease_no, logs: logs() }),
+      [200],
+    );
+  }
+  await expectShort(
+    "an error",
+    () => worker.post(`jobs/${job_id}/fail`, { lease_no, message: again(TOKEN, 7 * KB) }),
+    [200, 409],
+  );
+  for (let batch = 0; batch < 13; batch += 1)
+    await post("jobs/bulk", {
+      jobs: times(4, () => ({ definition_key: worker.definition, payload: { a: again("a", 240 * KB) } })),
+    })();
+  await web.longestHold();
+  expect((await worker.claim({ limit: 50 })).length).toBeGreaterThan(10);
+  const ms = await web.longestHold();
+  held.push({ name: "a claim of 50 large jobs", ms });
+  expect(ms).toBeLessThan(MOST_MS);
+}, 180_000);

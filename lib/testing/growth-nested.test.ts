@@ -1,0 +1,296 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { parseBody, parseParams, parseQuery } from "@/lib/api/input";
+import {
+  claimWork,
+  completeWork,
+  createDefinition,
+  createJob,
+  createJobAction,
+  createJobs,
+  createTrigger,
+  createWebhook,
+  eventListQuery,
+  failWork,
+  heartbeat,
+  jobListQuery,
+  previewTrigger,
+  publishEvents,
+  testTriggers,
+  triggerListQuery,
+} from "@/lib/contract";
+import { toArtifact } from "@/lib/execution/output/artifact-frame";
+import { cleanContext } from "@/lib/execution/output/clean-result";
+import { TextCleaner } from "@/lib/execution/output/clean-text";
+import { FrameReader } from "@/lib/execution/output/frames";
+import { secretForms } from "@/lib/execution/output/secret-forms";
+import { StreamCapture } from "@/lib/execution/output/stream-capture";
+import { failureOf } from "@/lib/execution/webhook/failure";
+import { headerProblems } from "@/lib/execution/webhook/headers";
+import { messageOf } from "@/lib/execution/webhook/payload";
+import { signatureHeader } from "@/lib/execution/webhook/signature";
+import { compileArgSchema } from "@/lib/queue/policy/arg-schema";
+import { compileCondition } from "@/lib/queue/policy/condition";
+import { isLinked, linkJobs, outerParents, takesResults } from "@/lib/queue/policy/dependencies";
+import { askForJob, compileListener, inWords, matchEvent } from "@/lib/queue/policy/event-match";
+import { checkNewEvent, refuseReserved } from "@/lib/queue/policy/new-event";
+import { checkJobPayload, checkNewJob } from "@/lib/queue/policy/new-job";
+import { newSettings, settingsProblems } from "@/lib/queue/policy/trigger-settings";
+import { hostCheck } from "@/lib/web/check-host";
+import { clientFinder } from "@/lib/web/client-address";
+import { hostileInPlaces } from "./growth";
+import { functionsIn, readerFiles } from "./readers";
+
+const FORMS = secretForms(["abababababababab", "supersecretvalue"]);
+const validate = compileArgSchema({ properties: { a: { pattern: "^(?:a|ab)*$" } }, required: ["b"] });
+const OCCURRED = { id: "1", receivedAt: new Date(0), producerId: null, source: "api" as const, depth: 0 };
+const SURROUNDINGS = { timezone: "UTC", now: new Date(0) };
+
+/** The text as a list of short texts, and as an object with as many keys. */
+const pieces = (text: string): string[] => text.match(/[\s\S]{1,8}/g) ?? [];
+const keyed = (text: string): Record<string, string> =>
+  Object.fromEntries(pieces(text).map((piece, index) => [`x-${index}-${piece}`, piece]));
+/** A body of which each field that a schema names is the text, and another one too. */
+const filled = (schema: z.ZodType, text: unknown): unknown =>
+  schema instanceof z.ZodObject
+    ? Object.fromEntries([...Object.keys(schema.shape), text].map((key) => [key, text]))
+    : text;
+
+const listener = compileListener({
+  id: "1",
+  label: "a",
+  condition: 'event.a == event.b && event.a.startsWith("ab") && "a" in event.list && size(event.a) > 3',
+  payloadTemplate: { a: "{{event.a}} and {{event.list}}", b: { c: "{{event}}" } },
+  dedupeKeyTemplate: "{{event.a}}",
+  dedupeWindowSeconds: 0,
+});
+if (!("listener" in listener)) throw new Error("the trigger does not compile");
+const occurred = (text: string) => ({
+  ...OCCURRED,
+  name: text,
+  correlationId: text,
+  data: { a: text, b: `${text}!`, list: pieces(text), [text]: keyed(text) },
+});
+
+const BODIES = {
+  claimWork,
+  completeWork,
+  createDefinition,
+  createJob,
+  createJobAction,
+  createJobs,
+  createTrigger,
+  createWebhook,
+  failWork,
+  heartbeat,
+  previewTrigger,
+  publishEvents,
+  testTriggers,
+};
+const QUERIES = { jobListQuery, eventListQuery, triggerListQuery };
+
+/** What reads texts that are not the first argument, or that lie within it; by the function. */
+const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
+  parseParams: (text) => parseParams(createJob, filled(createJob, text)),
+  parseQuery: (text) =>
+    Object.values(QUERIES).map((schema) =>
+      attempt(() => parseQuery(schema as z.ZodType, `q=${text}&status=${text}&cursor=${text}&${text}`)),
+    ),
+  parseBody: (text) =>
+    Object.values(BODIES).map((schema) => [
+      attempt(() => parseBody(schema as z.ZodType, filled(schema, text))),
+      attempt(() => parseBody(schema as z.ZodType, filled(schema, pieces(text)))),
+    ]),
+  toArtifact: (text) => toArtifact({ name: "", path: text, content_type: text }),
+  cleanContext: (text) => cleanContext({ a: text, [text]: keyed(text) }, FORMS, new Set(pieces(text))),
+  failureOf: (text) => failureOf(new Error(text), "response"),
+  headerProblems: (text) => [headerProblems({ "x-a": text, [text]: text }), headerProblems(keyed(text))],
+  messageOf: (text) =>
+    messageOf(
+      { endpoint_id: "1", type: text, data: { a: text, list: pieces(text) } },
+      { id: "1", queuedAt: new Date(0) },
+    ),
+  signatureHeader: (text) =>
+    signatureHeader(["whsec_YWJjZGVmZ2hpamtsbW5vcA=="], { id: text, body: text, timestamp: 1 } as never),
+  compileCondition: (text) => [
+    compileCondition({ path: text, op: "eq", value: text }),
+    compileCondition({ path: `result.${text}`, op: "in", value: pieces(text) }),
+  ],
+  linkJobs: (text) => {
+    const jobs = [
+      {
+        definitionKey: "a",
+        ref: text,
+        payload: { a: text },
+        dependsOn: [{ ref: text, as: text }, ...pieces(text).map((ref) => ({ ref }))],
+      },
+      { definitionKey: "a", ref: "b", dependsOn: [{ jobId: text }] },
+    ] as never;
+    return [
+      outerParents(jobs),
+      linkJobs(jobs, { at: (index: number) => `/jobs/${index}`, known: pieces(text) }),
+      isLinked(jobs[0]),
+      takesResults(jobs[0]),
+    ];
+  },
+  compileListener: (text) =>
+    compileListener({
+      id: "1",
+      label: text,
+      condition: text,
+      payloadTemplate: { a: text },
+      dedupeKeyTemplate: text,
+      dedupeWindowSeconds: 0,
+    }),
+  matchEvent: (text) => matchEvent(listener.listener, occurred(text)),
+  askForJob: (text) => askForJob(listener.listener, occurred(text)),
+  inWords: (text) => inWords([{ pointer: text, code: "a", detail: text }]),
+  checkNewEvent: (text) =>
+    checkNewEvent({ name: text, data: { a: text, list: pieces(text) }, producerId: text, correlationId: text }, ""),
+  refuseReserved: (text) => refuseReserved({ name: text }, ""),
+  checkNewJob: (text) =>
+    checkNewJob(
+      {
+        definitionKey: text,
+        payload: { a: text, b: keyed(text) },
+        tags: pieces(text),
+        metadata: { a: text },
+        correlationId: text,
+        dedupeKey: text,
+      },
+      { at: "", validate },
+    ),
+  checkJobPayload: (text) =>
+    checkJobPayload({ definitionKey: "a", payload: { a: text, [text]: text } }, { at: "", validate }),
+  newSettings: (text) => [
+    settingsProblems(
+      newSettings(
+        {
+          label: text,
+          triggerType: "schedule",
+          definitionKey: text,
+          cronExpr: text,
+          timezone: text,
+          payloadTemplate: { a: text },
+          dedupeKeyTemplate: text,
+        },
+        SURROUNDINGS,
+      ),
+    ),
+    settingsProblems(
+      newSettings(
+        {
+          label: text,
+          triggerType: "event",
+          definitionKey: text,
+          eventName: text,
+          condition: text,
+          payloadTemplate: keyed(text),
+        },
+        SURROUNDINGS,
+      ),
+    ),
+  ],
+  "the schemas of the argument": (text) => [
+    ...["$id", "$ref", "$dynamicRef", "$anchor", "$schema", "pattern", "format", "$comment"].map((keyword) =>
+      attempt(() => compileArgSchema({ [keyword]: text })),
+    ),
+    attempt(() => compileArgSchema({ properties: { [text]: { minLength: 1 } }, required: pieces(text) })),
+    attempt(() => compileArgSchema({ $defs: { [text]: {} }, $ref: `#/$defs/${text}` })),
+    attempt(() => compileArgSchema({ enum: [text, pieces(text)] })),
+  ],
+  hostCheck: (text) => hostCheck({ names: ["a"], anyAddress: true })(["host", text]),
+  clientFinder: (text) => [
+    clientFinder({ hops: 10 })(text, text),
+    clientFinder({ networks: [{ address: "10.0.0.0", prefix: 8, family: "ipv4" }] })("10.0.0.1", text),
+  ],
+  FrameReader: (text) => {
+    const reader = new FrameReader();
+    return [...cut(text).flatMap((part) => [...reader.push(part)]), ...reader.flush()];
+  },
+  TextCleaner: (text) => {
+    const cleaner = new TextCleaner();
+    return cut(text).map((part) => cleaner.push(part)) + cleaner.flush();
+  },
+  StreamCapture: (text) => {
+    const capture = new StreamCapture(FORMS, () => {});
+    for (const part of cut(text)) capture.push(part);
+    capture.endOfProcess();
+    return capture.errorMessage();
+  },
+};
+
+/** As a pipe gives it, in parts. */
+function cut(text: string): Buffer[] {
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / 4096) }, (_, part) =>
+    bytes.subarray(part * 4096, (part + 1) * 4096),
+  );
+}
+
+function attempt(run: () => unknown): void {
+  try {
+    run();
+  } catch {
+    // A refusal.
+  }
+}
+
+/** Functions of these files read no text from outside beyond what they, or others, are fed with here, as it says. */
+const NO_TEXT: Readonly<Record<string, string>> = {
+  "lib/api/filters.ts": "passes on what a schema has checked",
+  "lib/api/input.ts#toProblemErrors": "by parseBody and parseQuery",
+  "lib/api/input.ts#readJson": "a body, by scanJson",
+  "lib/api/input.ts#readCapturedJson": "a body, by parseCaptured",
+  "lib/api/input.ts#readBytes": "bytes, which are not looked at",
+  "lib/api/remote/": "what their schemas have checked, by cleanLine, cleanError and cleanAnswer",
+  "lib/api/etag.ts#etagOf": "a number",
+  "lib/auth/api-key.ts#secretMatches": "bytes of one length",
+  "lib/execution/output/clean-result.ts#isNotJson": "the kind of an object",
+  "lib/execution/output/clean-result.ts#reportTo": "passes on a text",
+  "lib/execution/output/read-paced.ts": "passes on bytes",
+  "lib/execution/output/secret-forms.ts": "an operator's secrets, once for each attempt",
+  "lib/execution/output/traces.ts": "lines, by errorMessage",
+  "lib/execution/webhook/deliver.ts": "an answer, by redactText",
+  "lib/execution/webhook/outcome.ts": "an answer's header, by retryAfter",
+  "lib/execution/webhook/send.ts": "the network",
+  "lib/execution/webhook/resolve.ts": "a URL, by readTarget",
+  "lib/execution/webhook/target.ts#isRefusal": "the kind of an object",
+  "lib/observability/log.ts": "settings",
+  "lib/observability/lossy-output.ts": "settings",
+  "lib/queue/policy/accepted-job.ts": "passes on what was checked",
+  "lib/queue/policy/arg-schema-budget.ts": "by compileArgSchema",
+  "lib/queue/policy/attempt-end.ts": "passes on texts, which were cleaned",
+  "lib/queue/policy/bulk-action.ts": "words and results of our own",
+  "lib/queue/policy/dependencies.ts": "by linkJobs",
+  "lib/text/safe-path.ts#safePathOf": "by pathOnly",
+  "lib/queue/policy/event-match.ts#matchWork": "numbers",
+  "lib/queue/policy/job-change.ts": "numbers and dates",
+  "lib/queue/policy/plan-firing.ts": "our own words, and templates by renderTriggerTemplate",
+  "lib/queue/policy/retry": "numbers and the names of classes",
+  "lib/queue/policy/schedule/": "an expression that was read already, by readCron",
+  "lib/queue/policy/template-parts.ts#pointerTo": "keys, by scanTemplate",
+  "lib/queue/policy/trigger-condition.ts#explainTriggerCondition": "by matchEvent",
+  "lib/queue/policy/trigger-settings.ts": "by newSettings",
+  "lib/queue/policy/trigger-template.ts#renderTrigger": "by askForJob",
+  "lib/queue/policy/tz-version.ts": "versions of our own",
+  "lib/queue/policy/wait-reason.ts": "numbers",
+};
+/** Types of parameters that carry no text. */
+const PLAIN = /^(?:number|boolean|Date|undefined|\(.*\) => .*|Random|T|readonly T\[\]|Waiter|DestinationStream)$/;
+
+test("every exported function of what reads texts is fed, or it is said why not", () => {
+  const isFed = ({ name, parameters: [first = ""] }: ReturnType<typeof functionsIn>[number]) =>
+    name in NESTED || /^(?:string|unknown)\b/.test(first);
+  const all = readerFiles().flatMap((file) =>
+    functionsIn(file).map((made) => ({ ...made, at: `${file}#${made.name}` })),
+  );
+  const unfed = all.filter((made) => !isFed(made) && !made.parameters.every((type) => PLAIN.test(type)));
+  const said = Object.keys(NO_TEXT);
+  expect(unfed.map(({ at }) => at).filter((at) => !said.some((place) => at.startsWith(place)))).toEqual([]);
+  expect(said.filter((place) => !unfed.some(({ at }) => at.startsWith(place)))).toEqual([]);
+});
+
+test.each(Object.entries(NESTED))("the cost of %s grows no faster than the texts in its input", (name, read) => {
+  hostileInPlaces(name, read);
+});
