@@ -25,7 +25,7 @@ async function timeOfOne(): Promise<number> {
       const read = await getJob(stage.factory.web, globex, jobId);
       return read?.finishedAt ? read : null;
     },
-    { withinMs: 90_000, what: "the end of a job of the other tenant" },
+    { withinMs: 30_000, what: "the end of a job of the other tenant" },
   );
   expect(job.status, job.lastError ?? "").toBe("succeeded");
   return Number(job.finishedAt) - Number(job.queuedAt);
@@ -59,11 +59,14 @@ describe.skipIf(process.platform !== "linux")("a job of another tenant on the sa
       { maxAttempts: 1 },
     );
     await waitFor(() => existsSync(ready), { withinMs: 90_000, what: "the first round" });
-    const taken = await times();
-    const { status } = await stage.read(hostile);
-    writeFileSync(until, "");
+    let taken: number[] = [];
+    try {
+      taken = await times();
+      expect((await stage.read(hostile)).status).toBe("running");
+    } finally {
+      writeFileSync(until, "");
+    }
     await stage.settled(hostile, 90_000);
-    expect(status).toBe("running");
     console.info(`${name}: ${median(taken)} ms in the median, ${taken.at(-1)} at most; without it ${usual}`);
     expect((taken.at(-1) ?? 0) - usual).toBeLessThan(MOST_DELAY_MS);
   });
