@@ -141,3 +141,9 @@ test("a flood of any such lines is read in linear time", () => {
     expect(performance.now() - begin, line).toBeLessThan(3000);
   }
 });
+
+test("takes the line above a native stack trace", () => {
+  const lines = ["node[8]: pthread_create: Resource temporarily unavailable", "----- Native stack trace -----", ""];
+  const frames = [" 1: 0xcb0001 node::Abort() [/usr/bin/node]", " 8: 0xbb835e _start [/usr/bin/node]", ""];
+  expect(errorMessage([...lines, ...frames].join("\n"))).toBe(lines[0]);
+});

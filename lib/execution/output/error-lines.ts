@@ -9,7 +9,7 @@ const MOST_LINES_BELOW = 20;
 
 /** What runtimes and build tools print below the line that says what is wrong. */
 const TRAILER =
-  /^(?:Node\.js v\d|exit status \d|\(Use `node --trace|note: (?:run with|Some details)|BEGIN failed--|Compilation failed in require|Execution of .{1,500} aborted due to|\d{1,9} errors?(?: generated)?\.?$|error: (?:compilation failed|could not compile|aborting due to)|For more information about this error|make(?:\[\d{1,4}\])?: \*\*\* |npm (?:ERR!|error) )/;
+  /^(?:\s{0,3}\d{1,3}: 0x[0-9a-f]{4,16} |----- Native stack trace -----|Node\.js v\d|exit status \d|\(Use `node --trace|note: (?:run with|Some details)|BEGIN failed--|Compilation failed in require|Execution of .{1,500} aborted due to|\d{1,9} errors?(?: generated)?\.?$|error: (?:compilation failed|could not compile|aborting due to)|For more information about this error|make(?:\[\d{1,4}\])?: \*\*\* |npm (?:ERR!|error) )/;
 const COMPILER = /^\S{1,500}:\d{1,9}:(?:\d{1,9}:)? (?:fatal )?error: |^error\[E\d{4}\]: /;
 /** A line of the program's own that says more about its end than a stack above it. */
 const OWN_ERROR = /^(?:[\w./-]{1,100}: )?\[?(?:error|fatal(?: error)?|critical|panic)\b\]?[:\s]/i;
