@@ -1,7 +1,7 @@
-import type * as z from "zod";
+import * as z from "zod";
 import { escapeToken, LIMITS, MalformedJson, type ProblemError, scanJson, scanJsonInTurns } from "@/lib/contract";
 import type { ReportChange } from "@/lib/execution/output/clean-result";
-import { parseCaptured } from "@/lib/execution/output/exact-json";
+import { parseCapturedInTurns } from "@/lib/execution/output/exact-json";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { Turns } from "@/lib/turns";
 import { HttpProblem } from "./problem";
@@ -12,23 +12,23 @@ const MAX_KEY_IN_TEXT = 100;
 // Shorter than the time in which a route answers: a slow client is told so, and not that the service is away.
 const BODY_WITHIN_MS = 3500;
 
-/** Turns zod's issues into pointers and texts; never quotes a value that was sent. */
-export function toProblemErrors(error: z.ZodError): ProblemError[] {
-  return error.issues
-    .flatMap((issue) => {
-      const pointer = issue.path
-        .map((step) => `/${escapeToken(cutCharacters(String(step), MAX_KEY_IN_TEXT))}`)
-        .join("");
-      if (issue.code !== "unrecognized_keys")
-        return [{ pointer, code: issue.code.replaceAll("_", "-"), detail: issue.message }];
-      return issue.keys.map((key) => ({
-        pointer: `${pointer}/${escapeToken(cutCharacters(key, MAX_KEY_IN_TEXT))}`,
-        code: "unknown-field",
-        detail: "there is no such field",
-      }));
-    })
-    .slice(0, MAX_ERRORS);
+/** Turns the first of zod's issues into pointers and texts; never quotes a value that was sent. */
+export function toProblemErrors(error: z.ZodError, within: readonly (string | number)[] = []): ProblemError[] {
+  const errors: ProblemError[] = [];
+  for (const issue of error.issues) {
+    const pointer = pointerTo([...within, ...issue.path]);
+    const room = MAX_ERRORS - errors.length;
+    if (issue.code === "unrecognized_keys")
+      for (const key of issue.keys.slice(0, room))
+        errors.push({ pointer: pointer + pointerTo([key]), code: "unknown-field", detail: "there is no such field" });
+    else errors.push({ pointer, code: issue.code.replaceAll("_", "-"), detail: issue.message });
+    if (errors.length >= MAX_ERRORS) break;
+  }
+  return errors;
 }
+
+const pointerTo = (path: readonly PropertyKey[]): string =>
+  path.map((step) => `/${escapeToken(cutCharacters(String(step), MAX_KEY_IN_TEXT))}`).join("");
 
 /** Checks path parameters; what is malformed answers 400, before any lookup. */
 export function parseParams<T>(schema: z.ZodType<T>, raw: unknown): T {
@@ -96,7 +96,8 @@ function refusalOf(error: unknown): unknown {
 export async function readCapturedJson(request: Request, report: ReportChange): Promise<unknown> {
   const text = await readText(request, LIMITS.bodyBytes);
   try {
-    return text === "" ? {} : parseCaptured(text, report);
+    const turns = new Turns();
+    return text === "" ? {} : await parseCapturedInTurns(text, report, () => turns.next());
   } catch {
     throw new HttpProblem("malformed-json", { detail: "The body is not valid JSON." });
   }
@@ -174,4 +175,30 @@ export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { error: wordsOf });
   if (result.success) return result.data;
   throw new HttpProblem("validation-failed", { errors: toProblemErrors(result.error) });
+}
+
+/**
+ * As `parseBody`, for a long list under `field` in a body without rules across its fields. Checks the entries in turns and
+ * stops at as many faults as an answer shows, so that a body full of faults does not block the event loop.
+ */
+export async function parseListBody<T>(schema: z.ZodType<T>, value: unknown, field: string): Promise<T> {
+  const { shape } = schema as unknown as z.ZodObject<Record<string, z.ZodArray<z.ZodType>>>;
+  const list = shape[field];
+  if (!list) throw new Error(`the schema has no list ${field}`);
+  // The bounds of the list alone: all of its checks are about its length.
+  const bounds = (list.def.checks ?? []) as unknown as readonly z.core.$ZodCheck<unknown[]>[];
+  const unchecked = z.array(z.unknown()).check(...bounds);
+  const body = parseBody(z.strictObject({ ...shape, [field]: unchecked }), value);
+  const entries = body[field] as unknown[];
+  const turns = new Turns();
+  const errors: ProblemError[] = [];
+  for (const [at, entry] of entries.entries()) {
+    const result = list.element.safeParse(entry, { error: wordsOf });
+    if (result.success) entries[at] = result.data;
+    else errors.push(...toProblemErrors(result.error, [field, at]));
+    if (errors.length >= MAX_ERRORS) break;
+    await turns.next();
+  }
+  if (errors.length > 0) throw new HttpProblem("validation-failed", { errors: errors.slice(0, MAX_ERRORS) });
+  return body as T;
 }

@@ -19,7 +19,7 @@ import {
   requireTenant,
 } from "./authorize";
 import { answerOnce, idempotencyKey, requestHash, type StoredAnswer, storedAnswer } from "./idempotency";
-import { parseBody, parseParams, parseQuery, readJson } from "./input";
+import { parseBody, parseListBody, parseParams, parseQuery, readJson } from "./input";
 import { HttpProblem } from "./problem";
 import { type RequestHead, type RequestInfo, requestInfo } from "./request-info";
 import { answerText, jsonResponse, Reply } from "./respond";
@@ -39,6 +39,8 @@ export interface RouteSpec<P, Q, B, R> {
   readonly body?: z.ZodType<B>;
   /** JSON values that a body may hold; as many as usual unless it says otherwise. */
   readonly bodyNodes?: number;
+  /** The field of the body with a long list, whose entries are checked in turns. The body has no rules across its fields. */
+  readonly bodyList?: keyof B & string;
   readonly response: z.ZodType<R>;
   /** Of an answer that holds a secret: what an Idempotency-Key keeps of it, and sends when it is asked again. */
   withoutSecrets?(answer: R): R;
@@ -193,7 +195,8 @@ async function readInput<P, Q, B, R>(
   const params = parseParams((spec.params ?? NOTHING) as z.ZodType<P>, (await context.params) ?? {});
   const query = parseQuery((spec.query ?? NOTHING) as z.ZodType<Q>, info.search);
   const sent = spec.body || request.body ? await readJson(request, LIMITS.bodyBytes, spec.bodyNodes) : {};
-  const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, sent);
+  const schema = (spec.body ?? NOTHING) as z.ZodType<B>;
+  const body = spec.bodyList ? await parseListBody(schema, sent, spec.bodyList) : parseBody(schema, sent);
   return { params, query, body };
 }
 

@@ -38,7 +38,8 @@ export async function changePassword(
 ): Promise<string | null> {
   const [user] = await db.run<{ password_hash: string | null }>(storedHash, [change.userId]);
   const stored = user?.password_hash ?? null;
-  const matches = await verifyPassword(change.current, stored);
+  const line = { name: change.userId, first: true };
+  const matches = await verifyPassword(change.current, stored, line);
   const entry = {
     actorKind: "user" as const,
     actorId: change.userId,
@@ -48,7 +49,7 @@ export async function changePassword(
     ip: client.ip,
     userAgent: client.userAgent,
   };
-  const hash = matches ? await hashPassword(change.next) : null;
+  const hash = matches ? await hashPassword(change.next, line) : null;
   return db.transaction(async (tx) => {
     const changed = hash === null ? [] : await tx.run(storeHash, [change.userId, hash, stored]);
     if (changed.length === 0) {

@@ -51,3 +51,15 @@ test("checks of one network delay no other network's, and a known browser's none
   expect(checked.indexOf("known")).toBeLessThan(9);
   expect(checked.indexOf("192.0.2.1")).toBeLessThan(11);
 });
+
+test("many checks of one known account delay neither another known account's nor a stranger's", async () => {
+  const ended: string[] = [];
+  const check = async (who: string, name: string, first: boolean) => {
+    await verifyPassword("wrong password", null, { name, first });
+    ended.push(who);
+  };
+  const flood = Array.from({ length: 16 }, () => check("flood", "eve@example.test", true));
+  await Promise.all([...flood, check("stranger", "192.0.2.0/24", false), check("known", "ada@example.test", true)]);
+  expect(ended.indexOf("known")).toBeLessThan(12);
+  expect(ended.indexOf("stranger")).toBeLessThan(14);
+});

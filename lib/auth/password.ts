@@ -12,26 +12,34 @@ const OPTIONS = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
 /** Checks of one line that wait; one more is refused, because its answer would come too late. */
 const MOST_WAITING = 20;
 
-/** Whose check it is: lines take turns, so that many checks of one line delay no other; those that go first wait for no line. */
+/**
+ * Whose check it is. Lines take turns, so that many checks of one line delay no other. Lines that go first get three of four
+ * turns, so that neither strangers delay them nor they keep strangers out.
+ */
 export interface Line {
   readonly name: string;
   readonly first: boolean;
 }
 const OWN: Line = { name: "own", first: true };
+const FIRST_IN_A_ROW = 3;
 
 /** Too many checks of a line wait. */
 export class TooManyWaiting extends Error {
   override readonly name = "TooManyWaiting";
 }
 
-/** Hashes a password with argon2id. Throws RangeError when it has fewer than 12 or more than 256 characters. */
-export async function hashPassword(password: string): Promise<string> {
+/**
+ * Hashes a password with argon2id.
+ * @throws RangeError when it has fewer than 12 or more than 256 characters
+ * @throws TooManyWaiting
+ */
+export async function hashPassword(password: string, line: Line = OWN): Promise<string> {
   const text = password.normalize("NFKC");
   const length = [...text].length;
   if (length < PASSWORD_MIN || length > PASSWORD_MAX) {
     throw new RangeError(`a password has ${PASSWORD_MIN} to ${PASSWORD_MAX} characters`);
   }
-  return limited(OWN, () => hash(text, OPTIONS));
+  return limited(line, () => hash(text, OPTIONS));
 }
 
 /**
@@ -53,17 +61,19 @@ function dummyHash(): Promise<string> {
 }
 
 let running = 0;
-const ahead: (() => void)[] = [];
 /** By name, the line whose turn is next first. */
-const lines = new Map<string, (() => void)[]>();
+type Lines = Map<string, (() => void)[]>;
+const firstLines: Lines = new Map();
+const otherLines: Lines = new Map();
+let firstInARow = 0;
 
 async function limited<T>({ name, first }: Line, work: () => Promise<T>): Promise<T> {
   if (running < MAX_AT_ONCE) running += 1;
   else {
-    const line = first ? ahead : (lines.get(name) ?? []);
-    if (!first && line.length >= MOST_WAITING)
-      throw new TooManyWaiting(`more than ${MOST_WAITING} checks of ${name} wait`);
-    if (!first) lines.set(name, line);
+    const lines = first ? firstLines : otherLines;
+    const line = lines.get(name) ?? [];
+    if (line.length >= MOST_WAITING) throw new TooManyWaiting(`more than ${MOST_WAITING} checks of ${name} wait`);
+    lines.set(name, line);
     await new Promise<void>((resolve) => line.push(resolve));
   }
   try {
@@ -76,8 +86,14 @@ async function limited<T>({ name, first }: Line, work: () => Promise<T>): Promis
 }
 
 function takeNext(): (() => void) | undefined {
+  const isOthersTurn = firstLines.size === 0 || (firstInARow >= FIRST_IN_A_ROW && otherLines.size > 0);
+  firstInARow = isOthersTurn ? 0 : firstInARow + 1;
+  return takeFrom(isOthersTurn ? otherLines : firstLines);
+}
+
+function takeFrom(lines: Lines): (() => void) | undefined {
   const [turn] = lines;
-  if (ahead.length > 0 || turn === undefined) return ahead.shift();
+  if (turn === undefined) return undefined;
   const [name, line] = turn;
   const next = line.shift();
   lines.delete(name);

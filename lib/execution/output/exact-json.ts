@@ -1,4 +1,4 @@
-import { scanJson } from "@/lib/contract/scan-json";
+import { scanJson, scanJsonInTurns } from "@/lib/contract/scan-json";
 import { quoteInexactNumbers } from "@/lib/text/exact-numbers";
 import { isNotJson, NUMBERS_AS_TEXT, type ReportChange } from "./clean-result";
 
@@ -9,15 +9,33 @@ import { isNotJson, NUMBERS_AS_TEXT, type ReportChange } from "./clean-result";
  */
 export function parseCaptured(text: string, report: ReportChange): unknown {
   const value = JSON.parse(text) as unknown;
-  if (text.includes('"') && hasDuplicateKey(text)) report("a key appears twice, and its last value is kept");
+  if (text.includes('"') && scanJson(text, Number.POSITIVE_INFINITY).some(isDuplicateKey)) report(KEY_TWICE);
   const quoted = quoteInexactNumbers(text);
-  if (quoted === text) return value;
-  report(NUMBERS_AS_TEXT);
-  return JSON.parse(quoted);
+  return quoted === text ? value : parseQuoted(quoted, report);
 }
 
-function hasDuplicateKey(text: string): boolean {
-  return scanJson(text, Number.POSITIVE_INFINITY).some(({ code }) => code === "duplicate-key");
+/** As `parseCaptured`, but awaits `pause` between its parts, so that a long text does not block the event loop. */
+export async function parseCapturedInTurns(
+  text: string,
+  report: ReportChange,
+  pause: () => Promise<void>,
+): Promise<unknown> {
+  const value = JSON.parse(text) as unknown;
+  await pause();
+  const problems = text.includes('"') ? await scanJsonInTurns(text, pause, Number.POSITIVE_INFINITY) : [];
+  if (problems.some(isDuplicateKey)) report(KEY_TWICE);
+  await pause();
+  const quoted = quoteInexactNumbers(text);
+  await pause();
+  return quoted === text ? value : parseQuoted(quoted, report);
+}
+
+const KEY_TWICE = "a key appears twice, and its last value is kept";
+const isDuplicateKey = ({ code }: { readonly code: string }): boolean => code === "duplicate-key";
+
+function parseQuoted(quoted: string, report: ReportChange): unknown {
+  report(NUMBERS_AS_TEXT);
+  return JSON.parse(quoted) as unknown;
 }
 
 /**

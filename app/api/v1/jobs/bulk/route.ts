@@ -14,6 +14,7 @@ export const POST = tenantRoute({
   summary: "Enqueue up to 1,000 jobs, all or none",
   body: createJobs,
   bodyNodes: LIMITS.bulkNodes,
+  bodyList: "jobs",
   response: acceptedJobs,
   status: 201,
   chained: true,
