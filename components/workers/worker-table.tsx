@@ -49,7 +49,7 @@ export function WorkerTable({
           <th scope="col" className={`${HEAD} hidden w-36 lg:table-cell`}>
             Queues
           </th>
-          <th scope="col" className={`${HEAD} hidden w-36 text-right md:table-cell`}>
+          <th scope="col" className={`${HEAD} hidden w-44 text-right md:table-cell`}>
             Process
           </th>
           <th scope="col" className={`${HEAD} hidden w-28 text-right lg:table-cell`}>

@@ -116,7 +116,7 @@ describe("publishing", () => {
   test("permissions: viewers read, and a key needs its scope", async () => {
     const keyOf = async (role: "viewer" | "member", scopes: string[]) =>
       (await make.key(await make.user({ roles: { [acme.id]: role } }), { tenantId: acme.id, scopes })).key;
-    const viewer = await keyOf("viewer", ["events:read", "events:write", "triggers:read"]);
+    const viewer = await keyOf("viewer", ["events:read", "events:write", "jobs:read", "triggers:read"]);
     expect([(await read(EVENTS, viewer)).status, (await publish({ name: "a" }, {}, viewer)).status]).toEqual([
       200, 403,
     ]);

@@ -8,7 +8,8 @@ const SURELY_LINEAR_MS = 5;
 const SLACK = 1.5;
 /** What the clock of the processor and the garbage collector add to any cost. */
 const NOISE_MS = 20;
-const ROUNDS = 6;
+/** The first one decides on an idle machine. */
+const ROUNDS = 20;
 
 /**
  * Fails when the cost of an input grows faster than its size. In processor time, and of several rounds the best one, so

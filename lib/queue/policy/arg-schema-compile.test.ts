@@ -45,7 +45,7 @@ const LARGE: Readonly<Record<string, (count: number) => object>> = {
   "deep negations": (count) => ({ allOf: times(count / 28, () => chain("not", 28)) }),
   patterns: (count) => ({ allOf: times(count, (index) => ({ pattern: `(?i)[\\p{L}${index}]` })) }),
   "long patterns": (count) => ({
-    allOf: times(count / 400, (index) => ({ pattern: `(?i)${index}${"\\p{L}".repeat(400)}` })),
+    allOf: times(count / 100, (index) => ({ pattern: `(?i)${index}${"\\p{L}".repeat(100)}` })),
   }),
   "patterns of names": (count) => ({ patternProperties: named(count, () => ({ minLength: 1 })) }),
   "long names": (count) => ({
