@@ -61,6 +61,16 @@ test("half-open connections are closed once their headers are overdue", async ()
   expect(performance.now() - started).toBeLessThan(5 * (headersWithinMs + headersWithinMs / 5) + 2000);
 });
 
+test("an overdue connection gives its place back, also when its client never closes", async () => {
+  const { server, dial } = await open({ headersWithinMs: 400 });
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const client = await dial();
+  client.pause();
+  client.write("GET / HTTP/1.1\r\nA: ");
+  const [socket] = await accepted;
+  await once(socket, "close");
+});
+
 test("overdue connections are looked for every two seconds", async () => {
   const { server } = await open();
   expect(server).toMatchObject({ headersTimeout: 10_000, connectionsCheckingInterval: 2000 });

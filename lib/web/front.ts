@@ -198,5 +198,7 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
     return;
   }
   const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+  socket.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+  // Without waiting for the client to close too: one that never does would keep its connection for ever.
+  socket.destroySoon();
 }
