@@ -59,6 +59,29 @@ describe("A-04 more children than one call tells", () => {
     for (let left = MANY; left > 0; left -= 1000) await claimAll();
   });
 
+  test("children count by what is put into their payloads: a few large ones at once, the rest from the backlog", async () => {
+    const parent = await make.runningJob(scope);
+    const dependsOn = [{ jobId: parent.jobId, type: "data", as: "p" }] as const;
+    const payload = { a: Array(900).fill("{{parents.p.result}}") };
+    const enqueued = await enqueueJobs(
+      make.web,
+      scope,
+      Array.from({ length: 60 }, () => ({ definitionKey, dependsOn, payload })),
+    );
+    const ids = enqueued.map(({ jobId }) => jobId);
+    await settleAttempts(make.worker, [succeeded(parent, 7)]);
+    const first = await standing(ids);
+    expect(first.queued).toBeGreaterThan(0);
+    expect(first.queued).toBeLessThan(30);
+    expect((await workOffReleases(make.scheduler, { limit: 1000 })).told).toBeLessThan(30);
+    await workOff();
+    expect(await standing(ids)).toEqual({ queued: 60 });
+    const filled = `select count(*)::int as n from app.jobs where id = any ($1) and payload = jsonb_build_object('a', to_jsonb(array_fill(7, array[900])))`;
+    expect(await database.query(filled, [ids])).toEqual([{ n: 60 }]);
+    expect(await backlog()).toBe(0);
+    await claimAll();
+  });
+
   test("a cascade that is cut goes on from there, through all levels", async () => {
     const { parent, ids } = await fan(MANY);
     const below = await enqueueJobs(
