@@ -240,6 +240,7 @@ function attempt(run: () => unknown): void {
 const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/api/filters.ts": "passes on what a schema has checked",
   "lib/api/input.ts#toProblemErrors": "by parseBody and parseQuery",
+  "lib/api/input.ts#parseListBody": "the entries of a bulk, fed in lib/api/long-bodies.test.ts",
   "lib/api/input.ts#readJson": "a body, by scanJson",
   "lib/api/input.ts#readCapturedJson": "a body, by parseCaptured",
   "lib/api/input.ts#readBytes": "bytes, which are not looked at",
