@@ -1,5 +1,5 @@
--- A suspended tenant's jobs are held as those of a paused one, by the same look in the claim, whoever changes the status.
--- The hold is a row of its own, so that an operator's pause of the tenant stays what it is before, during and after it.
+-- The claim holds a suspended tenant's jobs as it holds those of a paused tenant, whatever statement changes the status.
+-- The hold is a row of its own, so that a suspension leaves an operator's pause of the tenant as it is.
 alter table app.pauses drop constraint pauses_scope_check, drop constraint pauses_target,
   add constraint pauses_scope_check check (scope in ('all', 'queue', 'definition', 'tenant', 'suspension')),
   add constraint pauses_target check ((scope = 'queue') = (queue_id is not null)
@@ -8,7 +8,7 @@ alter table app.pauses drop constraint pauses_scope_check, drop constraint pause
 
 -- Holds a tenant's jobs from the commit of its suspension on, and lets them go with the commit that ends it. Workers are
 -- told: they give back what they claimed ahead, or look for work. Tenants change rarely, so a NOTIFY in the transaction
--- costs nobody else anything.
+-- does not slow other transactions down.
 create function app.hold_suspended() returns trigger language plpgsql set search_path = pg_catalog, app
   as $$ begin
     if new.status = 'suspended' then

@@ -1,5 +1,5 @@
--- A child whose payload takes results of its parents counts by the size of what is put in, so that a call that tells many of
--- them is over in about a second, too. The others are told by whoever leads, part by part, as those behind the 2,000th edge.
+-- A child whose payload takes results of its parents counts by the size of its bindings, so that a call that tells many such
+-- children takes about a second at most. The leader tells the others from the backlog, like those behind the 2,000th edge.
 
 -- As before, but for the weights of the edges: 1, and 1 more for each 50 bytes that the child's bindings take (compressed).
 create or replace function app.tell_children(p_parents uuid[], p_from uuid[], p_to uuid[], p_children uuid[], p_may_wait boolean)

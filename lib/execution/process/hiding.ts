@@ -77,8 +77,8 @@ interface Job {
 }
 
 /**
- * Returns the command line that hides, in the mount namespace in which it starts, and goes on as the rest of the line. The
- * job's folder stays where it is. What is shared and would be hidden is put back at its path, read-only unless said
+ * Returns a command line that hides these paths in the mount namespace in which it starts, and then runs the command appended
+ * to it. The job's folder stays where it is. What is shared and would be hidden is put back at its path, read-only unless said
  * otherwise, and its descriptor closed; what is not hidden is opened anew. The way up from a descriptor of the worker would
  * lead past what is hidden. The line fails when something else has taken the place of what is shared meanwhile.
  */

@@ -47,7 +47,7 @@ const OPEN_THROUGH = [
 ].join("\n");
 const FIRST_FD = 3;
 
-/** Whether the user may read an open file, and enter the open folders on the way to it: the kernel says so, as to that user. */
+/** Whether the user may read an open file and enter the open folders on the way to it. A process of that user tries it. */
 export async function mayRead(
   { uid, gid }: RunAs,
   { way, handle }: { readonly way: readonly FileHandle[]; readonly handle: FileHandle },

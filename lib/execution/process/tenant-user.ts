@@ -8,8 +8,8 @@ const UIDS = 2 ** 30;
 
 /**
  * Who the commands of a tenant run as; null: the worker's own user. Where tenants have user ids of their own, the kernel counts
- * their processes apart, and a tenant's commands can change each other's files in its folders, on every machine. The id
- * follows from the tenant's; two tenants hardly ever share one, and nothing but this count rests on it.
+ * their processes apart, and a tenant's commands can change each other's files in its folders, on every machine. The user id
+ * is derived from the tenant's id. Two tenants rarely share one; then only the count of their processes is shared.
  */
 export function tenantUser({ runAs, ownUsers }: Pick<Isolation, "runAs" | "ownUsers">, tenantId: string): RunAs | null {
   if (!runAs || !ownUsers) return runAs;

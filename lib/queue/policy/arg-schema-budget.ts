@@ -100,9 +100,9 @@ export class BoundedPatterns {
 }
 
 interface Meter {
-  /** Of a check. */
+  /** Steps that are left of a check. */
   readonly budget: StepBudget;
-  /** Of the compilation, in parts of the program. */
+  /** Parts of the program that are left of the compilation. */
   readonly program: StepBudget;
   readonly patterns: BoundedPatterns;
 }
@@ -200,7 +200,7 @@ function nodesOf(value: unknown): number {
   return Object.values(value).reduce<number>((sum, item) => sum + nodesOf(item), 1);
 }
 
-/** In the texts and keys of a value. */
+/** The number of letters in the texts and keys of a value. */
 function lettersOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;
@@ -244,7 +244,7 @@ const ofItems: CountSteps = (data) => (Array.isArray(data) ? data.length : 0);
 const ofKeys: CountSteps = (data) => (typeof data === "object" && data !== null ? 2 * Object.keys(data).length : 0);
 const ofLookedAtKeys: CountSteps = (data) => 3 * ofKeys(data);
 
-/** By their rates. Ajv's time grows with the square of the functions that a program refers to, so they are shared. */
+/** Counting functions by their steps per letter. Ajv's time grows with the square of the functions that a program refers to, so they are shared. */
 const textCounts = new Map<number, CountSteps>();
 
 function ofText(perLetter: number): CountSteps {

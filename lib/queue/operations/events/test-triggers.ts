@@ -30,11 +30,11 @@ const RESULTS_MAX = 500;
 const LISTENERS_MAX = 1000;
 /** Events put together with triggers in one request. */
 const PAIRS_MAX = 10_000;
-/** Of what conditions look at and templates give, in one request: about a second of work. */
+/** Most characters that conditions read and templates produce in one request: about a second of work. */
 const WORK_MAX_CHARACTERS = 64 * 1024 * 1024;
-/** Checking and hashing a character of a rendered payload costs as much as reading so many. */
+/** Checking and hashing one character of a rendered payload costs as much as reading this many. */
 const WORK_OF_GIVEN = 8;
-/** Of all payloads in one answer. */
+/** Most characters of all payloads in one answer. */
 const CHARACTERS_MAX = 2_000_000;
 /** Stands for the ids of what is not stored. */
 const NO_ID = "00000000-0000-0000-0000-000000000000";

@@ -12,8 +12,8 @@ const MOST_TEMPLATE_BYTES = 4 * 1024 * 1024;
 const SMALL_TEMPLATE_BYTES = MOST_TEMPLATE_BYTES / MOST_TRIGGERS;
 
 /**
- * Refuses one trigger more than a tenant may have, in all (`isNew`) and on the name of an event. Whoever asks at the same
- * time waits until this transaction is over.
+ * Refuses one trigger more than a tenant may have, in all (`isNew`) and on the name of an event. A
+ * concurrent call for the tenant waits until this transaction is over.
  * @throws QueueError too-many-triggers
  */
 export async function requireRoom(
