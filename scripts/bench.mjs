@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
+import { join, resolve } from "node:path";
 import { capture } from "./lib/child.mjs";
 import { runMain, Unusable } from "./lib/fail.mjs";
 import { readText, writeWhole } from "./lib/files.mjs";
@@ -20,8 +21,27 @@ await runMain(async () => {
   if (!alone) await ensurePeers();
   const { buildBench } = await import("./lib/build.mjs");
   await buildBench();
+  const against = args.indexOf("--against") + 1;
+  if (against > 0) args[against] = await buildOther(args[against]);
   process.exitCode = await run(alone ? process.execPath : nodeForPeers(), [inRoot("bench/dist/main.mjs"), ...args]);
 });
+
+/**
+ * Builds the programs of another checkout, with its own scripts and packages; its folder.
+ * @param {string | undefined} given
+ */
+async function buildOther(given) {
+  const root = resolve(given ?? "");
+  if (!given || !existsSync(join(root, "scripts/bench.mjs")))
+    throw new Unusable("--against wants the folder of a checkout.");
+  await step("building what is compared with", async () => {
+    // Without a scenario it builds and tells how it is used.
+    const { output } = await capture([process.execPath, "scripts/bench.mjs", "--only", "leasehold"], { cwd: root });
+    if (!existsSync(join(root, "bench/dist/main.mjs")))
+      throw new Unusable(`${root} cannot be built:\n${output.slice(-4000)}`);
+  });
+  return root;
+}
 
 async function ensurePeers() {
   const stamp = inRoot("bench/node_modules/.install-stamp");

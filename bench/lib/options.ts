@@ -27,13 +27,15 @@ export interface Options {
   readonly quick: boolean;
   /** Systems to run; empty = all. */
   readonly only: readonly string[];
+  /** The folder of another checkout, which takes part as the system `before`. */
+  readonly against?: string | undefined;
   /** Whether to list what the database spent its time on. */
   readonly statements: boolean;
 }
 
 const BACKLOGS = [10_000, 50_000, 100_000];
 
-export const USAGE = `usage: npm run bench -- ${SCENARIOS.join(" | ")} [--quick] [--rounds N] [--jobs N] [--only SYSTEM,…] [--statements]`;
+export const USAGE = `usage: npm run bench -- ${SCENARIOS.join(" | ")} [--quick] [--rounds N] [--jobs N] [--only SYSTEM,…] [--against FOLDER] [--statements]`;
 
 /** @throws Error that names what cannot be understood */
 export function parseOptions(args: readonly string[]): Options {
@@ -60,6 +62,7 @@ export function parseOptions(args: readonly string[]): Options {
     jobs,
     backlogs: quick || known.has("--jobs") ? [jobs] : BACKLOGS,
     only: argumentOf("--only")?.split(",") ?? [],
+    against: argumentOf("--against"),
   };
   const strange = args.find((arg) => !known.has(arg));
   if (strange !== undefined) throw new Error(`${strange}: not understood.\n${USAGE}`);

@@ -29,7 +29,8 @@ interface SystemSpec {
 }
 
 const bench = (...parts: string[]) => path.join(import.meta.dirname, "..", ...parts);
-const built = (name: string) => bench("dist", `${name}.mjs`);
+/** The name of the system that another checkout is. */
+export const BEFORE = "before";
 
 const commonEnv = ({ expected = 0, workMs = 0, tell = false }: WorkerOptions) => ({
   BENCH_EXPECTED: String(expected),
@@ -49,21 +50,27 @@ const graphile = (name: string, variant: "plain" | "batched"): SystemSpec => ({
   unfinished: "select 1 from graphile_worker._private_jobs limit 1",
 });
 
-const SPECS: readonly SystemSpec[] = [
-  {
-    name: "leasehold",
-    client: [built("client")],
-    worker: [built("worker")],
+/** @param root the checkout whose built programs run */
+const leasehold = (name: string, root: string): SystemSpec => {
+  const built = (program: string) => [path.join(root, "bench", "dist", `${program}.mjs`)];
+  return {
+    name,
+    client: built("client"),
+    worker: built("worker"),
     workerEnv: (options) => ({
       ...commonEnv(options),
       WORKER_CONCURRENCY: String(options.concurrency ?? CONCURRENCY),
       LOG_FORMAT: "json",
-      COMMANDS_FILE: bench("leasehold", "commands.json"),
+      COMMANDS_FILE: path.join(root, "bench", "leasehold", "commands.json"),
       SHUTDOWN_GRACE_SECONDS: "5",
     }),
     unfinished: "select 1 from app.live_jobs limit 1",
-    beside: [[built("scheduler")]],
-  },
+    beside: [built("scheduler")],
+  };
+};
+
+const SPECS: readonly SystemSpec[] = [
+  leasehold("leasehold", bench("..")),
   graphile("graphile", "plain"),
   graphile("graphile-batched", "batched"),
   {
@@ -97,8 +104,12 @@ export class System {
     return this.spec.name;
   }
 
-  static async open(server: BenchServer, name: string, { tenants = 1 } = {}): Promise<System> {
-    const spec = SPECS.find((one) => one.name === name);
+  static async open(
+    server: BenchServer,
+    name: string,
+    { tenants = 1, against }: { readonly tenants?: number; readonly against?: string | undefined } = {},
+  ): Promise<System> {
+    const spec = name === BEFORE && against ? leasehold(BEFORE, against) : SPECS.find((one) => one.name === name);
     if (!spec) throw new Error(`There is no system ${name}; there are ${SYSTEMS.join(", ")}.`);
     const adminUrl = await server.createDatabase(`bench_${name.replaceAll("-", "_")}_${Date.now() % 1e7}`);
     const env = { DATABASE_URL: adminUrl, LEASEHOLD_SECRET: server.secret };
@@ -107,7 +118,8 @@ export class System {
     await system.client.next("ready");
     await system.client.call("prepare", { tenants });
     for (const program of spec.beside ?? []) {
-      const child = new Child(program, { ...processSecrets("scheduler", env).values, SHUTDOWN_GRACE_SECONDS: "1" });
+      const secrets = { ...env, ...processSecrets("scheduler", env).values };
+      const child = new Child(program, { ...secrets, SHUTDOWN_GRACE_SECONDS: "1" });
       await child.next("ready");
       beside.push(child);
     }
@@ -136,13 +148,28 @@ export class System {
   }
 }
 
+/** Those of one round: forwards and backwards by turns, so that none always comes after the same other one. */
+export const inTurn = <One>(all: readonly One[], round: number): readonly One[] =>
+  round % 2 === 0 ? all : all.toReversed();
+
 /** Opens the systems of a scenario. */
 export async function openSystems(
   server: BenchServer,
-  { only, tenants = 1, without = [] }: { only: readonly string[]; tenants?: number; without?: readonly string[] },
+  {
+    only,
+    against,
+    tenants = 1,
+    without = [],
+  }: {
+    readonly only: readonly string[];
+    readonly against?: string | undefined;
+    readonly tenants?: number;
+    readonly without?: readonly string[];
+  },
 ): Promise<System[]> {
-  const names = only.length > 0 ? only : SYSTEMS.filter((name) => !without.includes(name));
+  const asked = only.length > 0 ? only : SYSTEMS.filter((name) => !without.includes(name));
+  const names = against === undefined ? asked : [...asked, BEFORE];
   const systems: System[] = [];
-  for (const name of names) systems.push(await System.open(server, name, { tenants }));
+  for (const name of names) systems.push(await System.open(server, name, { tenants, against }));
   return systems;
 }

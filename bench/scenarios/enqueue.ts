@@ -4,7 +4,7 @@ import type { Options } from "../lib/options";
 import { batches, timed } from "../lib/program.mjs";
 import { type Figure, type Sample, table } from "../lib/report";
 import type { BenchServer } from "../lib/server";
-import { openSystems, type System } from "../lib/systems";
+import { inTurn, openSystems, type System } from "../lib/systems";
 
 const CALLERS = 16;
 const BULK_SIZE = 500;
@@ -32,12 +32,12 @@ interface Target {
  * first round counts for nobody: it is what the processes need to become warm.
  */
 export async function enqueue(server: BenchServer, options: Options): Promise<string> {
-  const systems = await openSystems(server, { only: options.only, without: ["graphile-batched"] });
+  const systems = await openSystems(server, { ...options, without: ["graphile-batched"] });
   const bare = await openBare(server);
   const targets = [targetOver(bare), ...systems.map(targetOf)];
   const samples: Sample[] = [];
   for (let round = 0; round <= options.rounds; round += 1) {
-    for (const target of targets) {
+    for (const target of inTurn(targets, round)) {
       const taken = await takeRound(target, { jobs: options.jobs, serverPid: server.pid });
       if (round > 0) samples.push(...taken);
     }

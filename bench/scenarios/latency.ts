@@ -4,7 +4,7 @@ import type { Options } from "../lib/options";
 import { type Figure, type Sample, table } from "../lib/report";
 import type { BenchServer } from "../lib/server";
 import { percentile } from "../lib/stats";
-import { openSystems, type System } from "../lib/systems";
+import { inTurn, openSystems, type System } from "../lib/systems";
 
 const JOBS_OF_ROUND = 200;
 const SETTLED_MS = 1500;
@@ -24,7 +24,7 @@ export async function latency(server: BenchServer, options: Options): Promise<st
   const samples: Sample[] = [];
   const jobs = Math.min(JOBS_OF_ROUND, options.jobs);
   for (let round = 0; round < options.rounds; round += 1) {
-    for (const system of systems) {
+    for (const system of inTurn(systems, round)) {
       const waits = await oneByOne(system, jobs);
       const of = (figure: string, share: number) => ({ system: system.name, figure, value: percentile(waits, share) });
       samples.push(of("p50", 0.5), of("p95", 0.95), of("p99", 0.99));

@@ -4,7 +4,7 @@ import type { Options } from "../lib/options";
 import { sharedClock } from "../lib/program.mjs";
 import { type Figure, type Sample, table } from "../lib/report";
 import type { BenchServer } from "../lib/server";
-import { openSystems, type System } from "../lib/systems";
+import { inTurn, openSystems, type System } from "../lib/systems";
 
 const LOOK_EVERY_MS = 5;
 const FIGURES: readonly Figure[] = [
@@ -20,7 +20,7 @@ export async function throughput(server: BenchServer, options: Options): Promise
   for (const jobs of options.backlogs) {
     const samples: Sample[] = [];
     for (let round = 0; round < options.rounds; round += 1) {
-      for (const system of systems) {
+      for (const system of inTurn(systems, round)) {
         const values = await drain(system, { jobs, serverPid: server.pid });
         samples.push(...Object.entries(values).map(([figure, value]) => ({ system: system.name, figure, value })));
       }

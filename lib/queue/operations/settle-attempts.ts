@@ -120,7 +120,7 @@ async function finishWithChildren(db: Runner, end: AttemptEnd, into: Into): Prom
   const together = ([one]: readonly AttemptEnd[]): Promise<string[]> =>
     withTenant(poolOf(db), end.tenantId, async (tx) => {
       const done = one ? await finish(tx, [one], into.progress) : [];
-      if (done.length > 0) await enqueueJobs(tx, scope, end.children ?? []);
+      if (done.length > 0) await enqueueJobs(tx, scope, end.children ?? [], { inTurns: true });
       return done;
     });
   const onUnstorable = (error: unknown) => {

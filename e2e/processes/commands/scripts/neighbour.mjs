@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const PART_BYTES = 1024 * 1024;
 let payload = "";
 for await (const chunk of process.stdin) payload += chunk;
-const { kind, text = "", bytes = 0, ready, until } = JSON.parse(payload);
+const { kind, text = "", bytes = 0, ready, until, fd = 1, head = "", tail = "", times } = JSON.parse(payload);
 const isOver = () => existsSync(until);
 
 /** Each shell forks on and on, and ends when it gets no further process. */
@@ -37,13 +37,16 @@ async function fill() {
   }
 }
 
+/** Prints `head`, the text so many times with `#` for a number that grows, and `tail`; on and on, in rounds of `bytes`. */
 function print() {
-  const part = Buffer.from(text.repeat(Math.ceil(PART_BYTES / text.length)));
-  while (!isOver()) {
+  const count = times ?? Math.ceil(PART_BYTES / text.length);
+  const bits = Array.from({ length: count }, (_, n) => text.replaceAll("#", n));
+  const part = Buffer.from(head + bits.join("") + tail);
+  do {
     for (let sent = 0; sent < bytes; sent += part.length)
-      for (let at = 0; at < part.length; at += writeSync(1, part, at));
-    writeFileSync(ready, "");
-  }
+      for (let at = 0; at < part.length; at += writeSync(fd, part, at));
+    if (ready) writeFileSync(ready, "");
+  } while (!isOver());
 }
 
 await { fork, fill, print }[kind]();
