@@ -38,8 +38,7 @@ export class Held implements Attempt, WatchedLease {
   }
 
   get leaseSeconds(): number {
-    const { leaseExpiresAt, claimedAt } = this.job;
-    return Math.max(1, Math.round((leaseExpiresAt.getTime() - claimedAt.getTime()) / 1000));
+    return this.job.leaseSeconds;
   }
 
   /**

@@ -126,7 +126,8 @@ export interface ClaimedJob extends Lease {
   readonly expiresInMs: number | null;
   /** Its number in its worker, if it was given one. */
   readonly claimNo: number | null;
-  readonly leaseExpiresAt: Date;
+  /** From `claimedAt` to the end of the lease that the claim gave. */
+  readonly leaseSeconds: number;
   readonly sortKey: number;
 }
 

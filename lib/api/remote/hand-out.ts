@@ -68,8 +68,8 @@ function toRemoteJob({ job, definition }: Prepared, maxTimeoutSeconds: number): 
     chain_depth: job.chainDepth,
     timeout_seconds: attemptTimeout(job, definition, maxTimeoutSeconds),
     kill_grace_seconds: definition.killGraceSeconds,
-    lease_seconds: Math.round((job.leaseExpiresAt.getTime() - job.claimedAt.getTime()) / 1000),
-    lease_expires_at: job.leaseExpiresAt.toISOString(),
+    lease_seconds: job.leaseSeconds,
+    lease_expires_at: new Date(job.claimedAt.getTime() + job.leaseSeconds * 1000).toISOString(),
     claimed_at: job.claimedAt.toISOString(),
   };
 }

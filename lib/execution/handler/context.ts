@@ -40,7 +40,7 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
   readonly idempotencyKey: string;
   readonly chainDepth: number;
   readonly #run: ContextSource;
-  readonly #saidOfContexts = new Set<string>();
+  #saidOfContexts: Set<string> | undefined;
 
   constructor(
     run: ContextSource,
@@ -74,6 +74,7 @@ export class AttemptHandlerContext implements HandlerContext<unknown> {
       const level = message === undefined ? "info" : (first as LogLevel);
       const text = cleanMessage(message ?? first, run.secrets);
       if (context === undefined) return run.ctx.onLog(level, text);
+      this.#saidOfContexts ??= new Set();
       const { cleaned, changes } = cleanContext(context, run.secrets, this.#saidOfContexts);
       run.ctx.onLog(level, text, cleaned);
       for (const change of changes) run.ctx.onLog("warn", change);

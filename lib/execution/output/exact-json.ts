@@ -7,8 +7,11 @@ import { isNotJson, NUMBERS_AS_TEXT, type ReportChange } from "./clean-result";
  * and of keys that appear twice, of which the last one counts.
  * @throws SyntaxError
  */
-export function parseCaptured(text: string, report: ReportChange): unknown {
-  const value = JSON.parse(text) as unknown;
+export const parseCaptured = (text: string, report: ReportChange): unknown =>
+  exactValue(JSON.parse(text) as unknown, text, report);
+
+/** As `parseCaptured`, for a text of which JSON.parse has made `value` already. */
+export function exactValue(value: unknown, text: string, report: ReportChange): unknown {
   if (text.includes('"') && scanJson(text, Number.POSITIVE_INFINITY).some(isDuplicateKey)) report(KEY_TWICE);
   const quoted = quoteInexactNumbers(text);
   return quoted === text ? value : parseQuoted(quoted, report);

@@ -3,7 +3,7 @@ import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import type { LogLevel } from "../types";
 import { toArtifact } from "./artifact-frame";
 import { storable } from "./clean-text";
-import { parseCaptured } from "./exact-json";
+import { exactValue } from "./exact-json";
 
 /** UTF-8 bytes of one line on fd 3. */
 export const MAX_FRAME_BYTES = 64 * 1024;
@@ -100,14 +100,14 @@ function parseFrame(line: Buffer): Frame {
   }
   if (typeof frame !== "object" || frame === null) return invalid("a frame is no object");
   const { type } = frame as { type?: unknown };
-  if (type === "result") return toResult(line, text);
+  if (type === "result") return toResult(frame, { line, text });
   if (line.length > MAX_FRAME_BYTES) return tooLong(line.length, isLostKind(type) ? type : null);
   return toFrame(frame as Record<string, unknown>, text);
 }
 
-function toResult(line: Buffer, text: string): Frame {
+function toResult(frame: object, { line, text }: { readonly line: Buffer; readonly text: string }): Frame {
   const changes: string[] = [];
-  const { value } = parseCaptured(text, (change) => changes.push(change)) as { value?: unknown };
+  const { value } = exactValue(frame, text, (change) => changes.push(change)) as { value?: unknown };
   if (!isUtf8(line)) changes.push("bytes that are not UTF-8 are replaced");
   return { type: "result", value, changes };
 }

@@ -23,7 +23,6 @@ export interface ClaimedRow {
   lane_no: number;
   priority: number;
   claimed_at: Date;
-  lease_expires_at: Date;
   sort_key: number;
   started: boolean;
   claim_no: number | string | null;
@@ -114,7 +113,7 @@ function placesOfLimited({ lanes, limit }: ClaimRequest): number {
 async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
   if (request.lanes.length === 0 || request.limit < 1) return [];
   const values = [...claimValues(request), request.startAtOnce ?? 0, request.firstNo ?? null];
-  return (await db.run<ClaimedRow>(claimJobsSql, values)).map(toClaimedJob);
+  return claimedJobs(await db.run<ClaimedRow>(claimJobsSql, values), request);
 }
 
 /** First the places, under the limits' locks, then the jobs: so that other claimers wait for the counting alone. */
@@ -143,7 +142,13 @@ async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: Cla
     places.map(({ lane }) => lowestOf(lane)),
     firstNo ?? null,
   ]);
-  return { jobs: claimed.map(toClaimedJob), heldBack };
+  return { jobs: claimedJobs(claimed, { lanes }), heldBack };
+}
+
+/** Answers no end of the lease, which follows from the request: the fewer columns, the more jobs a second. */
+function claimedJobs(rows: readonly ClaimedRow[], { lanes }: Pick<ClaimRequest, "lanes">): ClaimedJob[] {
+  const seconds = new Map(lanes.map(({ laneNo, leaseSeconds }) => [laneNo, leaseSeconds]));
+  return rows.map((row) => toClaimedJob(row, seconds.get(row.lane_no) ?? 1));
 }
 
 const lowestOf = (lane: LaneRequest): number => lane.from ?? Number.NEGATIVE_INFINITY;
@@ -211,7 +216,7 @@ export function leaseArrays(leases: readonly Lease[]): [jobIds: string, leaseNos
 export const beganArray = (began: readonly { readonly beganAt?: number | undefined }[]): string =>
   plainArray(began.map((one) => msSinceBegun(one) ?? "null"));
 
-export function toClaimedJob(row: ClaimedRow): ClaimedJob {
+export function toClaimedJob(row: ClaimedRow, leaseSeconds: number): ClaimedJob {
   const own = row.unusual ?? USUAL;
   return {
     jobId: row.job_id,
@@ -225,7 +230,7 @@ export function toClaimedJob(row: ClaimedRow): ClaimedJob {
     snoozes: own.snoozes,
     reclaims: own.reclaims,
     claimedAt: row.claimed_at,
-    leaseExpiresAt: row.lease_expires_at,
+    leaseSeconds,
     sortKey: row.sort_key,
     started: row.started,
     expiresInMs: own.expires_in_ms,

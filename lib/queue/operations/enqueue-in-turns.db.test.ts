@@ -45,7 +45,7 @@ test("checking the jobs of a remote worker yields the event loop between the job
     argSchema: { properties: { list: SLOW } },
   });
   const now = new Date();
-  const about = { definitionId, definitionVersion, payload, claimedAt: now, leaseExpiresAt: now, expiresInMs: null };
+  const about = { definitionId, definitionVersion, payload, claimedAt: now, leaseSeconds: 30, expiresInMs: null };
   const jobs = Array.from({ length: 20 }, () => about as ClaimedJob);
   const hand = () => handOut(make.worker, jobs, { maxTimeoutSeconds: 60, since: performance.now() });
   await hand();

@@ -103,6 +103,32 @@ describe("a due schedule", () => {
     expect(await jobs(none)).toHaveLength(1);
   });
 
+  test("what a trigger makes up for takes at most 4 MiB of payloads; the older instants are skipped with their reason", async () => {
+    const scope = await make.tenant();
+    const large = { a: "x".repeat(200_000) };
+    const due = { next_run_at: NINE, following_run_at: "2026-03-02T09:01:00Z", catch_up: "all", catch_up_limit: 1000 };
+    const id = await trigger(scope, { ...due, payload_template: large });
+    const small = await trigger(scope, { ...due, payload_template: { a: 1 } });
+    await clock("2026-03-02T12:00:30Z");
+    await fire();
+    await fire();
+    // One is on time beside those.
+    expect(await jobs(id)).toHaveLength(1 + Math.ceil((4 * 1024 * 1024) / 200_008));
+    expect(await jobs(small)).toHaveLength(181);
+    const skipped = (await firings(id)).filter(({ outcome }) => outcome === "skipped");
+    expect(skipped.map(({ reason }) => reason)).toEqual(Array(181 - (await jobs(id)).length).fill("catch_up"));
+  });
+
+  test("a turn reads as many schedules as half a MiB of templates lets it, and the next turn the others", async () => {
+    const scope = await make.tenant();
+    await clock("2026-03-02T09:00:00.020Z");
+    const ids: string[] = [];
+    for (let n = 0; n < 7; n += 1)
+      ids.push(await trigger(scope, { next_run_at: NINE, payload_template: { a: "x".repeat(200_000) } }));
+    expect([await fire(), await fire(), await fire()].map(({ triggers }) => triggers)).toEqual([3, 3, 1]);
+    for (const id of ids) expect(await jobs(id)).toHaveLength(1);
+  });
+
   test("SCHED-03 an instant of 45 minutes ago runs, whatever sign of life is written down", async () => {
     const scope = await make.tenant();
     const weekly = { cron_expr: "0 6 * * 1", next_run_at: "2026-03-02T06:00:00Z" };

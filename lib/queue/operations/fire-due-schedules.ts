@@ -1,5 +1,14 @@
 import type { Runner, Transaction } from "@/lib/db";
-import { advance, type DueTrigger, draftFirings, giveUp, type LiveJob, skipReason } from "../policy/plan-firing";
+import { Turns } from "@/lib/turns";
+import {
+  advance,
+  type DueTrigger,
+  draftFirings,
+  giveUp,
+  type LiveJob,
+  type Occasion,
+  skipReason,
+} from "../policy/plan-firing";
 import { decideDue, instantChance, readSchedule } from "../policy/schedule";
 import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } from "../policy/trigger-template";
 import {
@@ -62,6 +71,10 @@ export interface FiredSchedules {
 const OVERLAP_LOOKS_AT = 50;
 /** Rows of firings after which a transaction takes no further trigger: one that missed a lot does not make it long. */
 const ROWS_MAX = 2000;
+/** Templates that a transaction reads: what is parsed in one step holds the event loop. */
+const TEMPLATE_BYTES = 512 * 1024;
+/** Payloads after which a transaction takes no further trigger, and the most that one trigger makes up for at once. */
+const PAYLOAD_BYTES = 4 * 1024 * 1024;
 
 /**
  * Fires schedules that are due by the database's clock: each instant has a firing, and its job, in the transaction that
@@ -75,7 +88,7 @@ export async function fireDueSchedules(
   { limit }: { readonly limit: number },
 ): Promise<FiredSchedules> {
   await tx.run(boundWaitsSql);
-  const rows = await tx.run<DueRow>(lockDueTriggersSql, [limit]);
+  const rows = await tx.run<DueRow>(lockDueTriggersSql, [limit, TEMPLATE_BYTES]);
   return fireRows(tx, rows);
 }
 
@@ -101,11 +114,14 @@ async function fireRows(tx: Transaction, rows: readonly DueRow[]): Promise<Fired
   if (rows.length === 0) return { triggers: 0, jobs: 0, skipped: 0, broken: [] };
   const live = await readLiveJobs(tx, rows);
   const turns: FiringTurn[] = [];
-  let size = 0;
+  let [size, bytes] = [0, 0];
+  const pauses = new Turns();
   for (const row of rows) {
-    if (size >= ROWS_MAX) break;
+    if (size >= ROWS_MAX || bytes >= PAYLOAD_BYTES) break;
+    await pauses.next();
     const turn = planTurn(row, live.get(row.id) ?? []);
     size += turn.firings.length;
+    bytes += turn.bytes;
     turns.push(turn);
   }
   const stored = await storeFirings(tx, turns);
@@ -145,7 +161,7 @@ async function readLiveJobs(tx: Transaction, rows: readonly DueRow[]): Promise<M
 }
 
 /** Whatever is wrong with one trigger, also what nobody has thought of, becomes its own reason. */
-function planTurn(row: DueRow, live: readonly LiveJob[]): FiringTurn {
+function planTurn(row: DueRow, live: readonly LiveJob[]): PlannedTurn {
   const trigger = toTrigger(row);
   try {
     return planSound(row, trigger, live);
@@ -155,7 +171,12 @@ function planTurn(row: DueRow, live: readonly LiveJob[]): FiringTurn {
   }
 }
 
-function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): FiringTurn {
+interface PlannedTurn extends FiringTurn {
+  /** Of its jobs' payloads, about. */
+  readonly bytes: number;
+}
+
+function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): PlannedTurn {
   const { rule, problems } = readSchedule({
     scheduleType: row.schedule_type,
     cronExpr: row.cron_expr,
@@ -167,6 +188,7 @@ function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): 
     dstOverlap: row.dst_overlap,
   });
   if (!rule) return abandoned(trigger, problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; "));
+  const payload = payloadOf(row);
   const decide = (maxRuns: number | null): DueDecision =>
     decideDue({
       rule,
@@ -174,7 +196,7 @@ function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): 
       followingRunAt: row.following_run_at,
       now: row.now,
       catchUp: row.catch_up,
-      catchUpLimit: row.catch_up_limit,
+      catchUpLimit: Math.min(row.catch_up_limit, Math.ceil(PAYLOAD_BYTES / payload.bytes)),
       jitterSeconds: row.jitter_seconds,
       maxRuns,
       runCount: Number(row.run_count),
@@ -183,26 +205,37 @@ function planSound(row: DueRow, trigger: DueTrigger, live: readonly LiveJob[]): 
       random: (at) => instantChance(row.id, at),
     });
   const decision = decide(skipReason(trigger, live) === null ? row.max_runs : null);
-  const firings = draftFirings(trigger, { decision, live, now: row.now, render: renderer(row) });
-  return { trigger, firings, advance: (all) => advance(trigger, all, { decision, unbounded: () => decide(null) }) };
+  const firings = draftFirings(trigger, { decision, live, now: row.now, render: payload.render });
+  const bytes = payload.bytes * firings.filter(({ outcome }) => outcome.kind === "job").length;
+  return {
+    trigger,
+    firings,
+    bytes,
+    advance: (all) => advance(trigger, all, { decision, unbounded: () => decide(null) }),
+  };
 }
 
-function abandoned(trigger: DueTrigger, detail: string): FiringTurn {
+function abandoned(trigger: DueTrigger, detail: string): PlannedTurn {
   const { firings, advance: end } = giveUp(trigger, { reason: "schedule", detail });
-  return { trigger, firings, advance: () => end };
+  return { trigger, firings, bytes: 0, advance: () => end };
 }
 
-function renderer({ id, label, payload_template }: DueRow) {
+interface TriggerPayload {
+  readonly render: Occasion["render"];
+  /** Of one payload, about; the instant has nearly always the same length. */
+  readonly bytes: number;
+}
+
+function payloadOf({ id, label, payload_template, next_run_at }: DueRow): TriggerPayload {
   const compiled = compileTriggerTemplate(payload_template, "schedule");
-  return (instant: DueInstant) => {
+  const render = ({ at: instant, local }: Pick<DueInstant, "at" | "local">) => {
     if (!("template" in compiled)) return compiled;
-    const at = instant.at.toISOString();
-    const context: ScheduleContext = {
-      schedule: { at, local: instant.local, trigger_id: id, label },
-      trigger: { id, label },
-    };
+    const at = instant.toISOString();
+    const context: ScheduleContext = { schedule: { at, local, trigger_id: id, label }, trigger: { id, label } };
     return renderTriggerTemplate(compiled.template, context);
   };
+  const one = render({ at: next_run_at, local: next_run_at.toISOString() });
+  return { render, bytes: "payload" in one ? Buffer.byteLength(JSON.stringify(one.payload)) : 1 };
 }
 
 const toTrigger = (row: DueRow): DueTrigger => ({

@@ -93,6 +93,7 @@ interface HeldRow extends ClaimedRow {
   worker_id: string;
   cancel_requested: boolean;
   running_seconds: number;
+  lease_seconds: number;
 }
 
 /**
@@ -103,7 +104,7 @@ export async function findHeldAttempt(db: Runner, holder: string, lease: Lease):
   const [row] = await db.run<HeldRow>(heldRemoteAttemptSql, [lease.jobId, lease.leaseNo, holder]);
   if (!row) return null;
   return {
-    job: toClaimedJob(row),
+    job: toClaimedJob(row, row.lease_seconds),
     workerId: row.worker_id,
     cancelRequested: row.cancel_requested,
     runningSeconds: row.running_seconds,

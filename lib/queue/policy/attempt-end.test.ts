@@ -26,7 +26,7 @@ const claimed: ClaimedJob = {
   claimNo: null,
   started: true,
   claimedAt: new Date(0),
-  leaseExpiresAt: new Date(30_000),
+  leaseSeconds: 30,
   sortKey: 0,
 };
 const definition: RunnableDefinition = {

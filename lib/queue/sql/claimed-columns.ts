@@ -2,7 +2,7 @@
 
 /** Of a live row `r`. */
 export const LIVE_COLUMNS = `r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts,
-  r.snoozes, r.reclaims, r.claimed_at, r.lease_expires_at, r.sort_key, r.attempt_started_at is not null as started,
+  r.snoozes, r.reclaims, r.claimed_at, r.sort_key, r.attempt_started_at is not null as started,
   r.claim_no, r.expires_at`;
 
 /** The record of a job, as `j`. OFFSET 0 keeps the planner from turning the join around. */
@@ -18,7 +18,7 @@ export const claimedColumns = (
   live: string,
   record: string,
 ): string => `${live}.job_id, ${live}.lease_no, ${live}.tenant_id,
-  ${live}.lane_no, ${live}.priority, ${live}.claimed_at, ${live}.lease_expires_at, ${live}.sort_key, ${live}.claim_no,
+  ${live}.lane_no, ${live}.priority, ${live}.claimed_at, ${live}.sort_key, ${live}.claim_no,
   ${record}.definition_id, ${record}.definition_version, ${record}.max_attempts, ${record}.correlation_id,
   case when ${live}.run_no > 1 or ${live}.attempts_spent > 0 or ${live}.timeouts > 0 or ${live}.snoozes > 0
       or ${live}.reclaims > 0 or ${record}.chain_depth > 0

@@ -16,7 +16,8 @@ const IS_DUE = "t.next_run_at <= app.now() and t.is_enabled and t.deleted_at is 
 /**
  * Locks schedules that are due, the longest due first and those of one instant by tenants, and answers each as it stands
  * now: whoever edited, disabled or deleted one before has had the last word. Those that somebody else holds are left for
- * the next turn. `now` is the clock of every decision about them.
+ * the next turn, and so are those behind the one with which the templates take `$2` bytes. `now` is the clock of every
+ * decision about them.
  */
 export const lockDueTriggersSql = statement(
   "lock_due_triggers",
@@ -24,9 +25,13 @@ export const lockDueTriggersSql = statement(
      select t.* from app.job_triggers t
      where ${IS_DUE}
      order by t.next_run_at, t.tenant_id limit $1 for update skip locked
+   ), sized as (
+     select l.*, octet_length(l.payload_template::text) as bytes from due l
+   ), summed as (
+     select s.*, sum(s.bytes) over (order by s.next_run_at, s.tenant_id, s.id) - s.bytes as bytes_before from sized s
    )
    select ${DUE_COLUMNS}
-   from due
+   from (select * from summed where bytes_before < $2) due
    ${DUE_SURROUNDINGS}
    order by due.next_run_at, due.tenant_id, due.id`,
 );

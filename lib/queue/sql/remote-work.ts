@@ -62,7 +62,8 @@ export const heldRemoteAttemptSql = statement(
   "held_remote_attempt",
   `select ${claimedColumns("r", "j")}, r.attempt_started_at is not null as started, null as payload,
      r.claimed_by_worker as worker_id, r.cancel_requested_at is not null as cancel_requested,
-     extract(epoch from app.now() - coalesce(r.attempt_started_at, r.claimed_at))::float8 as running_seconds
+     extract(epoch from app.now() - coalesce(r.attempt_started_at, r.claimed_at))::float8 as running_seconds,
+     extract(epoch from r.lease_expires_at - r.claimed_at)::float8 as lease_seconds
    from app.live_jobs r join app.jobs j on j.id = r.job_id
    where r.job_id = $1 and r.lease_no = $2 and r.state = 'running' and left(r.claimed_by_worker, length($3)) = $3`,
   { repeatable: true },
