@@ -68,12 +68,14 @@ export async function readJson(
   const text = await readText(request, maxBytes);
   if (text === "") return {};
   const turns = new Turns();
-  return accepted(() => scanJsonInTurns(text, () => turns.next(), maxNodes), text);
-}
-
-async function accepted(scan: () => Promise<ProblemError[]>, text: string): Promise<unknown> {
+  const pause = () => turns.next();
   try {
-    return parsed(text, await scan());
+    const errors = await scanJsonInTurns(text, pause, maxNodes);
+    await pause();
+    const value = parsed(text, errors);
+    // Whoever checks it does so in a turn of its own.
+    await pause();
+    return value;
   } catch (error) {
     throw refusalOf(error);
   }
