@@ -103,7 +103,7 @@ describe("a due schedule", () => {
     expect(await jobs(none)).toHaveLength(1);
   });
 
-  test("what a trigger makes up for takes at most 4 MiB of payloads; the older instants are skipped with their reason", async () => {
+  test("what a trigger makes up for takes at most 1 MiB of payloads; the older instants are skipped with their reason", async () => {
     const scope = await make.tenant();
     const large = { a: "x".repeat(200_000) };
     const due = { next_run_at: NINE, following_run_at: "2026-03-02T09:01:00Z", catch_up: "all", catch_up_limit: 1000 };
@@ -113,7 +113,7 @@ describe("a due schedule", () => {
     await fire();
     await fire();
     // One is on time beside those.
-    expect(await jobs(id)).toHaveLength(1 + Math.ceil((4 * 1024 * 1024) / 200_008));
+    expect(await jobs(id)).toHaveLength(1 + Math.ceil((1024 * 1024) / 200_008));
     expect(await jobs(small)).toHaveLength(181);
     const skipped = (await firings(id)).filter(({ outcome }) => outcome === "skipped");
     expect(skipped.map(({ reason }) => reason)).toEqual(Array(181 - (await jobs(id)).length).fill("catch_up"));

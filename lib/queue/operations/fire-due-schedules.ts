@@ -74,7 +74,7 @@ const ROWS_MAX = 2000;
 /** Templates that a transaction reads: what is parsed in one step holds the event loop. */
 const TEMPLATE_BYTES = 512 * 1024;
 /** Payloads after which a transaction takes no further trigger, and the most that one trigger makes up for at once. */
-const PAYLOAD_BYTES = 4 * 1024 * 1024;
+const PAYLOAD_BYTES = 1024 * 1024;
 
 /**
  * Fires schedules that are due by the database's clock: each instant has a firing, and its job, in the transaction that
