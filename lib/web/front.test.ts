@@ -71,6 +71,55 @@ test("an overdue connection gives its place back, also when its client never clo
   await once(socket, "close");
 });
 
+test("a refused upgrade gives its place back, also when its client never closes", async () => {
+  const { server, dial } = await open();
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const client = await dial(get("/", "host: localhost", "upgrade: websocket").replace("close", "upgrade"));
+  client.pause();
+  const [socket] = await accepted;
+  await once(socket, "close");
+});
+
+test("a connection is closed when its client does not read the answer, and not while it reads slowly", async () => {
+  const silentForMs = 400;
+  const next: FrontOptions["next"] = () => async (_, res) => void res.end(Buffer.alloc(32 * 1024 * 1024));
+  const { server, dial } = await open({ silentForMs, next });
+  const accept = async () => {
+    const accepted = once(server, "connection") as Promise<[Socket]>;
+    const client = await dial("GET /login HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    return { client, socket: (await accepted)[0] };
+  };
+  const slow = await accept();
+  const reading = setInterval(() => slow.client.read(128 * 1024), 10);
+  closing.push(() => clearInterval(reading));
+  const unread = await accept();
+  unread.client.pause();
+  if (!unread.socket.closed) await once(unread.socket, "close");
+  expect(slow.socket.closed).toBe(false);
+  expect((await open()).server.timeout).toBe(120_000);
+});
+
+test("a connection with more than sixteen requests in progress is closed and asks no more of the process", async () => {
+  let asked = 0;
+  const answers: (() => void)[] = [];
+  const next: FrontOptions["next"] = () => async (_, res) => {
+    asked += 1;
+    answers.push(() => res.end("x"));
+  };
+  const { dial } = await open({ next });
+  const one = "GET /api/v1/me HTTP/1.1\r\nhost: localhost\r\n\r\n";
+  const flood = await dial(one.repeat(1500));
+  flood.resume();
+  await vi.waitFor(() => expect(flood.closed).toBe(true));
+  expect(asked).toBe(16);
+  const patient = await dial(one.repeat(16));
+  await vi.waitFor(() => expect(asked).toBe(32));
+  for (const answer of answers) answer();
+  await once(patient, "readable");
+  patient.write(one);
+  await vi.waitFor(() => expect(asked).toBe(33));
+});
+
 test("overdue connections are looked for every two seconds", async () => {
   const { server } = await open();
   expect(server).toMatchObject({ headersTimeout: 10_000, connectionsCheckingInterval: 2000 });

@@ -12,6 +12,7 @@ import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders }
 import { OpenPages } from "./open-pages";
 import { refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
+import { SentAhead } from "./sent-ahead";
 import type { Asset } from "./shared-assets";
 
 export interface FrontOptions {
@@ -29,6 +30,8 @@ export interface FrontOptions {
   readonly maxConnections: number;
   /** How long the headers of a request may take; default ten seconds. */
   readonly headersWithinMs?: number;
+  /** How long a connection may stay without a byte while an answer waits to be read; default two minutes. */
+  readonly silentForMs?: number;
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void };
 }
 
@@ -50,6 +53,7 @@ interface Gate {
   readonly findClient: ReturnType<typeof clientFinder>;
   readonly hostProblem: ReturnType<typeof hostCheck>;
   readonly openPages: OpenPages | null;
+  readonly sentAhead: SentAhead;
 }
 
 const PAGE_METHODS = ["GET", "HEAD"];
@@ -58,6 +62,8 @@ const HEALTH_PATHS = ["/livez", "/readyz"];
 const HEADERS_WITHIN_MS = 10_000;
 /** How often overdue connections are looked for. The default of Node.js is 30 seconds. */
 const LOOK_FOR_OVERDUE_MS = 2000;
+/** Longer than any answer takes, and eight heartbeats of a stream. */
+const SILENT_FOR_MS = 120_000;
 const WARN_EVERY_MS = 60_000;
 
 /**
@@ -71,6 +77,7 @@ export function createFront(options: FrontOptions): Front {
     hostProblem: hostCheck(options.hosts),
     // In development pages change while the process runs.
     openPages: options.dev ? null : new OpenPages(),
+    sentAhead: new SentAhead(),
   };
   const headersTimeout = options.headersWithinMs ?? HEADERS_WITHIN_MS;
   const timeouts = {
@@ -79,10 +86,16 @@ export function createFront(options: FrontOptions): Front {
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: Math.min(LOOK_FOR_OVERDUE_MS, headersTimeout / 5),
   };
-  const server = createServer(timeouts, (req, res) => serve({ req, res }, options, gate));
+  const server = createServer(timeouts, (req, res) => {
+    if (gate.sentAhead.admits(req, res)) serve({ req, res }, options, gate);
+  });
+  // Without it a client that never reads its answer would keep its connection for ever.
+  server.timeout = options.silentForMs ?? SILENT_FOR_MS;
   server.maxConnections = options.maxConnections;
   server.on("drop", warnWhenFull(options));
   server.on("clientError", refuseBrokenRequest);
+  // In development the framework's socket for changed files is the only upgrade.
+  if (!options.dev) server.on("upgrade", (_req, socket: Socket) => refuseAndClose(socket, "400 Bad Request"));
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
@@ -197,8 +210,12 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
     socket.destroy();
     return;
   }
-  const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
+  refuseAndClose(socket, isTooLong ? "431 Request Header Fields Too Large" : "400 Bad Request");
+}
+
+/** Does not wait for the client to close too, because one that never does would keep its connection for ever. */
+function refuseAndClose(socket: Socket, status: string): void {
   socket.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-  // Without waiting for the client to close too: one that never does would keep its connection for ever.
   socket.destroySoon();
 }

@@ -63,10 +63,7 @@ async function main(): Promise<void> {
   const app = next({ dev, dir: projectFolder(), hostname: env.host, port });
   await app.prepare();
   const upgrade = app.getUpgradeHandler();
-  front.server.on("upgrade", (req, socket, head) => {
-    if (dev) void upgrade(req, socket, head);
-    else socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-  });
+  if (dev) front.server.on("upgrade", (req, socket, head) => void upgrade(req, socket, head));
   handler = app.getRequestHandler();
   log.info({ version: VERSION, tz_version: TZ_VERSION, origin, port }, "web is ready");
   announceReady({ port });

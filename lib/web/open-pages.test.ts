@@ -82,6 +82,27 @@ test("a public page is rendered once, for many requests at once and for every fo
   expect(await get("/docs/api", {}, "HEAD")).toMatchObject({ status: 200, text: "" });
 });
 
+test("answers that wait for their readers hold no copies of the page", async () => {
+  const pages = new OpenPages();
+  const sent: unknown[] = [];
+  const server = createServer((req, res) => {
+    req.headers["x-nonce"] = "n";
+    const write = res.write.bind(res);
+    res.write = ((part: unknown) => {
+      if (part instanceof Buffer) sent.push(part);
+      return write(part);
+    }) as typeof res.write;
+    pages.answer("/docs/api", { req, res, next: handler }).catch(() => res.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port: own } = server.address() as AddressInfo;
+  for (const path of ["/1", "/2"])
+    expect((await (await fetch(`http://127.0.0.1:${own}${path}`)).text()).length).toBeGreaterThan(LONG.length);
+  expect(sent.length).toBeGreaterThan(1);
+  expect(new Set(sent).size).toBe(sent.length / 2);
+  server.close();
+});
+
 test("every path that does not exist is answered with one kept page", async () => {
   rendered.length = 0;
   for (const path of ["/x", "/t", "/t/acme/none", "/docs/errors/none", "/docs", "/wp-admin/setup.php"])

@@ -10,7 +10,8 @@ import { type NextHandler, type RenderedPage, renderPage } from "./render-page";
 interface KeptPage {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, values: readonly (readonly string[])[]])[];
-  readonly parts: readonly string[];
+  /** All answers send these very bytes, so that one that waits for its reader costs no memory. */
+  readonly parts: readonly Buffer[];
   readonly bytesWithoutNonces: number;
 }
 
@@ -61,7 +62,8 @@ export class OpenPages {
       );
     res.setHeader("content-length", page.bytesWithoutNonces + (page.parts.length - 1) * Buffer.byteLength(nonce));
     res.writeHead(page.status);
-    res.end(req.method === "HEAD" ? undefined : page.parts.join(nonce));
+    if (req.method !== "HEAD") writeParts(res, page.parts, nonce);
+    res.end();
   }
 
   #page(key: string, next: NextHandler): Promise<KeptPage> {
@@ -75,18 +77,25 @@ export class OpenPages {
   }
 }
 
+function writeParts(res: ServerResponse, parts: readonly Buffer[], nonce: string): void {
+  for (const [at, part] of parts.entries()) {
+    if (at > 0) res.write(nonce);
+    res.write(part);
+  }
+}
+
 async function keep(key: string, next: NextHandler): Promise<KeptPage> {
   const nonce = randomBytes(NONCE_BYTES).toString("hex");
   const page = await renderPage(next, key, { "x-nonce": nonce, "content-security-policy": pagePolicy(nonce, false) });
   const expected = key === NOT_FOUND ? 404 : 200;
   if (page.status !== expected) throw new Error(`the page ${key} was rendered with status ${page.status}`);
-  const parts = page.body.split(nonce);
+  const parts = page.body.split(nonce).map((text) => Buffer.from(text));
   if (parts.length < 2) throw new Error(`the page ${key} was rendered without a nonce`);
   return {
     status: page.status,
     headers: headersOf(page, nonce),
     parts,
-    bytesWithoutNonces: Buffer.byteLength(parts.join("")),
+    bytesWithoutNonces: parts.reduce((sum, part) => sum + part.length, 0),
   };
 }
 
