@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { appendArtifact, beginArtifact, finishArtifact, type Lease } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
@@ -7,24 +8,24 @@ import { remoteFixture } from "./remote-fixture";
 import { expectProblem } from "./web";
 
 const database = await testDatabase();
-const { web, key, foreignKey, remote, enqueue, admin, acme } = await remoteFixture(database, {
+const { web, key, foreignKey, remote, enqueue, make, admin, acme } = await remoteFixture(database, {
   ARTIFACT_JOB_MAX_BYTES: "3000000",
 });
-const QUOTA = { jobBytes: 10_000_000, tenantBytes: 10_000_000 };
+const QUOTA = { jobBytes: 20_000_000, tenantBytes: 30_000_000 };
 
 const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes);
 
-/** A running job with one artifact of two chunks. */
-async function jobWith(name: string, contentType = "text/plain") {
+/** A running job with one artifact, by default of two chunks. */
+async function jobWith(name: string, contentType = "text/plain", size = 300_000) {
   const { definition, claim } = await remote();
   const { id } = await enqueue({ definition_key: definition });
   const [claimed] = await claim();
   const lease: Lease = { jobId: id, leaseNo: claimed.lease_no };
   const { worker, close } = makeFactory(database);
-  const bytes = randomBytes(300_000);
+  const bytes = randomBytes(size);
   const artifact = await beginArtifact(worker, lease, { name, contentType });
-  for (const [no, from] of [0, 200_000].entries()) {
-    const part = bytes.subarray(from, from + 200_000);
+  for (let no = 0; no * 200_000 < size; no += 1) {
+    const part = bytes.subarray(no * 200_000, (no + 1) * 200_000);
     await appendArtifact(worker, lease, { id: artifact, no, bytes: part, quota: QUOTA });
   }
   await finishArtifact(worker, lease, { id: artifact, size: bytes.length, sha256: sha(bytes).digest() });
@@ -87,6 +88,23 @@ test("a session downloads by a link that names the tenant; nobody else gets anyt
   expectProblem(await web.call("GET", `${path}/${artifact}`, {}), 401, "unauthenticated");
   const other = await jobWith("other");
   expectProblem(await web.call("GET", `${other.path}/${artifact}`, { key }), 404, "not-found");
+});
+
+test("a revoked key ends a download that is under way", async () => {
+  const { path, artifact, bytes } = await jobWith("long.bin", "application/octet-stream", 16_000_000);
+  const own = await make.key(admin, { tenantId: acme.id });
+  const answer = await fetch(`${web.url}${path}/${artifact}`, { headers: { authorization: `Bearer ${own.key}` } });
+  await database.query("update app.api_keys set revoked_at = now() where id = $1", [own.id]);
+  let received = 0;
+  const readOn = async () => {
+    for await (const part of answer.body ?? []) {
+      received += part.length;
+      await setTimeout(25); // a slow client: six seconds for all
+    }
+  };
+  await expect(readOn()).rejects.toThrow();
+  expect(received).toBeLessThan(bytes.length);
+  expect(web.log()).not.toMatch(/"level":"(error|fatal)"/);
 });
 
 test("who may change jobs deletes an artifact, which frees the quota and is in the job's audit", async () => {

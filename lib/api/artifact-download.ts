@@ -2,16 +2,18 @@ import * as z from "zod";
 import { artifactParams, artifactQuery } from "@/lib/contract";
 import { getArtifact, readArtifactChunk } from "@/lib/queue";
 import type { ArtifactView } from "@/lib/queue/types";
-import { requireTenant } from "./authorize";
 import { parseParams, parseQuery } from "./input";
 import { notFound } from "./problem";
 import { FILE_LENGTH_HEADER } from "./request-info";
-import { identify } from "./route";
+import { getRuntime } from "./runtime";
 import { guarded, type NextContext, type RouteHandler } from "./serve";
+import { authorizeReader, type Reader, watchAccess } from "./watch-access";
 
 /** Types that say what a file is and that no browser runs; all others are sent as bytes. */
 const HARMLESS =
   /^(?:text\/(?:plain|csv)(?:; ?charset=utf-8)?|application\/(?:json|pdf|zip|gzip|x-ndjson)|image\/(?:png|jpeg|gif|webp))$/;
+
+const tenantOf = (search: string) => parseQuery(artifactQuery, search).tenant;
 
 /**
  * Sends the bytes of an artifact as an attachment. Each chunk is read in a transaction of its own when the client has
@@ -27,21 +29,21 @@ export const downloadArtifact: RouteHandler = guarded(serve, {
 });
 
 async function serve(request: Request, context: NextContext): Promise<Response> {
-  const { runtime, principal, info } = await identify(request);
+  const runtime = getRuntime();
+  const reader = await authorizeReader(request, tenantOf);
   const params = parseParams(artifactParams, (await context.params) ?? {});
-  const query = parseQuery(artifactQuery, info.search);
-  const named = request.headers.get("x-tenant-id") ?? query.tenant ?? null;
-  const place = await requireTenant(runtime, { principal, info, named }, ["jobs:read"]);
-  const scope = { tenantId: place.tenant.id };
+  const scope = { tenantId: reader.tenantId };
   const artifact = await getArtifact(runtime.web, scope, params);
   if (!artifact) throw notFound();
-  const headers = { ...headersOf(artifact), "x-request-id": info.id };
+  const headers = { ...headersOf(artifact), "x-request-id": reader.info.id };
   if (isKnown(request.headers.get("if-none-match"), artifact)) return new Response(null, { status: 304, headers });
   const length = { [FILE_LENGTH_HEADER]: String(artifact.size), "content-type": shownType(artifact) };
-  const body =
-    request.method === "HEAD"
-      ? null
-      : streamOf(artifact.chunks, (no) => readArtifactChunk(runtime.web, scope, artifact.id, no));
+  if (request.method === "HEAD" || request.signal.aborted)
+    return new Response(null, { headers: { ...headers, ...length } });
+  const body = streamOf(artifact.chunks, {
+    read: (no) => readArtifactChunk(runtime.web, scope, artifact.id, no),
+    watch: (end) => watchDownload(request, reader, end),
+  });
   return new Response(body, { headers: { ...headers, ...length } });
 }
 
@@ -75,19 +77,50 @@ function isKnown(ifNoneMatch: string | null, { sha256 }: ArtifactView): boolean 
   );
 }
 
-/** Fails in the middle when a chunk is gone: the client sees that the length does not fit. */
-function streamOf(chunks: number, read: (no: number) => Promise<Buffer | null>): ReadableStream<Uint8Array> {
+interface Chunks {
+  read(no: number): Promise<Buffer | null>;
+  /** Calls `end` when the client left or may read no more; returns how to stop watching. */
+  watch(end: () => void): () => void;
+}
+
+/** Fails in the middle when a chunk or the right is gone: the client sees that the length does not fit. */
+function streamOf(chunks: number, { read, watch }: Chunks): ReadableStream<Uint8Array> {
   let no = 0;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        if (no >= chunks) return controller.close();
+  let leave = () => {};
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    start(controller) {
+      leave = watch(() => {
+        leave();
+        // By this name the framework takes it for a client that left, which is nothing to log.
+        controller.error(new DOMException("the download was ended", "AbortError"));
+      });
+    },
+    async pull(controller) {
+      try {
+        if (no >= chunks) {
+          leave();
+          return controller.close();
+        }
         const bytes = await read(no);
-        if (!bytes) return controller.error(new Error("the artifact was deleted"));
+        if (!bytes) throw new Error("the artifact was deleted");
         no += 1;
         controller.enqueue(bytes);
-      },
+      } catch (error) {
+        leave();
+        controller.error(error);
+      }
     },
-    { highWaterMark: 0 },
-  );
+    cancel: () => leave(),
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
+}
+
+/** Ends a download whose client left before it was sent, or whose right is gone. */
+function watchDownload(request: Request, reader: Reader, end: () => void): () => void {
+  const stopWatching = watchAccess(request, reader, { tenantOf, end });
+  request.signal.addEventListener("abort", end, { once: true });
+  return () => {
+    stopWatching();
+    request.signal.removeEventListener("abort", end);
+  };
 }

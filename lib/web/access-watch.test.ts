@@ -69,3 +69,22 @@ test("the database is asked until nothing is open, and not after", async () => {
   await vi.advanceTimersByTimeAsync(1000);
   expect(source.marks).toHaveBeenCalledTimes(2);
 });
+
+test("a stream that comes and goes during a poll starts no second one", async () => {
+  vi.useFakeTimers();
+  const { marks, source, open } = stage();
+  const first = open();
+  let answer: (found: Map<string, string>) => void = () => {};
+  source.marks.mockImplementationOnce(
+    () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+  );
+  await vi.advanceTimersByTimeAsync(15);
+  first.leave();
+  open();
+  answer(marks);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(source.marks.mock.calls.length).toBeLessThanOrEqual(101);
+});

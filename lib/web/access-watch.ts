@@ -29,6 +29,7 @@ export class AccessWatch {
   /** Each with the mark under which it was authorised last; undefined if that is not known. */
   private readonly open = new Map<Watched, string | undefined>();
   private timer: NodeJS.Timeout | undefined;
+  private isPolling = false;
   private stopListening: (() => void) | undefined;
 
   constructor(
@@ -40,7 +41,7 @@ export class AccessWatch {
   add(watched: Watched): () => void {
     this.open.set(watched, undefined);
     this.stopListening ??= this.source.listen((userId) => void this.heard(userId));
-    this.timer ??= setTimeout(() => void this.poll(), this.pollMs).unref();
+    if (!this.isPolling) this.schedule();
     return () => {
       this.open.delete(watched);
       if (this.open.size > 0) return;
@@ -56,7 +57,13 @@ export class AccessWatch {
     await this.recheck(concerned.map((watched) => [watched, undefined]));
   }
 
+  private schedule(): void {
+    this.timer ??= setTimeout(() => void this.poll(), this.pollMs).unref();
+  }
+
   private async poll(): Promise<void> {
+    this.isPolling = true;
+    this.timer = undefined;
     try {
       const marks = await this.source.marks([...this.open.keys()]);
       const gone = "";
@@ -68,8 +75,8 @@ export class AccessWatch {
     } catch (error) {
       this.source.onError(error);
     }
-    if (this.open.size > 0) this.timer = setTimeout(() => void this.poll(), this.pollMs).unref();
-    else this.timer = undefined;
+    this.isPolling = false;
+    if (this.open.size > 0) this.schedule();
   }
 
   private async recheck(all: readonly (readonly [Watched, string | undefined])[]): Promise<void> {
