@@ -8,6 +8,7 @@ import {
   decideRelease,
   type ExecutionEnd,
   type NewJob,
+  type Refused,
   type RunnableDefinition,
   releasedEnd,
 } from "@/lib/queue";
@@ -53,12 +54,8 @@ export async function endOf(
   { outcome, output, children }: Execution,
 ): Promise<AttemptEnd | null> {
   if (outcome.kind === "lease_lost") return null;
-  if (outcome.kind === "released" && outcome.reason !== undefined) {
-    const why = { deadLetter: definition.deadLetter, reason: outcome.reason };
-    // A database that is still away has not counted: the next release does.
-    const uncounted = () => ({ ...releasedEnd(claimed), errorText: outcome.reason });
-    return { ...(await decideRelease(db, claimed, why).catch(uncounted)), output, beganAt };
-  }
+  if (outcome.kind === "released" && outcome.reason !== undefined)
+    return { ...(await givenBack(db, { claimed, definition }, outcome.reason)), output, beganAt };
   const ended = { claimed, definition, execution: outcome, output, environment: tools.retry };
   const decided = { ...(await decideAttemptEnd(db, ended, random)), beganAt };
   const isSuspect =
@@ -67,12 +64,23 @@ export async function endOf(
   return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(claimed, child)) };
 }
 
-/** The end of an attempt whose children were refused: a failure that says so. */
-export function refusedEnd(
-  { claimed, definition, random }: Ran,
+/** The end of an attempt whose children were refused: a failure that says so, or, if they will be accepted later, a release. */
+export async function refusedEnd(
+  { db, claimed, definition, random }: Ran & { readonly db: Database },
   { output, beganAt }: AttemptEnd,
-  reason: string,
-): AttemptEnd {
+  { reason, isLater }: Refused,
+): Promise<AttemptEnd> {
+  if (isLater) return { ...(await givenBack(db, { claimed, definition }, reason)), output, beganAt };
   const execution: ExecutionEnd = { kind: "failed", errorType: "validation", message: reason };
   return { ...decideEnd({ claimed, definition, execution, output }, random), beganAt };
+}
+
+function givenBack(
+  db: Database,
+  { claimed, definition }: Pick<Ran, "claimed" | "definition">,
+  reason: string,
+): Promise<AttemptEnd> {
+  // A database that is still away has not counted: the next release does.
+  const uncounted = () => ({ ...releasedEnd(claimed), errorText: reason });
+  return decideRelease(db, claimed, { deadLetter: definition.deadLetter, reason }).catch(uncounted);
 }

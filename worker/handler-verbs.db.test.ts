@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { defineJob, type HandlerContext, type JobHandler, loadCommandRegistry } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
-import { getJob, listAttempts, listJobs, listSteps } from "@/lib/queue";
+import { createTrigger, enqueueJob, getJob, listAttempts, listJobs, listSteps } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
@@ -45,7 +45,7 @@ const runner = new Runner({
 /** A job whose handler is `run`, after its first attempt. */
 async function ran(
   run: (ctx: HandlerContext<unknown>) => Promise<unknown>,
-  { isShipped = false, ...job }: { correlationId?: string; isShipped?: boolean } = {},
+  { isShipped = false, ...job }: { correlationId?: string; maxAttempts?: number; isShipped?: boolean } = {},
 ) {
   const { key } = await make.definition({ executor: "handler", key: `verb-${randomUUID().slice(0, 8)}` });
   handlers.set(key, { ...defineJob({ key, schema: z.unknown(), run }), isShipped });
@@ -160,6 +160,44 @@ test("Z-05 a handler publishes an event once in a run, under the job's correlati
     { ...told, data: {} },
   ]);
 });
+
+test.each<[string, (ctx: HandlerContext<unknown>, definitionKey: string) => unknown]>([
+  ["a child", (ctx, definitionKey) => ctx.enqueue({ definitionKey })],
+  ["a job in a transaction", (ctx, definitionKey) => ctx.transaction((tx) => enqueueJob(tx, scope, { definitionKey }))],
+  ["an event", (ctx, key) => ctx.publishEvent({ name: `made.${key}` })],
+  ["an event in a transaction", (ctx, key) => ctx.transaction((tx) => ctx.publishEvent({ name: `made.${key}` }, tx))],
+])(
+  "a job that makes %s after its tenant was suspended is given back unspent, and makes it after the suspension",
+  async (_what, act) => {
+    const setStatus = (status: string) =>
+      database.query("update app.tenants set status = $2 where id = $1", [scope.tenantId, status]);
+    await setStatus("active");
+    const { key } = await make.definition();
+    const listens = { triggerType: "event", eventName: `made.${key}`, definitionKey: key, label: "late" } as const;
+    await createTrigger(make.web, scope, listens);
+    const jobId = await ran(
+      async (ctx) => {
+        if (ctx.attempt === 1) await setStatus("suspended");
+        await act(ctx, key);
+      },
+      { maxAttempts: 1 },
+    );
+    const job = await read(jobId);
+    expect([job.status, job.attemptCount, job.waitReason?.code]).toEqual(["queued", 0, "suspended"]);
+    expect((await attempts(jobId)).map(({ status, errorText }) => [status, errorText])).toEqual([
+      ["released", expect.stringContaining("suspended")],
+    ]);
+    const made = () =>
+      database.query("select 1 from app.jobs j join app.job_definitions d on d.id = j.definition_id where d.key = $1", [
+        key,
+      ]);
+    expect(await made()).toEqual([]);
+    await setStatus("active");
+    await attempt(jobId);
+    expect(await read(jobId)).toMatchObject({ status: "succeeded", attemptCount: 1 });
+    expect(await made()).toHaveLength(1);
+  },
+);
 
 test("an event that cannot be one fails its job for good, and stores nothing", async () => {
   const jobId = await ran(async (ctx) => ctx.publishEvent({ name: "no name" }));

@@ -1,5 +1,5 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { JobError, type JobEvent } from "@/lib/execution";
+import { JobError, type JobEvent, ReleasedError } from "@/lib/execution";
 import { type ClaimedJob, type PublishedEvent, publishEvent, QueueError, SYSTEM } from "@/lib/queue";
 
 /**
@@ -26,12 +26,13 @@ export async function publishFromJob(
     return await publishEvent(tx, scope, asked, maxDepth === undefined ? {} : { maxDepth });
   } catch (error) {
     if (!(error instanceof QueueError)) throw error;
-    const isLater = error.code === "tenant-suspended";
+    if (error.code === "tenant-suspended")
+      throw new ReleasedError(`The event ${JSON.stringify(name)} cannot be published: the tenant is suspended.`);
     const [problem] = error.problems;
     const detail = problem ? `${problem.pointer || "/"} ${problem.detail}` : error.message;
     throw new JobError(`the event ${JSON.stringify(name)} cannot be published: ${detail}`, {
-      errorType: isLater ? "temporary_resource" : "internal",
-      retryable: isLater,
+      errorType: "internal",
+      retryable: false,
       cause: error,
     });
   }

@@ -276,7 +276,7 @@ export class Runner {
     this.vacate(held);
     let answer = await stored;
     if (typeof answer === "object") {
-      end = refusedEnd(ran, end, answer.refused);
+      end = await refusedEnd({ ...this.options, ...ran }, end, answer.refused);
       answer = await settler.add(end, job.laneNo);
     }
     if (answer === "settled" && end.outcome === "succeeded" && !isVerbose) return;

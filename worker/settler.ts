@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Database } from "@/lib/db";
 import { DatabaseError } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { type AttemptEnd, notifyChanges, notifyWork, type Settled, settleAttempts } from "@/lib/queue";
+import { type AttemptEnd, notifyChanges, notifyWork, type Refused, type Settled, settleAttempts } from "@/lib/queue";
 import { Batcher } from "./batcher";
 
 const MOST = 500;
@@ -13,7 +13,7 @@ const FIRST_RETRY_MS = 200;
 const MAX_RETRY_MS = 5000;
 
 /** `refused` = nothing was stored, because a job that the attempt had enqueued was refused. */
-export type SettleAnswer = "settled" | "lost" | { readonly refused: string };
+export type SettleAnswer = "settled" | "lost" | { readonly refused: Refused };
 
 interface Ended {
   readonly end: AttemptEnd;
@@ -46,7 +46,7 @@ export class Settler {
     const answers = new Map<string, (item: Ended) => SettleAnswer | Promise<SettleAnswer>>();
     for (const jobId of [...lost, ...unstorable]) answers.set(jobId, () => "lost");
     for (const jobId of locked) answers.set(jobId, (item) => this.later(item));
-    for (const { jobId, reason } of refused) answers.set(jobId, () => ({ refused: reason }));
+    for (const one of refused) answers.set(one.jobId, () => ({ refused: one }));
     this.tell(answers.size === 0 ? items : items.filter(({ end }) => !answers.has(end.jobId)), releasedLanes);
     if (answers.size === 0) return items.map(() => "settled");
     return items.map((item) => answers.get(item.end.jobId)?.(item) ?? "settled");

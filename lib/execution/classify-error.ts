@@ -2,7 +2,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { stoppedOutcome } from "./command/outcome";
-import { AttemptStoppedError, JobError, LeaseLostError, SnoozedError } from "./errors";
+import { AttemptStoppedError, JobError, LeaseLostError, ReleasedError, SnoozedError } from "./errors";
 import { cleanMessage } from "./output/clean-result";
 import type { SecretForms } from "./output/secret-forms";
 import type { ErrorClass, Failure, Outcome } from "./types";
@@ -18,6 +18,7 @@ const NETWORK = [
   "ENETUNREACH",
   "UND_ERR_SOCKET",
 ];
+const SUSPENDED = "tenant-suspended";
 const RESOURCES = ["ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EBUSY", "EAGAIN", "EIO"];
 
 /** What an error that a handler threw means for the attempt. Only a tenant's own handler shows its stack to the tenant. */
@@ -28,6 +29,7 @@ export function outcomeOfError(
 ): Outcome {
   if (error instanceof LeaseLostError) return stoppedOutcome("lease-lost", "");
   if (error instanceof SnoozedError) return snoozed(error, secrets);
+  if (isReleased(error)) return { kind: "released", reason: cleanMessage(messageOf(error), secrets) };
   if (isLostConnection(error)) return { kind: "released", reason: "The connection to PostgreSQL was lost." };
   const known = describe(error);
   const stack = isShipped ? null : ownFrames(faultStack(error));
@@ -52,7 +54,7 @@ const CAUSED_BY = "\nCaused by: ";
  * what is wrong: one that a handler made on purpose, or a fault of the input or of the world.
  */
 export function faultStack(error: unknown): string | null {
-  if (!(error instanceof Error) || !UNEXPLAINED.has(describe(error).errorType)) return null;
+  if (!(error instanceof Error) || isReleased(error) || !UNEXPLAINED.has(describe(error).errorType)) return null;
   if (error instanceof JobError) return originOf(error);
   const parts: string[] = [];
   for (let next: unknown = error; next instanceof Error && parts.length <= MOST_CAUSES; next = next.cause) {
@@ -128,6 +130,13 @@ function classOf(error: unknown): ErrorClass {
   // A mistake in the handler rather than in the world; another attempt may still meet other data.
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) return "internal";
   return "unknown";
+}
+
+// A suspended tenant takes no jobs and events. A job that runs meanwhile needs them later, so it is given back. By name, because
+// this folder knows no queue operations.
+function isReleased(error: unknown): boolean {
+  if (error instanceof ReleasedError) return true;
+  return error instanceof Error && error.name === "QueueError" && (error as { code?: unknown }).code === SUSPENDED;
 }
 
 // True for Leasehold's own database, whose outage spends no attempt. A handler's other databases throw other errors.

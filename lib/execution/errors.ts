@@ -75,6 +75,11 @@ export class AttemptStoppedError extends Error {
   }
 }
 
+/** Ends an attempt without spending it: the job is given back at once. Thrown while its tenant is suspended. */
+export class ReleasedError extends Error {
+  override readonly name = "ReleasedError";
+}
+
 /** Ends an attempt without spending it: the job comes back after a while. Thrown by `ctx.snooze`. */
 export class SnoozedError extends Error {
   override readonly name = "SnoozedError";

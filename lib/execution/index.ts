@@ -25,6 +25,7 @@ export {
   LeaseLostError,
   NonRetryableError,
   RateLimitedError,
+  ReleasedError,
   SnoozedError,
 } from "./errors";
 export { executeCommand } from "./execute-command";

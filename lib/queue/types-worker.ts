@@ -168,6 +168,12 @@ export interface AttemptEnd extends Lease {
   readonly children?: readonly NewJob[];
 }
 
+export interface Refused {
+  readonly reason: string;
+  /** The tenant is suspended: the same children are accepted later. */
+  readonly isLater: boolean;
+}
+
 export interface Settled {
   readonly settled: readonly string[];
   /** Leases that are not held any more: their results were dropped. */
@@ -181,5 +187,5 @@ export interface Settled {
   /** Lanes in which jobs that waited for these were released or ended. */
   readonly releasedLanes: readonly number[];
   /** Ends whose children were refused: nothing was written, the lease is still held. */
-  readonly refused: readonly { readonly jobId: string; readonly reason: string }[];
+  readonly refused: readonly ({ readonly jobId: string } & Refused)[];
 }

@@ -27,6 +27,7 @@ const RUNS: Readonly<Record<string, Run>> = {
     }),
   stepTwice: async (ctx) => [await ctx.step("a", () => 1), await ctx.step("a", () => 2)],
   command: async (ctx) => ctx.command("echo", {}),
+  publish: (ctx) => ctx.publishEvent({ name: "thing.made" }),
   broken: async (ctx) => ctx.command("broken", {}),
   rows: async (ctx) => {
     const run = ctx.command("rows", {}, { rows: true });

@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { memoryArtifacts } from "../artifacts/memory-artifacts.fixture";
+import { ReleasedError } from "../errors";
 import { executeHandler } from "../execute-handler";
 import type { HandlerRunContext } from "../handler/run-context";
 import { openInside } from "../paths";
@@ -55,7 +56,11 @@ const startThread: StartThread = (workerData) => {
   return thread;
 };
 
-function run(key: string, changes: Partial<HandlerRunContext> = {}, { isShipped = false } = {}) {
+function run(
+  key: string,
+  changes: Partial<HandlerRunContext> = {},
+  { isShipped = false, publishEvent = noEvents as HandlerRunContext["publishEvent"] } = {},
+) {
   const handler = threadHandlers.get(key);
   if (!handler) throw new Error("no such handler");
   const context = testContext({ secrets: ["hunter2-secret"], killGraceSeconds: 0.3, ...changes });
@@ -67,7 +72,7 @@ function run(key: string, changes: Partial<HandlerRunContext> = {}, { isShipped 
       ...context.ctx,
       registry,
       transaction,
-      publishEvent: noEvents,
+      publishEvent,
       steps,
       startThread,
     },
@@ -120,6 +125,12 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     expect(kept.files.get("a.txt")?.bytes.toString()).toBe("for [redacted]");
     const { bytes, contentType } = kept.files.get("rows") ?? {};
     expect([contentType, bytes?.equals(Buffer.alloc(600_000, 7))]).toEqual(["application/x-rows", true]);
+  });
+
+  test("is given back when its event is refused while its tenant is suspended", async () => {
+    const publishEvent = () => Promise.reject(new ReleasedError("the tenant is suspended"));
+    const { execution } = run("publish", {}, { publishEvent });
+    expect((await execution).outcome).toEqual({ kind: "released", reason: "the tenant is suspended" });
   });
 
   test("says once for each kind how a log line's context was changed", async () => {

@@ -1,5 +1,12 @@
 import { faultStack, outcomeOfError, withOrigin } from "../classify-error";
-import { AttemptStoppedError, CommandFailedError, JobError, LeaseLostError, SnoozedError } from "../errors";
+import {
+  AttemptStoppedError,
+  CommandFailedError,
+  JobError,
+  LeaseLostError,
+  ReleasedError,
+  SnoozedError,
+} from "../errors";
 import { secretForms } from "../output/secret-forms";
 import type { Outcome } from "../types";
 
@@ -27,6 +34,7 @@ export function fromWire({ outcome, fault, stopped, command }: WireError): Error
   if (stopped !== undefined) return new AttemptStoppedError(stopped.replace("the attempt was stopped: ", ""));
   if (outcome.kind === "lease_lost") return new LeaseLostError();
   if (outcome.kind === "snoozed") return new SnoozedError(outcome.seconds, outcome.reason);
+  if (outcome.kind === "released" && outcome.reason !== undefined) return new ReleasedError(outcome.reason);
   if (outcome.kind !== "failed") return new AttemptStoppedError(outcome.kind);
   const { message, stack: _stack, kind: _kind, ...options } = outcome;
   const error = command ? new CommandFailedError(message, { ...options, ...command }) : new JobError(message, options);

@@ -7,7 +7,7 @@ import {
   readLeasesSql,
   requeueAttemptsSql,
 } from "../sql/settle-attempts";
-import type { AttemptEnd, Settled } from "../types-worker";
+import type { AttemptEnd, Refused, Settled } from "../types-worker";
 import { isPlainEnd, resultArray, toJson } from "./attempt-columns";
 import { beganArray, leaseArrays } from "./claim-jobs";
 import { enqueueJobs } from "./enqueue-jobs";
@@ -29,7 +29,7 @@ interface Progress {
   readonly canceled: string[];
   readonly unstorable: string[];
   readonly releasedLanes: number[];
-  readonly refused: { readonly jobId: string; readonly reason: string }[];
+  readonly refused: ({ readonly jobId: string } & Refused)[];
 }
 
 interface FinishedRow {
@@ -134,7 +134,8 @@ async function finishWithChildren(db: Runner, end: AttemptEnd, into: Into): Prom
     });
   } catch (error) {
     if (!(error instanceof QueueError || isContentRefused(error) || isForbidden(error))) throw error;
-    into.progress.refused.push({ jobId: end.jobId, reason: reasonOf(error) });
+    const isLater = error instanceof QueueError && error.code === "tenant-suspended";
+    into.progress.refused.push({ jobId: end.jobId, reason: reasonOf(error), isLater });
   }
 }
 

@@ -57,7 +57,7 @@ test.each<[string, Partial<NewJob>, string]>([
   const parent = await make.runningJob(scope);
   const children = [child(parent), child(parent, wrong)];
   const settled = await settleAttempts(make.worker, [{ ...succeeded(parent), children }]);
-  expect(settled.refused).toEqual([{ jobId: parent.jobId, reason: expect.stringContaining(reason) }]);
+  expect(settled.refused).toEqual([{ jobId: parent.jobId, reason: expect.stringContaining(reason), isLater: false }]);
   expect(await childrenOf(scope, parent.jobId)).toEqual([]);
   expect((await getJob(make.web, scope, parent.jobId))?.status).toBe("running");
   expect((await settleAttempts(make.worker, [succeeded(parent)])).settled).toEqual([parent.jobId]);
