@@ -39,6 +39,8 @@ export function TriggerFormPage({ tenantZone, id, mode, template }: TriggerFormP
     ...triggerOptions(slug, id ?? ""),
     enabled: id !== null,
     refetchOnWindowFocus: false,
+    // A form begins with what is stored now, also when the page before it has just read it.
+    refetchOnMount: "always",
   });
   const list = `/t/${slug}/jobs/triggers`;
   const isEdit = mode === "edit";

@@ -47,6 +47,22 @@ describe("the pages of triggers", () => {
     await context.close();
   });
 
+  test("the form opens at once from the page of a trigger that was just read", async () => {
+    const { id } = await make({ label: "Just read" });
+    const { page, context } = await stage.signIn(stage.people.admin, { at: TRIGGERS });
+    for (const [button, label] of [
+      ["Edit", "Just read"],
+      ["Duplicate", "Copy of Just read"],
+    ] as const) {
+      await page.goto(`${TRIGGERS}/${id}`);
+      await page.getByRole("button", { name: button }).click();
+      const field = page.locator('[name="label"]');
+      await field.waitFor();
+      expect(await field.inputValue()).toBe(label);
+    }
+    await context.close();
+  });
+
   test("an edit over somebody else's change shows theirs, and keeps mine", async () => {
     const { id, version } = await make({ label: "Yearly" });
     const { page, context } = await stage.signIn(stage.people.admin, { at: `${TRIGGERS}/${id}/edit` });
