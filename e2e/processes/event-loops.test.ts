@@ -87,7 +87,10 @@ describe("nothing that a command prints holds the event loop of its worker", () 
   ])("%s", { timeout: 240_000 }, async (name, what) => {
     await expectShort(name, worker, async () => {
       const payload = { kind: "print", bytes: 1, until: "/", ...what };
-      await stage.settled(await stage.enqueue("neighbour", payload, { maxAttempts: 1 }), 90_000);
+      const jobId = await stage.enqueue("neighbour", payload, { maxAttempts: 1 });
+      await stage.settled(jobId, 90_000);
+      // It came to the end of what it prints, also where what it printed fails the job.
+      expect(await stage.attempts(jobId)).toMatchObject([{ exitCode: 0 }]);
     });
   });
 });

@@ -73,7 +73,7 @@ export async function readJson(
     const errors = await scanJsonInTurns(text, pause, maxNodes);
     await pause();
     const value = parsed(text, errors);
-    // Whoever checks it does so in a turn of its own.
+    // The check of the value is another turn.
     await pause();
     return value;
   } catch (error) {

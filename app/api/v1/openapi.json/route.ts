@@ -23,7 +23,7 @@ function inParts(bytes: Uint8Array): readonly Uint8Array[] {
   return Array.from({ length: count }, (_, no) => bytes.subarray(no * PART_BYTES, (no + 1) * PART_BYTES));
 }
 
-/** Sends the same bytes to everybody, each part when the one before is sent: an answer that nobody reads costs no memory. */
+/** Sends bytes that all answers share, a part once the one before it is sent, so that an unread answer costs no memory. */
 function streamOf(bytes: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   let no = 0;
   return new ReadableStream<Uint8Array>(
