@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
@@ -103,3 +104,31 @@ test("wrong passwords from many addresses delay the sign-in to an account and do
   const known = await signIn(eva.email, "", { client: "203.0.116.1", cookie: cookiesOf(answer) });
   expect(known.status).toBe(401);
 });
+
+test("a flood of sign-ins from one network keeps neither another network nor a known browser out", async () => {
+  const [known, other] = [await person(), await person()];
+  const cookie = cookiesOf(await signIn(known.email, known.password, { client: "203.0.113.20" }));
+  const statuses = new Set<number>();
+  let [isOver, sent] = [false, 0];
+  const caller = async () => {
+    while (!isOver) {
+      sent += 1;
+      const attempt = await signIn(`flood${sent}@example.test`, "wrong password", {
+        client: `198.51.101.${sent % 250}`,
+      });
+      statuses.add(attempt.status);
+    }
+  };
+  const flood = Promise.all(Array.from({ length: 150 }, caller));
+  try {
+    await sleep(1000);
+    for (let round = 0; round < 3; round += 1) {
+      expect((await signIn(known.email, known.password, { client: "198.51.101.7", cookie })).status).toBe(200);
+      expect((await signIn(other.email, other.password, { client: "203.0.117.1" })).status).toBe(200);
+    }
+  } finally {
+    isOver = true;
+    await flood;
+  }
+  expect([...statuses].sort()).toEqual([401, 429]);
+}, 120_000);

@@ -14,6 +14,7 @@ import { seed } from "./seed";
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 async function main([verb, ...args]: string[]): Promise<void> {
+  if (args.includes("--help")) return say(USAGE);
   if (verb !== "migrate" && verb !== "seed") throw new Error(USAGE);
   const env = orExit(loadAdminEnv);
   if (verb === "seed") return seed(env, { ...seedOptions(args, env.demo), log: say });

@@ -2,7 +2,7 @@ import { writeAudit } from "@/lib/auth/audit";
 import { getPrincipal, type Principal } from "@/lib/auth/principal";
 import { isSameOrigin } from "@/lib/auth/same-origin";
 import type { PlatformPermission, TenantPermission } from "@/lib/contract";
-import { platformPermissions, roleAllows } from "@/lib/tenancy/permissions";
+import { platformPermissions, roleAllows, scopesFor } from "@/lib/tenancy/permissions";
 import { resolveTenant, type TenantMembership } from "@/lib/tenancy/resolve";
 import { HttpProblem, notFound } from "./problem";
 import type { RequestHead, RequestInfo } from "./request-info";
@@ -147,7 +147,7 @@ export async function denied(
   await auditDenial(runtime, caller, { reason: missing, tenantId: place.tenant.id });
   const isScope = roleAllows(place.role, missing);
   return new HttpProblem(isScope ? "insufficient-scope" : "forbidden", {
-    detail: isScope ? `The API key's scopes do not allow ${missing}.` : `Your role does not allow ${missing}.`,
+    detail: isScope ? scopeNeeded(missing) : `Your role does not allow ${missing}.`,
   });
 }
 
@@ -161,7 +161,16 @@ export async function requirePlatform(
   await auditDenial(runtime, caller, { reason: permission });
   const { principal } = caller;
   const onlyScope = principal.kind === "api_key" && principal.key.kind === "super_admin" && principal.user.isSuperAdmin;
-  throw new HttpProblem(onlyScope ? "insufficient-scope" : "forbidden");
+  throw new HttpProblem(
+    onlyScope ? "insufficient-scope" : "forbidden",
+    onlyScope ? { detail: scopeNeeded(permission) } : {},
+  );
+}
+
+function scopeNeeded(permission: TenantPermission | PlatformPermission): string {
+  const scopes = scopesFor(permission);
+  if (scopes.length === 0) return `No scope of an API key allows ${permission}.`;
+  return `The API key needs the scope ${scopes.join(" or ")}.`;
 }
 
 /** Who acted, as the queue and the audit record it. */

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { API_KEY_SCOPES, type ApiKeyScope, type TenantPermission } from "@/lib/contract";
+import { API_KEY_SCOPES, type ApiKeyScope, apiKeyScope, type TenantPermission } from "@/lib/contract";
 import { SYSTEM } from "@/lib/queue";
 import { permissionsOf } from "@/lib/tenancy/permissions";
 import { accountsIn } from "@/lib/testing/accounts";
@@ -48,7 +48,16 @@ describe("a key of one scope", () => {
         const answer = await call(request.method, request.path, { ...request, key: narrow });
         const text = `${named(request)}: ${answer.status} ${answer.text}`;
         if (mayAsk) expect(answer.status === 404 ? /resend|firings/.test(text) : answer.status < 300, text).toBe(true);
-        else expect([answer.status, answer.body?.code], text).toEqual([403, "insufficient-scope"]);
+        else {
+          expect([answer.status, answer.body?.code], text).toEqual([403, "insufficient-scope"]);
+          const wanted = apiKeyScope
+            .array()
+            .parse(/needs the scope (.+)\.$/.exec(answer.body.detail)?.[1]?.split(" or "));
+          const missing = needs(request).filter((permission) => !held.includes(permission));
+          const given = (one: ApiKeyScope): readonly string[] =>
+            permissionsOf("admin", { kind: "tenant", scopes: [one] });
+          for (const one of wanted) expect(given(one), text).toEqual(expect.arrayContaining(missing.slice(0, 1)));
+        }
         for (const [permission, canary] of Object.entries(CANARIES))
           if (!held.includes(permission)) expect(text).not.toMatch(canary);
         if (!held.some((permission) => permission.startsWith("jobs:"))) expect(text).not.toContain(holder);

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { writeAudit } from "@/lib/auth/audit";
 import { CountedAudit } from "@/lib/auth/counted-audit";
+import { deviceSecretOf } from "@/lib/auth/device";
 import { type Database, openDatabase } from "@/lib/db";
 import { loadWebEnv } from "@/lib/env/web";
 import type { WebhookPolicy } from "@/lib/execution/webhook";
@@ -135,7 +136,7 @@ function openRuntime(): ApiRuntime {
     origin: env.origin,
     authSecret: env.authSecret,
     cursorSecret: createHmac("sha256", env.authSecret).update("leasehold cursor").digest("hex"),
-    deviceSecret: createHmac("sha256", env.authSecret).update("leasehold device").digest("hex"),
+    deviceSecret: deviceSecretOf(env.authSecret),
     providerRoots: env.providerRoots,
     logMaxBytes: env.logMaxBytes,
     artifactQuota: env.artifactQuota,

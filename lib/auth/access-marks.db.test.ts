@@ -1,7 +1,8 @@
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { listen, openDatabase } from "@/lib/db";
 import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
+import { eventually } from "@/lib/testing/eventually";
 import { ACCESS_CHANNEL, accessMarks } from "./access-marks";
 import { changePassword } from "./change-password";
 import { openSession, revokeSession, sessionHash } from "./session";
@@ -60,7 +61,7 @@ test.each([
   expect(before.every((mark) => mark !== undefined)).toBe(true);
   heard.length = 0;
   await revoke(one);
-  await vi.waitFor(() => expect(heard).toContain(one.id), { timeout: 5000 });
+  await eventually(() => expect(heard).toContain(one.id));
   const after = await marksOf(one);
   expect([before[0] !== after[0], before[1] !== after[1]]).toEqual([concerns !== "key", concerns !== "session"]);
 });
@@ -70,7 +71,7 @@ test("suspending a tenant wakes the web processes for everybody and changes its 
   const before = await marksOf(one);
   heard.length = 0;
   await database.query("update app.tenants set status = 'suspended' where id = $1", [acme.id]);
-  await vi.waitFor(() => expect(heard).toContain("*"), { timeout: 5000 });
+  await eventually(() => expect(heard).toContain("*"));
   expect((await marksOf(one))[0]).not.toBe(before[0]);
 });
 
@@ -80,5 +81,5 @@ test("uses of sessions and keys wake no process", async () => {
   await database.query("update app.sessions set last_seen_at = now() where user_id = $1", [one.id]);
   await database.query("update app.api_keys set last_used_at = now() where id = $1", [one.key]);
   await database.query("select pg_notify('leasehold_access', 'end')");
-  await vi.waitFor(() => expect(heard).toEqual(["end"]), { timeout: 5000 });
+  await eventually(() => expect(heard).toEqual(["end"]));
 });

@@ -5,7 +5,8 @@ import { cookieNames, cookieValues, setCookie } from "./cookies";
 const GOOD_FOR_SECONDS = 180 * 86_400;
 /** Accounts that one browser is known for. A further one replaces the one that signed in longest ago. */
 const MOST_MARKS = 4;
-const MARK = /^([0-9a-z]{1,10})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
+const MARK = /^([0-9a-z]{1,10})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{43})$/;
+const TAG_BYTES = 12;
 
 /** What marks are signed with, and for which origin. */
 export interface DeviceSettings {
@@ -13,39 +14,59 @@ export interface DeviceSettings {
   readonly deviceSecret: string;
 }
 
+/** Derives the key that signs marks. It is the same in every web process. */
+export const deviceSecretOf = (authSecret: string): string =>
+  createHmac("sha256", authSecret).update("leasehold device").digest("hex");
+
 /**
  * Returns the id of the browser that sent these cookies if it signed in to the account before, else null. The mark is signed
  * and bound to the account. It grants no access: it only exempts a sign-in from limits that others used up.
  */
 export function findDevice(cookies: string | null, email: string, settings: DeviceSettings): string | null {
-  const known = marksOf(cookies, settings).find((mark) => isGood(mark, email, settings));
-  return known === undefined ? null : (MARK.exec(known)?.[2] ?? null);
+  const account = accountTag(email, settings);
+  return marksOf(cookies, settings).find((mark) => mark.account === account)?.nonce ?? null;
+}
+
+/**
+ * Returns what stands for the account that signed in last in this browser, else null. It tells nothing of the account, and
+ * is known before the body of a request is read.
+ */
+export function lastAccount(cookies: string | null, settings: DeviceSettings): string | null {
+  return marksOf(cookies, settings)[0]?.account ?? null;
 }
 
 /** Returns the Set-Cookie header that marks a browser as known to the account that has just signed in. */
 export function deviceCookie(cookies: string | null, email: string, settings: DeviceSettings): string {
-  const others = marksOf(cookies, settings).filter((mark) => !isGood(mark, email, settings));
+  const account = accountTag(email, settings);
+  const others = marksOf(cookies, settings).filter((mark) => mark.account !== account);
   const expiry = Math.floor(Date.now() / 1000 + GOOD_FOR_SECONDS).toString(36);
-  const nonce = randomBytes(16).toString("base64url");
-  const mark = `${expiry}.${nonce}.${sign(`${expiry}.${nonce}`, email, settings).toString("base64url")}`;
-  const value = [mark, ...others].slice(0, MOST_MARKS).join("~");
+  const signed = `${expiry}.${randomBytes(16).toString("base64url")}.${account}`;
+  const mark = `${signed}.${sign(signed, settings).toString("base64url")}`;
+  const value = [mark, ...others.map(({ text }) => text)].slice(0, MOST_MARKS).join("~");
   return setCookie(settings.origin, { name: cookieNames(settings.origin).device, value, maxAge: GOOD_FOR_SECONDS });
 }
 
-function marksOf(cookies: string | null, { origin }: DeviceSettings): string[] {
-  const values = cookieValues(cookies, cookieNames(origin).device);
-  const marks = values.length === 1 ? (values[0] ?? "").split("~", MOST_MARKS) : [];
-  return marks.filter((mark) => MARK.test(mark));
+interface Mark {
+  readonly text: string;
+  readonly nonce: string;
+  readonly account: string;
 }
 
-function isGood(mark: string, email: string, settings: DeviceSettings): boolean {
-  const [, expiry = "", nonce = "", mac = ""] = MARK.exec(mark) ?? [];
-  const wanted = sign(`${expiry}.${nonce}`, email, settings);
-  const given = Buffer.from(mac, "base64url");
-  const matches = given.length === wanted.length && timingSafeEqual(given, wanted);
-  return matches && Number.parseInt(expiry, 36) > Date.now() / 1000;
+/** The marks of a cookie that this installation signed and that are not too old, latest first. */
+function marksOf(cookies: string | null, settings: DeviceSettings): Mark[] {
+  const values = cookieValues(cookies, cookieNames(settings.origin).device);
+  const texts = values.length === 1 ? (values[0] ?? "").split("~", MOST_MARKS) : [];
+  return texts.flatMap((text) => {
+    const [, expiry = "", nonce = "", account = "", mac = ""] = MARK.exec(text) ?? [];
+    const given = Buffer.from(mac, "base64url");
+    const wanted = sign(`${expiry}.${nonce}.${account}`, settings);
+    const isSigned = given.length === wanted.length && timingSafeEqual(given, wanted);
+    return isSigned && Number.parseInt(expiry, 36) > Date.now() / 1000 ? [{ text, nonce, account }] : [];
+  });
 }
 
-function sign(text: string, email: string, { deviceSecret }: DeviceSettings): Buffer {
-  return createHmac("sha256", deviceSecret).update(`${text}.${email}`).digest();
-}
+const accountTag = (email: string, settings: DeviceSettings): string =>
+  sign(`account ${email}`, settings).subarray(0, TAG_BYTES).toString("base64url");
+
+const sign = (text: string, { deviceSecret }: DeviceSettings): Buffer =>
+  createHmac("sha256", deviceSecret).update(text).digest();

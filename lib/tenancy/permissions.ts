@@ -1,5 +1,6 @@
 import type { Principal } from "@/lib/auth/principal";
 import {
+  API_KEY_SCOPES,
   type ApiKeyScope,
   type EffectiveRole,
   type Permission,
@@ -86,6 +87,11 @@ export function platformPermissions(principal: Principal): PlatformPermission[] 
   if (!principal.user.isSuperAdmin) return [];
   if (principal.kind === "api_key" && principal.key.kind !== "super_admin") return [];
   return PLATFORM_PERMISSIONS.filter((permission) => principal.kind === "user" || keyAllows(principal.key, permission));
+}
+
+/** Returns the scopes that would allow a key to do this. There is at least one for each permission that keys can have. */
+export function scopesFor(permission: Permission): ApiKeyScope[] {
+  return API_KEY_SCOPES.filter((scope) => SCOPE_PERMISSIONS[scope].includes(permission));
 }
 
 /** Whether the role alone would allow it; tells a missing scope from a missing right. */

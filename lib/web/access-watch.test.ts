@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { eventually } from "@/lib/testing/eventually";
 import { AccessWatch, type Watched } from "./access-watch";
 
 const leaving: (() => void)[] = [];
@@ -31,14 +32,14 @@ function stage() {
 test("rechecks what is open when its credential changes or ends, and leaves it alone otherwise", async () => {
   const { marks, source, open } = stage();
   const stream = open();
-  await vi.waitFor(() => expect(stream.recheck).toHaveBeenCalledTimes(1));
+  await eventually(() => expect(stream.recheck).toHaveBeenCalledTimes(1));
   const looks = source.marks.mock.calls.length;
-  await vi.waitFor(() => expect(source.marks.mock.calls.length).toBeGreaterThan(looks + 3));
+  await eventually(() => expect(source.marks.mock.calls.length).toBeGreaterThan(looks + 3));
   expect(stream.recheck).toHaveBeenCalledTimes(1);
   marks.set("s1", "admin");
-  await vi.waitFor(() => expect(stream.recheck).toHaveBeenCalledTimes(2));
+  await eventually(() => expect(stream.recheck).toHaveBeenCalledTimes(2));
   marks.delete("s1");
-  await vi.waitFor(() => expect(stream.recheck.mock.calls.length).toBeGreaterThan(2));
+  await eventually(() => expect(stream.recheck.mock.calls.length).toBeGreaterThan(2));
 });
 
 test("a wake-up rechecks one person at once, or everybody", async () => {
@@ -55,7 +56,7 @@ test("a recheck that fails is made again, and a database that fails is asked aga
   source.marks.mockRejectedValueOnce(new Error("away"));
   const stream = open();
   stream.recheck.mockRejectedValueOnce(new Error("away"));
-  await vi.waitFor(() => expect(stream.recheck).toHaveBeenCalledTimes(2));
+  await eventually(() => expect(stream.recheck).toHaveBeenCalledTimes(2));
   expect(source.onError).toHaveBeenCalledTimes(2);
 });
 

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect, type Socket } from "node:net";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { CLIENT_IP_HEADER } from "@/lib/api/request-info";
+import { deviceCookie } from "@/lib/auth/device";
+import { eventually } from "@/lib/testing/eventually";
 import { createFront, type FrontOptions } from "./front";
 
 const closing: (() => unknown)[] = [];
@@ -14,11 +16,12 @@ async function open(options: Partial<FrontOptions> = {}) {
   const log = { warn: vi.fn(), error: vi.fn() };
   const { server } = createFront({
     dev: false,
-    isHttps: () => false,
+    origin: () => "http://localhost",
+    deviceSecret: "a secret of this test",
     next: () => async (req, res) => void res.end(`client ${req.headers[CLIENT_IP_HEADER]}`),
     hosts: { names: ["leasehold.example.com"], anyAddress: false },
     trustedProxies: { hops: 0 },
-    maxConnections: 100,
+    maxConnections: 200,
     log,
     ...options,
   });
@@ -110,14 +113,14 @@ test("a connection with more than sixteen requests in progress is closed and ask
   const one = "GET /api/v1/me HTTP/1.1\r\nhost: localhost\r\n\r\n";
   const flood = await dial(one.repeat(1500));
   flood.resume();
-  await vi.waitFor(() => expect(flood.closed).toBe(true));
+  await eventually(() => expect(flood.closed).toBe(true));
   expect(asked).toBe(16);
   const patient = await dial(one.repeat(16));
-  await vi.waitFor(() => expect(asked).toBe(32));
+  await eventually(() => expect(asked).toBe(32));
   for (const answer of answers) answer();
   await once(patient, "readable");
   patient.write(one);
-  await vi.waitFor(() => expect(asked).toBe(33));
+  await eventually(() => expect(asked).toBe(33));
 });
 
 test("overdue connections are looked for every two seconds", async () => {
@@ -165,4 +168,61 @@ test("X-Forwarded-For of a trusted proxy gives the client's address, of anyone e
   const forged = get("/login", "host: localhost", "x-forwarded-for: 6.6.6.6, 203.0.113.9");
   expect(await (await open()).ask(forged)).toContain("client 127.0.0.1");
   expect(await (await open({ trustedProxies: { hops: 1 } })).ask(forged)).toContain("client 203.0.113.9");
+});
+
+describe("sign-ins in progress", () => {
+  const deviceSecret = "a secret of this test";
+  const [cookie] = deviceCookie(null, "ada@example.test", { origin: "http://localhost", deviceSecret }).split(";");
+  const post = (path: string, address: string, ...lines: string[]) =>
+    get(path, "host: localhost", `x-forwarded-for: ${address}`, ...lines, "content-length: 0").replace("GET", "POST");
+  const SIGN_IN = "/api/auth/callback/credentials";
+
+  /** A front in front of a framework that answers sign-ins when it is told to. */
+  async function openBusy(count: number, request: (n: number) => string) {
+    const [waiting, arrived] = [[] as (() => void)[], vi.fn()];
+    const front = await open({
+      deviceSecret,
+      trustedProxies: { hops: 1 },
+      next: () => async (_, res) => {
+        arrived();
+        if (waiting.length < count) await new Promise<void>((resolve) => void waiting.push(resolve));
+        res.end("signed in");
+      },
+    });
+    const sockets = await Promise.all(Array.from({ length: count }, (_, n) => front.dial(request(n))));
+    await eventually(() => expect(arrived).toHaveBeenCalledTimes(count));
+    return { ...front, sockets, waiting };
+  }
+
+  test("one network has thirty, and other networks and known browsers go on", async () => {
+    const { ask } = await openBusy(30, (n) => post(SIGN_IN, `198.51.100.${n}`));
+    const refused = await ask(post(SIGN_IN, "198.51.100.77"));
+    expect(refused).toMatch(/^HTTP\/1.1 429 [\s\S]*retry-after: 2[\s\S]*too-many-requests/i);
+    expect(await ask(post("/api/auth/callback/%63redentials", "198.51.100.77"))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await ask(post(SIGN_IN, "198.51.100.77", "cookie: leasehold.device=forged"))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await ask(post(SIGN_IN, "198.51.100.77", `cookie: ${cookie}`))).toContain("signed in");
+    expect(await ask(post("/api/auth/signout", "198.51.100.77"))).toContain("signed in");
+    expect(await ask(post(SIGN_IN, "203.0.113.5"))).toContain("signed in");
+  });
+
+  test("the known browsers of one account have thirty, wherever they are", async () => {
+    const { ask } = await openBusy(30, (n) => post(SIGN_IN, `198.51.${n}.1`, `cookie: ${cookie}`));
+    expect(await ask(post(SIGN_IN, "203.0.113.5", `cookie: ${cookie}`))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await ask(post(SIGN_IN, "203.0.113.5"))).toContain("signed in");
+  });
+
+  test("all strangers have 120 between them, and known browsers go on", async () => {
+    const { ask } = await openBusy(120, (n) => post(SIGN_IN, `198.51.${n}.1`));
+    expect(await ask(post(SIGN_IN, "203.0.113.5"))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await ask(post(SIGN_IN, "203.0.113.5", `cookie: ${cookie}`))).toContain("signed in");
+  });
+
+  test("an attempt keeps its slot until it has ended, also when its client is gone", async () => {
+    const { ask, sockets, waiting } = await openBusy(30, () => post(SIGN_IN, "198.51.100.1"));
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
+    expect(await ask(post(SIGN_IN, "198.51.100.1"))).toMatch(/^HTTP\/1.1 429 /);
+    waiting[0]?.();
+    await eventually(async () => expect(await ask(post(SIGN_IN, "198.51.100.1"))).toContain("signed in"));
+  });
 });

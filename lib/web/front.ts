@@ -14,10 +14,14 @@ import { refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
 import { SentAhead } from "./sent-ahead";
 import type { Asset } from "./shared-assets";
+import { SignInSlots, TOO_MANY_SIGN_INS } from "./sign-in-slots";
 
 export interface FrontOptions {
   readonly dev: boolean;
-  readonly isHttps: () => boolean;
+  /** Our public origin; empty until the listener has a port. */
+  readonly origin: () => string;
+  /** Signs the marks of known browsers (`deviceSecretOf`). */
+  readonly deviceSecret: string;
   /** The framework, once it is ready; until then every request is answered 503. */
   readonly next: () => NextHandler | undefined;
   /** Looks for a script or style that this build does not have, which another build may have published. */
@@ -54,6 +58,7 @@ interface Gate {
   readonly hostProblem: ReturnType<typeof hostCheck>;
   readonly openPages: OpenPages | null;
   readonly sentAhead: SentAhead;
+  readonly signIns: SignInSlots;
 }
 
 const PAGE_METHODS = ["GET", "HEAD"];
@@ -78,6 +83,7 @@ export function createFront(options: FrontOptions): Front {
     // In development pages change while the process runs.
     openPages: options.dev ? null : new OpenPages(),
     sentAhead: new SentAhead(),
+    signIns: new SignInSlots(),
   };
   const headersTimeout = options.headersWithinMs ?? HEADERS_WITHIN_MS;
   const timeouts = {
@@ -117,7 +123,7 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   const isApi = path === null || isApiPath(path);
   const requestId = cleanRequestHeaders(req, isApi, gate.findClient);
   if (gate.closing) res.setHeader("connection", "close");
-  setSecurityHeaders(req, res, { isApi, isHttps: options.isHttps(), dev: options.dev });
+  setSecurityHeaders(req, res, { isApi, isHttps: options.origin().startsWith("https:"), dev: options.dev });
   res.setHeader("x-request-id", requestId);
   const answer = { instance: path ?? "/", requestId };
   const next = options.next();
@@ -141,6 +147,13 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     res.once("finish", () => req.destroy());
   };
   if (capBody(req, LIMITS.bodyBytes, tooLarge).refused) return;
+  const { deviceSecret } = options;
+  const giveBack = gate.signIns.take(req, path, { origin: options.origin(), deviceSecret });
+  if (!giveBack) {
+    refuse(res, { ...answer, ...TOO_MANY_SIGN_INS });
+    req.resume();
+    return;
+  }
   if (isApi) sendLengths(res);
   else neverCachePages(res);
   const { openPages } = gate;
@@ -149,12 +162,13 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     openPages && openPage !== null
       ? openPages.answer(openPage, { req, res, next })
       : answerPage({ req, res }, path, { ...options, next });
-  answered.catch((error: unknown) => {
+  const failed = (error: unknown) => {
     const fields = { request_id: requestId, ip: req.headers[CLIENT_IP_HEADER], path, error: String(error) };
     options.log.error(fields, "request failed in the framework");
     if (res.headersSent) res.destroy();
     else refuse(res, { ...answer, code: "internal-error" });
-  });
+  };
+  answered.catch(failed).finally(giveBack);
 }
 
 /** Serves assets that another build published; Next answers everything else. */

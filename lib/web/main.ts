@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import next from "next";
 import { beginShutdown, closeRuntime, shutdownSignal } from "@/lib/api/runtime";
+import { deviceSecretOf } from "@/lib/auth/device";
 import { type Database, openDatabase } from "@/lib/db";
 import { publishOrigin } from "@/lib/env/publish-origin";
 import { orExit } from "@/lib/env/read";
@@ -42,7 +43,8 @@ async function main(): Promise<void> {
   const assets = dev ? null : await openAssets(shutdown);
   const front = createFront({
     dev,
-    isHttps: () => origin.startsWith("https:"),
+    origin: () => origin,
+    deviceSecret: deviceSecretOf(env.authSecret),
     next: () => handler,
     hosts: env.hosts,
     trustedProxies: env.trustedProxies,

@@ -25,7 +25,8 @@ const handler: NextHandler = async (req, res) => {
 };
 const front = createFront({
   dev: false,
-  isHttps: () => false,
+  origin: () => "http://localhost",
+  deviceSecret: "a secret of this test",
   next: () => handler,
   log: { warn: () => {}, error: () => {} },
   hosts: { names: [], anyAddress: false },
