@@ -25,6 +25,8 @@ const proxy = createServer((req, res) => {
   inner.on("error", () => res.destroy());
   req.pipe(inner);
 });
+// Longer than this process may be busy: a connection that is closed in the moment of its next use is an error of fetch.
+proxy.keepAliveTimeout = 60_000;
 proxy.listen(0, "127.0.0.1");
 await once(proxy, "listening");
 const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
