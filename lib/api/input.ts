@@ -42,7 +42,8 @@ export function parseQuery<T>(schema: z.ZodType<T>, search: string): T {
   const raw = Object.create(null) as Record<string, string | string[]>;
   for (const [name, value] of decodeQuery(search)) {
     const known = raw[name];
-    raw[name] = known === undefined ? value : [known, value].flat();
+    if (Array.isArray(known)) known.push(value);
+    else raw[name] = known === undefined ? value : [known, value];
   }
   const result = schema.safeParse({ ...raw }, { error: wordsOf });
   if (result.success) return result.data;

@@ -92,10 +92,10 @@ const QUERIES = { jobListQuery, eventListQuery, triggerListQuery };
 /** What reads texts that are not the first argument, or that lie within it; by the function. */
 const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
   parseParams: (text) => parseParams(createJob, filled(createJob, text)),
-  parseQuery: (text) =>
-    Object.values(QUERIES).map((schema) =>
-      attempt(() => parseQuery(schema as z.ZodType, `q=${text}&status=${text}&cursor=${text}&${text}`)),
-    ),
+  parseQuery: (text) => {
+    const search = `q=${text}&status=${text}&cursor=${text}&${text}&${"a&".repeat(text.length / 2)}`;
+    return Object.values(QUERIES).map((schema) => attempt(() => parseQuery(schema as z.ZodType, search)));
+  },
   parseBody: (text) =>
     Object.values(BODIES).map((schema) => [
       attempt(() => parseBody(schema as z.ZodType, filled(schema, text))),

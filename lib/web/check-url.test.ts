@@ -25,6 +25,7 @@ test.each([
   `/${"a".repeat(9000)}`,
   "/é",
   "/a b",
+  `/a?${"b&".repeat(100)}`,
 ])("NX-3 NX-5 %j is refused", (target) => {
   expect(checkedPath(target)).toBeNull();
 });
@@ -35,6 +36,7 @@ test.each([
   ["/t/acme/jobs/%F0%9F%8E%89", "/t/acme/jobs/%F0%9F%8E%89"],
   ["/_next/static/chunks/a.b~c.js", "/_next/static/chunks/a.b~c.js"],
   ["/x?next=//evil", "/x"],
+  [`/x?${"b&".repeat(99)}`, "/x"],
 ])("%s passes", (target, path) => {
   expect(checkedPath(target)).toBe(path);
 });

@@ -217,6 +217,43 @@ describe("sign-ins in progress", () => {
     expect(await ask(post(SIGN_IN, "203.0.113.5", `cookie: ${cookie}`))).toContain("signed in");
   });
 
+  test("half a request holds no slot, and is refused when its body does not come", async () => {
+    const { ask, dial, waiting } = await openBusy(0, () => "");
+    const half = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", "content-length: 100");
+    const halves = await Promise.all(Array.from({ length: 40 }, () => dial(half)));
+    expect(await ask(post(SIGN_IN, "198.51.100.1"))).toContain("signed in");
+    const late = await ask(half);
+    expect(late).toMatch(/^HTTP\/1.1 408 [\s\S]*body-too-slow/);
+    const large = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", "content-length: 20000");
+    expect(await ask(large + "x".repeat(20_000))).toMatch(/^HTTP\/1.1 413 /);
+    for (const socket of halves) socket.destroy();
+    expect(waiting).toEqual([]);
+  });
+
+  test("a body reaches the framework whole, in one piece or many", async () => {
+    const body = "x".repeat(16_000);
+    const next: FrontOptions["next"] = () => async (req, res) => {
+      let read = "";
+      for await (const chunk of req) read += chunk;
+      res.end(`read ${read === body}`);
+    };
+    const { ask, dial } = await open({ next });
+    const head = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", `content-length: ${body.length}`);
+    expect(await ask(`${head}${body}`)).toContain("read true");
+    const chunked = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", "transfer-encoding: chunked");
+    const socket = await dial(chunked);
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    for (let at = 0; at < body.length; at += 4000) {
+      socket.write(`${(4000).toString(16)}\r\n${body.slice(at, at + 4000)}\r\n`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    socket.write("0\r\n\r\n");
+    await eventually(() => expect(answer).toContain("read true"));
+  });
+
   test("an attempt keeps its slot until it has ended, also when its client is gone", async () => {
     const { ask, sockets, waiting } = await openBusy(30, () => post(SIGN_IN, "198.51.100.1"));
     for (const socket of sockets) socket.destroy();

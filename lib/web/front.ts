@@ -14,7 +14,7 @@ import { refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
 import { SentAhead } from "./sent-ahead";
 import type { Asset } from "./shared-assets";
-import { SignInSlots, TOO_MANY_SIGN_INS } from "./sign-in-slots";
+import { isSignIn, SIGN_IN_BODY_BYTES, SignInSlots } from "./sign-in-slots";
 
 export interface FrontOptions {
   readonly dev: boolean;
@@ -146,29 +146,44 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     refuse(res, { ...answer, code: "body-too-large", headers: { connection: "close" } });
     res.once("finish", () => req.destroy());
   };
-  if (capBody(req, LIMITS.bodyBytes, tooLarge).refused) return;
-  const { deviceSecret } = options;
-  const giveBack = gate.signIns.take(req, path, { origin: options.origin(), deviceSecret });
-  if (!giveBack) {
-    refuse(res, { ...answer, ...TOO_MANY_SIGN_INS });
-    req.resume();
-    return;
-  }
-  if (isApi) sendLengths(res);
-  else neverCachePages(res);
-  const { openPages } = gate;
-  const openPage = isApi ? null : (openPages?.keyOf(path, req.headers.cookie) ?? null);
-  const answered =
-    openPages && openPage !== null
-      ? openPages.answer(openPage, { req, res, next })
-      : answerPage({ req, res }, path, { ...options, next });
+  const mostBytes = isSignIn(req, path) ? SIGN_IN_BODY_BYTES : LIMITS.bodyBytes;
+  if (capBody(req, mostBytes, tooLarge).refused) return;
+  const passOn = () => pass({ req, res }, { ...options, ...gate, next, path });
   const failed = (error: unknown) => {
     const fields = { request_id: requestId, ip: req.headers[CLIENT_IP_HEADER], path, error: String(error) };
     options.log.error(fields, "request failed in the framework");
     if (res.headersSent) res.destroy();
     else refuse(res, { ...answer, code: "internal-error" });
   };
-  answered.catch(failed).finally(giveBack);
+  if (!isSignIn(req, path)) {
+    passOn().catch(failed);
+    return;
+  }
+  const settings = { origin: options.origin(), deviceSecret: options.deviceSecret };
+  gate.signIns
+    .admit(req, settings)
+    .then((admitted) => {
+      if (typeof admitted === "function") return passOn().finally(admitted);
+      if (admitted) refuse(res, { ...answer, ...admitted });
+      req.resume();
+    })
+    .catch(failed);
+}
+
+interface Passage extends Pick<FrontOptions, "findAsset">, Pick<Gate, "openPages"> {
+  readonly next: NextHandler;
+  readonly path: string;
+}
+
+/** Answers a request that was checked. Rejects when the framework fails. */
+function pass({ req, res }: Exchange, { path, openPages, ...passage }: Passage): Promise<void> {
+  const isApi = isApiPath(path);
+  if (isApi) sendLengths(res);
+  else neverCachePages(res);
+  const openPage = isApi ? null : (openPages?.keyOf(path, req.headers.cookie) ?? null);
+  return openPages && openPage !== null
+    ? openPages.answer(openPage, { req, res, next: passage.next })
+    : answerPage({ req, res }, path, passage);
 }
 
 /** Serves assets that another build published; Next answers everything else. */

@@ -25,7 +25,7 @@ const OPEN: ReadonlySet<string> = new Set([
 ]);
 const KNOWN: readonly RegExp[] = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\[[a-zA-Z]+\]/g, "[^/]+")}/?$`));
 /** Files that the framework serves. */
-const FRAMEWORK = /^\/(?:_next\/|icon\.svg$)/;
+const FRAMEWORK = /^\/(?:_next\/static\/|icon\.svg$)/;
 /** The length of every nonce of an answer. */
 const NONCE_BYTES = 16;
 

@@ -3,18 +3,33 @@ import { CLIENT_IP_HEADER } from "@/lib/api/request-info";
 import { Slots } from "@/lib/api/slots";
 import { networkOf } from "@/lib/auth/address-group";
 import { type DeviceSettings, lastAccount } from "@/lib/auth/device";
+import type { Refusal } from "./refuse";
+import { wholeBody } from "./whole-body";
 
 const SIGN_IN_PATH = "/api/auth/callback/";
 const IN_PROGRESS = 30;
 /** Of all browsers that are not known together, so that a flood from many networks leaves room for known ones. */
 const STRANGERS_IN_PROGRESS = 120;
 
-/** How one sign-in too many is answered. */
-export const TOO_MANY_SIGN_INS = {
+/** Shorter than the time in which the route answers, so that a slow client is told so. */
+const BODY_WITHIN_MS = 3500;
+
+/** Bytes of the body of a sign-in; see {@link wholeBody}. */
+export const SIGN_IN_BODY_BYTES = 16 * 1024;
+
+/** Returns whether a request is a sign-in, however its path is encoded. */
+export const isSignIn = ({ method }: IncomingMessage, path: string): boolean =>
+  method === "POST" && decodeURIComponent(path).startsWith(SIGN_IN_PATH);
+
+/** The answer to a sign-in that goes no further. */
+type SignInRefusal = Pick<Refusal, "code" | "detail" | "headers">;
+
+const TOO_MANY: SignInRefusal = {
   code: "too-many-requests",
   detail: "Too many sign-ins at once. Try again in a few seconds.",
   headers: { "retry-after": "2" },
-} as const;
+};
+const TOO_SLOW: SignInRefusal = { code: "body-too-slow", headers: { connection: "close" } };
 
 /**
  * Bounds the sign-ins that a network, or the known browsers of an account, have in progress. Each takes some queries and a
@@ -26,11 +41,17 @@ export class SignInSlots {
   readonly #strangers = new Slots(STRANGERS_IN_PROGRESS);
 
   /**
-   * Takes the slot of a sign-in. Returns the function that gives it back, which does nothing for other requests, or null if
-   * none is left. Call it when the attempt has ended, not when its client has gone: the work goes on without a client.
+   * Waits for the body and then takes a slot, so that half a request holds none. Returns the function that gives the slot
+   * back, the refusal, or null if the client has gone. Give it back when the attempt has ended, not when its client has
+   * gone: the work goes on without a client.
    */
-  take(req: IncomingMessage, path: string, settings: DeviceSettings): (() => void) | null {
-    if (req.method !== "POST" || !decodeURIComponent(path).startsWith(SIGN_IN_PATH)) return () => {};
+  async admit(req: IncomingMessage, settings: DeviceSettings): Promise<(() => void) | SignInRefusal | null> {
+    const arrival = await wholeBody(req, BODY_WITHIN_MS);
+    if (arrival === "gone") return null;
+    return arrival === "late" ? TOO_SLOW : (this.#take(req, settings) ?? TOO_MANY);
+  }
+
+  #take(req: IncomingMessage, settings: DeviceSettings): (() => void) | null {
     const account = lastAccount(req.headers.cookie ?? null, settings);
     if (account !== null) return this.#slots.take(`account ${account}`);
     const ip = req.headers[CLIENT_IP_HEADER];
