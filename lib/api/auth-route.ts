@@ -1,7 +1,7 @@
 import { NextRequest } from "next/server";
 import NextAuth from "next-auth";
 import { type Admission, admitSignIn, slowDown } from "@/lib/auth/admit-sign-in";
-import { cookieNames, cookieNamesIn, cookieValues } from "@/lib/auth/cookies";
+import { cookieNames, cookieValues } from "@/lib/auth/cookies";
 import { deviceCookie, findDevice } from "@/lib/auth/device";
 import { authOptions, type Outcome } from "@/lib/auth/next-auth";
 import { TooManyWaiting } from "@/lib/auth/password";
@@ -33,7 +33,6 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   const info = requestInfo(request);
   const action = await allowedAction(request, context);
   refuseBadCallbackCookie(request.headers, runtime);
-  refuseSessionInPieces(request.headers, runtime);
   const body = request.method === "POST" ? await readFields(request, runtime) : null;
   const isSignIn = action === "callback/credentials";
   const cookies = request.headers.get("cookie");
@@ -74,22 +73,11 @@ function refuseBadCallbackCookie(headers: Headers, runtime: ApiRuntime): void {
   const { callback, secure } = cookieNames(runtime.config.origin);
   const values = cookieValues(headers.get("cookie"), callback);
   if (values.every((value) => isSafePath(decoded(value)))) return;
-  throw badCookie(callback, secure);
-}
-
-/** The refusal deletes the cookie, so that the next try does not have it. */
-const badCookie = (name: string, secure: boolean): HttpProblem =>
-  new HttpProblem("bad-request", {
+  const gone = `${callback}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
+  throw new HttpProblem("bad-request", {
     detail: "A sign-in cookie was malformed; try again.",
-    headers: { "set-cookie": `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}` },
+    headers: { "set-cookie": gone },
   });
-
-// next-auth takes each of them for a piece of a session, and clears each in its answer: 700 held the event loop for 150 ms.
-function refuseSessionInPieces(headers: Headers, runtime: ApiRuntime): void {
-  const { session, secure } = cookieNames(runtime.config.origin);
-  const names = cookieNamesIn(headers.get("cookie"));
-  const piece = names.find((name) => name.startsWith(session) && name !== session);
-  if (piece !== undefined) throw badCookie(piece, secure);
 }
 
 function decoded(value: string): string {

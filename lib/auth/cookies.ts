@@ -44,7 +44,3 @@ export function cookieValues(header: string | null, name: string): string[] {
     .filter((part) => part.startsWith(`${name}=`))
     .map((part) => part.slice(name.length + 1));
 }
-
-/** The names in a Cookie header. */
-export const cookieNamesIn = (header: string | null): string[] =>
-  (header ?? "").split(";").map((part) => part.split("=", 1)[0]?.trim() ?? "");

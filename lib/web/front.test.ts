@@ -170,6 +170,15 @@ test("X-Forwarded-For of a trusted proxy gives the client's address, of anyone e
   expect(await (await open({ trustedProxies: { hops: 1 } })).ask(forged)).toContain("client 203.0.113.9");
 });
 
+test("a request may have as many cookies as browsers keep, and no more", async () => {
+  const { ask } = await open();
+  const cookies = (count: number) => `cookie: ${Array.from({ length: count }, (_, n) => `c${n}=`).join("; ")}`;
+  expect(await ask(get("/login", "host: localhost", cookies(180)))).toContain("client");
+  expect(await ask(get("/login", "host: localhost", cookies(181)))).toMatch(
+    /^HTTP\/1.1 400 [\s\S]*at most 180 cookies/,
+  );
+});
+
 describe("sign-ins in progress", () => {
   const deviceSecret = "a secret of this test";
   const [cookie] = deviceCookie(null, "ada@example.test", { origin: "http://localhost", deviceSecret }).split(";");

@@ -70,6 +70,8 @@ const LOOK_FOR_OVERDUE_MS = 2000;
 /** Longer than any answer takes, and eight heartbeats of a stream. */
 const SILENT_FOR_MS = 120_000;
 const WARN_EVERY_MS = 60_000;
+/** As many as browsers keep for a site. The framework's work grows with their square: 700 hold the event loop for 150 ms. */
+const MOST_COOKIES = 180;
 
 /**
  * What stands before the framework: refuses bad targets, methods, headers and bodies with a 4xx, where the framework
@@ -134,6 +136,11 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
   const hostProblem = HEALTH_PATHS.includes(path) ? null : gate.hostProblem(req.rawHeaders);
   if (hostProblem) {
     refuse(res, { ...answer, code: hostProblem });
+    req.resume();
+    return;
+  }
+  if (hasManyCookies(req)) {
+    refuse(res, { ...answer, code: "bad-request", detail: `A request may have at most ${MOST_COOKIES} cookies.` });
     req.resume();
     return;
   }
@@ -220,6 +227,9 @@ function refusedByMethod(
   req.resume();
   return true;
 }
+
+const hasManyCookies = ({ headers }: IncomingMessage): boolean =>
+  (headers.cookie ?? "").split(";", MOST_COOKIES + 1).length > MOST_COOKIES;
 
 function warnWhenFull({ maxConnections, log }: FrontOptions): () => void {
   let warnedAt = Number.NEGATIVE_INFINITY;
