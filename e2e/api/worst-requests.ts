@@ -179,3 +179,27 @@ export const QUERIES: readonly [string, readonly number[]][] = [
   [`/login?callbackUrl=${again("/%2e", 12 * KB)}`, [200, 400]],
   [`/${again("a/", 12 * KB)}`, [400, 404]],
 ];
+
+/** Statements that give the job $1 as much as attempts may leave behind, in the text that takes longest to mask. */
+export const LEAVE_BEHIND: readonly string[] = [
+  `insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body)
+   select id, n, seq, tenant_id, 'stdout', repeat('eyJ.', 8192)
+   from app.jobs, generate_series(1, 4) n, generate_series(1, 305) seq where id = $1`,
+  `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at,
+     finished_at, error_text, stdout_tail, stderr_tail)
+   select id, n, tenant_id, 1, 'failed', 'w', app.now(), app.now(), app.now(), repeat('eyJ.', 4096),
+     repeat('eyJ.', 49152), repeat('eyJ.', 49152)
+   from app.jobs, generate_series(1, 200) n where id = $1`,
+  `insert into app.job_steps (job_id, run_no, name, tenant_id, attempt_no, result)
+   select id, 1, 'step ' || n, tenant_id, 1, to_jsonb(repeat('eyJ.', 2500))
+   from app.jobs, generate_series(1, 1000) n where id = $1`,
+];
+
+/** Reads of what a job left behind. */
+export const READS: readonly string[] = [
+  "logs",
+  "logs?limit=1000",
+  "attempts?limit=200",
+  "attempts?tails=true",
+  "steps",
+];
