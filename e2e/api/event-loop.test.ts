@@ -8,6 +8,9 @@ import {
   KB,
   keyed,
   LEAVE_BEHIND,
+  LEAVE_ERRORS,
+  LISTS,
+  list,
   NIL,
   PEM,
   QUERIES,
@@ -139,6 +142,14 @@ test("no list of what jobs left behind holds the event loop of web, or is larger
     const answer = await expectShort(`GET ${read}`, get, [200], MOST_MS_OF_LIST);
     expect.soft(answer.text.length, read).toBeLessThan(1024 * KB);
   }
+}, 60_000);
+
+test("no list holds the event loop of web", async () => {
+  await post("jobs/bulk", { jobs: times(200, () => ({ definition_key: "any", payload: {} })) })();
+  await triggers("listed", { payload_template: { list } }, 20);
+  for (const statement of LEAVE_ERRORS) await database.query(statement, [acme.id]);
+  for (const path of LISTS)
+    await expectShort(`GET ${path}`, () => web.call("GET", `/api/v1/${path}`, { key }), [200], MOST_MS_OF_LIST);
 }, 60_000);
 
 test("no message of a remote worker holds the event loop of web", async () => {

@@ -10,7 +10,6 @@ import {
   jsonObject,
   listOf,
   pageQuery,
-  queryInteger,
   queueName,
 } from "./common";
 import { dependency, jobRef, onParentFailure } from "./dependencies";
