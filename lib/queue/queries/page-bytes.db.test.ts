@@ -1,6 +1,8 @@
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
+import { createTrigger } from "../index";
+import { listEvents } from "./events";
 import { listSteps } from "./list-steps";
 import { PAGE_BYTES } from "./page-bytes";
 import { type LogPosition, listAttempts, readLogs } from "./read-output";
@@ -116,4 +118,31 @@ test("a page of steps ends within 512 KiB, and following it gives every step onc
   );
   expect(pages.flat().map(({ runNo, name }) => `${runNo}${name}`)).toEqual(stored.map(({ step }) => step));
   expect(pages.length).toBeGreaterThan(4);
+});
+
+test("a page of events ends within 512 KiB of what firings say, and following it gives every event once, newest first", async () => {
+  const { key } = await make.definition();
+  const trigger = { label: "a", triggerType: "event", eventName: "never", definitionKey: key } as const;
+  const { id } = await createTrigger(make.web, scope, trigger);
+  await database.query(
+    `with made as (
+       insert into app.events (tenant_id, name, data, source, status) select $1, 'said', '{}', 'api', 'done'
+       from generate_series(1, 100) returning id)
+     insert into app.trigger_firings (tenant_id, trigger_id, event_id, kind, fire_at, outcome, reason, detail)
+     select $1, $2, made.id, 'event', app.now(), 'failed', 'payload_invalid', repeat('é', 2000)
+     from made, generate_series(1, 5)`,
+    [scope.tenantId, id],
+  );
+  const pages = await readAll(async (last: { readonly id: string } | undefined) => {
+    const place = { filter: { name: "said" }, limit: 70, ...(last ? { afterId: last.id } : {}) };
+    const { events, hasMore } = await listEvents(make.web, scope, place);
+    return {
+      rows: events,
+      bytes: bytesOf(events.flatMap(({ firings }) => firings.map(({ detail }) => detail))),
+      hasMore,
+    };
+  });
+  const stored = await database.query<{ id: string }>("select id from app.events where name = 'said' order by id desc");
+  expect(pages.flat().map((event) => event.id)).toEqual(stored.map((event) => event.id));
+  expect(pages.map((page) => page.length)).toEqual([26, 26, 26, 22]);
 });
