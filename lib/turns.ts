@@ -14,3 +14,14 @@ export class Turns {
     this.#began = performance.now();
   }
 }
+
+/** Maps items in turns. One item is mapped without a pause. */
+export async function mapInTurns<T, R>(items: readonly T[], map: (item: T) => R): Promise<R[]> {
+  const turns = new Turns();
+  const mapped: R[] = [];
+  for (const item of items) {
+    mapped.push(map(item));
+    await turns.next();
+  }
+  return mapped;
+}

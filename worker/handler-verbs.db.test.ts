@@ -112,7 +112,9 @@ test("G-03 an attempt resumes after the steps of the one before it", async () =>
   await attempt(jobId);
   expect(await read(jobId)).toMatchObject({ status: "succeeded", result: { uploaded: 1 } });
   expect(did).toEqual(["upload", "publish"]);
-  expect(await listSteps(make.web, scope, jobId)).toMatchObject([{ name: "upload", attemptNo: 1, result: 1 }]);
+  expect(await listSteps(make.web, scope, jobId)).toMatchObject({
+    steps: [{ name: "upload", attemptNo: 1, result: 1 }],
+  });
 });
 
 test("G-03 a step whose result cannot be stored fails the attempt for good", async () => {

@@ -4,7 +4,7 @@ import { jobFilter } from "@/lib/api/filters";
 import { listPosition, listReply } from "@/lib/api/list";
 import type { TenantPage } from "@/lib/api/page";
 import { getRuntime } from "@/lib/api/runtime";
-import { serializeJobRow, serializeSummary } from "@/lib/api/serialize";
+import { serializeJobRows, serializeSummary } from "@/lib/api/serialize";
 import { filterKey, JOBS_PER_PAGE, jobFilterParsers, jobListQueryString } from "@/lib/client/job-filters";
 import { jobListQuery } from "@/lib/contract";
 import { listJobs, summarizeJobs } from "@/lib/queue";
@@ -28,7 +28,7 @@ export async function firstJobs(page: TenantPage, search: Promise<SearchParams>)
     listJobs(page.db, page.scope, jobFilter(query.data), position),
     summarizeJobs(page.db, page.scope),
   ]);
-  const reply = listReply({ ...found, rows: found.jobs.map(serializeJobRow) }, position, {
+  const reply = listReply({ ...found, rows: await serializeJobRows(found.jobs) }, position, {
     scope,
     url: new URL(origin),
   });

@@ -19,7 +19,7 @@ export function StepsPanel({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
   const query = useQuery({ ...stepsOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
-  const list = query.data?.data;
+  const list = query.data;
   const known = useMemo(() => list?.map((step) => ({ ...step, id: `${step.run_no}:${step.name}` })), [list]);
   const { rows: steps = [], shown, showWaiting } = useHeldRows(known, job.id, { whole: true });
   if (query.isError && !query.data) {

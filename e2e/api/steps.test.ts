@@ -9,7 +9,7 @@ const get = (path: string) => web.call("GET", path, { key });
 
 test("G-03 the steps of a job are listed, without results that are too large to be shown", async () => {
   const job = await enqueue();
-  expect((await get(`/api/v1/jobs/${job.id}/steps`)).body).toEqual({ data: [] });
+  expect((await get(`/api/v1/jobs/${job.id}/steps`)).body).toEqual({ data: [], next_after: null });
   await database.query(
     `insert into app.job_steps (job_id, run_no, name, tenant_id, attempt_no, result, created_at)
      values ($1, 1, 'charge', $2, 1, '{"paid": true}', '2026-01-01T00:00:00Z'),

@@ -14,7 +14,7 @@ export const SLOW_SCHEMA = {
   properties: { list: { items: { anyOf: [...times(300, () => ({ minimum: 5 })), { type: "string" }] } } },
 };
 const job = (payload: unknown, more: object = {}) => ({ definition_key: "any", payload, ...more });
-const list = times(9_900, () => 1);
+export const list = times(9_900, () => 1);
 
 export const BODIES: readonly [string, string, unknown, readonly number[]][] = [
   ["a job with one long text", "jobs", job({ a: again("a", 250 * KB) }), [201]],
@@ -182,4 +182,50 @@ export const QUERIES: readonly [string, readonly number[]][] = [
   ["/docs/errors", [200]],
   [`/login?callbackUrl=${again("/%2e", 7.9 * KB)}`, [200, 400]],
   [`/${again("a/", 7.9 * KB)}`, [400, 404]],
+];
+
+/** Statements that give the job $1 as much as attempts may leave behind, in the text that takes longest to mask. */
+export const LEAVE_BEHIND: readonly string[] = [
+  `insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body)
+   select id, n, seq, tenant_id, 'stdout', repeat('eyJ.', 8192)
+   from app.jobs, generate_series(1, 4) n, generate_series(1, 305) seq where id = $1`,
+  `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, started_at,
+     finished_at, error_text, stdout_tail, stderr_tail)
+   select id, n, tenant_id, 1, 'failed', 'w', app.now(), app.now(), app.now(), repeat('eyJ.', 4096),
+     repeat('eyJ.', 49152), repeat('eyJ.', 49152)
+   from app.jobs, generate_series(1, 200) n where id = $1`,
+  `insert into app.job_steps (job_id, run_no, name, tenant_id, attempt_no, result)
+   select id, 1, 'step ' || n, tenant_id, 1, to_jsonb(repeat('eyJ.', 2500))
+   from app.jobs, generate_series(1, 1000) n where id = $1`,
+];
+
+/** A statement that gives 200 jobs of the tenant $1 errors, and an event many firings. */
+export const LEAVE_ERRORS: readonly string[] = [
+  `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, outcome, worker_id, claimed_at, run_started_at,
+     finished_at, attempt_count, error_text)
+   select id, 1, tenant_id, 1, 'failed', 'dead_letter', 'w', app.now(), app.now(), app.now(), 1, repeat(E'\\u0001eyJ.', 3276)
+   from app.jobs j where tenant_id = $1 and not exists (select 1 from app.job_attempts a where a.job_id = j.id)
+   order by id desc limit 200`,
+  `with made as (
+     insert into app.events (tenant_id, name, data, source, status) select $1, 'much.said', '{}', 'api', 'done' from generate_series(1, 200)
+     returning id, tenant_id)
+   insert into app.trigger_firings (tenant_id, trigger_id, event_id, kind, fire_at, outcome, reason, detail)
+   select made.tenant_id, t.id, made.id, 'event', app.now(), 'failed',
+     'definition_inactive', repeat(E'\\u0001', 2000) from made, (select id from app.job_triggers where tenant_id = $1 limit 20) t`,
+];
+/** Reads of them. */
+export const LISTS: readonly string[] = [
+  "jobs?limit=200",
+  "jobs/dead-letters?limit=200",
+  "events?limit=200&name=much.said",
+  "jobs/triggers?limit=200",
+];
+
+/** Reads of what a job left behind. */
+export const READS: readonly string[] = [
+  "logs",
+  "logs?limit=1000",
+  "attempts?limit=200",
+  "attempts?tails=true",
+  "steps",
 ];

@@ -77,12 +77,23 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
     if (!job) throw new Error("there is no such job");
     return job;
   };
-  const attempts = async (jobId: string): Promise<AttemptView[]> =>
-    ((await listAttempts(factory.web, scope, jobId, { limit: 500, tails: true })) ?? []).toSorted(
-      (a, b) => a.attemptNo - b.attemptNo,
-    );
-  const logs = async (jobId: string): Promise<readonly LogLine[]> =>
-    (await readLogs(factory.web, scope, jobId, { limit: MOST_LOG_LINES }))?.lines ?? [];
+  const attempts = async (jobId: string): Promise<AttemptView[]> => {
+    const all: AttemptView[] = [];
+    do {
+      const beforeNo = all.at(-1)?.attemptNo;
+      all.push(...((await listAttempts(factory.web, scope, jobId, { limit: 500, beforeNo, tails: true })) ?? []));
+    } while (all.at(-1)?.hasOlder);
+    return all.toSorted((a, b) => a.attemptNo - b.attemptNo);
+  };
+  const logs = async (jobId: string): Promise<readonly LogLine[]> => {
+    const lines: LogLine[] = [];
+    for (;;) {
+      const after = lines.at(-1);
+      const page = await readLogs(factory.web, scope, jobId, { limit: MOST_LOG_LINES, ...(after ? { after } : {}) });
+      lines.push(...(page?.lines ?? []));
+      if (!page?.hasMore) return lines;
+    }
+  };
   const when = (jobId: string, wanted: (job: JobView) => boolean, what: string, withinMs = 30_000): Promise<JobView> =>
     waitFor(
       async () => {

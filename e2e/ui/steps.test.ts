@@ -82,3 +82,32 @@ test("G-03 G-04 a job shows the steps that were done, and leads to its children"
   await page.waitForURL(new RegExp(child.id));
   await context.close();
 });
+
+test("pages of many bytes are read to the end: all steps, all output, and the download has it whole", async () => {
+  const large = await stage.enqueue({ lines: ["large"] });
+  await stage.settled(large.id);
+  await stage.database.query(
+    `insert into app.job_steps (job_id, run_no, name, tenant_id, attempt_no, result)
+     select id, 1, 'step ' || n, tenant_id, 1, to_jsonb(repeat('x', 15000))
+     from app.jobs, generate_series(1, 60) n where id = $1`,
+    [large.id],
+  );
+  await stage.database.query(
+    `insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body)
+     select id, 9, n, tenant_id, 'stdout', n || repeat('y', 30000) || chr(10)
+     from app.jobs, generate_series(1, 60) n where id = $1`,
+    [large.id],
+  );
+  const { page, context } = await stage.signIn(stage.people.admin, { at: `/t/acme/jobs/${large.id}?tab=data` });
+  await page.getByRole("region", { name: "Steps" }).getByText("step 60", { exact: true }).waitFor();
+  await page.goto(`${stage.web.url}/t/acme/jobs/${large.id}?tab=output&attempt=9`);
+  const output = page.getByRole("region", { name: "Output" });
+  await output.getByText("60 lines").waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    output.getByRole("button", { name: "Download" }).click(),
+  ]);
+  const numbers = readFileSync(await download.path(), "utf8").match(/[0-9]+(?=y{30000}\n)/g);
+  expect(numbers).toEqual(Array.from({ length: 60 }, (_, index) => String(index + 1)));
+  await context.close();
+});

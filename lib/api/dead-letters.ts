@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { DeadLetter, DeadLetterListQuery, JobEvent, redrive } from "@/lib/contract";
 import type { BulkRequest, DeadLetterFilter, DeadLetterView, JobEvent as JobEventView } from "@/lib/queue";
 import { OPEN_TRIAGE } from "@/lib/queue/states";
+import { mapInTurns } from "@/lib/turns";
 import { defined } from "./filters";
 import { serializeJobRow } from "./serialize";
 
@@ -30,6 +31,10 @@ export function serializeDeadLetter(letter: DeadLetterView): DeadLetter {
     job: serializeJobRow(letter.job),
   };
 }
+
+/** Serializes a list of dead letters in turns, because their errors are masked. */
+export const serializeDeadLetters = (letters: readonly DeadLetterView[]): Promise<DeadLetter[]> =>
+  mapInTurns(letters, serializeDeadLetter);
 
 export function serializeEvent(event: JobEventView): JobEvent {
   return {

@@ -160,3 +160,10 @@ interface LogPosition {
   readonly stream?: LogStream;
   readonly after?: { readonly attemptNo: number; readonly seq: number };
 }
+
+/** The step that `<run>:<name>` names; a name may have colons. */
+export function stepPosition(after: string | undefined): { runNo: number; name: string } | undefined {
+  if (after === undefined) return undefined;
+  const colon = after.indexOf(":");
+  return { runNo: Number(after.slice(0, colon)), name: after.slice(colon + 1) };
+}

@@ -2,8 +2,11 @@ import type * as z from "zod";
 import type { Permission } from "@/lib/contract";
 import { cutAnswer } from "@/lib/contract/shown";
 import { isTestBuild } from "@/lib/env/test-build";
+import { mapInTurns } from "@/lib/turns";
 import { HttpProblem, problemBody } from "./problem";
 
+/** Shorter lists are turned into text at once: no row is large enough to matter. */
+const LONG_LIST = 20;
 const NEVER_STORED = { "cache-control": "private, no-store" };
 
 /** What a handler answers when the body alone does not say it all. */
@@ -16,15 +19,29 @@ export class Reply<T> {
 
 /**
  * Returns the text of an answer, cut to what a caller who holds these permissions may see; uncut if no permissions are given.
- * A test build refuses to send what the schema does not describe.
+ * The rows of a long list are turned into text in turns, so that other requests go on meanwhile. A test build refuses to send what the schema does not describe.
  */
-export function answerText(schema: z.ZodType, body: unknown, held?: ReadonlySet<Permission>): string {
+export async function answerText(schema: z.ZodType, body: unknown, held?: ReadonlySet<Permission>): Promise<string> {
   if (isTestBuild) {
     const checked = schema.safeParse(body);
     if (!checked.success) throw new Error(`the answer does not fit its schema: ${checked.error.message}`);
   }
-  return JSON.stringify(held ? cutAnswer(schema, body, held) : body);
+  return textInTurns(held ? cutAnswer(schema, body, held) : body);
 }
+
+async function textInTurns(body: unknown): Promise<string> {
+  const fields = Object.entries((body ?? {}) as object).filter(([, value]) => value !== undefined);
+  if (!fields.some(([, value]) => isLongList(value))) return JSON.stringify(body);
+  const texts: string[] = [];
+  for (const [name, value] of fields) {
+    const text = isLongList(value) ? `[${(await mapInTurns(value, rowText)).join(",")}]` : JSON.stringify(value);
+    texts.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${texts.join(",")}}`;
+}
+
+const isLongList = (value: unknown): value is readonly unknown[] => Array.isArray(value) && value.length >= LONG_LIST;
+const rowText = (row: unknown): string => JSON.stringify(row) ?? "null";
 
 export function jsonResponse(text: string, status: number, headers: Record<string, string>): Response {
   return new Response(text, { status, headers: { "content-type": "application/json", ...NEVER_STORED, ...headers } });

@@ -166,7 +166,7 @@ export function signedInRoute<B, R>(spec: SignedInSpec<B, R>): RouteHandler {
   const serve = async (request: Request, context: NextContext): Promise<Response> => {
     const common = await identify(request);
     const { body } = await readInput(spec, request, { info: common.info, context });
-    return send(toAnswer(spec, await spec.handler({ ...common, body })), common.info);
+    return send(await toAnswer(spec, await spec.handler({ ...common, body })), common.info);
   };
   return guarded(serve, { ...spec, access: "signed-in" });
 }
@@ -225,16 +225,16 @@ const barredExecutors = (held: ReadonlySet<Permission>): Pick<TenantScope, "barr
 const isBarred = (error: unknown): boolean =>
   error instanceof Error && error.name === "QueueError" && (error as QueueError).code === "executor-barred";
 
-function toAnswer<P, Q, B, R>(
+async function toAnswer<P, Q, B, R>(
   spec: RouteSpec<P, Q, B, R>,
   result: R | Reply<R>,
   held?: ReadonlySet<Permission>,
-): StoredAnswer {
+): Promise<StoredAnswer> {
   const reply = result instanceof Reply ? result : new Reply(result);
   const { status = spec.status ?? 200, headers = {} } = reply.options;
   const text = (body: R) => answerText(spec.response, body, held);
-  const answer = { status, headers, body: text(reply.body) };
-  return spec.withoutSecrets ? { ...answer, kept: text(spec.withoutSecrets(reply.body)) } : answer;
+  const answer = { status, headers, body: await text(reply.body) };
+  return spec.withoutSecrets ? { ...answer, kept: await text(spec.withoutSecrets(reply.body)) } : answer;
 }
 
 /** Returns a stored answer, cut to what its caller may see now. */

@@ -10,6 +10,7 @@ import type {
   LogEntry,
   LogPage,
   Step,
+  StepList,
   Worker,
   WorkerList,
 } from "@/lib/contract";
@@ -25,16 +26,18 @@ import type {
   JobView,
   LogLine,
   LogPage as LogPageView,
+  StepsPage,
   StepView,
   TzUse,
   WorkerView,
 } from "@/lib/queue/types";
+import { mapInTurns, Turns } from "@/lib/turns";
+import { retryClassesOut } from "./retry-classes";
 
 const iso = (at: Date): string => at.toISOString();
 const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
-/** A job as lists show it. */
-import { retryClassesOut } from "./retry-classes";
+/** A job as lists show it. Masks its error, so a list is serialized in turns: {@link serializeJobRows}. */
 export function serializeJobRow(job: JobView): JobRow {
   return {
     id: job.id,
@@ -71,6 +74,9 @@ export function serializeJobRow(job: JobView): JobRow {
     wait_reason: job.waitReason && waitReason(job.waitReason),
   };
 }
+
+/** Serializes a list of jobs in turns: 200 errors of 16 KiB take long to mask. */
+export const serializeJobRows = (jobs: readonly JobView[]): Promise<JobRow[]> => mapInTurns(jobs, serializeJobRow);
 
 function waitReason({ code, detail, until }: NonNullable<JobView["waitReason"]>) {
   return { code, detail, ...(until ? { until: iso(until) } : {}) };
@@ -120,7 +126,26 @@ export function serializeDependencies(view: DependenciesView): JobDependencies {
   };
 }
 
-export function serializeAttempt(attempt: AttemptView): Attempt {
+/** Serializes attempts in turns, because each may have half a megabyte of text to mask. */
+export async function serializeAttempts(attempts: readonly AttemptView[]): Promise<Attempt[]> {
+  const turns = new Turns();
+  const masked = async (text: string | null): Promise<string | null> => {
+    await turns.next();
+    return maskShown(text);
+  };
+  const all: Attempt[] = [];
+  for (const attempt of attempts) {
+    const error_text = await masked(attempt.errorText);
+    const stdout_tail = await masked(attempt.stdoutTail);
+    all.push(serializeAttempt(attempt, { error_text, stdout_tail, stderr_tail: await masked(attempt.stderrTail) }));
+  }
+  await turns.next();
+  return all;
+}
+
+type MaskedTexts = Pick<Attempt, "error_text" | "stdout_tail" | "stderr_tail">;
+
+function serializeAttempt(attempt: AttemptView, texts: MaskedTexts): Attempt {
   return {
     id: `${attempt.jobId}:${attempt.attemptNo}`,
     job_id: attempt.jobId,
@@ -136,9 +161,7 @@ export function serializeAttempt(attempt: AttemptView): Attempt {
     exit_code: attempt.exitCode,
     signal: attempt.signal,
     error_type: attempt.errorType,
-    error_text: maskShown(attempt.errorText),
-    stdout_tail: maskShown(attempt.stdoutTail),
-    stderr_tail: maskShown(attempt.stderrTail),
+    ...texts,
     stdout_bytes: attempt.stdoutBytes,
     stderr_bytes: attempt.stderrBytes,
     dropped_bytes: attempt.droppedBytes,
@@ -155,12 +178,16 @@ function serializeLogLine(line: LogLine): LogEntry {
   return { attempt_no: line.attemptNo, seq, stream, level, at: iso(line.at), body, context: line.context ?? null };
 }
 
-/** A page of output; `after` is where the reader already is, so that an empty page keeps its place. */
-export function serializeLogPage(page: LogPageView, after: string | undefined): LogPage {
+/**
+ * Serializes a page of output in turns, because masking takes long. `after` is where the reader already is, so that an
+ * empty page keeps its place.
+ */
+export async function serializeLogPage(page: LogPageView, after: string | undefined): Promise<LogPage> {
   const last = page.lines.at(-1);
   return {
-    data: page.lines.map(serializeLogLine),
+    data: await mapInTurns(page.lines, serializeLogLine),
     next_after: last ? `${last.attemptNo}:${last.seq}` : (after ?? null),
+    has_more: page.hasMore,
     running: page.running || page.hasMore,
   };
 }
@@ -179,7 +206,13 @@ export function serializeArtifact(artifact: ArtifactView): Artifact {
   };
 }
 
-export function serializeStep(step: StepView): Step {
+/** Serializes a page of steps; `next_after` is null after the last one. */
+export function serializeSteps({ steps, hasMore }: StepsPage): StepList {
+  const last = hasMore ? steps.at(-1) : undefined;
+  return { data: steps.map(serializeStep), next_after: last ? `${last.runNo}:${last.name}` : null };
+}
+
+function serializeStep(step: StepView): Step {
   return {
     name: step.name,
     run_no: step.runNo,

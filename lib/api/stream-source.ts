@@ -46,7 +46,8 @@ function sourceOf(runtime: ApiRuntime): FeedSource {
 }
 
 function toChange(job: JobView): JobChange {
-  const row = serializeJobRow(job);
+  // A change has no error, so none is masked.
+  const row = serializeJobRow({ ...job, lastError: null });
   return {
     id: row.id,
     status: row.status,

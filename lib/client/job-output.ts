@@ -61,7 +61,7 @@ export function useJobOutput(
         const page = await fetchPage(tenant, jobId, { attempt, after: after.current, signal: stop.signal });
         after.current = page.next_after ?? after.current;
         setReading((now) => append(now, page.data));
-        if (page.data.length >= PAGE_SIZE) continue;
+        if (page.has_more) continue;
         if (!page.running || !live) return;
         pauseMs = page.data.length > 0 ? PAUSE_MS.running : Math.min(pauseMs * 1.5, PAUSE_MS.silent);
         await pause(pauseMs, stop.signal);
@@ -152,7 +152,7 @@ export async function wholeOutput(tenant: string, jobId: string, attempt: number
   for (;;) {
     const page: LogPage = await fetchPage(tenant, jobId, { attempt, after, signal });
     for (const { body, stream } of page.data) chunks.push(stream === "log" ? `${body}\n` : body);
-    if (page.data.length < PAGE_SIZE) return chunks.join("");
+    if (!page.has_more) return chunks.join("");
     after = page.next_after;
   }
 }

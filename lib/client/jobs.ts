@@ -12,9 +12,11 @@ import type {
   JobRow,
   JobSummary,
   Step,
+  StepList,
 } from "@/lib/contract";
 import { api, apiRequest } from "./http";
 import { JOBS_PER_PAGE, type JobFilters, jobListQueryString } from "./job-filters";
+import { queryString } from "./query-string";
 import { randomKey } from "./random-key";
 
 export const jobKeys = {
@@ -64,10 +66,23 @@ export function attemptsOptions(tenant: string, id: string) {
   });
 }
 
+/** About so many steps are shown. */
+const STEPS_SHOWN = 1000;
+
+/** The job's steps, read page by page. */
 export function stepsOptions(tenant: string, id: string) {
   return queryOptions({
     queryKey: jobKeys.steps(tenant, id),
-    queryFn: ({ signal }) => api<{ readonly data: readonly Step[] }>(`/jobs/${id}/steps`, { tenant, signal }),
+    queryFn: async ({ signal }) => {
+      const steps: Step[] = [];
+      let after: string | null = null;
+      do {
+        const page: StepList = await api(`/jobs/${id}/steps${queryString({ after })}`, { tenant, signal });
+        steps.push(...page.data);
+        after = page.next_after;
+      } while (after !== null && steps.length < STEPS_SHOWN);
+      return steps;
+    },
   });
 }
 

@@ -8,6 +8,7 @@ export * from "./events";
 export * from "./job-actions";
 export * from "./jobs";
 export * from "./limits";
+export * from "./output";
 export * from "./permissions";
 export * from "./platform";
 export * from "./problems";

@@ -27,6 +27,8 @@ export interface AttemptView {
   readonly retryAt: Date | null;
   /** The last that it reported; 100 % of one that succeeded. */
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
+  /** Whether the job has attempts before this one. */
+  readonly hasOlder: boolean;
 }
 
 export type LogStream = "stdout" | "stderr" | "log";
@@ -46,6 +48,11 @@ export interface LogPage {
   readonly lines: readonly LogLine[];
   readonly hasMore: boolean;
   readonly running: boolean;
+}
+
+export interface StepsPage {
+  readonly steps: readonly StepView[];
+  readonly hasMore: boolean;
 }
 
 /** A step that an attempt has done for good. */

@@ -63,7 +63,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
     const id = await store(runtime, lease, { query, bytes, contentType });
     const made = query.last ? await finish(runtime, lease, { id, query, isEmpty: bytes.length === 0 }) : null;
     if (made) notifyChanges(runtime.worker, [held.job.laneNo]);
-    return jsonResponse(answerText(answer, { artifact: made }), 200, { "x-request-id": info.id });
+    return jsonResponse(await answerText(answer, { artifact: made }), 200, { "x-request-id": info.id });
   } catch (error) {
     throw error instanceof QueueLeaseLost ? leaseLost() : error;
   }

@@ -51,7 +51,7 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
       signal: request.signal,
       recheck: async () => void (await authorizeWorker(request)),
     });
-    return jsonResponse(answerText(spec.response, answer), 200, { "x-request-id": info.id });
+    return jsonResponse(await answerText(spec.response, answer), 200, { "x-request-id": info.id });
   };
   return guarded(serve, { ...spec, access: "worker" }, spec.answerWithinMs ?? ANSWER_WITHIN_MS);
 }

@@ -29,7 +29,11 @@ test("G-03 a step is stored once for a run: later attempts find it, the next run
   expect(again?.runNo).toBe(2);
   expect(again && (await findStep(make.worker, again, "a"))).toBeNull();
   expect(
-    (await listSteps(make.web, scope, first.jobId))?.map(({ name, runNo, attemptNo }) => [name, runNo, attemptNo]),
+    (await listSteps(make.web, scope, first.jobId))?.steps.map(({ name, runNo, attemptNo }) => [
+      name,
+      runNo,
+      attemptNo,
+    ]),
   ).toEqual([
     ["a", 1, 1],
     ["null", 1, 1],
@@ -45,7 +49,7 @@ test("LEASE-01 an attempt that lost its lease stores nothing", async () => {
   await expect(storeStep(make.worker, late, { name: "a", result: 1 })).rejects.toMatchObject({
     name: "LeaseLostError",
   });
-  expect(await listSteps(make.web, scope, late.jobId)).toEqual([]);
+  expect(await listSteps(make.web, scope, late.jobId)).toEqual({ steps: [], hasMore: false });
 });
 
 test("PAYLOAD-01 PAYLOAD-10 a result that cannot be stored exactly is refused by name", async () => {
@@ -61,7 +65,7 @@ test("PAYLOAD-01 PAYLOAD-10 a result that cannot be stored exactly is refused by
   await expect(storeStep(make.worker, job, { name: "\0", result: 1 })).rejects.toMatchObject({
     code: "payload-invalid",
   });
-  const [shown] = (await listSteps(make.web, scope, job.jobId)) ?? [];
+  const [shown] = (await listSteps(make.web, scope, job.jobId))?.steps ?? [];
   expect(shown).toMatchObject({ name: "fits", result: null, isShown: false, resultBytes: STEP_RESULT_MAX_BYTES });
 });
 

@@ -14,6 +14,7 @@ import type {
   TenantScope,
 } from "../types";
 import { inTenant } from "./get-job";
+import { PAGE_BYTES } from "./page-bytes";
 
 /** Firings that a list and a single event show. */
 const LISTED_FIRINGS = 20;
@@ -35,7 +36,10 @@ interface EventRow {
   readonly caused_by_job_id: string | null;
 }
 
-/** A page of the tenant's events, newest first, each with what it started. */
+/**
+ * A page of the tenant's events, newest first, each with what it started. It ends before what its firings say of their ends
+ * exceeds 512 KiB, but has at least one event.
+ */
 export function listEvents(
   db: Database | TenantTransaction,
   scope: TenantScope,
@@ -59,8 +63,18 @@ export function listEvents(
       shown.map(({ id }) => id),
       LISTED_FIRINGS,
     );
-    return { events: shown.map((row) => toView(row, firings)), hasMore: rows.length > limit };
+    const events = fitting(shown.map((row) => toView(row, firings)));
+    return { events, hasMore: rows.length > events.length };
   });
+}
+
+function fitting(events: readonly EventView[]): readonly EventView[] {
+  let bytes = 0;
+  const end = events.findIndex((event) => {
+    for (const { detail } of event.firings) bytes += Buffer.byteLength(detail ?? "");
+    return bytes > PAGE_BYTES;
+  });
+  return end === -1 ? events : events.slice(0, Math.max(end, 1));
 }
 
 function rangeOf({ name, correlationId, causedByJobId }: EventFilter): {

@@ -3,6 +3,7 @@ import { listAttemptsSql, readLogsSql } from "../sql/read-jobs";
 import type { AttemptStatus } from "../states";
 import type { AttemptView, LogLevel, LogPage, LogStream, TenantScope } from "../types";
 import { getJob, inTenant } from "./get-job";
+import { PAGE_BYTES } from "./page-bytes";
 
 interface AttemptRow {
   job_id: string;
@@ -28,6 +29,7 @@ interface AttemptRow {
   retry_at: Date | null;
   progress: number | null;
   progress_message: string | null;
+  has_older: boolean;
 }
 
 export interface AttemptsPage {
@@ -35,11 +37,14 @@ export interface AttemptsPage {
   readonly limit?: number;
   /** Only attempts with a lower number. */
   readonly beforeNo?: number | undefined;
-  /** True reads the ends of stdout and stderr too, up to half a megabyte for each attempt; else they are null. */
+  /** True reads the ends of stdout and stderr too, up to 384 KiB of characters for each attempt; else they are null. */
   readonly tails?: boolean;
 }
 
-/** A job's attempts over all its runs, latest first, the running one included; null when there is no such job. */
+/**
+ * A job's attempts over all its runs, latest first, the running one included; null when there is no such job. A page ends
+ * before its texts exceed 512 KiB, but has at least one attempt; `hasOlder` of its last says whether others follow.
+ */
 export function listAttempts(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
@@ -47,7 +52,8 @@ export function listAttempts(
   { limit = 50, beforeNo, tails = false }: AttemptsPage = {},
 ): Promise<AttemptView[] | null> {
   return inTenant(db, scope, async (tx) => {
-    const rows = await tx.run<AttemptRow>(listAttemptsSql, [scope.tenantId, jobId, limit, beforeNo ?? null, tails]);
+    const which = [scope.tenantId, jobId, limit, beforeNo ?? null, tails];
+    const rows = await tx.run<AttemptRow>(listAttemptsSql, [...which, PAGE_BYTES]);
     if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
     return rows.map(toAttempt);
   });
@@ -79,6 +85,7 @@ function toAttempt(row: AttemptRow): AttemptView {
     peakRssBytes: row.peak_rss_bytes,
     retryAt: row.retry_at,
     progress: row.progress === null ? null : { percent: row.progress, message: row.progress_message },
+    hasOlder: row.has_older,
   };
 }
 
@@ -98,9 +105,13 @@ interface LogRow {
   at: Date;
   body: string;
   context: unknown;
+  found: number;
 }
 
-/** Output of a job's attempts, oldest first; null when there is no such job. */
+/**
+ * Output of a job's attempts, oldest first; null when there is no such job. A page ends before its chunks exceed 512 KiB,
+ * but has at least one; `hasMore` says whether others follow.
+ */
 export function readLogs(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
@@ -118,9 +129,10 @@ export function readLogs(
       position.after?.attemptNo ?? 0,
       position.after?.seq ?? -1,
       position.stream ?? null,
-      limit + 1,
+      limit,
+      PAGE_BYTES,
     ]);
-    const lines = rows.slice(0, limit).map(({ attempt_no, ...row }) => ({ ...row, attemptNo: attempt_no }));
-    return { lines, hasMore: rows.length > limit, running: job.status === "running" };
+    const lines = rows.map(({ attempt_no, found: _found, ...row }) => ({ ...row, attemptNo: attempt_no }));
+    return { lines, hasMore: rows.length < (rows[0]?.found ?? 0), running: job.status === "running" };
   });
 }

@@ -118,10 +118,17 @@ export const placesInLanesSql = statement(
   { repeatable: true },
 );
 
-/** Attempts below the number $4 (null = all), latest first, $3 of them; tails are read only if $5. */
+/**
+ * Attempts below the number $4 (null = all), latest first, at most $3 of them and at most $6 bytes of texts, but at least
+ * one; tails are read only if $5. Sizes are known without reading the texts.
+ */
 export const listAttemptsSql = statement(
   "list_attempts",
-  `select a.job_id, a.attempt_no, a.run_no, a.status, a.worker_id, a.claimed_at, a.started_at, a.finished_at, a.pid,
+  `select p.*, p.place < p.found as has_older from (
+   select t.*, count(*) over () as found, row_number() over latest as place, sum(coalesce(octet_length(t.error_text), 0)
+     + coalesce(octet_length(t.stdout_tail), 0) + coalesce(octet_length(t.stderr_tail), 0)) over latest as bytes
+   from (
+   select a.job_id, a.attempt_no, a.run_no, a.status, a.worker_id, a.claimed_at, a.started_at, a.finished_at, a.pid,
      a.exit_code, a.signal, a.error_type, a.error_text, case when $5::boolean then a.stdout_tail end as stdout_tail,
      case when $5::boolean then a.stderr_tail end as stderr_tail, a.stdout_bytes, a.stderr_bytes, a.dropped_bytes,
      a.cpu_ms, a.peak_rss_bytes, a.retry_at, ${progressOf("a.status")} as progress, a.progress_message
@@ -133,17 +140,27 @@ export const listAttemptsSql = statement(
      l.progress_message
    from app.live_jobs l where ${tenantIs("l.tenant_id")} and l.job_id = $2 and l.state = 'running'
      and ($4::bigint is null or l.lease_no < $4)
-   order by 2 desc limit $3`,
+   order by 2 desc limit $3::int + 1) t window latest as (order by t.attempt_no desc)) p
+   where p.place <= $3 and (p.place = 1 or p.bytes <= $6) order by p.attempt_no desc`,
   { repeatable: true },
 );
 
-/** Output after a position, oldest first. `$3` attempt (null = all), `$4`/`$5` position, `$6` stream, `$7` limit. */
+/**
+ * Output after a position, oldest first. `$3` attempt (null = all), `$4`/`$5` position, `$6` stream, `$7` most chunks, `$8`
+ * most bytes; at least one chunk. `found` counts one chunk more than `$7` if there is one.
+ */
 export const readLogsSql = statement(
   "read_logs",
-  `select attempt_no, seq, stream, level, at, body, context from app.job_logs
-   where ${tenantIs("tenant_id")} and job_id = $2 and ($3::bigint is null or attempt_no = $3)
-     and (attempt_no, seq) > ($4::bigint, $5::int) and ($6::text is null or stream = $6)
-   order by attempt_no, seq limit $7`,
+  `select attempt_no, seq, stream, level, at, body, context, found from (
+     select g.*, count(*) over ()::int as found, row_number() over read as place,
+       sum(octet_length(body) + coalesce(octet_length(context::text), 0)) over read as bytes
+     from (
+       select attempt_no, seq, stream, level, at, body, context from app.job_logs
+       where ${tenantIs("tenant_id")} and job_id = $2 and ($3::bigint is null or attempt_no = $3)
+         and (attempt_no, seq) > ($4::bigint, $5::int) and ($6::text is null or stream = $6)
+       order by attempt_no, seq limit $7::int + 1) g
+     window read as (order by attempt_no, seq)) p
+   where place <= $7 and (place = 1 or bytes <= $8) order by attempt_no, seq`,
   { repeatable: true },
 );
 

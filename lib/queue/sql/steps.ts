@@ -24,12 +24,25 @@ export const storeStepSql = statement(
    select 1 as held from holder`,
 );
 
-/** The steps of a job in the order in which they were done; large results are left out. */
+/**
+ * The steps of a job in the order in which they were done, after the step $5 of run $4 (null = from the first), at most $6 of
+ * them and at most $7 bytes, but at least one; a result of more than $3 bytes is left out. `found` counts one step more than
+ * $6 if there is one.
+ */
 export const listStepsSql = statement(
   "list_steps",
-  `select run_no, name, attempt_no, created_at, octet_length(result::text) as result_bytes,
-     case when octet_length(result::text) <= $3 then result end as result
-   from app.job_steps where tenant_id = $1 and job_id = $2
-   order by run_no desc, created_at, name limit 1000`,
+  `select run_no, name, attempt_no, created_at, result_bytes, case when result_bytes <= $3 then result end as result, found
+   from (
+     select s.*, count(*) over ()::int as found, row_number() over done as place,
+       sum(octet_length(name) + case when result_bytes <= $3 then result_bytes else 0 end) over done as bytes
+     from (
+       select run_no, name, attempt_no, created_at, result, octet_length(result::text) as result_bytes
+       from app.job_steps where tenant_id = $1 and job_id = $2
+         and ($4::int is null or run_no < $4 or run_no = $4 and (created_at, name) > ((
+           select a.created_at from app.job_steps a
+           where a.tenant_id = $1 and a.job_id = $2 and a.run_no = $4 and a.name = $5), $5))
+       order by run_no desc, created_at, name limit $6::int + 1) s
+     window done as (order by run_no desc, created_at, name)) p
+   where place <= $6 and (place = 1 or bytes <= $7) order by run_no desc, created_at, name`,
   { repeatable: true },
 );

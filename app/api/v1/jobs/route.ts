@@ -4,7 +4,7 @@ import { listPosition, listReply } from "@/lib/api/list";
 import { requireParent } from "@/lib/api/problem";
 import { Reply } from "@/lib/api/respond";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeJob, serializeJobRow } from "@/lib/api/serialize";
+import { serializeJob, serializeJobRows } from "@/lib/api/serialize";
 import { createJob, job, jobList, jobListQuery } from "@/lib/contract";
 import { acceptJob, getJob, listJobs } from "@/lib/queue";
 
@@ -21,7 +21,7 @@ export const GET = tenantRoute({
     const position = listPosition({ limit, offset, cursor }, list);
     const page = await listJobs(db, scope, jobFilter(query), position);
     const url = new URL(info.path + info.search, runtime.config.origin);
-    return listReply({ ...page, rows: page.jobs.map(serializeJobRow) }, position, { scope: list, url });
+    return listReply({ ...page, rows: await serializeJobRows(page.jobs) }, position, { scope: list, url });
   },
 });
 

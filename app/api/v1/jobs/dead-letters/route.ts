@@ -1,4 +1,4 @@
-import { deadLetterFilter, serializeDeadLetter } from "@/lib/api/dead-letters";
+import { deadLetterFilter, serializeDeadLetters } from "@/lib/api/dead-letters";
 import { listPosition, listReply } from "@/lib/api/list";
 import { tenantRoute } from "@/lib/api/route";
 import { deadLetterList, deadLetterListQuery } from "@/lib/contract";
@@ -17,6 +17,6 @@ export const GET = tenantRoute({
     const position = listPosition({ limit, offset, cursor }, list);
     const page = await listDeadLetters(db, scope, deadLetterFilter(filter), position);
     const url = new URL(info.path + info.search, runtime.config.origin);
-    return listReply({ ...page, rows: page.letters.map(serializeDeadLetter) }, position, { scope: list, url });
+    return listReply({ ...page, rows: await serializeDeadLetters(page.letters) }, position, { scope: list, url });
   },
 });

@@ -1,7 +1,7 @@
 import { decodeNumber, encodeNumber } from "@/lib/api/cursor";
 import { notFound } from "@/lib/api/problem";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeAttempt } from "@/lib/api/serialize";
+import { serializeAttempts } from "@/lib/api/serialize";
 import { attemptList, attemptListQuery, jobParams, LIMITS } from "@/lib/contract";
 import { listAttempts } from "@/lib/queue";
 
@@ -18,11 +18,10 @@ export const GET = tenantRoute({
     const limit = tails ? Math.min(wanted, LIMITS.attemptsWithTailsMax) : wanted;
     const list = { secret: runtime.config.cursorSecret, list: "attempts", tenantId: scope.tenantId, filter: params };
     const beforeNo = cursor === undefined ? undefined : decodeNumber(list, cursor);
-    const found = await listAttempts(db, scope, params.jobId, { limit: limit + 1, beforeNo, tails });
-    if (!found) throw notFound();
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
-    const next_cursor = last ? encodeNumber(list, last.attemptNo) : null;
-    return { data: page.map(serializeAttempt), pagination: { limit, has_more: last !== undefined, next_cursor } };
+    const page = await listAttempts(db, scope, params.jobId, { limit, beforeNo, tails });
+    if (!page) throw notFound();
+    const last = page.at(-1);
+    const next_cursor = last?.hasOlder ? encodeNumber(list, last.attemptNo) : null;
+    return { data: await serializeAttempts(page), pagination: { limit, has_more: next_cursor !== null, next_cursor } };
   },
 });

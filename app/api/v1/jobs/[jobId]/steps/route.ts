@@ -1,7 +1,8 @@
+import { stepPosition } from "@/lib/api/filters";
 import { notFound } from "@/lib/api/problem";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeStep } from "@/lib/api/serialize";
-import { jobParams, stepList } from "@/lib/contract";
+import { serializeSteps } from "@/lib/api/serialize";
+import { jobParams, stepList, stepListQuery } from "@/lib/contract";
 import { listSteps } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
@@ -10,10 +11,11 @@ export const GET = tenantRoute({
   permission: "jobs:read",
   summary: "List the steps that the attempts of a job have done for good",
   params: jobParams,
+  query: stepListQuery,
   response: stepList,
-  handler: async ({ db, scope, params }) => {
-    const steps = await listSteps(db, scope, params.jobId);
-    if (!steps) throw notFound();
-    return { data: steps.map(serializeStep) };
+  handler: async ({ db, scope, params, query }) => {
+    const page = await listSteps(db, scope, params.jobId, stepPosition(query.after));
+    if (!page) throw notFound();
+    return serializeSteps(page);
   },
 });
