@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { artifactParams, artifactQuery } from "@/lib/contract";
+import { inLine } from "@/lib/db";
 import { getArtifact, readArtifactChunk } from "@/lib/queue";
 import type { ArtifactView } from "@/lib/queue/types";
 import { parseParams, parseQuery } from "./input";
@@ -29,11 +30,11 @@ export const downloadArtifact: RouteHandler = guarded(serve, {
 });
 
 async function serve(request: Request, context: NextContext): Promise<Response> {
-  const runtime = getRuntime();
   const reader = await authorizeReader(request, tenantOf);
   const params = parseParams(artifactParams, (await context.params) ?? {});
   const scope = { tenantId: reader.tenantId };
-  const artifact = await getArtifact(runtime.web, scope, params);
+  const db = inLine(getRuntime().web, reader.tenantId);
+  const artifact = await getArtifact(db, scope, params);
   if (!artifact) throw notFound();
   const headers = { ...headersOf(artifact), "x-request-id": reader.info.id };
   if (isKnown(request.headers.get("if-none-match"), artifact)) return new Response(null, { status: 304, headers });
@@ -41,7 +42,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   if (request.method === "HEAD" || request.signal.aborted)
     return new Response(null, { headers: { ...headers, ...length } });
   const body = streamOf(artifact.chunks, {
-    read: (no) => readArtifactChunk(runtime.web, scope, artifact.id, no),
+    read: (no) => readArtifactChunk(db, scope, artifact.id, no),
     watch: (end) => watchDownload(request, reader, end),
   });
   return new Response(body, { headers: { ...headers, ...length } });

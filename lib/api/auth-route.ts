@@ -4,11 +4,11 @@ import { type Admission, admitSignIn, slowDown } from "@/lib/auth/admit-sign-in"
 import { cookieNames, cookieValues } from "@/lib/auth/cookies";
 import { deviceCookie, findDevice } from "@/lib/auth/device";
 import { authOptions, type Outcome } from "@/lib/auth/next-auth";
-import { TooManyWaiting } from "@/lib/auth/password";
 import { isSameOrigin } from "@/lib/auth/same-origin";
 import { returnToBuckets } from "@/lib/auth/throttle";
 import { accountEmail } from "@/lib/contract";
 import { isSafePath, pathOnly } from "@/lib/text/safe-path";
+import { TooManyWaiting } from "@/lib/turn-lines";
 import { parseJson } from "./input";
 import { HttpProblem, notFound } from "./problem";
 import { type RequestInfo, requestInfo } from "./request-info";

@@ -3,7 +3,7 @@ import { notFound, redirect } from "next/navigation";
 import { getPrincipal, type Principal } from "@/lib/auth/principal";
 import type { PlatformPermission, TenantPermission } from "@/lib/contract";
 import { BACKGROUND_HEADER } from "@/lib/contract/background";
-import type { Database } from "@/lib/db";
+import { type Database, inLine } from "@/lib/db";
 import type { TenantScope } from "@/lib/queue/types";
 import { platformPermissions } from "@/lib/tenancy/permissions";
 import { enterableTenants, type TenantMembership } from "@/lib/tenancy/resolve";
@@ -44,7 +44,8 @@ export async function requirePage(wanted: { tenantSlug: string; permission: Tena
   const caller = { principal: viewer.principal, info, named: wanted.tenantSlug };
   const place = await placeOrNotFound(runtime, caller, wanted.permission);
   const scope = { tenantId: place.tenant.id, actor: actorOf(viewer.principal, info) };
-  return { ...viewer, place, tenant: place.tenant, permissions: place.permissions, db: runtime.web, scope };
+  const db = inLine(runtime.web, place.tenant.id);
+  return { ...viewer, place, tenant: place.tenant, permissions: place.permissions, db, scope };
 }
 
 /** Guards a platform page; for anyone but a super admin it does not exist. */

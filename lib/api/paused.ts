@@ -1,4 +1,4 @@
-import { isRestoredCopy } from "@/lib/db";
+import { isRestoredCopy, runInCommonLine } from "@/lib/db";
 import { PAUSED } from "@/lib/process";
 import { HttpProblem } from "./problem";
 import { type ApiRuntime, getRuntime } from "./runtime";
@@ -11,7 +11,7 @@ export function isPaused(): Promise<boolean> {
   const runtime = getRuntime();
   const last = known.get(runtime);
   if (last && performance.now() - last.at < KNOWN_FOR_MS) return last.paused;
-  const paused = isRestoredCopy(runtime.web).catch(() => false);
+  const paused = runInCommonLine(() => isRestoredCopy(runtime.web)).catch(() => false);
   known.set(runtime, { at: performance.now(), paused });
   return paused;
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Principal } from "@/lib/auth/principal";
 import { LIMITS, type Permission, type PlatformPermission, type TenantPermission } from "@/lib/contract";
 import { cutAnswer, isShownWhole } from "@/lib/contract/shown";
-import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import { type Database, runInLine, type TenantTransaction, withTenant } from "@/lib/db";
 import type { QueueError } from "@/lib/queue";
 import type { Actor, TenantScope } from "@/lib/queue/types";
 import { platformPermissions } from "@/lib/tenancy/permissions";
@@ -133,7 +133,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
       if (!done.replayed) spec.afterCommit?.(runtime.web);
       return send(done.replayed ? cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
     };
-    return answer().catch(async (error: unknown) => {
+    return runInLine(place.tenant.id, answer).catch(async (error: unknown) => {
       throw isBarred(error) ? await denied(runtime, visitor, "webhooks:write") : error;
     });
   };

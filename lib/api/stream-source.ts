@@ -1,4 +1,5 @@
 import { type JobChange, STREAM_EVENTS } from "@/lib/contract";
+import { inLine } from "@/lib/db";
 import { CHANNELS, changedJobs, type FeedPosition, type JobView, summarizeJobs } from "@/lib/queue";
 import { tenantLanes } from "@/lib/tenancy/lanes";
 import type { FeedSource } from "@/lib/web/feed-source";
@@ -32,14 +33,15 @@ function openHub(runtime: ApiRuntime): StreamHub {
 
 function sourceOf(runtime: ApiRuntime): FeedSource {
   return {
-    lanes: (tenantId) => tenantLanes(runtime.web, tenantId),
+    lanes: (tenantId) => tenantLanes(inLine(runtime.web, tenantId), tenantId),
     onError: (error) => runtime.log.warn({ error: String(error) }, "changes could not be read"),
     changes: async (tenantId, position) => {
       const isFirst = position === undefined;
-      const found = await changedJobs(runtime.web, { tenantId }, position as FeedPosition | undefined);
+      const db = inLine(runtime.web, tenantId);
+      const found = await changedJobs(db, { tenantId }, position as FeedPosition | undefined);
       const changes = found.changed.map((job) => ({ event: STREAM_EVENTS.jobChanged, data: toChange(job) }));
       if (!isFirst && changes.length === 0) return { events: [], position: found.position };
-      const summary = serializeSummary(await summarizeJobs(runtime.web, { tenantId }));
+      const summary = serializeSummary(await summarizeJobs(db, { tenantId }));
       return { events: [...changes, { event: STREAM_EVENTS.summary, data: summary }], position: found.position };
     },
   };

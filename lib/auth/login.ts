@@ -1,8 +1,9 @@
 import { credentials } from "@/lib/contract";
 import { type Runner, statement } from "@/lib/db";
+import type { Line } from "@/lib/turn-lines";
 import { networkOf } from "./address-group";
 import { writeAudit } from "./audit";
-import { type Line, verifyPassword } from "./password";
+import { verifyPassword } from "./password";
 import { type ClientInfo, openSession } from "./session";
 
 export interface LoginClient extends ClientInfo {

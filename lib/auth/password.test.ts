@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { TooManyWaiting } from "@/lib/turn-lines";
 import { networkOf } from "./address-group";
-import { hashPassword, TooManyWaiting, verifyPassword } from "./password";
+import { hashPassword, verifyPassword } from "./password";
 
 test("PW-1 argon2id with 64 MiB and three passes", async () => {
   const stored = await hashPassword("correct horse battery");

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hash, verify } from "@node-rs/argon2";
+import { type Line, TurnLines } from "@/lib/turn-lines";
 
 export const PASSWORD_MIN = 12;
 export const PASSWORD_MAX = 256;
@@ -12,21 +13,8 @@ const OPTIONS = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
 /** Checks of one line that wait; one more is refused, because its answer would come too late. */
 const MOST_WAITING = 20;
 
-/**
- * Whose check it is. Lines take turns, so that many checks of one line delay no other. Lines that go first get three of four
- * turns, so that neither strangers delay them nor they keep strangers out.
- */
-export interface Line {
-  readonly name: string;
-  readonly first: boolean;
-}
 const OWN: Line = { name: "own", first: true };
-const FIRST_IN_A_ROW = 3;
-
-/** Too many checks of a line wait. */
-export class TooManyWaiting extends Error {
-  override readonly name = "TooManyWaiting";
-}
+const checks = new TurnLines({ atOnce: MAX_AT_ONCE, mostWaiting: MOST_WAITING });
 
 /**
  * Hashes a password with argon2id.
@@ -60,43 +48,11 @@ function dummyHash(): Promise<string> {
   return dummy;
 }
 
-let running = 0;
-/** By name, the line whose turn is next first. */
-type Lines = Map<string, (() => void)[]>;
-const firstLines: Lines = new Map();
-const otherLines: Lines = new Map();
-let firstInARow = 0;
-
-async function limited<T>({ name, first }: Line, work: () => Promise<T>): Promise<T> {
-  if (running < MAX_AT_ONCE) running += 1;
-  else {
-    const lines = first ? firstLines : otherLines;
-    const line = lines.get(name) ?? [];
-    if (line.length >= MOST_WAITING) throw new TooManyWaiting(`more than ${MOST_WAITING} checks of ${name} wait`);
-    lines.set(name, line);
-    await new Promise<void>((resolve) => line.push(resolve));
-  }
+async function limited<T>(line: Line, work: () => Promise<T>): Promise<T> {
+  const leave = await checks.enter(line);
   try {
     return await work();
   } finally {
-    const next = takeNext();
-    if (next) next();
-    else running -= 1;
+    leave();
   }
-}
-
-function takeNext(): (() => void) | undefined {
-  const isOthersTurn = firstLines.size === 0 || (firstInARow >= FIRST_IN_A_ROW && otherLines.size > 0);
-  firstInARow = isOthersTurn ? 0 : firstInARow + 1;
-  return takeFrom(isOthersTurn ? otherLines : firstLines);
-}
-
-function takeFrom(lines: Lines): (() => void) | undefined {
-  const [turn] = lines;
-  if (turn === undefined) return undefined;
-  const [name, line] = turn;
-  const next = line.shift();
-  lines.delete(name);
-  if (line.length > 0) lines.set(name, line);
-  return next;
 }

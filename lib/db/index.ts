@@ -2,6 +2,7 @@ export { openDatabase } from "./database";
 export { keepsSessions } from "./direct-connection";
 export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";
 export { claimHome, isRestoredCopy } from "./home";
+export { inLine, runInCommonLine, runInLine } from "./in-line";
 export { type Listener, type ListenOptions, listen } from "./listen";
 export { type MigrateOptions, MigrationError, makeRoles, migrate } from "./migrate";
 export { loginOf, roleName, roleUrl } from "./migrate/role-logins.mjs";

@@ -1,6 +1,8 @@
 import pg from "pg";
 import { failpoint, hasFailpoints } from "@/lib/env/test-build";
+import { TurnLines } from "@/lib/turn-lines";
 import { asUndone, DatabaseError, PREPARED_LOST, toAcquireError, toDatabaseError } from "./errors";
+import { currentLine } from "./in-line";
 import { outsideTransactions } from "./network-guard";
 import { jitter, pause } from "./pause";
 import { stemOf } from "./statement";
@@ -27,6 +29,9 @@ export class ConnectionPool {
   readonly #pool: pg.Pool;
   readonly #clients = new Set<pg.PoolClient>();
   readonly #max: number;
+  readonly #acquireTimeoutMs: number;
+  /** One turn for each connection: pg's own queue is first come, first served. */
+  readonly #turns: TurnLines;
   readonly #prepare: boolean;
   readonly #onPreparedLost: OpenOptions["onPreparedLost"];
   #preparedLostAt: number | undefined;
@@ -35,13 +40,15 @@ export class ConnectionPool {
   constructor(options: OpenOptions) {
     this.#onPreparedLost = options.onPreparedLost;
     this.#max = options.max;
+    this.#acquireTimeoutMs = options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS;
+    this.#turns = new TurnLines({ atOnce: options.max });
     this.#prepare = options.prepare;
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.max,
       min: options.keep ?? 0,
       application_name: options.applicationName,
-      connectionTimeoutMillis: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
+      connectionTimeoutMillis: this.#acquireTimeoutMs,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
       query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
       keepAlive: true,
@@ -58,22 +65,37 @@ export class ConnectionPool {
     this.#pool.on("remove", (client) => this.#clients.delete(client));
   }
 
-  /** A connection of one's own until `release`. Failures say that nothing was sent. */
+  /**
+   * Waits for the turn of the current line (`runInLine`) and returns a connection of one's own until `release`. Failures say
+   * that nothing was sent.
+   */
   async acquire(): Promise<Connection> {
     const giveUpAt = Date.now() + ACQUIRE_PATIENCE_MS;
+    let leave = () => {};
+    try {
+      leave = await this.#turns.enter({ name: currentLine() }, this.#acquireTimeoutMs);
+      const client = await this.#connect(giveUpAt);
+      return new Connection(client, this.#prepare, { onPreparedLost: () => this.#preparedLost(), onRelease: leave });
+    } catch (error) {
+      leave();
+      throw toAcquireError(error);
+    }
+  }
+
+  async #connect(giveUpAt: number): Promise<pg.PoolClient> {
     for (;;) {
       try {
-        const client = await outsideTransactions(() => this.#pool.connect());
-        return new Connection(client, this.#prepare, () => this.#preparedLost());
+        return await outsideTransactions(() => this.#pool.connect());
       } catch (error) {
-        if (this.#closing || !isWorthRetrying(error) || Date.now() >= giveUpAt) throw toAcquireError(error);
+        if (this.#closing || !isWorthRetrying(error) || Date.now() >= giveUpAt) throw error;
       }
       await pause(jitter(150));
     }
   }
 
   stats(): PoolStats {
-    const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.#pool;
+    const { totalCount: total, idleCount: idle, waitingCount } = this.#pool;
+    const waiting = waitingCount + this.#turns.waiting;
     const lostAt = this.#preparedLostAt ?? Number.NEGATIVE_INFINITY;
     return { total, idle, waiting, max: this.#max, preparedLost: performance.now() - lostAt < LOST_FOR_MS };
   }
@@ -89,6 +111,7 @@ export class ConnectionPool {
   }
 
   async #end(): Promise<void> {
+    this.#turns.close(new Error("the pool is closed"));
     const cut = setTimeout(() => this.#clients.forEach(destroySocket), CLOSE_GRACE_MS);
     await this.#pool.end().catch(() => {});
     clearTimeout(cut);
@@ -112,7 +135,7 @@ export class Connection {
   constructor(
     client: pg.PoolClient,
     prepare: boolean,
-    private readonly onPreparedLost: () => void,
+    private readonly hooks: { onPreparedLost(): void; onRelease(): void },
   ) {
     this.#client = client;
     this.#prepare = prepare;
@@ -140,7 +163,7 @@ export class Connection {
     } catch (error) {
       const failure = toDatabaseError(error);
       if (failure.connectionLost) this.#broken = true;
-      if (this.#prepare && PREPARED_LOST.has(failure.sqlState ?? "")) this.onPreparedLost();
+      if (this.#prepare && PREPARED_LOST.has(failure.sqlState ?? "")) this.hooks.onPreparedLost();
       throw failure;
     }
   }
@@ -158,6 +181,7 @@ export class Connection {
   release(): void {
     // The pool may open a connection for the next caller that waits.
     outsideTransactions(() => this.#client.release(this.#broken));
+    this.hooks.onRelease();
   }
 }
 

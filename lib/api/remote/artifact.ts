@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { type Artifact, artifact, LIMITS, remoteJobParams, uploadQuery } from "@/lib/contract";
+import { inLine } from "@/lib/db";
 import { contentTypeOf, JobError, nameProblem } from "@/lib/execution";
 import {
   appendArtifact,
@@ -56,12 +57,13 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   if (problem) throw invalid("/name", problem);
   const lease = { jobId, leaseNo: query.lease_no };
   const bytes = await readBytes(request, LIMITS.bodyBytes);
-  const held = await findHeldAttempt(runtime.worker, holderOf(key), lease);
+  const own = { ...runtime, worker: inLine(runtime.worker, key.id) };
+  const held = await findHeldAttempt(own.worker, holderOf(key), lease);
   if (!held) throw leaseLost();
   try {
     const contentType = typeOf(query.name, request.headers.get("content-type"));
-    const id = await store(runtime, lease, { query, bytes, contentType });
-    const made = query.last ? await finish(runtime, lease, { id, query, isEmpty: bytes.length === 0 }) : null;
+    const id = await store(own, lease, { query, bytes, contentType });
+    const made = query.last ? await finish(own, lease, { id, query, isEmpty: bytes.length === 0 }) : null;
     if (made) notifyChanges(runtime.worker, [held.job.laneNo]);
     return jsonResponse(await answerText(answer, { artifact: made }), 200, { "x-request-id": info.id });
   } catch (error) {

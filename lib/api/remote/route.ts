@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Database } from "@/lib/db";
+import { type Database, runInLine } from "@/lib/db";
 import { requireWorkerKey, type WorkerKeyPrincipal } from "../authorize";
 import { parseBody, parseParams, parseQuery, readCapturedJson } from "../input";
 import { HttpProblem } from "../problem";
@@ -40,7 +40,7 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
     const changes: string[] = [];
     const sent = await readCapturedJson(request, (change) => changes.push(change));
     const body = parseBody((spec.body ?? NOTHING) as z.ZodType<B>, sent);
-    const answer = await spec.handler({
+    const own: WorkerContext<P, B> = {
       params,
       body,
       changes,
@@ -50,7 +50,8 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
       runtime,
       signal: request.signal,
       recheck: async () => void (await authorizeWorker(request)),
-    });
+    };
+    const answer = await runInLine(key.id, () => spec.handler(own));
     return jsonResponse(await answerText(spec.response, answer), 200, { "x-request-id": info.id });
   };
   return guarded(serve, { ...spec, access: "worker" }, spec.answerWithinMs ?? ANSWER_WITHIN_MS);

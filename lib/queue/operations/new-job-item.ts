@@ -1,4 +1,4 @@
-import type { Runner } from "@/lib/db";
+import { type Runner, runInCommonLine } from "@/lib/db";
 import type { Turns } from "@/lib/turns";
 import { QueueError } from "../errors";
 import type { PayloadValidator } from "../policy/arg-schema";
@@ -216,7 +216,7 @@ async function knownDefinition(db: Runner, key: string, at: string): Promise<Kno
   const hit = known.get(key);
   if (hit) return hit;
   // The promise is kept until it is answered, so that a bulk reads and compiles a definition once; a refusal is not.
-  const loading = loadDefinition(db, key, at);
+  const loading = runInCommonLine(() => loadDefinition(db, key, at));
   known.set(key, loading);
   loading.then(
     (definition) => known.set(key, definition),

@@ -1,4 +1,4 @@
-import { type Runner, statement } from "@/lib/db";
+import { type Runner, runInCommonLine, statement } from "@/lib/db";
 
 /** Channels of the wake-ups. A wake-up is a hint and may be lost; polling is the truth. */
 export const CHANNELS = {
@@ -75,7 +75,8 @@ async function send(db: Runner, state: Waiting): Promise<void> {
   const hints = [...state.channels];
   state.channels = new Map();
   const payloads = hints.map(([, { all, lanes }]) => (all || lanes.size > MAX_LANES ? "*" : [...lanes].join(",")));
-  await db.run(notifySql, [hints.map(([channel]) => channel), payloads]).catch(() => undefined);
+  const values = [hints.map(([channel]) => channel), payloads];
+  await runInCommonLine(() => db.run(notifySql, values)).catch(() => undefined);
   state.sending = false;
   sendSoon(db, state);
 }
