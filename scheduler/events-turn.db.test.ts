@@ -87,3 +87,58 @@ test("tenants take turns: those that always have new events keep nobody waiting"
   for (const tenantId of tenants.slice(0, 2))
     expect(await statusOf(tenantId)).toMatchObject([{ status: "done" }, { status: "done" }]);
 });
+
+test("a tenant with many bounded triggers delays another tenant's event by one bounded transaction", async () => {
+  const definition = await make.definition();
+  const [busy = "", quiet = ""] = [await make.tenant(), await make.tenant()].map(({ tenantId }) => tenantId).sort();
+  const triggers = (tenantId: string, count: number) =>
+    database.query(
+      `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, payload_template,
+         overlap_policy, max_runs)
+       select $1, 'x', 'event', $2, 'thing.happened', '{"event": "{{meta.id}}"}', 'allow', 1000000 from generate_series(1, $3)`,
+      [tenantId, definition.id, count],
+    );
+  await triggers(busy, 200);
+  await triggers(quiet, 1);
+  for (let n = 0; n < 8; n += 1) await pendingEvent(busy);
+  await pendingEvent(quiet);
+  const statements: number[] = [];
+  const web: Database = {
+    ...make.web,
+    transaction: (work) =>
+      make.web.transaction((tx) => {
+        const at = statements.push(0) - 1;
+        const count = (by: number) => {
+          statements[at] = (statements[at] ?? 0) + by;
+        };
+        return work({
+          ...tx,
+          run: (statement, values) => {
+            count(1);
+            return tx.run(statement, values);
+          },
+          savepoint: (inside) => {
+            count(2);
+            return tx.savepoint(inside);
+          },
+        });
+      }),
+  };
+  const firings = async (tenantId: string) =>
+    (
+      await database.query<{ n: number }>("select count(*)::int as n from app.trigger_firings where tenant_id = $1", [
+        tenantId,
+      ])
+    )[0]?.n;
+  const turn = eventsTurn();
+  await turn({ ...surroundings, web });
+  expect(await firings(quiet)).toBe(1);
+  const first = (await firings(busy)) ?? 0;
+  expect(first).toBeGreaterThanOrEqual(200);
+  expect(first).toBeLessThanOrEqual(500);
+  expect(statements).toHaveLength(2);
+  // The texts of 200 triggers are read in 13 statements.
+  expect(statements[0]).toBeLessThan(40);
+  for (let turns = 0; turns < 8 && (await turn({ ...surroundings, web })).again; turns += 1);
+  expect(await firings(busy)).toBe(1600);
+});

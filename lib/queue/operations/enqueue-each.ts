@@ -2,9 +2,10 @@ import { DatabaseError, type TenantTransaction } from "@/lib/db";
 import { Turns } from "@/lib/turns";
 import { QueueError } from "../errors";
 import type { Enqueued, NewJob, TenantScope } from "../types";
-import { enqueueJob, toEnqueued } from "./enqueue-jobs";
+import { refusalOf, toEnqueued } from "./enqueue-jobs";
 import { type EnqueuedRow, insertItems } from "./insert-items";
-import { forgetDefinitions, type NewJobItem, toItem } from "./new-job-item";
+import { areLinked, planLinks } from "./link-jobs";
+import { forgetDefinitions, type NewJobItem, type Placed, toItem } from "./new-job-item";
 import { tellEnqueued } from "./tell-enqueued";
 
 /** Jobs, and about as many characters of their payloads, in one statement. */
@@ -16,9 +17,10 @@ const TRIES = 3;
 export type EnqueuedOrRefused = Enqueued | QueueError;
 
 /**
- * Accepts many jobs of one tenant, each for itself: a refused one is answered by its refusal and keeps no other out. For
- * jobs that wait for no others. The order of the answers is that of the jobs.
- * @throws QueueError tenant-suspended, where none can be accepted
+ * Accepts many jobs of one tenant, each for itself: a refused one is answered by its refusal and keeps no other out. A job
+ * may wait for jobs that exist. The order of the answers is that of the jobs. Sends one statement for each thousand jobs,
+ * and after a refusal by the database one for each definition and queue.
+ * @throws QueueError tenant-suspended, where none can be accepted; invalid-value if a job to wait for does not exist
  */
 export async function enqueueEach(
   tx: TenantTransaction,
@@ -52,42 +54,83 @@ async function enqueueChunk(
   tries = TRIES,
 ): Promise<EnqueuedOrRefused[]> {
   const checked = await checkedInTurns(tx, scope, jobs);
-  const items = checked.filter((one): one is NewJobItem => !(one instanceof QueueError));
-  if (items.length === 0) return checked as QueueError[];
-  try {
-    const rows = await tx.savepoint(() => insertItems(tx, scope.tenantId, items));
-    const accepted = tellEnqueued(tx, rows).values();
-    return checked.map((one, index) =>
-      one instanceof QueueError ? one : toEnqueued(scope, jobs[index] as NewJob, accepted.next().value as EnqueuedRow),
-    );
-  } catch (error) {
-    const code = error instanceof DatabaseError ? error.code : undefined;
-    if (code === "LH001") throw new QueueError("tenant-suspended", "This tenant is suspended.");
-    if (code !== "LH002" && code !== "LH003") throw error;
+  const sound = checked.flatMap((item, index): Sound[] => {
+    const job = jobs[index];
+    return item instanceof QueueError || !job ? [] : [{ index, job, item }];
+  });
+  const answers: (EnqueuedOrRefused | undefined)[] = checked.map((one) =>
+    one instanceof QueueError ? one : undefined,
+  );
+  const refusal = await insertInto(answers, tx, { scope, sound });
+  if (refusal) {
     forgetDefinitions(tx);
-    if (code === "LH002" && tries > 1) return enqueueChunk(tx, scope, jobs, tries - 1);
-    return oneByOne(tx, scope, jobs);
+    if (refusal.code === CHANGED && tries > 1) return enqueueChunk(tx, scope, jobs, tries - 1);
+    await insertByKind(answers, tx, { scope, sound });
+  }
+  return answers.map((answer) => {
+    if (!answer) throw new Error("a job was neither accepted nor refused");
+    return answer;
+  });
+}
+
+/** A job that passed its check, with its index in the chunk. */
+interface Sound {
+  readonly index: number;
+  readonly job: NewJob;
+  readonly item: NewJobItem;
+}
+
+interface Insertion {
+  readonly scope: TenantScope;
+  readonly sound: readonly Sound[];
+}
+
+/** Refusals by the database: the definition has another version now, or the queue is not active. */
+const CHANGED = "LH002";
+const NO_QUEUE = "LH003";
+
+/** Inserts all of the jobs and writes their answers, or none and returns why the database refused one of them. */
+async function insertInto(
+  answers: (EnqueuedOrRefused | undefined)[],
+  tx: TenantTransaction,
+  { scope, sound }: Insertion,
+): Promise<DatabaseError | null> {
+  if (sound.length === 0) return null;
+  try {
+    const items = sound.map(({ item }) => item);
+    const rows = tellEnqueued(tx, await tx.savepoint(() => insertItems(tx, scope.tenantId, items)));
+    sound.forEach(({ index, job }, place) => {
+      answers[index] = toEnqueued(scope, job, rows[place] as EnqueuedRow);
+    });
+    return null;
+  } catch (error) {
+    if (error instanceof DatabaseError && (error.code === CHANGED || error.code === NO_QUEUE)) return error;
+    throw await refusalOf(error, { db: tx, scope, batch: { jobs: sound.map(({ job }) => job), at: () => "" } });
   }
 }
 
-/** The database does not say which job it was that it could not take, so each is tried alone. */
-async function oneByOne(
+/** The database does not say which job it refused, but it refuses all of the same definition and queue or none of them. */
+async function insertByKind(
+  answers: (EnqueuedOrRefused | undefined)[],
   tx: TenantTransaction,
-  scope: TenantScope,
-  jobs: readonly NewJob[],
-): Promise<EnqueuedOrRefused[]> {
-  const answers: EnqueuedOrRefused[] = [];
-  for (const job of jobs) answers.push(await enqueueAlone(tx, scope, job));
-  return answers;
-}
-
-/** One job that may wait for others; see `enqueueEach`. */
-export async function enqueueAlone(tx: TenantTransaction, scope: TenantScope, job: NewJob): Promise<EnqueuedOrRefused> {
-  try {
-    return await tx.savepoint(() => enqueueJob(tx, scope, job));
-  } catch (error) {
-    if (error instanceof QueueError && error.code !== "tenant-suspended") return error;
-    throw error;
+  { scope, sound }: Insertion,
+): Promise<void> {
+  const kinds = new Map<string, Sound[]>();
+  for (const one of sound) {
+    const { definition_id, definition_version, queue } = one.item;
+    const kind = JSON.stringify([definition_id, definition_version, queue ?? null]);
+    const alike = kinds.get(kind);
+    if (alike) alike.push(one);
+    else kinds.set(kind, [one]);
+  }
+  for (const alike of kinds.values()) {
+    const error = await insertInto(answers, tx, { scope, sound: alike });
+    if (!error) continue;
+    for (const { index, job } of alike) {
+      const refusal = await refusalOf(error, { db: tx, scope, batch: { jobs: [job], at: () => "" } });
+      if (!(refusal instanceof QueueError)) throw refusal;
+      answers[index] = refusal;
+    }
   }
 }
 
@@ -98,17 +141,22 @@ async function checkedInTurns(
   jobs: readonly NewJob[],
 ): Promise<(NewJobItem | QueueError)[]> {
   const turns = new Turns();
+  const links = areLinked(jobs) ? await planLinks(tx, scope, { jobs, at: (index) => `/jobs/${index}` }) : [];
   const checked: (NewJobItem | QueueError)[] = [];
-  for (const job of jobs) {
+  for (const [index, job] of jobs.entries()) {
     await turns.next();
-    checked.push(await itemOrRefusal(tx, scope, job));
+    checked.push(await itemOrRefusal(tx, scope, { job, link: links[index], at: "" }));
   }
   return checked;
 }
 
-async function itemOrRefusal(tx: TenantTransaction, scope: TenantScope, job: NewJob): Promise<NewJobItem | QueueError> {
+async function itemOrRefusal(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  placed: Placed,
+): Promise<NewJobItem | QueueError> {
   try {
-    return await toItem(tx, scope, { job, link: undefined, at: "" });
+    return await toItem(tx, scope, placed);
   } catch (error) {
     if (error instanceof QueueError) return error;
     throw error;

@@ -148,9 +148,9 @@ async function eachInTurn<One, Result>(
 const isChanged = (error: unknown): boolean => error instanceof DatabaseError && error.code === "LH002";
 
 /** The QueueError for a refusal by the database; any other error unchanged. */
-async function refusalOf(
+export async function refusalOf(
   error: unknown,
-  { db, scope, batch }: { db: Database | TenantTransaction; scope: TenantScope; batch: Batch },
+  { db, scope, batch }: { db: Database | TenantTransaction; scope: TenantScope; batch: Pick<Batch, "jobs" | "at"> },
 ): Promise<unknown> {
   if (!(error instanceof DatabaseError)) return error;
   if (error.code === "LH001") return new QueueError("tenant-suspended", "This tenant is suspended.");

@@ -7,9 +7,17 @@ import { type Listener, loadListeners } from "./listeners";
 import { type EventPlan, type PlanLimits, planEvent, planWork } from "./plan-firings";
 import { type FiringRow, startFirings } from "./start-firings";
 
-/** What one transaction starts at most, unless a single event asks for more. */
-const FIRINGS_MAX = 5000;
-const CHARACTERS_MAX = 16 * 1024 * 1024;
+/** What one transaction does at most, unless a single event asks for more: an event is never divided. */
+export interface FanOutBudget {
+  readonly firings: number;
+  /** Of all payloads together. */
+  readonly characters: number;
+  /** Processor time of this process for comparing events with triggers, in milliseconds. */
+  readonly cpuMs: number;
+}
+
+/** A request has a connection of its own, and other requests of its process must not shorten its batch. */
+const REQUEST: FanOutBudget = { firings: 5000, characters: 16 * 1024 * 1024, cpuMs: Number.POSITIVE_INFINITY };
 /** Work of comparing events with triggers in one call, in the unit of `matchWork`: about half a second. */
 const WORK_MAX = 50_000_000;
 
@@ -45,6 +53,7 @@ export async function fanOut(
     filledIn = new Map(),
     replayedAt,
     mayDefer = false,
+    budget = REQUEST,
     ...limits
   }: {
     readonly events: readonly OccurredEvent[];
@@ -52,11 +61,13 @@ export async function fanOut(
     readonly replayedAt?: Date;
     /** May leave even the first event pending if it alone is too much work. For calls in a request. */
     readonly mayDefer?: boolean;
+    readonly budget?: FanOutBudget;
   } & PlanLimits,
 ): Promise<FannedOut[]> {
   if (events.length === 0) return [];
   const listeners = await loadListeners(tx, [...new Set(events.map(({ name }) => name))]);
-  const plans = await withinBounds(events, { listenersOf: ({ name }) => listeners.get(name) ?? [], mayDefer, limits });
+  const listenersOf = ({ name }: OccurredEvent) => listeners.get(name) ?? [];
+  const plans = await withinBounds(events, { listenersOf, mayDefer, budget, limits });
   if (plans.length === 0) return [];
   const made = await startFirings(
     tx,
@@ -84,27 +95,36 @@ async function withinBounds(
   {
     listenersOf,
     mayDefer,
+    budget,
     limits,
   }: {
     readonly listenersOf: (event: OccurredEvent) => readonly Listener[];
     readonly mayDefer: boolean;
+    readonly budget: FanOutBudget;
     readonly limits: PlanLimits;
   },
 ): Promise<EventPlan[]> {
   const turns = new Turns();
   const plans: EventPlan[] = [];
+  const began = process.cpuUsage();
   let [firings, characters, work] = [0, 0, 0];
   for (const event of events) {
     const listeners = listenersOf(event);
     work += planWork(event, listeners);
     if (work > WORK_MAX && (mayDefer || plans.length > 0)) break;
+    if (plans.length > 0 && cpuMsSince(began) > budget.cpuMs) break;
     const next = await planEvent(event, listeners, { ...limits, turns });
     firings += next.firings.length;
     characters += next.characters;
-    if (plans.length > 0 && (firings > FIRINGS_MAX || characters > CHARACTERS_MAX)) break;
+    if (plans.length > 0 && (firings > budget.firings || characters > budget.characters)) break;
     plans.push(next);
   }
   return plans;
+}
+
+function cpuMsSince(began: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1000;
 }
 
 function jobsByEvent(rows: readonly FiringRow[]): Map<string, string[]> {

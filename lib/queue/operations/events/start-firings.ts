@@ -4,25 +4,26 @@ import { cutText } from "../../policy/clean";
 import { inWords } from "../../policy/event-match";
 import { unfinishedOfTriggersSql } from "../../sql/events";
 import type { NewJob, TenantScope } from "../../types";
-import { type EnqueuedOrRefused, enqueueAlone, enqueueEach } from "../enqueue-each";
+import { type EnqueuedOrRefused, enqueueEach } from "../enqueue-each";
 import type { Listener } from "./listeners";
 import type { PlannedFiring } from "./plan-firings";
+import { type Ended, Room } from "./trigger-room";
 
 /** A firing as it is stored. */
-export interface FiringRow {
+export interface FiringRow extends Ended {
   readonly trigger_id: string;
   readonly event_id: string;
   readonly fire_at: Date;
-  readonly outcome: "enqueued" | "deduplicated" | "skipped" | "failed";
-  readonly reason: string | null;
-  readonly detail: string | null;
-  readonly job_id: string | null;
 }
 
 type WithJob = Extract<PlannedFiring, { readonly job: NewJob }>;
-type Ended = Pick<FiringRow, "outcome" | "reason" | "detail" | "job_id">;
 
-/** Enqueues what firings ask for, in as few statements as their triggers allow, and answers what became of each. */
+/**
+ * Enqueues what firings ask for, in rounds, and returns what became of each. Firings of a trigger with `max_runs` or an
+ * overlap policy end as if they came one after the other, but a round takes as many as the trigger may start in any case.
+ * A second round comes only after firings that started nothing, or for a job that waits for one of the first. The triggers
+ * must be locked by the caller.
+ */
 export async function startFirings(
   tx: TenantTransaction,
   { tenantId, actor }: TenantScope,
@@ -30,19 +31,23 @@ export async function startFirings(
 ): Promise<FiringRow[]> {
   // Without the bars of the publisher, because the trigger was saved by a caller who may start such jobs.
   const scope = { tenantId, actor };
-  const withJob = firings.filter((firing): firing is WithJob => "job" in firing);
-  const free = withJob.filter(({ listener }) => !isBounded(listener));
+  let open = firings.filter((firing): firing is WithJob => "job" in firing);
   const ends = new Map<PlannedFiring, Ended>();
-  const answers = await enqueueEach(
-    tx,
-    scope,
-    free.map(({ job }) => job),
-  );
-  free.forEach((firing, index) => {
-    ends.set(firing, endOf(answers[index]));
-  });
-  const bounded = withJob.filter(({ listener }) => isBounded(listener));
-  if (bounded.length > 0) await startBounded(tx, scope, { firings: bounded, ends });
+  const rooms = await roomsOf(tx, open);
+  while (open.length > 0) {
+    const { round, later } = nextRound(open, { rooms, ends });
+    const answers = await enqueueEach(
+      tx,
+      scope,
+      round.map(({ job }) => job),
+    );
+    round.forEach(({ firing, job }, index) => {
+      const end = endOf(answers[index]);
+      ends.set(firing, end);
+      rooms.get(firing.listener.id)?.took(job, end);
+    });
+    open = later;
+  }
   return firings.map((firing) => ({
     trigger_id: firing.listener.id,
     event_id: firing.event.id,
@@ -51,65 +56,52 @@ export async function startFirings(
   }));
 }
 
-const isBounded = ({ runsLeft, overlap }: Listener): boolean => runsLeft !== null || overlap !== "allow";
-
 function unstarted(firing: PlannedFiring): Ended {
   if ("job" in firing) throw new Error("a firing that asks for a job was not looked at");
   return { outcome: firing.outcome, reason: firing.reason, detail: firing.detail, job_id: null };
 }
 
-/** One after the other: whether a job may be made depends on those before it. The triggers are locked. */
-async function startBounded(
-  tx: TenantTransaction,
-  scope: TenantScope,
-  { firings, ends }: { readonly firings: readonly WithJob[]; readonly ends: Map<PlannedFiring, Ended> },
-): Promise<void> {
-  const unfinished = await unfinishedJobs(tx, firings);
-  const made = new Map<string, number>();
-  for (const firing of firings) {
-    const { listener } = firing;
-    const jobs = unfinished.get(listener.id) ?? [];
-    const count = made.get(listener.id) ?? 0;
-    const refusal = refusalOf(listener, { count, unfinished: jobs.length });
-    if (refusal) {
-      ends.set(firing, { outcome: "skipped", reason: refusal, detail: null, job_id: null });
-      continue;
-    }
-    const [before] = listener.overlap === "queue_one" ? jobs : [];
-    const job = before === undefined ? firing.job : after(firing.job, before);
-    const end = endOf(await enqueueAlone(tx, scope, job));
-    ends.set(firing, end);
-    if (end.outcome !== "enqueued" || end.job_id === null) continue;
-    made.set(listener.id, count + 1);
-    unfinished.set(listener.id, [...jobs, end.job_id]);
+interface Round {
+  readonly round: readonly { readonly firing: WithJob; readonly job: NewJob }[];
+  readonly later: WithJob[];
+}
+
+/** Takes each firing that may start its job however the others of the round end, and ends those that cannot start one. */
+function nextRound(
+  open: readonly WithJob[],
+  { rooms, ends }: { readonly rooms: ReadonlyMap<string, Room>; readonly ends: Map<PlannedFiring, Ended> },
+): Round {
+  const round: { firing: WithJob; job: NewJob }[] = [];
+  const later: WithJob[] = [];
+  for (const room of rooms.values()) room.beginRound();
+  for (const firing of open) {
+    const room = rooms.get(firing.listener.id);
+    const next = room ? room.ask(firing.job) : { job: firing.job };
+    if (next === "later") later.push(firing);
+    else if ("job" in next) round.push({ firing, job: next.job });
+    else ends.set(firing, next);
   }
+  return { round, later };
 }
 
-function refusalOf(
-  { runsLeft, overlap }: Listener,
-  { count, unfinished }: { readonly count: number; readonly unfinished: number },
-): string | null {
-  if (runsLeft !== null && count >= runsLeft) return "max_runs";
-  const allowed = overlap === "skip" ? 1 : 2;
-  return overlap !== "allow" && unfinished >= allowed ? "overlap" : null;
+/** The rooms of triggers that may start only so many jobs, by trigger. */
+async function roomsOf(tx: TenantTransaction, firings: readonly WithJob[]): Promise<Map<string, Room>> {
+  const listeners = new Map(firings.map(({ listener }) => [listener.id, listener]));
+  const bounded = [...listeners.values()].filter(({ runsLeft, overlap }) => runsLeft !== null || overlap !== "allow");
+  const unfinished = await unfinishedJobs(tx, bounded);
+  return new Map(bounded.map((listener) => [listener.id, new Room(listener, unfinished.get(listener.id) ?? [])]));
 }
 
-/** A job that waits until another is over, however that ends. */
-const after = (job: NewJob, jobId: string): NewJob => ({
-  ...job,
-  dependsOn: [{ jobId, type: "completion" }],
-  onParentFailure: "run",
-});
-
-async function unfinishedJobs(tx: TenantTransaction, firings: readonly WithJob[]): Promise<Map<string, string[]>> {
-  const ids = firings.flatMap(({ listener }) => (listener.overlap === "allow" ? [] : [listener.id]));
+async function unfinishedJobs(tx: TenantTransaction, listeners: readonly Listener[]): Promise<Map<string, string[]>> {
+  const ids = listeners.flatMap(({ id, overlap }) => (overlap === "allow" ? [] : [id]));
   if (ids.length === 0) return new Map();
-  const rows = await tx.run<{ trigger_id: string; job_id: string }>(unfinishedOfTriggersSql, [
-    tx.tenantId,
-    [...new Set(ids)],
-  ]);
+  const rows = await tx.run<{ trigger_id: string; job_id: string }>(unfinishedOfTriggersSql, [tx.tenantId, ids]);
   const found = new Map<string, string[]>();
-  for (const { trigger_id, job_id } of rows) found.set(trigger_id, [...(found.get(trigger_id) ?? []), job_id]);
+  for (const { trigger_id, job_id } of rows) {
+    const jobs = found.get(trigger_id);
+    if (jobs) jobs.push(job_id);
+    else found.set(trigger_id, [job_id]);
+  }
   return found;
 }
 
