@@ -4,6 +4,7 @@ import { heldSecrets } from "@/lib/env/secret-source.mjs";
 import { dropIsolation } from "@/lib/env/test-build";
 import type { WorkerEnv } from "@/lib/env/worker";
 import { type CommandRegistry, loadCommandRegistry } from "@/lib/execution";
+import type { Logger } from "@/lib/observability/log";
 
 /** Folders in which programs leave files that others can read. */
 const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
@@ -14,7 +15,7 @@ const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
  * and the folders of providers except those that the command is given.
  * @throws CommandRegistryError naming the entry that is wrong
  */
-export function commandRegistry(env: WorkerEnv): Promise<CommandRegistry> {
+export function commandRegistry(env: WorkerEnv, log: Logger): Promise<CommandRegistry> {
   const sharedFolder = dataDir(env.home);
   return loadCommandRegistry(env.commandsFile, {
     sharedFolder,
@@ -24,6 +25,8 @@ export function commandRegistry(env: WorkerEnv): Promise<CommandRegistry> {
       scratch: SCRATCH,
       kept: env.commandFolders,
     },
+    onUnremoved: (folder, reason) =>
+      log.error({ folder, reason }, "a working folder could not be removed: the next start of a worker tries again"),
     refuseExposed: env.refuseExposed,
     ...(dropIsolation() ? { isolation: "group" } : {}),
   });

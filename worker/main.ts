@@ -42,13 +42,17 @@ const WEB_POOL_MAX = 20;
 /** Told to stop while it registers, it waits so long for the answer. */
 const REGISTERED_WITHIN_MS = 3000;
 
+/** How long a worker that stops still removes the working folders of its jobs. */
+const FOLDERS_REMOVED_WITHIN_MS = 1000;
+
 const PROCESS = { hostname: hostname(), pid: process.pid, version: VERSION, tzVersion: TZ_VERSION };
 
 async function main(shutdown: Shutdown): Promise<void> {
   const worker = open("worker", env.databaseUrls.worker, { max: POOL, keep: WARM_CONNECTIONS });
   const web = open("web", env.databaseUrls.web, { max: Math.min(WEB_POOL_MAX, env.concurrency + 1) });
   shutdown.onDrain(async () => void (await Promise.all([worker.close(), web.close()])));
-  const registry = await commandRegistry(env);
+  const registry = await commandRegistry(env, log);
+  shutdown.onDrain(() => registry.preparation.stop(FOLDERS_REMOVED_WITHIN_MS));
   const direct = new DirectConnection(env.databaseUrls.listen);
   const needs: Needs = {
     pools: [worker, web],

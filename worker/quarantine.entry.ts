@@ -58,7 +58,7 @@ async function setUp() {
       applicationName: "leasehold quarantine",
     });
   const [worker, web] = [open("worker"), open("web")];
-  const registry = await commandRegistry(env);
+  const registry = await commandRegistry(env, log);
   // Here there is only one handler that can hold so much.
   watchMemory({
     limitBytes: env.memoryLimitBytes,

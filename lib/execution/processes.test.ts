@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -18,11 +19,15 @@ import {
 
 const MODES = ["best", "user", "group", "plain"] as const;
 
+const DEEP = `name=$(printf '%0200d' 0); for n in $(seq 60); do mkdir $name && cd -P $name; done; echo text >file`;
+
 let folder: TestFolder;
 beforeAll(async () => {
   folder = await makeTestFolder();
 });
 afterAll(() => folder.remove());
+
+const foldersOf = (pid = 0) => readdirSync(join(folder.shared, "work")).filter((name) => name.includes(`-${pid}-`));
 
 describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
   test("SUBPROC-01 a timeout leaves no process of the group", async () => {
@@ -161,13 +166,18 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(descriptors.match(/ (\d+) -> socket:/g)).toHaveLength(3);
   });
 
-  test("C7 kill -9 of the worker leaves nothing of a tree of processes", { timeout: 20_000 }, async () => {
+  test("C7 kill -9 of the worker leaves nothing of a tree of processes, nor of a deep working folder after the next start", {
+    timeout: 30_000,
+  }, async () => {
     const jobId = randomUUID();
-    const lines = `setsid sleep 300 & sleep 300 & sh -c 'sleep 300 & wait' & echo started; wait`;
+    const lines = `(${DEEP}); setsid sleep 300 & sleep 300 & sh -c 'sleep 300 & wait' & echo started; wait`;
     const worker = await startWorker({ lines, isolation, jobId });
     await until("the tree is there", () => processesOf(jobId).length >= 5);
     worker.kill("SIGKILL");
     await until("all of it is gone", () => processesOf(jobId).length === 0, 10_000);
+    expect(foldersOf(worker.pid)).toHaveLength(1);
+    await registryOf(folder, {}, isolation);
+    await until("its folder is removed", () => foldersOf(worker.pid).length === 0, 10_000);
   });
 });
 

@@ -6,7 +6,6 @@ import { cleanMessage, reportTo } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
 import type { RunAs } from "../process/run-as";
 import { tenantUser } from "../process/tenant-user";
-import { removeWorkFolder } from "../process/work-folder";
 import { CannotPrepareError } from "../registry/preparation";
 import type { Command, CommandRegistry } from "../registry/registry";
 import { checkReadable, checkRunnable } from "../registry/runnable";
@@ -68,7 +67,7 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
     return { outcome: toFailure(error, request.secrets), process: null };
   } finally {
     await inherited.close();
-    if (folder) await removeWorkFolder(folder);
+    if (folder) await registry.preparation.removeFolder(folder);
   }
 }
 

@@ -1,44 +1,49 @@
 import { createHash } from "node:crypto";
-import { chmod, chown, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readdir, rmdir } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import type { FolderRemover } from "./folder-remover";
 import type { RunAs } from "./run-as";
 
 const host = createHash("sha256").update(hostname()).digest("hex").slice(0, 8);
 
+/** The folders of jobs that run in this process. In a container an earlier worker may have had the same process id. */
+const inUse = new Set<string>();
+
 /** Makes a job's own empty folder, which only the user that runs the command can enter. */
 export async function makeWorkFolder(root: string, runAs: RunAs | null): Promise<string> {
   const folder = await mkdtemp(join(root, `job-${host}-${process.pid}-`));
+  inUse.add(folder);
   await chmod(folder, 0o700);
   if (runAs) await chown(folder, runAs.uid, runAs.gid);
   return folder;
 }
 
-/** Removes a job's folder, whatever the job left in it. Does not throw: a rest is swept when a worker starts. */
-export async function removeWorkFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 }).catch(async () => {
-    // Folders whose own mode forbids emptying them.
-    await openUp(folder).catch(() => undefined);
-    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
-  });
+/** Removes a job's folder: at once if it is empty, else later, in another process. Does not throw. */
+export async function removeWorkFolder(folder: string, remover: FolderRemover): Promise<void> {
+  const code = await rmdir(folder).then(
+    () => null,
+    (error: NodeJS.ErrnoException) => error.code,
+  );
+  inUse.delete(folder);
+  if (code !== null && code !== "ENOENT") remover.add(folder);
 }
 
-async function openUp(folder: string): Promise<void> {
-  await chmod(folder, 0o700);
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) await openUp(join(folder, entry.name));
-  }
-}
-
-/** Makes the folder for the jobs' folders, and removes what workers left there that died without a chance to do it. */
-export async function prepareWorkRoot(root: string): Promise<void> {
+/**
+ * Makes the folder for the jobs' folders. What workers left there that died without a chance to remove it is removed in
+ * another process, which is not waited for.
+ */
+export async function prepareWorkRoot(root: string, remover: FolderRemover): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o755 });
   await chmod(root, 0o755);
   for (const name of await readdir(root)) {
+    const folder = join(root, name);
     const owner = new RegExp(`^job-${host}-(\\d+)-`).exec(name)?.[1];
-    if (owner && !isAlive(Number(owner))) await removeWorkFolder(join(root, name));
+    if (owner && !isOwned(folder, Number(owner))) remover.add(folder);
   }
 }
+
+const isOwned = (folder: string, pid: number): boolean => (pid === process.pid ? inUse.has(folder) : isAlive(pid));
 
 function isAlive(pid: number): boolean {
   try {

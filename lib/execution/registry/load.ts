@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { z } from "zod";
+import { FolderRemover, type OnUnremoved } from "../process/folder-remover";
 import { type HidingPlan, MOST_SHARED } from "../process/hiding";
 import { describeIsolation, detectIsolation, exposureOf, type IsolationOptions } from "../process/isolation";
 import { halfOfMemory, withinOwnLimits } from "../process/limits";
@@ -27,6 +28,8 @@ export interface RegistryOptions {
   readonly hide?: HidingPlan;
   /** Starts no command where commands could read what is the worker's. */
   readonly refuseExposed?: boolean;
+  /** Called once for each working folder that could not be removed. */
+  readonly onUnremoved?: OnUnremoved;
   /** Another isolation than the best that the machine allows; for tests. */
   readonly isolation?: IsolationOptions["mode"];
 }
@@ -50,7 +53,8 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
   const runAs = commandUser();
   const sharedFolder = resolve(options.sharedFolder);
   const workRoot = join(sharedFolder, "work");
-  await prepareWorkRoot(workRoot);
+  const remover = new FolderRemover(options.onUnremoved);
+  await prepareWorkRoot(workRoot, remover);
   if (!canReach(runAs, workRoot, "-x")) {
     throw new CommandRegistryError(
       `the user ${runAs?.name} cannot enter ${workRoot}; commands need a folder that it can reach`,
@@ -83,7 +87,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
     commands,
     launch,
     workRoot,
-    preparation: new Preparation(),
+    preparation: new Preparation(remover),
   };
 }
 

@@ -1,3 +1,4 @@
+import { FolderRemover } from "../process/folder-remover";
 import type { RunAs } from "../process/run-as";
 import { makeWorkFolder, prepareWorkRoot, removeWorkFolder } from "../process/work-folder";
 
@@ -9,8 +10,13 @@ export class CannotPrepareError extends Error {
 /** Whether this worker can prepare commands at all: their working folders can be made. */
 export class Preparation {
   #problem: string | null = null;
+  readonly #remover: FolderRemover;
   /** Called when commands can no longer be prepared, or can be again. */
   onChange: () => void = () => undefined;
+
+  constructor(remover = new FolderRemover()) {
+    this.#remover = remover;
+  }
 
   /** Why no command can be prepared; null when commands can be. */
   get problem(): string | null {
@@ -21,7 +27,7 @@ export class Preparation {
   async makeFolder(root: string, runAs: RunAs | null): Promise<string> {
     try {
       const folder = await makeWorkFolder(root, runAs).catch(async () => {
-        await prepareWorkRoot(root);
+        await prepareWorkRoot(root, this.#remover);
         return makeWorkFolder(root, runAs);
       });
       this.#become(null);
@@ -37,7 +43,17 @@ export class Preparation {
   /** Looks whether commands can be prepared again. */
   async lookAgain(root: string, runAs: RunAs | null): Promise<void> {
     const folder = await this.makeFolder(root, runAs).catch(() => null);
-    if (folder !== null) await removeWorkFolder(folder);
+    if (folder !== null) await this.removeFolder(folder);
+  }
+
+  /** Removes a job's working folder; see {@link FolderRemover} for a folder that is not empty. Does not throw. */
+  removeFolder(folder: string): Promise<void> {
+    return removeWorkFolder(folder, this.#remover);
+  }
+
+  /** Gives the removal of folders `withinMs` to finish and ends it. The next worker that starts removes the others. */
+  stop(withinMs: number): Promise<void> {
+    return this.#remover.stop(withinMs);
   }
 
   #become(problem: string | null): void {

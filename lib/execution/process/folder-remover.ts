@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { bareEnvironment } from "./bare-environment";
+import { REMOVE_FOLDERS } from "./remove-folder";
+
+/** Called once for a folder that could not be removed, with the code of the error. */
+export type OnUnremoved = (folder: string, reason: string) => void;
+
+/** The process that removes folders ends when it had nothing to do for so long. */
+const IDLE_MS = 10_000;
+
+/**
+ * Removes working folders, one after the other, in one process of low priority that runs while there are some. The event loop
+ * and the file threads of this process have no part in it, so the number of files in a folder delays nothing else.
+ */
+export class FolderRemover {
+  readonly #waiting = new Set<string>();
+  /** Not tried again before the next start. */
+  readonly #unremoved = new Set<string>();
+  readonly #onUnremoved: OnUnremoved;
+  #child: ChildProcess | null = null;
+  #current: string | null = null;
+  #idle: NodeJS.Timeout | undefined;
+  #onEmpty: () => void = () => undefined;
+  #isStopped = false;
+
+  constructor(onUnremoved: OnUnremoved = () => undefined) {
+    this.#onUnremoved = onUnremoved;
+  }
+
+  /** Removes a folder, whatever lies in it. Returns at once and does not throw. */
+  add(folder: string): void {
+    if (this.#isStopped || this.#unremoved.has(folder)) return;
+    this.#waiting.add(folder);
+    this.#next();
+  }
+
+  /** Waits at most `withinMs` for the folders that were added. What is left then stays for the next start of a worker. */
+  async stop(withinMs: number): Promise<void> {
+    if (this.#waiting.size > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.#onEmpty = resolve;
+        timer = setTimeout(resolve, withinMs);
+      });
+      clearTimeout(timer);
+    }
+    this.#isStopped = true;
+    clearTimeout(this.#idle);
+    this.#child?.kill("SIGKILL");
+  }
+
+  #next(): void {
+    if (this.#current !== null || this.#isStopped) return;
+    const [folder] = this.#waiting;
+    clearTimeout(this.#idle);
+    if (folder === undefined) {
+      this.#onEmpty();
+      this.#idle = setTimeout(() => this.#leave(), IDLE_MS).unref();
+      return;
+    }
+    this.#current = folder;
+    this.#child ??= this.#start();
+    this.#child.stdin?.write(`${JSON.stringify(folder)}\n`);
+  }
+
+  #leave(): void {
+    this.#child?.stdin?.end();
+    this.#child = null;
+  }
+
+  #start(): ChildProcess {
+    const child = spawn(process.execPath, ["--eval", REMOVE_FOLDERS], {
+      // Not reached by the signals of a terminal: a worker that drains still removes folders.
+      detached: true,
+      cwd: "/",
+      env: bareEnvironment(),
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    const onGone = (reason: string) => {
+      if (this.#child !== child) return;
+      this.#child = null;
+      if (this.#current !== null) this.#ended(reason);
+    };
+    child.once("error", (error: NodeJS.ErrnoException) => onGone(error.code ?? error.message));
+    child.once("exit", (code, signal) => onGone(`the process that removes it ended: ${signal ?? code}`));
+    child.stdin?.on("error", () => undefined);
+    createInterface({ input: child.stdout }).on("line", (line) => this.#ended(JSON.parse(line) as string | null));
+    child.unref();
+    for (const stream of [child.stdin, child.stdout]) (stream as unknown as { unref?(): void } | null)?.unref?.();
+    return child;
+  }
+
+  #ended(problem: string | null): void {
+    const folder = this.#current;
+    if (folder === null || this.#isStopped) return;
+    this.#current = null;
+    this.#waiting.delete(folder);
+    if (problem !== null) {
+      this.#unremoved.add(folder);
+      this.#onUnremoved(folder, problem);
+    }
+    this.#next();
+  }
+}
