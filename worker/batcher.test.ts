@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Batcher } from "./batcher";
 
 /** A batcher whose batches end when the test says so. */
-function heldBatcher(most = 100, apartMs = 0) {
+function heldBatcher(most = 100, apartMs = 0, mostWeight = Number.POSITIVE_INFINITY) {
   const batches: { items: readonly number[]; end: (error?: Error) => void }[] = [];
   const batcher = new Batcher<number, string>(
     (items) =>
@@ -10,7 +10,8 @@ function heldBatcher(most = 100, apartMs = 0) {
         const end = (error?: Error) => (error ? reject(error) : resolve(items.map((item) => `answer ${item}`)));
         batches.push({ items, end });
       }),
-    { most, apartMs },
+    { most, apartMs, mostWeight },
+    (item) => item,
   );
   return { batcher, batches };
 }
@@ -51,6 +52,17 @@ describe("a batcher", () => {
     }
     await all;
     expect(batches.map(({ items }) => items)).toEqual([[1, 2], [3, 4], [5]]);
+  });
+
+  test("never sends more than the most weight, except for one item alone, and keeps the order", async () => {
+    const { batcher, batches } = heldBatcher(100, 0, 10);
+    const all = Promise.all([4, 6, 1, 12, 3, 5].map((item) => batcher.add(item)));
+    for (let n = 0; n < 4; n += 1) {
+      await nextTurn();
+      batches[n]?.end();
+    }
+    await all;
+    expect(batches.map(({ items }) => items)).toEqual([[4, 6], [1], [12], [3, 5]]);
   });
 
   test("a batch that fails fails its own calls, and the next goes out", async () => {

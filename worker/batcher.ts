@@ -5,6 +5,16 @@ export interface BatcherOptions {
   readonly most: number;
   /** After a batch, the next one goes out this much later at the earliest, unless it is full: small ones cost most. */
   readonly apartMs?: number;
+  /** Items whose weights are more than this together go in several batches; an item that is heavier goes alone. */
+  readonly mostWeight?: number;
+}
+
+interface Waiting<Item, Answer> {
+  readonly item: Item;
+  readonly resolve: (answer: Answer | PromiseLike<Answer>) => void;
+  readonly reject: (error: unknown) => void;
+  /** Asked for once, when its batch is put together. */
+  weight?: number;
 }
 
 /**
@@ -12,11 +22,7 @@ export interface BatcherOptions {
  * next one. Each call gets its own answer.
  */
 export class Batcher<Item, Answer> {
-  private waiting: {
-    item: Item;
-    resolve: (answer: Answer | PromiseLike<Answer>) => void;
-    reject: (error: unknown) => void;
-  }[] = [];
+  private waiting: Waiting<Item, Answer>[] = [];
   private running = false;
   private sentAt = Number.NEGATIVE_INFINITY;
 
@@ -24,6 +30,7 @@ export class Batcher<Item, Answer> {
   constructor(
     private readonly send: (items: readonly Item[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,
     private readonly options: BatcherOptions,
+    private readonly weigh: (item: Item) => number = () => 0,
   ) {}
 
   add(item: Item): Promise<Answer> {
@@ -40,7 +47,7 @@ export class Batcher<Item, Answer> {
   private async run(): Promise<void> {
     while (this.waiting.length > 0) {
       await this.keepApart();
-      const batch = this.waiting.splice(0, this.options.most);
+      const batch = this.waiting.splice(0, this.next().size);
       this.sentAt = performance.now();
       try {
         const answers = await this.send(batch.map(({ item }) => item));
@@ -55,8 +62,21 @@ export class Batcher<Item, Answer> {
   }
 
   private async keepApart(): Promise<void> {
-    const { apartMs = 0, most } = this.options;
+    const { apartMs = 0 } = this.options;
     const early = this.sentAt + apartMs - performance.now();
-    if (early >= 1 && this.waiting.length < most) await setTimeout(early);
+    if (early >= 1 && !this.next().isFull) await setTimeout(early);
+  }
+
+  private next(): { readonly size: number; readonly isFull: boolean } {
+    const { most, mostWeight = Number.POSITIVE_INFINITY } = this.options;
+    let [size, sum] = [0, 0];
+    for (const one of this.waiting) {
+      if (size === most) break;
+      one.weight ??= this.weigh(one.item);
+      sum += one.weight;
+      if (sum > mostWeight && size > 0) return { size, isFull: true };
+      size += 1;
+    }
+    return { size, isFull: size === most || sum >= mostWeight };
   }
 }

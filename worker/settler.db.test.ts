@@ -5,6 +5,7 @@ import { enqueueJob, getJob } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
+import { shareOfLongestTurn } from "@/lib/testing/longest-turn";
 import { Settler } from "./settler";
 
 const database = await testDatabase();
@@ -34,4 +35,28 @@ test("an end of a job that somebody holds waits alone: neither its batch nor a l
     return { waiting };
   });
   expect(await answer.waiting).toBe("settled");
+});
+
+test("ends with long tails and results that come together are stored in several turns", async () => {
+  const settler = new Settler(
+    make.worker,
+    createLogger({ process: "worker", level: "silent", format: "json" }),
+    () => 0.5,
+  );
+  const jobs = [];
+  for (let n = 0; n < 24; n += 1) jobs.push(await make.runningJob(scope));
+  const output = {
+    pid: 1,
+    stdoutTail: "\u001b[31mé\n".repeat(24_000),
+    stderrTail: "\u0007\u001b".repeat(90_000),
+    stdoutBytes: 1,
+    stderrBytes: 1,
+    droppedBytes: 0,
+  };
+  const result = Object.fromEntries(Array.from({ length: 9900 }, (_, n) => [`key${n}abcdefg`, n]));
+  const settleEight = async () => {
+    const ends = jobs.splice(0, 8).map((job) => settler.add({ ...succeeded(job, result), output }, job.laneNo));
+    expect(new Set(await Promise.all(ends))).toEqual(new Set(["settled"]));
+  };
+  expect(await shareOfLongestTurn(settleEight, 0.5)).toBeLessThan(0.5);
 });

@@ -4,8 +4,11 @@ import { DatabaseError } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import { type AttemptEnd, notifyChanges, notifyWork, type Refused, type Settled, settleAttempts } from "@/lib/queue";
 import { Batcher } from "./batcher";
+import { weightOfEnd } from "./weight-of-end";
 
 const MOST = 500;
+/** Characters of tails and results: turning those of a batch into JSON is one turn of the event loop. */
+const MOST_WEIGHT = 1024 * 1024;
 /** The ends of short jobs come in a stream; so many go together. */
 const APART_MS = 10;
 const LOCKED_AGAIN_MS = 100;
@@ -32,7 +35,11 @@ export class Settler {
     private readonly log: Logger,
     private readonly random: () => number,
   ) {
-    this.batcher = new Batcher((items) => this.settle(items), { most: MOST, apartMs: APART_MS });
+    this.batcher = new Batcher(
+      (items) => this.settle(items),
+      { most: MOST, apartMs: APART_MS, mostWeight: MOST_WEIGHT },
+      ({ end }) => weightOfEnd(end, MOST_WEIGHT),
+    );
   }
 
   /** Resolves when the end is stored, or is known to be of a lease that was lost. */

@@ -31,6 +31,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   cleanMessage: [FORMS],
   redactText: [FORMS],
   redactLiterals: [FORMS],
+  cutLength: ["abababababababab", FORMS],
   cutText: [1024],
   cutCharacters: [1024],
   cookieValues: ["a"],

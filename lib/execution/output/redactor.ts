@@ -163,14 +163,19 @@ function maskSpans(text: string, spans: readonly Span[]): string {
 /** Where the earliest suffix begins that could grow into a secret; the length of the text when there is none. */
 function partialStart(text: string, secrets: SecretForms): number {
   let longest = 0;
-  for (const form of secrets.forms) {
-    const from = Math.max(0, text.length - form.length + 1);
-    const head = text.indexOf(form.slice(0, HARMLESS_PREFIX + 1), from);
-    const known = head === -1 ? shortOverlap(text, form) : overlap(text.slice(head), form, secrets);
-    longest = Math.max(longest, known);
-  }
+  for (const form of secrets.forms) longest = Math.max(longest, cutLength(text, form, secrets));
   return text.length - longest;
 }
+
+/** How many characters of a form a text ends with, which the cut may have gone through; `isCut` says if they matter. */
+export function cutLength(text: string, form: string, secrets: SecretForms): number {
+  const from = Math.max(0, text.length - form.length + 1);
+  const head = text.indexOf(form.slice(0, HARMLESS_PREFIX + 1), from);
+  return head === -1 ? shortOverlap(text, form) : overlap(text.slice(head), form, secrets);
+}
+
+/** Whether so many characters of a secret at the end of a text are masked. */
+export const isCut = (length: number): boolean => length > HARMLESS_PREFIX;
 
 // How many characters at the end of the text, at most three, begin the form.
 function shortOverlap(text: string, form: string): number {

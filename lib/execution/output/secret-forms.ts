@@ -29,12 +29,19 @@ export function secretForms(secrets: readonly string[]): SecretForms {
   if (secrets.length === 0) return NONE;
   const forms = new Set<string>();
   for (const secret of secrets) {
-    if (!isMaskable(secret)) continue;
-    for (const text of [secret, ...linesOf(secret)]) for (const form of spellings(text)) forms.add(form);
+    for (const text of textsOf(secret)) for (const form of spellings(text)) forms.add(form);
   }
+  return sortedForms(forms);
+}
+
+/** Forms that were chosen from those of `secretForms`. */
+export function sortedForms(forms: ReadonlySet<string>): SecretForms {
   const sorted = [...forms].sort((a, b) => b.length - a.length);
   return { forms: sorted, longest: sorted[0]?.length ?? 0, borders: new Map() };
 }
+
+/** The secret and its lines, whose spellings are looked for; none for a value that `refusedSecrets` refuses. */
+export const textsOf = (secret: string): string[] => (isMaskable(secret) ? [secret, ...linesOf(secret)] : []);
 
 function linesOf(secret: string): string[] {
   if (!/[\r\n]/.test(secret)) return [];

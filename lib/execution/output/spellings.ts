@@ -17,6 +17,16 @@ export function spellings(secret: string): string[] {
   return all.filter((form) => form.length >= SHORTEST);
 }
 
+/** Long enough that no ordinary text holds the beginning of a secret by chance. */
+const HEAD = 12;
+
+/** The spellings of a text's first characters: each of `spellings` begins with one of them. Costs little for any text. */
+export function headSpellings(secret: string): string[] {
+  const head = secret.slice(0, HEAD);
+  // Half of a surrogate pair would be spelled as another character.
+  return spellings(head.length === secret.length || toWellFormed(head) === head ? head : head.slice(0, -1));
+}
+
 function hexForms(secret: string): string[] {
   const hex = Buffer.from(secret, "utf8").toString("hex");
   return [hex, hex.toUpperCase()];
@@ -44,7 +54,8 @@ function jsonForms(secret: string): string[] {
   const plain = JSON.stringify(secret).slice(1, -1);
   const wide = [/[\u007f-\uffff]/g, /[<>&\u2028\u2029]/g, /[<>&'+`\u007f-\uffff]/g];
   const escaped = wide.flatMap((chars) => [plain.replace(chars, unicode), plain.replace(chars, upperUnicode)]);
-  return [plain, ...escaped].flatMap((form) => [form, form.replaceAll("/", "\\/")]);
+  // Most texts have few of these characters, and each form is encoded once more.
+  return [...new Set([plain, ...escaped].flatMap((form) => [form, form.replaceAll("/", "\\/")]))];
 }
 
 // Base64 works on groups of three bytes, so the same bytes read differently depending on how many stand before them.

@@ -1,6 +1,7 @@
+import { formsInTexts } from "../output/forms-in-texts";
 import { LONGEST_PATTERN } from "../output/patterns";
 import { redactText, StreamRedactor } from "../output/redactor";
-import { type SecretForms, secretForms } from "../output/secret-forms";
+import type { SecretForms } from "../output/secret-forms";
 import { cutText } from "./cut-text";
 import type { Message } from "./payload";
 import type { WebhookLimits, WebhookPolicy } from "./policy";
@@ -50,13 +51,17 @@ export async function deliver(delivery: Delivery, { policy, signal, limits }: De
   };
   const sent = { ...headers, "content-type": "application/json", "user-agent": "Leasehold-Webhook", ...signed };
   const answer = await post({ url, headers: sent, body: message.body, policy, signal, ...(limits ? { limits } : {}) });
-  const forms = secretForms([...secrets, ...Object.values(headers), signed["webhook-signature"]]);
   const names = Object.keys(headers).map((name) => `${name.toLowerCase()}: [redacted]`);
   const lines = [`webhook-id: ${message.id}`, `webhook-timestamp: ${timestamp}`, ...names, "", message.body];
   const response = answer.body.subarray(0, READ_CHARACTERS * MOST_BYTES_OF_CHARACTER).toString("utf8");
+  const request = lines.join("\n");
+  const forms = await formsInTexts(
+    [request, response].map((text) => text.slice(0, READ_CHARACTERS)),
+    [...secrets, ...Object.values(headers), signed["webhook-signature"]],
+  );
   return {
     answer,
-    request: kept(lines.join("\n"), forms),
+    request: kept(request, forms),
     response: answer.statusCode === null ? null : kept(response, forms),
   };
 }

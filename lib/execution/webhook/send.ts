@@ -4,9 +4,15 @@ import type { LookupFunction, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { RequestFilteringHttpAgent, RequestFilteringHttpsAgent } from "request-filtering-agent";
 import { type Failed, failureOf, type Phase } from "./failure";
+import { readInPieces } from "./in-pieces";
 import { WEBHOOK_DELIVERY_LIMITS, type WebhookLimits, type WebhookPolicy } from "./policy";
 import { type Address, resolveTarget } from "./resolve";
 import { isRefusal, readTarget, type Target } from "./target";
+
+/** Answers of 100 to 199 that may come before the real one; receivers send one or two. */
+const MOST_INTERIM = 8;
+/** What is received may be so many times the body: a chunk of one byte takes six, and headers come on top. */
+const FRAMING = 16;
 
 export interface Post {
   readonly url: string;
@@ -30,7 +36,8 @@ export interface Answer {
 
 /**
  * Posts once: no redirect is followed, no connection is kept, and nothing but public addresses is connected to. The
- * addresses that were looked at are the ones that are connected to, and the agent looks at each again. Never rejects.
+ * addresses that were looked at are the ones that are connected to, and the agent looks at each again. Reads at most
+ * `responseBytes` of a body, 16 times as much with headers and framing, and 8 interim answers. Never rejects.
  */
 export async function post(message: Post): Promise<Answer> {
   const began = performance.now();
@@ -64,6 +71,8 @@ class Exchange {
   private retryAfter: string | null = null;
   private readonly chunks: Buffer[] = [];
   private size = 0;
+  private received = 0;
+  private interim = 0;
   private connectTimer: NodeJS.Timeout | undefined;
   private resolve: (failed: Failed | null) => void = () => undefined;
 
@@ -109,8 +118,20 @@ class Exchange {
       agent: isHttps ? new RequestFilteringHttpsAgent(filter) : new RequestFilteringHttpAgent(filter),
       lookup: lookupOf(this.route.addresses),
     });
-    request.on("socket", (socket) => this.watch(socket));
-    request.on("response", (response) => this.read(response));
+    request.on("socket", (socket) => {
+      this.watch(socket);
+      readInPieces(socket, (bytes) => this.count(request, bytes));
+    });
+    request.on("information", () => {
+      this.interim += 1;
+      if (this.interim <= MOST_INTERIM) return;
+      this.cutOff(request, { code: "bad_response", detail: `it sent more than ${MOST_INTERIM} interim answers` });
+    });
+    request.on("upgrade", (_response, socket) => {
+      this.cutOff(request, { code: "bad_response", detail: "it switched to another protocol" });
+      socket.destroy(); // which the request has given away
+    });
+    request.on("response", (response) => this.read(request, response));
     request.on("error", (error) => this.resolve(failureOf(error, this.phase)));
     request.end(this.message.body);
     return request;
@@ -130,21 +151,34 @@ class Exchange {
     if (isTls) socket.once("secureConnect", sent);
   }
 
-  private read(response: IncomingMessage): void {
+  /** Ends the exchange at once: the parser would go on with what was received already. */
+  private cutOff(request: ClientRequest, failed: Failed): void {
+    this.resolve(failed);
+    request.destroy();
+  }
+
+  private count(request: ClientRequest, bytes: number): void {
+    const most = FRAMING * this.route.limits.responseBytes;
+    this.received += bytes;
+    if (this.received <= most) return;
+    this.cutOff(request, { code: "too_large", detail: `the answer has more than ${most} bytes with its framing` });
+  }
+
+  private read(request: ClientRequest, response: IncomingMessage): void {
     this.statusCode = response.statusCode ?? null;
     this.retryAfter = response.headers["retry-after"] ?? null;
-    response.on("data", (chunk: Buffer) => this.take(chunk));
+    response.on("data", (chunk: Buffer) => this.take(request, chunk));
     response.on("error", (error) => this.resolve(failureOf(error, "response")));
     response.on("end", () => this.resolve(statusFailure(response)));
   }
 
-  private take(chunk: Buffer): void {
+  private take(request: ClientRequest, chunk: Buffer): void {
     const { responseBytes } = this.route.limits;
     const room = responseBytes - this.size;
     this.size += chunk.length;
     if (room > 0) this.chunks.push(chunk.subarray(0, room));
     if (this.size <= responseBytes) return;
-    this.resolve({ code: "too_large", detail: `the answer has more than ${responseBytes} bytes` });
+    this.cutOff(request, { code: "too_large", detail: `the answer has more than ${responseBytes} bytes` });
   }
 
   private outOfTime(ms: number): void {
