@@ -43,7 +43,7 @@ test("ends with long tails and results that come together are stored in several 
     createLogger({ process: "worker", level: "silent", format: "json" }),
     () => 0.5,
   );
-  const jobs = [];
+  const jobs: Awaited<ReturnType<typeof make.runningJob>>[] = [];
   for (let n = 0; n < 24; n += 1) jobs.push(await make.runningJob(scope));
   const output = {
     pid: 1,
