@@ -1,5 +1,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openDatabase } from "@/lib/db";
 import {
   cancelJob,
   createQueue,
@@ -14,6 +15,7 @@ import {
   updateQueue,
 } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
+import { backendCpuOf } from "@/lib/testing/backend-cpu";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
@@ -179,3 +181,30 @@ describe("what a job leaves open", () => {
     }
   });
 });
+
+test("a dedupe key adds no cost that grows with the payload, whether or not it replaces one", async () => {
+  const connection = { url: database.urlFor("web"), role: "web", max: 1, applicationName: "keys" } as const;
+  const web = openDatabase({ prepare: true, ...connection });
+  try {
+    const payload = Object.fromEntries(Array.from({ length: 9900 }, (_, n) => [`key${n}abcdefg`, n]));
+    const costOf = (jobs: Partial<NewJob>[]) =>
+      backendCpuOf(web, () =>
+        enqueueJobs(
+          web,
+          scope,
+          jobs.map((job) => ({ definitionKey: definition.key, payload, scheduledFor: LATER, ...job })),
+        ),
+      );
+    const dedupe = { mode: "live", onConflict: "replace_payload" } as const;
+    const [taken, free] = [
+      [freshKey(), freshKey(), freshKey()],
+      [freshKey(), freshKey(), freshKey()],
+    ];
+    const plain = await costOf([{}, {}, {}]);
+    expect(await costOf(taken.map((dedupeKey) => ({ dedupeKey })))).toBeLessThan(2 * plain + 200);
+    expect(await costOf(free.map((dedupeKey) => ({ dedupeKey, dedupe })))).toBeLessThan(2 * plain + 200);
+    expect(await costOf(taken.map((dedupeKey) => ({ dedupeKey, dedupe })))).toBeLessThan(3 * plain + 200);
+  } finally {
+    await web.close();
+  }
+}, 60_000);

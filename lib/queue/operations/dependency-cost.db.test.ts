@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
-import { openDatabase, statement } from "@/lib/db";
+import { openDatabase } from "@/lib/db";
 import { type Dependency, enqueueJobs, type NewJob, settleAttempts, workOffReleases } from "@/lib/queue";
 import { succeeded } from "@/lib/testing/attempt-ends";
+import { backendCpuOf } from "@/lib/testing/backend-cpu";
 import { testDatabase } from "@/lib/testing/database";
 import { makeLinkedJobs } from "@/lib/testing/linked-jobs";
 
@@ -26,20 +26,6 @@ const KEYS = 9900;
 
 const keysOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`key${n}abcdefg`, n]));
 
-/** Processor time of the backend of `db` in milliseconds, which other processes do not change. */
-async function cpuOf(run: () => Promise<unknown>): Promise<number> {
-  const [row] = await db.run<{ pid: number }>(statement("pid_of_backend", "select pg_backend_pid() as pid"));
-  const read = () => {
-    const [user, system] = (readFileSync(`/proc/${row?.pid}/stat`, "latin1").split(") ").at(-1) ?? "")
-      .split(" ")
-      .slice(11, 13);
-    return (Number(user) + Number(system)) * 10;
-  };
-  const before = read();
-  await run();
-  return read() - before;
-}
-
 /** Ends a parent of so many children alike; answers what that cost and the children's ids. */
 async function endWith(result: unknown, count: number, on: Omit<Dependency, "jobId" | "ref">, job: Partial<NewJob>) {
   await claimAll();
@@ -51,7 +37,7 @@ async function endWith(result: unknown, count: number, on: Omit<Dependency, "job
     Array.from({ length: count }, () => ({ definitionKey, ...job, dependsOn })),
   );
   const ids = enqueued.map(({ jobId }) => jobId);
-  const ms = await cpuOf(() => settleAttempts(db, [succeeded(parent, result)]));
+  const ms = await backendCpuOf(db, () => settleAttempts(db, [succeeded(parent, result)]));
   return { ms, ids };
 }
 
