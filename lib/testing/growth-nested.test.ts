@@ -249,10 +249,13 @@ const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/auth/api-key.ts#secretMatches": "bytes of one length",
   "lib/execution/output/clean-result.ts#isNotJson": "the kind of an object",
   "lib/execution/output/clean-result.ts#reportTo": "passes on a text",
+  "lib/execution/output/forms-in-texts.ts":
+    "secrets and kept texts, fed in lib/execution/output/forms-in-texts.test.ts",
   "lib/execution/output/read-paced.ts": "passes on bytes",
   "lib/execution/output/secret-forms.ts": "an operator's secrets, once for each attempt",
   "lib/execution/output/traces.ts": "lines, by errorMessage",
   "lib/execution/webhook/deliver.ts": "an answer, by redactText",
+  "lib/execution/webhook/in-pieces.ts": "passes on bytes",
   "lib/execution/webhook/outcome.ts": "an answer's header, by retryAfter",
   "lib/execution/webhook/send.ts": "the network",
   "lib/execution/webhook/resolve.ts": "a URL, by readTarget",
