@@ -134,8 +134,11 @@ test("nor while there are pauses and limits of others", async () => {
   const gated = await explainClaim({ lanes: [lone], each: 10 });
   await database.query("truncate app.pauses, app.concurrency_limits");
   expectIndexScanOnly(gated);
+  // Before 18, PostgreSQL plans app.is_paused again in each statement, and reads catalogs for it, once for all lanes.
+  const [server] = await database.query<{ num: number }>("select current_setting('server_version_num')::int as num");
+  const planned = Number(server?.num) < 180_000 ? 15 : 0;
   // The lane is looked up, twice, and so are the pauses and the limits.
-  expect(gated.foundPerLane).toBeLessThanOrEqual(small.foundPerLane + 2 + 20);
+  expect(gated.foundPerLane).toBeLessThanOrEqual(small.foundPerLane + 2 + 20 + planned);
 });
 
 test("while an old snapshot holds jobs that are gone, a lane is read on from its last sort key at the usual price", async () => {
