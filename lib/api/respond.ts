@@ -19,7 +19,8 @@ export class Reply<T> {
 
 /**
  * Returns the text of an answer, cut to what a caller who holds these permissions may see; uncut if no permissions are given.
- * The rows of a long list are turned into text in turns, so that other requests go on meanwhile. A test build refuses to send what the schema does not describe.
+ * The rows of a long list are turned into text in turns, so that other requests go on meanwhile. A test build refuses to send
+ * what the schema does not describe.
  */
 export async function answerText(schema: z.ZodType, body: unknown, held?: ReadonlySet<Permission>): Promise<string> {
   if (isTestBuild) {
