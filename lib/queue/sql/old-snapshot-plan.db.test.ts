@@ -44,8 +44,14 @@ const runAll = () =>
      delete from app.live_jobs`,
   );
 
-/** Pages that an execution as the worker role touches, taken back after it. */
+/**
+ * Pages that an execution as the worker role touches, taken back after it. The lesser of two: one that comes after an
+ * autovacuum or a new statistic also reads the catalogs for the plans of the functions in it.
+ */
 async function pagesOf(text: string, values: readonly string[], params: string): Promise<number> {
+  return Math.min(await executed(text, values, params), await executed(text, values, params));
+}
+async function executed(text: string, values: readonly string[], params: string): Promise<number> {
   await worker.query(`begin; prepare looked ${params} as ${text}`);
   const { rows } = await worker.query<{ "QUERY PLAN": string }>(
     `explain (analyze, buffers, costs off, timing off) execute looked (${values.join(", ")})`,
