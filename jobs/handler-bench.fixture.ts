@@ -15,6 +15,7 @@ import {
 import { makeTestFolder, memorySteps, type TestFolder, testContext } from "@/lib/execution/test-support";
 import { publishEvent } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
+import { useBuiltCsvThread } from "./csv-thread.fixture";
 import { handlers } from "./index";
 
 export interface RunOptions {
@@ -39,6 +40,7 @@ export async function openHandlerBench() {
   let providerId = "";
 
   beforeAll(async () => {
+    await useBuiltCsvThread();
     folder = await makeTestFolder();
     registry = await loadCommandRegistry(join(import.meta.dirname, "commands.json"), { sharedFolder: folder.shared });
     web = openDatabase({

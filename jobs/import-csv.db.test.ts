@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openHandlerBench } from "./handler-bench.fixture";
+import { longestMainTurn } from "./main-turns.fixture";
 
 const bench = await openHandlerBench();
 const { database, put, run } = bench;
@@ -50,6 +51,23 @@ test("import-csv reports the first 1,000 rejects of more", async () => {
   expect(result).toMatchObject({ rows: 1, rejected: 2500 });
   expect(result.rejects).toHaveLength(1000);
   expect(result.rejects.at(-1)).toEqual({ line: 1001, reason: "1 fields instead of 2" });
+});
+
+test("import-csv stores a row of megabytes as it stands, and holds the event loop for less than 100 ms", async () => {
+  const fields = ["支🎉\\\n\u0001", "", '"'.repeat(1_000_000), `x${"🎉".repeat(100_000)}`, '"'.repeat(500)];
+  const line = fields.map((field) => `"${field.replaceAll('"', '""')}"`).join(",");
+  const many = `,,,,"${'""'.repeat(500)}"\n`.repeat(1500);
+  put("long.csv", `a,b,c,d,__proto__\n${line}\n${many}`);
+  const longestMs = await longestMainTurn(async () => {
+    const result = await run("import-csv", { path: "long.csv", list: "long", delimiter: "," });
+    expect(result).toMatchObject({ rows: 1501, rejected: 0 });
+  }, 100);
+  expect(longestMs).toBeLessThan(100);
+  const [first, second] = await listRows("long");
+  expect(
+    ["a", "b", "c", "d", "__proto__"].map((key) => Object.getOwnPropertyDescriptor(first?.data, key)?.value),
+  ).toEqual(fields);
+  expect(Object.values(second?.data as object)).toContain('"'.repeat(500));
 });
 
 const storedIn = (list: string) =>

@@ -1,21 +1,12 @@
 import { parse } from "csv-parse/sync";
-import { z } from "zod";
-import { NonRetryableError } from "@/lib/execution";
-import { CSV_ENCODINGS, type CsvEncoding } from "./csv-text";
+import { NonRetryableError } from "@/lib/execution/errors";
+import type { CsvEncoding } from "./csv-text";
 
-const DELIMITERS = [",", ";", "\t", "|"] as const;
-const QUOTES = ['"', "'", ""] as const;
+export const DELIMITERS = [",", ";", "\t", "|"] as const;
+export const QUOTES = ['"', "'", ""] as const;
 const LOOKED_AT_RECORDS = 200;
 /** LF, CRLF and CR end a line, also mixed in one file. */
 export const LINE_ENDS = ["\r\n", "\n", "\r"];
-
-/** Properties that say how a CSV file is written; the reader looks for those that are left out. */
-export const csvOptions = {
-  delimiter: z.enum(DELIMITERS).optional().describe("What stands between fields; found by looking when left out"),
-  quote: z.enum(QUOTES).optional().describe("What fields are quoted with, or nothing; found by looking when left out"),
-  encoding: z.enum(CSV_ENCODINGS).optional().describe("Found by looking when left out: a byte order mark, else UTF-8"),
-  header: z.boolean().default(true).describe("The first line names the columns"),
-};
 
 export interface CsvOptions {
   readonly delimiter?: string | undefined;

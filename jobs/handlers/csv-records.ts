@@ -1,12 +1,18 @@
 import { isUtf8 } from "node:buffer";
 import { type CsvError, type InfoRecord, type Parser, parse } from "csv-parse";
 import { parse as parseNow } from "csv-parse/sync";
-import { NonRetryableError } from "@/lib/execution";
+import { NonRetryableError } from "@/lib/execution/errors";
 import { type Dialect, parserOptions } from "./csv-dialect";
 import { FedBytes } from "./fed-bytes";
 
 /** A longer record ends the import: a quote was never closed, or this is no CSV file. */
 export const LONGEST_RECORD_BYTES = 16 * 1024 * 1024;
+
+/** More fields end the import as well: an array of millions of texts takes hundreds of megabytes. */
+const MOST_FIELDS = 1_000_000;
+
+/** A longer record is parsed once more to judge its quotes, which costs little beside reading it. */
+const SHORT_BYTES = 64 * 1024;
 
 /** One record of a CSV file, or the reason why it is rejected. `line` counts from 1 and is where the record begins. */
 export type CsvRecord =
@@ -18,7 +24,8 @@ export type CsvRecord =
  *
  * A record whose borders are certain but whose text is not is rejected, alone: a quote inside of an unquoted field, a NUL,
  * bytes that are not UTF-8, a byte order mark in front. Where the borders of records are uncertain the file cannot be read and `push` throws: a quote
- * that is never closed, text after a closing quote, a quote after leading blanks, a record above 16 MiB.
+ * that is never closed, text after a closing quote, a quote after leading blanks, a record above 16 MiB. A record of more
+ * than a million fields ends the import too, when a chunk ends inside of it.
  */
 export class CsvReader {
   readonly #parser: Parser;
@@ -49,6 +56,9 @@ export class CsvReader {
   async push(chunk: Buffer): Promise<CsvRecord[]> {
     this.#bytes.feed(chunk);
     await this.#settled((done) => this.#parser.write(chunk, done));
+    // Not in the library's types; a test tells when a new version has it elsewhere.
+    const { record } = (this.#parser as unknown as { readonly state: { readonly record: readonly string[] } }).state;
+    if (record.length > MOST_FIELDS) throw uncertain(this.#bytes.next().line, `it has more than ${MOST_FIELDS} fields`);
     return this.#taken();
   }
 
@@ -84,6 +94,9 @@ export class CsvReader {
       ? "a byte order mark stands before the record: files were joined"
       : raw && this.#reasonAgainst(raw, fields, line);
     this.#records.push(reason === null ? { line, fields } : { line, reason });
+    // The first record says how many fields the others should have. For each that has not, the parser would make an error with
+    // a copy of the record, which costs many times as much as the record; so each is a first one to it.
+    (this.#parser.info as { records: number }).records = 0;
     return null;
   }
 
@@ -92,6 +105,12 @@ export class CsvReader {
     if (!isUtf8(raw)) return "the record is not UTF-8";
     const { quote } = this.#dialect;
     if (quote === "" || !fields.some((field) => field.includes(quote))) return null;
+    if (raw.length <= SHORT_BYTES) {
+      const text = raw.toString("utf8").replace(/(?:\r\n|\n|\r)$/, "");
+      if (isWellFormed(text, fields, this.#dialect)) return null;
+      const before = textBeforeStrayQuote(text, fields, this.#dialect);
+      if (before !== null) return reasonAgainstStray(before, line);
+    }
     try {
       parseNow(raw, { ...parserOptions(this.#dialect), relax_quotes: false });
       return null;
@@ -99,9 +118,7 @@ export class CsvReader {
       const { code, field } = error as CsvError & { field?: { toString(): string } };
       if (code !== "INVALID_OPENING_QUOTE")
         throw uncertain(line, "text follows a closing quote; inside of a field a quote is written twice");
-      // Some programs write blanks before a quote that opens a field.
-      if (String(field).trim() === "") throw uncertain(line, "blanks stand before an opening quote; remove them");
-      return "a quote stands in an unquoted field";
+      return reasonAgainstStray(String(field), line);
     }
   }
 
@@ -113,6 +130,32 @@ export class CsvReader {
     if (code === "CSV_MAX_RECORD_SIZE") return uncertain(line, "it is longer than 16 MiB; a quote may not be closed");
     return error;
   }
+}
+
+// A parser for a single record costs a hundred times as much as the record. The next two functions spare it where the
+// fields that were read and the text of the record leave one way to read it.
+
+/** True if the record is what a program writes for these fields, with quotes where they are needed or everywhere. */
+function isWellFormed(text: string, fields: readonly string[], { delimiter, quote }: Dialect): boolean {
+  const quoted = (field: string) => quote + field.replaceAll(quote, quote + quote) + quote;
+  const needsQuotes = (field: string) => [quote, delimiter, "\r", "\n"].some((mark) => field.includes(mark));
+  const join = (isQuoted: (field: string) => boolean) =>
+    fields.map((field) => (isQuoted(field) ? quoted(field) : field)).join(delimiter);
+  return text === join(needsQuotes) || text === join(() => true);
+}
+
+/** Of a record whose fields are all unquoted: the text before the first quote in its field. Null for other records. */
+function textBeforeStrayQuote(text: string, fields: readonly string[], { delimiter, quote }: Dialect): string | null {
+  // A field that stands as it was read and begins with a quote can be a quoted one with text behind it.
+  if (fields.some((field) => field.startsWith(quote)) || text !== fields.join(delimiter)) return null;
+  const field = fields.find((one) => one.includes(quote));
+  return field === undefined ? null : field.slice(0, field.indexOf(quote));
+}
+
+/** Some programs write blanks before a quote that opens a field. */
+function reasonAgainstStray(before: string, line: number): string {
+  if (before.trim() === "") throw uncertain(line, "blanks stand before an opening quote; remove them");
+  return "a quote stands in an unquoted field";
 }
 
 function uncertain(line: number, what: string): NonRetryableError {

@@ -1,4 +1,4 @@
-import { NonRetryableError } from "@/lib/execution";
+import { NonRetryableError } from "@/lib/execution/errors";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { type CsvOptions, findDialect, takeSepLine } from "./csv-dialect";
 import { CsvReader, type CsvRecord } from "./csv-records";
@@ -8,6 +8,8 @@ export interface ListRow {
   readonly line: number;
   /** A JSON object: column name to text. */
   readonly json: string;
+  /** Only of a long row, whose JSON is made when it is read: its texts in the order of the columns. */
+  readonly fields?: readonly string[];
 }
 
 export interface Reject {
@@ -36,6 +38,8 @@ export interface RowBatch {
 const HEAD_BYTES = 64 * 1024;
 const BATCH_ROWS = 1000;
 const BATCH_CHARS = 1024 * 1024;
+/** Of the texts of a row. The JSON of a longer one can be six times as long, so it is not made here. */
+const LONG_ROW_CHARS = 64 * 1024;
 const MOST_COLUMNS = 1600;
 const LONGEST_NAME = 200;
 const HOW_IT_IS_WRITTEN = "if the file is written in another way, say it in delimiter, quote, encoding or header";
@@ -149,12 +153,24 @@ class RowCollector {
       this.#reject({ line, reason: `${fields.length} fields instead of ${columns.length}` });
       return;
     }
-    const json = JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, fields[index]])));
-    this.#chars += json.length;
-    this.#rows.push({ line, json });
+    const chars = fields.reduce((sum, field) => sum + field.length, 0);
+    const row = chars > LONG_ROW_CHARS ? longRow(line, fields, columns) : { line, json: jsonOf(fields, columns) };
+    this.#chars += row.fields ? chars : row.json.length;
+    this.#rows.push(row);
     this.#rowCount += 1;
   }
 }
+
+const jsonOf = (fields: readonly string[], columns: readonly string[]): string =>
+  JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, fields[index]])));
+
+const longRow = (line: number, fields: readonly string[], columns: readonly string[]): ListRow => ({
+  line,
+  fields,
+  get json() {
+    return jsonOf(fields, columns);
+  },
+});
 
 function columnsOf(record: CsvRecord, isHeader: boolean): string[] {
   if ("reason" in record) throw noColumns(`${record.reason}; ${HOW_IT_IS_WRITTEN}`);

@@ -1,4 +1,4 @@
-import { NonRetryableError } from "@/lib/execution";
+import { NonRetryableError } from "@/lib/execution/errors";
 
 /** Encodings that a CSV file may have, by the names of the WHATWG encoding standard. */
 export const CSV_ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;

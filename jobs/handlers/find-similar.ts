@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineJob, type HandlerContext, NonRetryableError } from "@/lib/execution";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { bytesOf } from "./bytes-of";
-import { csvOptions } from "./csv-dialect";
+import { csvOptions } from "./csv-options";
 import { type FoundCsv, readRows } from "./csv-rows";
 import { keyOf, similarPairs, type Value } from "./similar-values";
 

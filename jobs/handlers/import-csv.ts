@@ -2,8 +2,10 @@ import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import { defineJob, type HandlerContext } from "@/lib/execution";
 import { bytesOf } from "./bytes-of";
-import { csvOptions } from "./csv-dialect";
-import { type Reject, readRows } from "./csv-rows";
+import { csvOptions } from "./csv-options";
+import type { PackedBatch } from "./csv-packed";
+import type { Reject } from "./csv-rows";
+import { readRowsInThread } from "./csv-thread";
 import { clearDeadImports, finishImport, type OpenImport, openImport, writeRows } from "./list-rows";
 
 const MOST_REJECTS = 1000;
@@ -20,7 +22,7 @@ type Context = HandlerContext<z.output<typeof payload>>;
 /**
  * Replaces a list by the rows of a CSV file: in bounded memory, one transaction for a batch, and all at once for readers,
  * since the rows become the list's in one transaction at the end. An import that fails leaves the list as it was. The
- * import that fills a list for the first time publishes `list.created`.
+ * import that fills a list for the first time publishes `list.created`. A thread of its own parses the file.
  */
 export const importCsv = defineJob({
   key: "import-csv",
@@ -38,8 +40,18 @@ export const importCsv = defineJob({
 });
 
 async function importFile(ctx: Context, file: FileHandle) {
-  const { size } = await file.stat();
-  const batches = readRows(bytesOf(file), ctx.payload);
+  const { delimiter, quote, encoding, header } = ctx.payload;
+  const options = { delimiter, quote, encoding, header };
+  const batches = readRowsInThread(bytesOf(file), { options, signal: ctx.signal, tenantId: ctx.tenantId });
+  try {
+    return await importBatches(ctx, batches, (await file.stat()).size);
+  } finally {
+    // Ends the thread.
+    await batches.return(undefined);
+  }
+}
+
+async function importBatches(ctx: Context, batches: AsyncGenerator<PackedBatch>, size: number) {
   // Read before the import begins: a file without columns makes no list.
   let next = await batches.next();
   const target = await ctx.transaction((tx) => openImport(tx, { name: ctx.payload.list, jobId: ctx.jobId }));
@@ -51,7 +63,7 @@ async function importFile(ctx: Context, file: FileHandle) {
       const batch = next.value;
       last = batch;
       await ctx.transaction((tx) => writeRows(tx, target, batch));
-      total.rows += batch.rows.length;
+      total.rows += batch.rowCount;
       total.rejected += batch.rejects.length;
       rejects.push(...batch.rejects.slice(0, MOST_REJECTS - rejects.length));
       ctx.progress(size === 0 ? 100 : (100 * batch.bytesRead) / size, `${total.rows} rows`);

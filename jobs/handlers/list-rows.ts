@@ -1,5 +1,5 @@
 import { statement, type TenantTransaction, tenantIs } from "@/lib/db";
-import type { RowBatch } from "./csv-rows";
+import type { JoinedTexts, PackedBatch } from "./csv-packed";
 
 const openListSql = statement(
   "list_open",
@@ -22,10 +22,21 @@ const holdImportSql = statement(
   `select 1 from app.list_imports where ${tenantIs("tenant_id")} and list_id = $2 and generation = $3 for key share`,
 );
 
+/** The JSON of all rows is one value of bytes: as an array its quotes would be escaped once more, in one turn. */
 const writeRowsSql = statement(
   "list_write_rows",
   `insert into app.list_rows (tenant_id, list_id, generation, line_no, data)
-   select $1::uuid, $2::uuid, $3::bigint, r.line, r.json::jsonb from unnest($4::bigint[], $5::text[]) as r(line, json)`,
+   select $1::uuid, $2::uuid, $3::bigint, r.line, convert_from(substring($5::bytea from r.first for r.bytes), 'UTF8')::jsonb
+   from unnest($4::bigint[], $6::int[], $7::int[]) as r(line, first, bytes)`,
+);
+
+/** Writes one long row from the bytes of its texts; the database makes the JSON. */
+const writeLongRowSql = statement(
+  "list_write_long_row",
+  `insert into app.list_rows (tenant_id, list_id, generation, line_no, data)
+   select $1::uuid, $2::uuid, $3::bigint, $4::bigint,
+     jsonb_object_agg(f.name, convert_from(substring($5::bytea from f.first for f.bytes), 'UTF8'))
+   from unnest($6::text[], $7::int[], $8::int[]) as f(name, first, bytes)`,
 );
 
 const endImportSql = statement(
@@ -115,13 +126,27 @@ export async function clearDeadImports(tx: TenantTransaction, jobId: string): Pr
 export async function writeRows(
   tx: TenantTransaction,
   { listId, generation }: OpenImport,
-  { rows }: RowBatch,
+  { lines, jsons, long, columns }: PackedBatch,
 ): Promise<void> {
-  const held = await tx.run(holdImportSql, [tx.tenantId, listId, generation]);
+  const target = [tx.tenantId, listId, generation];
+  const held = await tx.run(holdImportSql, target);
   if (held.length === 0) throw superseded();
-  if (rows.length === 0) return;
-  const lines = rows.map((row) => row.line);
-  await tx.run(writeRowsSql, [tx.tenantId, listId, generation, lines, rows.map((row) => row.json)]);
+  if (lines.length > 0) await tx.run(writeRowsSql, [...target, lines, ...valuesOf(jsons)]);
+  for (const { line, texts } of long) {
+    const [bytes, ...borders] = valuesOf(texts);
+    await tx.run(writeLongRowSql, [...target, line, bytes, columns, ...borders]);
+  }
+}
+
+/** The bytes, and where each text begins in them (from 1, as PostgreSQL counts) and how many bytes it has. */
+function valuesOf({ bytes, lengths }: JoinedTexts): [bytes: Buffer, firsts: number[], lengths: readonly number[]] {
+  let next = 1;
+  const firsts = lengths.map((length) => {
+    const first = next;
+    next += length;
+    return first;
+  });
+  return [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), firsts, lengths];
 }
 
 /**

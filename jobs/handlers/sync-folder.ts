@@ -3,6 +3,8 @@ import { type FileRow, Inventory } from "./inventory";
 import { folderPayload } from "./payloads";
 
 const BATCH_ROWS = 500;
+/** Of the paths in a batch, which is written as one JSON text. */
+const BATCH_CHARS = 256 * 1024;
 const CHANGES = ["added", "changed", "unchanged"] as const;
 
 /**
@@ -30,8 +32,8 @@ export const syncFolder = defineJob({
     const walk = ctx.command("walk-folder", args, { rows: true });
     const counts = { added: 0, changed: 0, unchanged: 0 };
     const images = { added: 0, changed: 0, unchanged: 0 };
-    for await (const batch of batches(walk.rows, BATCH_ROWS)) {
-      const recorded = await inventory.record(batch.map(parseRow));
+    for await (const batch of batches(walk.rows)) {
+      const recorded = await inventory.record(batch);
       for (const change of CHANGES) {
         counts[change] += recorded.files[change];
         images[change] += recorded.images[change];
@@ -50,13 +52,17 @@ export const syncFolder = defineJob({
   },
 });
 
-async function* batches<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
-  let batch: T[] = [];
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length < size) continue;
+async function* batches(rows: AsyncIterable<unknown>): AsyncGenerator<FileRow[]> {
+  let batch: FileRow[] = [];
+  let chars = 0;
+  for await (const one of rows) {
+    const row = parseRow(one);
+    batch.push(row);
+    chars += "kept" in row ? row.kept.length : row.path.length;
+    if (batch.length < BATCH_ROWS && chars < BATCH_CHARS) continue;
     yield batch;
     batch = [];
+    chars = 0;
   }
   if (batch.length > 0) yield batch;
 }

@@ -99,7 +99,7 @@ export async function buildBench() {
 /** Programs that run without node_modules beside them, and the threads and helpers they start (`*.entry.ts`). */
 function bundledEntries() {
   const entries = { worker: "worker/main.ts", scheduler: "scheduler/main.ts", admin: "lib/admin/main.ts" };
-  const helpers = ["lib", "worker", "scheduler"].flatMap((folder) =>
+  const helpers = ["lib", "worker", "scheduler", "jobs"].flatMap((folder) =>
     readdirSync(inRoot(folder), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".entry.ts"))
       .map((name) => [path.basename(name, ".entry.ts"), path.join(folder, name)]),

@@ -1,0 +1,58 @@
+import { parentPort } from "node:worker_threads";
+import { JobError } from "@/lib/execution/errors";
+import { buffersOf, packBatch } from "./csv-packed";
+import type { FromCsvThread, ToCsvThread } from "./csv-protocol";
+import { readRows } from "./csv-rows";
+
+// Reads one CSV file beside the worker's event loop. It says one thing and waits for the answer, so that one chunk and one
+// batch at most are under way.
+
+/** The records of a piece are in memory at once. */
+const PIECE_BYTES = 32 * 1024;
+
+if (!parentPort) throw new Error("this file runs as a worker thread");
+const port = parentPort;
+let heard: (message: ToCsvThread) => void = () => undefined;
+port.on("message", (message: ToCsvThread) => heard(message));
+
+function hear(): Promise<ToCsvThread> {
+  return new Promise((resolve) => {
+    heard = resolve;
+  });
+}
+
+function ask(message: FromCsvThread, transferred: readonly ArrayBuffer[] = []): Promise<ToCsvThread> {
+  const answer = hear();
+  port.postMessage(message, transferred);
+  return answer;
+}
+
+async function* chunks(): AsyncGenerator<Buffer> {
+  for (;;) {
+    const answer = await ask({ type: "more" });
+    if (answer.type !== "chunk" || answer.bytes === null) return;
+    const { buffer, byteOffset, byteLength } = answer.bytes;
+    for (let at = 0; at < byteLength; at += PIECE_BYTES) {
+      yield Buffer.from(buffer, byteOffset + at, Math.min(PIECE_BYTES, byteLength - at));
+    }
+  }
+}
+
+async function read(): Promise<FromCsvThread> {
+  const first = await hear();
+  if (first.type !== "begin") throw new Error(`unexpected message ${first.type}`);
+  try {
+    for await (const rows of readRows(chunks(), first.options)) {
+      const batch = packBatch(rows);
+      await ask({ type: "batch", batch }, buffersOf(batch));
+    }
+    return { type: "done" };
+  } catch (error) {
+    if (!(error instanceof JobError)) return { type: "failed", error: error as Error, job: null };
+    const { message, errorType, retryable } = error;
+    return { type: "failed", error: new Error(message), job: { errorType, retryable } };
+  }
+}
+
+port.postMessage(await read());
+port.close();

@@ -1,0 +1,173 @@
+import { Worker } from "node:worker_threads";
+import { AttemptStoppedError, JobError, NonRetryableError, type StopReason } from "@/lib/execution";
+import { TurnLines } from "@/lib/turn-lines";
+import type { CsvOptions } from "./csv-dialect";
+import type { PackedBatch } from "./csv-packed";
+import type { FromCsvThread, ToCsvThread } from "./csv-protocol";
+
+/** Where the program of the thread is. Tests, which run from sources, set another place. */
+export const csvThread = { url: new URL("./csv-thread.mjs", import.meta.url) };
+
+/** A thread with a record of 16 MiB or of a million fields needs most of it. */
+const HEAP_MB = 128;
+/** Without a batch since so many bytes, the file holds a long record. */
+const LONG_BYTES = 2 * 1024 * 1024;
+
+/** A thread takes about 25 MB, so a worker has so many at once. The others wait; tenants take turns. */
+const threadTurns = new TurnLines({ atOnce: 8 });
+/** A thread with a long record takes 130 MB, so one at a time reads on. */
+const longRecordTurns = new TurnLines({ atOnce: 1 });
+
+interface ReadOptions {
+  readonly options: CsvOptions;
+  readonly signal: AbortSignal;
+  readonly tenantId: string;
+}
+
+/**
+ * Reads a CSV file as `readRows` does, in a thread of its own: parsing never holds the caller's event loop. The thread reads on
+ * when the next batch is asked for, and ends with the generator or when the signal is aborted.
+ * @throws what `readRows` throws; JobError when the thread dies; AttemptStoppedError when the signal is aborted
+ */
+export async function* readRowsInThread(
+  chunks: AsyncIterable<Buffer>,
+  { options, signal, tenantId }: ReadOptions,
+): AsyncGenerator<PackedBatch> {
+  const turn = new Turn(threadTurns, tenantId);
+  try {
+    await unlessAborted(turn.take(), signal);
+    yield* readInThread(chunks, new CsvThread(signal), { options, longRecord: new Turn(longRecordTurns, tenantId) });
+  } finally {
+    turn.end();
+  }
+}
+
+async function* readInThread(
+  chunks: AsyncIterable<Buffer>,
+  thread: CsvThread,
+  { options, longRecord }: { readonly options: CsvOptions; readonly longRecord: Turn },
+): AsyncGenerator<PackedBatch> {
+  const source = chunks[Symbol.asyncIterator]();
+  let unbatched = 0;
+  try {
+    for (let message: ToCsvThread = { type: "begin", options }; ; ) {
+      const said = await thread.ask(message);
+      if (said.type === "done") return;
+      if (said.type === "failed") throw errorOf(said);
+      if (said.type === "batch") {
+        unbatched = 0;
+        longRecord.end();
+        yield said.batch;
+        message = { type: "written" };
+        continue;
+      }
+      const next = await source.next();
+      message = { type: "chunk", bytes: next.done ? null : ownBytes(next.value) };
+      unbatched += next.done ? 0 : next.value.length;
+      if (unbatched > LONG_BYTES) await unlessAborted(longRecord.take(), thread.signal);
+    }
+  } finally {
+    await thread.end();
+    longRecord.end();
+    await source.return?.();
+  }
+}
+
+/** A turn that is taken once at a time, and can be given up while it has not come yet. */
+class Turn {
+  #entered: Promise<() => void> | null = null;
+
+  constructor(
+    private readonly lines: TurnLines,
+    private readonly tenantId: string,
+  ) {}
+
+  async take(): Promise<void> {
+    this.#entered ??= this.lines.enter({ name: this.tenantId });
+    await this.#entered;
+  }
+
+  end(): void {
+    void this.#entered?.then((leave) => leave());
+    this.#entered = null;
+  }
+}
+
+/** @throws AttemptStoppedError when the signal is aborted meanwhile */
+function unlessAborted(wait: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(stopped(signal));
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    void wait.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+const stopped = (signal: AbortSignal): Error => new AttemptStoppedError(signal.reason as StopReason);
+
+class CsvThread {
+  readonly #worker: Worker;
+  #answer: (message: FromCsvThread) => void = () => undefined;
+  #fail: (error: Error) => void = () => undefined;
+  #failure: Error | null = null;
+
+  constructor(readonly signal: AbortSignal) {
+    this.#worker = new Worker(csvThread.url, {
+      env: {},
+      execArgv: ["--enable-source-maps"],
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: 4 },
+    });
+    this.#worker.on("message", (message: FromCsvThread) => this.#answer(message));
+    this.#worker.on("error", (error) => this.#die(failureOf(error)));
+    this.#worker.on("exit", (code) => this.#die(died(`it ended with code ${code}`)));
+    signal.addEventListener("abort", this.#abort);
+    if (signal.aborted) this.#abort();
+  }
+
+  /** Sends a message, whose bytes go over to the thread, and resolves with the answer. */
+  ask(message: ToCsvThread): Promise<FromCsvThread> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure) return reject(this.#failure);
+      this.#answer = resolve;
+      this.#fail = reject;
+      const bytes = message.type === "chunk" ? message.bytes : null;
+      this.#worker.postMessage(message, bytes ? [bytes.buffer as ArrayBuffer] : []);
+    });
+  }
+
+  /** Ends the thread, wherever it is. */
+  async end(): Promise<void> {
+    this.signal.removeEventListener("abort", this.#abort);
+    await this.#worker.terminate();
+  }
+
+  readonly #abort = (): void => {
+    this.#die(stopped(this.signal));
+    void this.#worker.terminate();
+  };
+
+  #die(error: Error): void {
+    this.#failure ??= error;
+    this.#fail(this.#failure);
+  }
+}
+
+/** A chunk with a buffer of its own, so that transferring it takes nothing else along. */
+const ownBytes = (chunk: Buffer): Uint8Array =>
+  chunk.byteLength === chunk.buffer.byteLength ? chunk : new Uint8Array(chunk);
+
+function errorOf({ error, job }: Extract<FromCsvThread, { type: "failed" }>): Error {
+  if (job === null) return error;
+  const { retryable, ...options } = job;
+  return retryable === false
+    ? new NonRetryableError(error.message, options)
+    : new JobError(error.message, { ...options, retryable });
+}
+
+function failureOf(error: Error): JobError {
+  const isMemory = (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
+  return isMemory ? died("it ran out of memory", "temporary_resource") : died(error.message);
+}
+
+const died = (why: string, errorType: "internal" | "temporary_resource" = "internal"): JobError =>
+  new JobError(`the thread that reads the file died: ${why}`, { errorType });
