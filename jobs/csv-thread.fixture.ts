@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { csvThread } from "./handlers/csv-thread";
 
@@ -14,10 +11,9 @@ export function useBuiltCsvThread(): Promise<void> {
 }
 
 async function buildThread(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "csv-thread-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const outfile = join(folder, "csv-thread.mjs");
   const entryPoints = [join(import.meta.dirname, "handlers/csv-thread.entry.ts")];
-  await build({ entryPoints, outfile, bundle: true, platform: "node", format: "esm", logLevel: "error" });
-  csvThread.url = pathToFileURL(outfile);
+  const options = { bundle: true, write: false, platform: "node", format: "esm", logLevel: "error" } as const;
+  const { outputFiles } = await build({ entryPoints, ...options });
+  const program = Buffer.from(outputFiles[0]?.contents ?? "").toString("base64");
+  csvThread.url = new URL(`data:text/javascript;base64,${program}`);
 }
