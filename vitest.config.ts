@@ -18,7 +18,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["**/*.test.{ts,tsx}"], exclude: [...exclude, "**/*.db.test.ts", "e2e/**"] },
+        test: {
+          name: "unit",
+          include: ["**/*.test.{ts,tsx}"],
+          exclude: [...exclude, "**/*.db.test.ts", "e2e/**"],
+          // Loading the modules anew for each file takes a fifth of their processor time.
+          isolate: false,
+        },
       },
       {
         extends: true,
@@ -27,7 +33,7 @@ export default defineConfig({
           include: ["**/*.db.test.ts"],
           exclude: [...exclude, "e2e/**"],
           globalSetup,
-          // Loading the engine anew for each file takes a quarter of their processor time.
+          // As above, with the engine.
           isolate: false,
         },
       },
@@ -39,7 +45,7 @@ export default defineConfig({
           exclude,
           globalSetup,
           setupFiles: ["lib/testing/processes.setup.ts"],
-          // As above; the choices of a fault suite follow from the seeds that were drawn before.
+          // As above, but the choices of a fault suite follow from the seeds that were drawn before.
           isolate: name === "chaos",
           testTimeout,
           hookTimeout: 120_000,
