@@ -13,11 +13,14 @@ export class TooManyWaiting extends Error {
 interface Limits {
   /** Callers admitted at once. */
   readonly atOnce: number;
+  /** Callers of one line admitted at once, by its name. Default: `atOnce`. */
+  readonly ofLine?: (name: string) => number;
   /** Callers of one line that wait; one more is refused. Default: any number. */
   readonly mostWaiting?: number;
 }
 
 interface Waiter {
+  readonly line: string;
   admit(): void;
   refuse(error: Error): void;
 }
@@ -29,12 +32,13 @@ const FIRST_IN_A_ROW = 3;
 
 /**
  * Admits a limited number of callers at once. The others wait in lines, and the lines take turns, so that many callers of
- * one line delay no other line.
+ * one line delay no other line. A limit for each line keeps the callers of one from taking all places.
  */
 export class TurnLines {
   readonly #limits: Limits;
   readonly #first: Lines = new Map();
   readonly #others: Lines = new Map();
+  readonly #admittedOf = new Map<string, number>();
   #admitted = 0;
   #firstInARow = 0;
   #closed: Error | undefined;
@@ -58,9 +62,9 @@ export class TurnLines {
    */
   async enter(line: Line, patienceMs?: number): Promise<() => void> {
     if (this.#closed) throw this.#closed;
-    if (this.#admitted < this.#limits.atOnce) this.#admitted += 1;
+    if (this.#admitted < this.#limits.atOnce && !this.#isFull(line.name)) this.#count(line.name, 1);
     else await this.#wait(line, patienceMs);
-    return () => this.#leave();
+    return () => this.#leave(line.name);
   }
 
   /** Refuses all callers that wait, and all that come later. */
@@ -81,7 +85,7 @@ export class TurnLines {
     let timer: NodeJS.Timeout | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        const waiter = { admit: resolve, refuse: reject };
+        const waiter = { line: name, admit: resolve, refuse: reject };
         line.add(waiter);
         if (patienceMs === undefined) return;
         timer = setTimeout(() => {
@@ -95,26 +99,42 @@ export class TurnLines {
     }
   }
 
-  #leave(): void {
+  #isFull(name: string): boolean {
+    return (this.#admittedOf.get(name) ?? 0) >= (this.#limits.ofLine?.(name) ?? Number.POSITIVE_INFINITY);
+  }
+
+  #count(name: string, change: 1 | -1): void {
+    this.#admitted += change;
+    const left = (this.#admittedOf.get(name) ?? 0) + change;
+    if (left === 0) this.#admittedOf.delete(name);
+    else this.#admittedOf.set(name, left);
+  }
+
+  /** One place became free, so at most one caller is admitted: of any line, or of this one if it was full. */
+  #leave(name: string): void {
+    this.#count(name, -1);
     const next = this.#takeNext();
-    if (next) next.admit();
-    else this.#admitted -= 1;
+    if (!next) return;
+    this.#count(next.line, 1);
+    next.admit();
   }
 
   #takeNext(): Waiter | undefined {
     const isOthersTurn = this.#first.size === 0 || (this.#firstInARow >= FIRST_IN_A_ROW && this.#others.size > 0);
     this.#firstInARow = isOthersTurn ? 0 : this.#firstInARow + 1;
-    return takeFrom(isOthersTurn ? this.#others : this.#first);
+    const [lines, rest] = isOthersTurn ? [this.#others, this.#first] : [this.#first, this.#others];
+    return this.#takeFrom(lines) ?? this.#takeFrom(rest);
   }
-}
 
-function takeFrom(lines: Lines): Waiter | undefined {
-  const [turn] = lines;
-  if (turn === undefined) return undefined;
-  const [name, line] = turn;
-  const [next] = line;
-  if (next) line.delete(next);
-  lines.delete(name);
-  if (line.size > 0) lines.set(name, line);
-  return next;
+  #takeFrom(lines: Lines): Waiter | undefined {
+    for (const [name, line] of lines) {
+      const [next] = line;
+      if (!next || this.#isFull(name)) continue;
+      line.delete(next);
+      lines.delete(name);
+      if (line.size > 0) lines.set(name, line);
+      return next;
+    }
+    return undefined;
+  }
 }

@@ -1,16 +1,36 @@
-import { setImmediate } from "node:timers/promises";
-
 /** Longer work without a pause delays all other requests of the process. */
 const TURN_MS = 10;
 
-/** Divides long work into turns of about 10 ms, between which the event loop serves other requests. */
+// On globalThis, since routes and pages are bundled apart and share the event loop of one process.
+const RESTING = Symbol.for("leasehold.resting-turns");
+const slots = globalThis as unknown as { [RESTING]?: (() => void)[] };
+slots[RESTING] ??= [];
+const resting = slots[RESTING];
+
+/** Resolves in a later round of the event loop, and in one where no other long work goes on. */
+const rest = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (resting.push(resolve) === 1) setImmediate(wakeOne);
+  });
+
+function wakeOne(): void {
+  const [next] = resting;
+  next?.();
+  resting.shift();
+  if (resting.length > 0) setImmediate(wakeOne);
+}
+
+/**
+ * Divides long work into turns of about 10 ms, between which the event loop serves other requests. Each round of the event
+ * loop has a turn of one work at most, however many are under way.
+ */
 export class Turns {
   #began = performance.now();
 
   /** Await this between two pieces of work. Resolves at once while the turn lasts. */
   async next(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
-    await setImmediate();
+    await rest();
     this.#began = performance.now();
   }
 }

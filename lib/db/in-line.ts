@@ -14,11 +14,12 @@ slots[LINES] ??= new AsyncLocalStorage<Mark>();
 const marks = slots[LINES];
 
 /** The line of all work that is in no other. */
-const COMMON = "";
+export const COMMON_LINE = "";
 
 /**
- * Runs work whose callers wait for connections in the line of this name. The lines of a pool take turns, so that many
- * callers of one line delay no other line. What the work leaves behind waits in the common line.
+ * Runs work whose callers wait for connections in the line of this name. The lines of a pool take turns, and none but the
+ * common line takes more than three quarters of its connections, so that many or slow callers of one line delay no other
+ * line. What the work leaves behind waits in the common line.
  */
 export async function runInLine<T>(name: string, work: () => Promise<T>): Promise<T> {
   const mark = { name, open: true };
@@ -44,5 +45,5 @@ export function inLine(db: Database, name: string): Database {
 /** The name of the line that the current work is in. */
 export function currentLine(): string {
   const mark = marks.getStore();
-  return mark?.open ? mark.name : COMMON;
+  return mark?.open ? mark.name : COMMON_LINE;
 }

@@ -2,7 +2,7 @@ import pg from "pg";
 import { failpoint, hasFailpoints } from "@/lib/env/test-build";
 import { TurnLines } from "@/lib/turn-lines";
 import { asUndone, DatabaseError, PREPARED_LOST, toAcquireError, toDatabaseError } from "./errors";
-import { currentLine } from "./in-line";
+import { COMMON_LINE, currentLine } from "./in-line";
 import { outsideTransactions } from "./network-guard";
 import { jitter, pause } from "./pause";
 import { stemOf } from "./statement";
@@ -16,6 +16,8 @@ const IDLE_TIMEOUT_MS = 30_000;
 // still leaves an HTTP answer its five seconds.
 const ACQUIRE_PATIENCE_MS = 1500;
 const CLOSE_GRACE_MS = 3000;
+/** One connection of so many is not for the callers of a line that holds all the others. */
+const KEPT_SHARE = 4;
 /** How long a pool counts as one whose pooler loses prepared statements. */
 const LOST_FOR_MS = 60_000;
 
@@ -30,7 +32,7 @@ export class ConnectionPool {
   readonly #clients = new Set<pg.PoolClient>();
   readonly #max: number;
   readonly #acquireTimeoutMs: number;
-  /** One turn for each connection: pg's own queue is first come, first served. */
+  /** One turn for each connection, because pg's own queue is first come, first served. */
   readonly #turns: TurnLines;
   readonly #prepare: boolean;
   readonly #onPreparedLost: OpenOptions["onPreparedLost"];
@@ -41,7 +43,11 @@ export class ConnectionPool {
     this.#onPreparedLost = options.onPreparedLost;
     this.#max = options.max;
     this.#acquireTimeoutMs = options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS;
-    this.#turns = new TurnLines({ atOnce: options.max });
+    const ofNamed = Math.max(1, options.max - Math.ceil(options.max / KEPT_SHARE));
+    this.#turns = new TurnLines({
+      atOnce: options.max,
+      ofLine: (name) => (name === COMMON_LINE ? options.max : ofNamed),
+    });
     this.#prepare = options.prepare;
     this.#pool = new pg.Pool({
       connectionString: options.url,

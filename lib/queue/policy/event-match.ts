@@ -6,6 +6,7 @@ import {
   type ConditionPart,
   compileTriggerCondition,
   explainTriggerCondition,
+  failingPart,
   type TriggerCondition,
 } from "./trigger-condition";
 import {
@@ -83,6 +84,11 @@ export type Match =
   | { readonly matched: false; readonly parts: readonly ConditionPart[] }
   | { readonly matched: true; readonly parts: readonly ConditionPart[] };
 
+/** The part of its condition for which a trigger does not match an event, or null when it matches. */
+export function mismatchOf(listener: CompiledListener, event: OccurredEvent): ConditionPart | null {
+  return listener.condition && failingPart(listener.condition, contextOf(listener.text, event));
+}
+
 /** Whether the condition of a trigger holds for an event, part by part. */
 export function matchEvent(listener: CompiledListener, event: OccurredEvent): Match {
   if (!listener.condition) return { matched: true, parts: [] };
@@ -92,15 +98,20 @@ export function matchEvent(listener: CompiledListener, event: OccurredEvent): Ma
 }
 
 /**
- * Returns the most work that comparing an event with a trigger can be, in characters that are read; 50 million are about a
- * second. `characters`: the length of the event's data as JSON.
+ * Returns the most work that `mismatchOf` can be, in characters that are read; 50 million are about a second.
+ * `characters`: the length of the event's data as JSON.
  */
 export function matchWork({ condition }: CompiledListener, characters: number): number {
-  return PAIR_CHARACTERS + (condition?.looks ?? 0) * characters;
+  const { joins = 0, looks = 0 } = condition ?? {};
+  return (1 + joins) * FAULT_CHARACTERS + looks * characters;
 }
 
-/** The fixed cost of a pair, in characters. */
-const PAIR_CHARACTERS = 500;
+/** The same of `matchEvent`, which looks at all parts. */
+export const explainWork = (listener: CompiledListener, characters: number): number =>
+  matchWork(listener, characters) + (listener.condition?.parts.length ?? 0) * FAULT_CHARACTERS;
+
+/** A path that leads nowhere costs as much as reading so many characters, and more than all else of a pair. */
+const FAULT_CHARACTERS = 500;
 
 /** What a trigger makes of an event that it matched: the job that it asks for, or why there can be none. */
 export type Asked =

@@ -25,6 +25,8 @@ export interface TriggerCondition {
   }[];
   /** How often it may have to read a whole event: to compare lists or objects, to search a list, to measure a size. */
   readonly looks: number;
+  /** The `&&` and `||` within its parts. Each of their operands may fail, as a path that leads nowhere does. */
+  readonly joins: number;
 }
 
 /** What became of one part; `detail` says why it could not be told, if so. */
@@ -69,10 +71,10 @@ export function compileTriggerCondition(
     const parts = conjuncts(parsed.ast).map(serialize);
     const fault = parts.map(findUntyped).find((found) => found !== null);
     if (fault) return refused("condition", fault);
-    const { comparisons, looks } = workOf(parsed.ast);
+    const { comparisons, looks, joins } = workOf(parsed.ast);
     if (comparisons > COMPARISONS_MAX)
       return refused("condition", `compares values of the event with each other more than ${COMPARISONS_MAX} times`);
-    return { condition: { parts: parts.map(compilePart), looks } };
+    return { condition: { parts: parts.map(compilePart), looks, joins: joins - (parts.length - 1) } };
   } catch (error) {
     return refused("condition", `is not a condition: ${summaryOf(error)}`);
   }
@@ -80,19 +82,20 @@ export function compileTriggerCondition(
 
 const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
 
-/** Counts the operations of a condition whose cost grows with the event. */
-function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: number } {
-  let [comparisons, looks] = [0, 0];
+/** Counts the operations of a condition whose cost grows with the event, and those that join others. */
+function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: number; readonly joins: number } {
+  let [comparisons, looks, joins] = [0, 0, 0];
   const todo: ASTNode[] = [root];
   for (let node = todo.pop(); node; node = todo.pop()) {
     const operands = operandsOf(node);
     if (typeof operands === "string") continue;
     todo.push(...operands);
+    if (node.op === "&&" || node.op === "||") joins += 1;
     const ofEvent = operands.filter(isOfEvent).length;
     if (COMPARING.has(node.op) && ofEvent > 1) comparisons += 1;
     else if (node.op === "in" ? isOfEvent(node.args[1]) : MEASURING.has(node.op) && ofEvent > 0) looks += 1;
   }
-  return { comparisons, looks: comparisons + looks };
+  return { comparisons, looks: comparisons + looks, joins };
 }
 
 const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">=", "in"]);
@@ -104,6 +107,15 @@ const isOfEvent = (node: ASTNode): boolean => node.op === "." || node.op === "[]
 export function explainTriggerCondition(condition: TriggerCondition, subject: ConditionSubject): ConditionVerdict {
   const parts = condition.parts.map(({ text, evaluate }) => ({ text, ...decide(() => evaluate(subject)) }));
   return { holds: parts.every(({ holds }) => holds), parts };
+}
+
+/** The first part that does not hold for an event, or null. Looks at none after it. Never throws. */
+export function failingPart(condition: TriggerCondition, subject: ConditionSubject): ConditionPart | null {
+  for (const { text, evaluate } of condition.parts) {
+    const decided = decide(() => evaluate(subject));
+    if (!decided.holds) return { text, ...decided };
+  }
+  return null;
 }
 
 function decide(evaluate: () => unknown): { readonly holds: boolean; readonly detail: string | null } {

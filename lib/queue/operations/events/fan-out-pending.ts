@@ -12,7 +12,7 @@ const BATCH = 100;
  * Of one transaction, because all tenants share one connection of the scheduler, with bulk actions and folders. About 0.2
  * seconds of processor time here and as much in the database.
  */
-const BUDGET: FanOutBudget = { firings: 500, characters: 2 * 1024 * 1024, cpuMs: 200 };
+const BUDGET: FanOutBudget = { firings: 500, characters: 2 * 1024 * 1024, noteBytes: 512 * 1024, cpuMs: 200 };
 /** Transactions of one call when events are tried one by one. */
 const ALONE_MAX = 10;
 /** Before every id. */

@@ -12,13 +12,20 @@ export interface FanOutBudget {
   readonly firings: number;
   /** Of all payloads together. */
   readonly characters: number;
+  /** Of what is written down about misses and failures. */
+  readonly noteBytes: number;
   /** Processor time of this process for comparing events with triggers, in milliseconds. */
   readonly cpuMs: number;
 }
 
 /** A request has a connection of its own, and other requests of its process must not shorten its batch. */
-const REQUEST: FanOutBudget = { firings: 5000, characters: 16 * 1024 * 1024, cpuMs: Number.POSITIVE_INFINITY };
-/** Work of comparing events with triggers in one call, in the unit of `matchWork`: about half a second. */
+const REQUEST: FanOutBudget = {
+  firings: 5000,
+  characters: 16 * 1024 * 1024,
+  noteBytes: 1024 * 1024,
+  cpuMs: Number.POSITIVE_INFINITY,
+};
+/** Work of comparing events with triggers in one call, in the unit of `matchWork`: about a second at most. */
 const WORK_MAX = 50_000_000;
 
 /** What is filled in of an event of a job when it is looked at. */
@@ -107,20 +114,23 @@ async function withinBounds(
   const turns = new Turns();
   const plans: EventPlan[] = [];
   const began = process.cpuUsage();
-  let [firings, characters, work] = [0, 0, 0];
+  const sum = { firings: 0, characters: 0, noteBytes: 0, work: 0 };
   for (const event of events) {
     const listeners = listenersOf(event);
-    work += planWork(event, listeners);
-    if (work > WORK_MAX && (mayDefer || plans.length > 0)) break;
+    sum.work += planWork(event, listeners);
+    if (sum.work > WORK_MAX && (mayDefer || plans.length > 0)) break;
     if (plans.length > 0 && cpuMsSince(began) > budget.cpuMs) break;
     const next = await planEvent(event, listeners, { ...limits, turns });
-    firings += next.firings.length;
-    characters += next.characters;
-    if (plans.length > 0 && (firings > budget.firings || characters > budget.characters)) break;
+    sum.firings += next.firings.length;
+    sum.characters += next.characters;
+    sum.noteBytes += next.noteBytes;
+    if (plans.length > 0 && BOUNDED.some((one) => sum[one] > budget[one])) break;
     plans.push(next);
   }
   return plans;
 }
+
+const BOUNDED = ["firings", "characters", "noteBytes"] as const satisfies readonly (keyof FanOutBudget)[];
 
 function cpuMsSince(began: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(began);

@@ -1,13 +1,16 @@
 import type { Turns } from "@/lib/turns";
 import { cutText } from "../../policy/clean";
-import { type Asked, askForJob, inWords, matchEvent, matchWork, type OccurredEvent } from "../../policy/event-match";
+import { type Asked, askForJob, inWords, matchWork, mismatchOf, type OccurredEvent } from "../../policy/event-match";
 import { LOOP_SUSPECTED } from "../../sql/held-firings";
 import type { EventReason, NewJob } from "../../types";
 import type { Listener } from "./listeners";
 
 const PART_MAX = 300;
-/** Misses that are kept of one event. */
-const MISSES_MAX = 200;
+const DETAIL_MAX = 500;
+/** Bytes of the misses that are kept of one event. */
+const MISSES_MAX_BYTES = 4096;
+/** Of the rest of a miss or a firing as JSON. */
+const ROW_BYTES = 100;
 
 /** What is kept of a trigger that listened and did not match. */
 export interface StoredMiss {
@@ -32,6 +35,8 @@ export interface EventPlan {
   readonly reason: EventReason | null;
   /** Of all payloads together, about. */
   readonly characters: number;
+  /** Bytes of what is written down about misses and failures, about. */
+  readonly noteBytes: number;
 }
 
 export interface PlanLimits {
@@ -57,12 +62,13 @@ export async function planEvent(
 ): Promise<EventPlan> {
   const misses: StoredMiss[] = [];
   const firings: PlannedFiring[] = [];
-  let characters = 0;
+  let [characters, missBytes, failureBytes] = [0, 0, 0];
   for (const listener of listeners) {
     await turns.next();
     const miss = missOf(listener, event);
     if (miss) {
-      misses.push(miss);
+      missBytes += bytesOf(miss);
+      if (missBytes <= MISSES_MAX_BYTES) misses.push(miss);
       continue;
     }
     const own = depths?.get(listener.id);
@@ -74,12 +80,18 @@ export async function planEvent(
       firings.push({ event, listener, job: { ...jobOf(listener, event, asked.job), chainDepth: depth + 1 } });
     } else {
       const outcome = asked === tooDeep ? ("skipped" as const) : ("failed" as const);
-      firings.push({ event, listener, outcome, reason: asked.reason, detail: cutText(inWords(asked.problems), 2000) });
+      const detail = cutText(inWords(asked.problems), DETAIL_MAX);
+      failureBytes += ROW_BYTES + Buffer.byteLength(detail);
+      firings.push({ event, listener, outcome, reason: asked.reason, detail });
     }
   }
   const reason = whyNothing(listeners, firings);
-  return { event, considered: listeners.length, misses: misses.slice(0, MISSES_MAX), firings, reason, characters };
+  const noteBytes = Math.min(missBytes, MISSES_MAX_BYTES) + failureBytes;
+  return { event, considered: listeners.length, misses, firings, reason, characters, noteBytes };
 }
+
+const bytesOf = ({ part, detail }: StoredMiss): number =>
+  ROW_BYTES + Buffer.byteLength(part ?? "") + Buffer.byteLength(detail ?? "");
 
 const TOO_DEEP = {
   reason: "loop",
@@ -102,11 +114,10 @@ function whyNothing(listeners: readonly Listener[], firings: readonly PlannedFir
 function missOf({ id, isExpired, understood }: Listener, event: OccurredEvent): StoredMiss | null {
   if (isExpired) return { trigger_id: id, reason: "expired", part: null, detail: null };
   if ("problems" in understood) return null;
-  const { matched, parts } = matchEvent(understood.listener, event);
-  if (matched) return null;
-  const failing = parts.find(({ holds }) => !holds);
-  const part = cutText(failing?.text ?? "", PART_MAX);
-  return { trigger_id: id, reason: "condition", part, detail: failing?.detail ?? null };
+  const failing = mismatchOf(understood.listener, event);
+  return (
+    failing && { trigger_id: id, reason: "condition", part: cutText(failing.text, PART_MAX), detail: failing.detail }
+  );
 }
 
 function askOf({ understood }: Listener, event: OccurredEvent): Asked {

@@ -5,8 +5,8 @@ import {
   type Asked,
   askForJob,
   compileListener,
+  explainWork,
   matchEvent,
-  matchWork,
   type OccurredEvent,
 } from "../../policy/event-match";
 import { checkNewEvent } from "../../policy/new-event";
@@ -92,7 +92,7 @@ async function account(
   work: { done: number; readonly turns: Turns },
   { occurred, listener: { understood } }: Pair,
 ): Promise<void> {
-  if ("listener" in understood) work.done += matchWork(understood.listener, occurred.characters);
+  if ("listener" in understood) work.done += explainWork(understood.listener, occurred.characters);
   if (work.done > WORK_MAX_CHARACTERS) throw tooMany();
   await work.turns.next();
 }
