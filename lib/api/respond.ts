@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import type { Permission } from "@/lib/contract";
-import { cutAnswer } from "@/lib/contract/shown";
 import { isTestBuild } from "@/lib/env/test-build";
 import { mapInTurns } from "@/lib/turns";
+import { cutInTurns } from "./cut-in-turns";
 import { HttpProblem, problemBody } from "./problem";
 
 /** Shorter lists are turned into text at once: no row is large enough to matter. */
@@ -19,7 +19,7 @@ export class Reply<T> {
 
 /**
  * Returns the text of an answer, cut to what a caller who holds these permissions may see; uncut if no permissions are given.
- * The rows of a long list are turned into text in turns, so that other requests go on meanwhile. A test build refuses to send
+ * The rows of a long list are cut and turned into text in turns, so that other requests go on meanwhile. A test build refuses to send
  * what the schema does not describe.
  */
 export async function answerText(schema: z.ZodType, body: unknown, held?: ReadonlySet<Permission>): Promise<string> {
@@ -27,10 +27,11 @@ export async function answerText(schema: z.ZodType, body: unknown, held?: Readon
     const checked = schema.safeParse(body);
     if (!checked.success) throw new Error(`the answer does not fit its schema: ${checked.error.message}`);
   }
-  return textInTurns(held ? cutAnswer(schema, body, held) : body);
+  return textInTurns(held ? await cutInTurns(schema, body, held) : body);
 }
 
-async function textInTurns(body: unknown): Promise<string> {
+/** Returns the text of an answer; the rows of its long lists are turned into text in turns. */
+export async function textInTurns(body: unknown): Promise<string> {
   const fields = Object.entries((body ?? {}) as object).filter(([, value]) => value !== undefined);
   if (!fields.some(([, value]) => isLongList(value))) return JSON.stringify(body);
   const texts: string[] = [];

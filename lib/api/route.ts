@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Principal } from "@/lib/auth/principal";
 import { LIMITS, type Permission, type PlatformPermission, type TenantPermission } from "@/lib/contract";
-import { cutAnswer, isShownWhole } from "@/lib/contract/shown";
+import { isShownWhole } from "@/lib/contract/shown";
 import { type Database, runInLine, type TenantTransaction, withTenant } from "@/lib/db";
 import type { QueueError } from "@/lib/queue";
 import type { Actor, TenantScope } from "@/lib/queue/types";
@@ -18,11 +18,12 @@ import {
   requirePrincipal,
   requireTenant,
 } from "./authorize";
+import { cutInTurns } from "./cut-in-turns";
 import { answerOnce, idempotencyKey, requestHash, type StoredAnswer, storedAnswer } from "./idempotency";
 import { parseBody, parseListBody, parseParams, parseQuery, readJson } from "./input";
 import { HttpProblem } from "./problem";
 import { type RequestHead, type RequestInfo, requestInfo } from "./request-info";
-import { answerText, jsonResponse, Reply } from "./respond";
+import { answerText, jsonResponse, Reply, textInTurns } from "./respond";
 import { type RouteRule, ruleOf } from "./routes";
 import { type ApiRuntime, getRuntime } from "./runtime";
 import { guarded, type NextContext, type RouteHandler } from "./serve";
@@ -131,7 +132,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
       if (spec.prepare && (await isNew())) await prepare();
       const done = await withTenant(runtime.web, place.tenant.id, (tx) => answerOnce(tx, repeat, () => run(tx)));
       if (!done.replayed) spec.afterCommit?.(runtime.web);
-      return send(done.replayed ? cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
+      return send(done.replayed ? await cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
     };
     return runInLine(place.tenant.id, answer).catch(async (error: unknown) => {
       throw isBarred(error) ? await denied(runtime, visitor, "webhooks:write") : error;
@@ -156,7 +157,7 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     const done = await runtime.platform.transaction((tx) =>
       answerOnce(tx, repeat, () => run(within(runtime.platform, tx))),
     );
-    return send(done.replayed ? cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
+    return send(done.replayed ? await cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
   };
   return guarded(serve, { ...spec, access: spec.permission });
 }
@@ -238,13 +239,13 @@ async function toAnswer<P, Q, B, R>(
 }
 
 /** Returns a stored answer, cut to what its caller may see now. */
-function cutStored(
+async function cutStored(
   { response }: { readonly response: z.ZodType },
   answer: StoredAnswer,
   held: ReadonlySet<Permission>,
-): StoredAnswer {
+): Promise<StoredAnswer> {
   if (isShownWhole(response, held)) return answer;
-  return { ...answer, body: JSON.stringify(cutAnswer(response, JSON.parse(answer.body), held)) };
+  return { ...answer, body: await textInTurns(await cutInTurns(response, JSON.parse(answer.body), held)) };
 }
 
 function identityOf(request: Request, { info, actor }: Pick<Common, "info" | "actor">, body: unknown) {

@@ -104,7 +104,7 @@ export function guardsOf(schema: unknown): readonly Guard[] {
  * @throws Error for a value that no option of its union describes, because its guards are not known then
  */
 export function cutAnswer(schema: z.ZodType, answer: unknown, held: ReadonlySet<Permission>): unknown {
-  return isShownWhole(schema, held) ? answer : cut(schema, answer, held);
+  return cut(schema, answer, held);
 }
 
 /** True if a caller with these permissions gets every field of such an answer. */
@@ -116,7 +116,7 @@ const isMet = ({ permissions }: Guard, held: ReadonlySet<Permission>): boolean =
   permissions.some((permission) => held.has(permission));
 
 function cut(schema: z.ZodType, value: unknown, held: ReadonlySet<Permission>): unknown {
-  if (value === null || value === undefined) return value;
+  if (value === null || value === undefined || isShownWhole(schema, held)) return value;
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
     return cut(schema.unwrap() as z.ZodType, value, held);
   if (schema instanceof z.ZodArray)
@@ -126,14 +126,21 @@ function cut(schema: z.ZodType, value: unknown, held: ReadonlySet<Permission>): 
 }
 
 function cutObject(schema: z.ZodObject, value: object, held: ReadonlySet<Permission>): object {
-  const unmet = guardsOf(schema).filter((guard) => !isMet(guard, held));
-  const fields = Object.entries(value).filter(([name]) => unmet.every(({ keep }) => keep.has(name)));
   return Object.fromEntries(
-    fields.map(([name, field]) => {
-      const part = schema.shape[name] as z.ZodType | undefined;
-      return [name, part ? cut(part, field, held) : field];
-    }),
+    shownFields(schema, value, held).map(([name, field, part]) => [name, part ? cut(part, field, held) : field]),
   );
+}
+
+/** Returns the fields of an object that a caller with these permissions gets, each with its schema and not cut itself. */
+export function shownFields(
+  schema: z.ZodObject,
+  value: object,
+  held: ReadonlySet<Permission>,
+): readonly (readonly [name: string, field: unknown, part: z.ZodType | undefined])[] {
+  const unmet = guardsOf(schema).filter((guard) => !isMet(guard, held));
+  return Object.entries(value)
+    .filter(([name]) => unmet.every(({ keep }) => keep.has(name)))
+    .map(([name, field]) => [name, field, schema.shape[name] as z.ZodType | undefined] as const);
 }
 
 function optionOf(schema: z.ZodUnion, value: unknown): z.ZodType {
