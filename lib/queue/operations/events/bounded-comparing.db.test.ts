@@ -1,0 +1,95 @@
+import { afterAll, expect, test } from "vitest";
+import { fanOutPending, type PublishedEvent, publishEvents, type TenantScope, testTriggers } from "@/lib/queue";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { longestTurn } from "@/lib/testing/longest-turn";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+const definition = await make.definition();
+
+const MOST_MS = 100;
+const TRIGGERS = 200;
+
+/** As many triggers on the event `crowded` as a tenant could make for such an attempt. */
+async function crowd({
+  condition,
+  template = {},
+}: {
+  readonly condition: string | null;
+  readonly template?: object;
+}): Promise<TenantScope> {
+  const scope = await make.tenant();
+  await database.query(
+    `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, payload_template, condition, overlap_policy)
+     select $1, 'x', 'event', $2, 'crowded', $3, $4, 'allow' from generate_series(1, $5::int)`,
+    [scope.tenantId, definition.id, JSON.stringify(template), condition, TRIGGERS],
+  );
+  return scope;
+}
+const publish = (scope: TenantScope, count: number) =>
+  longestTurn(() =>
+    publishEvents(
+      make.web,
+      scope,
+      Array.from({ length: count }, () => ({ name: "crowded" })),
+    ),
+  );
+const doneOf = (published: readonly PublishedEvent[]) => published.filter(({ status }) => status === "done").length;
+const anyOf = (count: number, operand: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => operand(n)).join(" || ");
+
+/** Bytes that the tenant's events and firings have to say, and the most of one event's misses. */
+async function stored({ tenantId }: TenantScope) {
+  const [sizes] = await database.query<{ misses: number; most: number; details: number }>(
+    `select (select coalesce(sum(octet_length(misses::text)), 0)::int from app.events where tenant_id = $1) as misses,
+       (select coalesce(max(octet_length(misses::text)), 0)::int from app.events where tenant_id = $1) as most,
+       (select coalesce(sum(octet_length(detail)), 0)::int from app.trigger_firings where tenant_id = $1) as details`,
+    [tenantId],
+  );
+  return sizes ?? { misses: 0, most: 0, details: 0 };
+}
+
+test("a request compares for about a second, however many paths of its conditions lead nowhere; the rest is pending", async () => {
+  const scope = await crowd({ condition: anyOf(60, (n) => `event.a${n}`) });
+  const { result, longestMs, totalMs } = await publish(scope, 500);
+  expect(doneOf(result)).toBeGreaterThan(0);
+  expect(doneOf(result)).toBeLessThan(100);
+  expect(totalMs).toBeLessThan(5000);
+  expect(longestMs).toBeLessThan(MOST_MS);
+  expect((await fanOutPending(make.web, scope.tenantId)).done).toBeGreaterThan(0);
+  await expect(testTriggers(make.web, scope, { replay: 50 })).rejects.toMatchObject({ code: "invalid-value" });
+});
+
+test("a part that does not hold ends the comparison", async () => {
+  const scope = await crowd({ condition: Array.from({ length: 60 }, (_, n) => `event.a${n}`).join(" && ") });
+  const { result, totalMs } = await publish(scope, 100);
+  expect(doneOf(result)).toBe(100);
+  expect(totalMs).toBeLessThan(3000);
+});
+
+test.each([
+  ["long texts", "x".repeat(280)],
+  ["texts of three-byte characters", "\u{2013}".repeat(280)],
+])("misses with %s take 4 KiB of an event, and hold no event loop", async (_, text) => {
+  const scope = await crowd({ condition: `event.zz == "${text}"` });
+  const { result, longestMs } = await publish(scope, 500);
+  expect(longestMs).toBeLessThan(MOST_MS);
+  const { misses, most } = await stored(scope);
+  expect(most).toBeGreaterThan(1000);
+  expect(most).toBeLessThan(8 * 1024);
+  expect(misses).toBeLessThan(2 * 1024 * 1024);
+  expect(doneOf(result)).toBeGreaterThan(100);
+});
+
+test("templates that fail at length are written down in part, and hold no event loop", async () => {
+  const template = Object.fromEntries(
+    Array.from({ length: 10 }, (_, n) => [`${n}${"k".repeat(300)}`, "{{event.gone}}"]),
+  );
+  const scope = await crowd({ condition: null, template });
+  const { result, longestMs } = await publish(scope, 25);
+  expect(longestMs).toBeLessThan(MOST_MS);
+  expect(doneOf(result)).toBeGreaterThan(5);
+  expect((await stored(scope)).details).toBeLessThan(25 * TRIGGERS * 600);
+});
