@@ -34,6 +34,19 @@ test("a caller of one line is served after one of another line, however many of 
   expect(db.stats()).toMatchObject({ total: 2, idle: 2, waiting: 0 });
 });
 
+test("callers of one line hold three quarters of the connections at most, and those of another are served at once", async () => {
+  const db = open(8);
+  const holding = await Promise.all(Array.from({ length: 6 }, () => runInLine("a", () => borrow(db))));
+  const more = runInLine("a", () => db.run(one));
+  await expect.poll(() => db.stats().waiting).toBe(1);
+  expect(await Promise.all([runInLine("b", () => db.run(one)), db.run(one)])).toHaveLength(2);
+  expect(db.stats().waiting).toBe(1);
+  await holding[0]?.();
+  expect(await more).toHaveLength(1);
+  await Promise.all(holding.slice(1).map((giveBack) => giveBack()));
+  expect(db.stats()).toMatchObject({ waiting: 0 });
+});
+
 test("a caller that waited for the acquire timeout leaves its line", async () => {
   const db = open(1, 300);
   const giveBack = await borrow(db);

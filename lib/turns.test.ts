@@ -1,0 +1,32 @@
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Turns } from "./turns";
+
+/** Keeps the processor for longer than a turn. */
+function work(): void {
+  const until = performance.now() + 12;
+  while (performance.now() < until);
+}
+
+test("a round of the event loop has a turn of one work at most, and all of them go on", async () => {
+  let round = 0;
+  let isOver = false;
+  const counting = (async () => {
+    for (; !isOver; round += 1) await setImmediate();
+  })();
+  const roundsOfTurns: number[] = [];
+  await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const turns = new Turns();
+      for (let turn = 0; turn < 4; turn += 1) {
+        work();
+        await turns.next();
+        roundsOfTurns.push(round);
+      }
+    }),
+  );
+  isOver = true;
+  await counting;
+  expect(roundsOfTurns).toHaveLength(20);
+  expect(new Set(roundsOfTurns).size).toBe(20);
+});
