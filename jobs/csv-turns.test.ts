@@ -129,4 +129,62 @@ test("15 files with long records are read at once in less than 300 MB, one recor
   expect((peak - before) / MB).toBeLessThan(300);
 });
 
+/** The beginning of a file, which goes on when `more` resolves. */
+async function* halted(begin: Buffer, more: Promise<unknown>): AsyncGenerator<Buffer> {
+  yield* cut(begin, 256 * KB);
+  await more;
+}
+const open = (file: AsyncIterable<Buffer>, tenantId: string) =>
+  readRowsInThread(file, { options: ASKED, signal: new AbortController().signal, tenantId });
+const rowsIn = async (batches: AsyncIterable<PackedBatch>) => {
+  let rows = 0;
+  for await (const batch of batches) rows += batch.rowCount;
+  return rows;
+};
+
+test.each([
+  ["\n", "line feeds"],
+  ["\r\n", "both"],
+  ["\r", "carriage returns"],
+])("empty lines are not kept, however many: %j", async (end) => {
+  async function* file(): AsyncGenerator<Buffer> {
+    yield Buffer.from(`a,b${end}1,2${end}`);
+    for (let at = 0; at < 96; at += 1) {
+      most = Math.max(most, process.memoryUsage().arrayBuffers);
+      yield Buffer.alloc(MB, end);
+    }
+    yield Buffer.from(`3${end}`);
+  }
+  let most = 0;
+  const batches: PackedBatch[] = [];
+  for await (const batch of open(file(), "t")) batches.push(batch);
+  const lines = 96 * (MB / end.length) + 3;
+  expect(batches.at(-1)).toMatchObject({ rejects: [{ line: lines, reason: "1 fields instead of 2" }] });
+  expect(most / MB).toBeLessThan(60);
+});
+
+test("a file of empty lines keeps no long record of another tenant waiting", async () => {
+  let goOn = () => {};
+  const more = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const empty = rowsIn(open(halted(Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.alloc(4 * MB, "\n")]), more), "a"));
+  const long = Buffer.concat([Buffer.from('a,b\n"'), Buffer.alloc(4 * MB, "x"), Buffer.from('",2\n')]);
+  expect(await rowsIn(open(cut(long, 256 * KB), "b"))).toBe(1);
+  goOn();
+  expect(await empty).toBe(1);
+});
+
+test("imports of one tenant, however many and long, leave threads to the others", async () => {
+  let goOn = () => {};
+  const more = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const file = Buffer.from("a,b\n1,2\n");
+  const held = Array.from({ length: 10 }, () => rowsIn(open(halted(file, more), "a")));
+  expect(await rowsIn(open(cut(file, KB), "b"))).toBe(1);
+  goOn();
+  expect(await Promise.all(held)).toEqual(Array.from({ length: 10 }, () => 1));
+});
+
 const threads = (): number => Number(/^Threads:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]);

@@ -11,7 +11,8 @@ export type ToCsvThread =
   | { readonly type: "written" };
 
 export type FromCsvThread =
-  | { readonly type: "more" }
+  /** `heldBytes`: of a record that is not complete yet. */
+  | { readonly type: "more"; readonly heldBytes: number }
   | { readonly type: "batch"; readonly batch: PackedBatch }
   | { readonly type: "done" }
   /** `job` is what a JobError says beside its message; other errors are cloned with their kind and stack. */

@@ -8,6 +8,9 @@ import { FedBytes } from "./fed-bytes";
 /** A longer record ends the import: a quote was never closed, or this is no CSV file. */
 export const LONGEST_RECORD_BYTES = 16 * 1024 * 1024;
 
+/** The same for what the parser does not count. Between quotes a quote is written twice. */
+const MOST_HELD_BYTES = 2 * LONGEST_RECORD_BYTES + 1024 * 1024;
+
 /** More fields end the import as well: an array of millions of texts takes hundreds of megabytes. */
 const MOST_FIELDS = 1_000_000;
 
@@ -49,6 +52,11 @@ export class CsvReader {
     this.#parser.on("error", () => undefined);
   }
 
+  /** Bytes of the record that the bytes so far do not complete. */
+  get heldBytes(): number {
+    return this.#bytes.held;
+  }
+
   /**
    * Takes the next bytes and returns the records that they complete.
    * @throws NonRetryableError where the file cannot be read with certainty
@@ -56,9 +64,12 @@ export class CsvReader {
   async push(chunk: Buffer): Promise<CsvRecord[]> {
     this.#bytes.feed(chunk);
     await this.#settled((done) => this.#parser.write(chunk, done));
+    // A file of empty lines has no record that lets go of them.
+    const { line } = this.#bytes.next();
+    if (this.heldBytes > MOST_HELD_BYTES) throw uncertain(line, "it is longer than 16 MiB; a quote may not be closed");
     // Not in the library's types; a test tells when a new version has it elsewhere.
     const { record } = (this.#parser as unknown as { readonly state: { readonly record: readonly string[] } }).state;
-    if (record.length > MOST_FIELDS) throw uncertain(this.#bytes.next().line, `it has more than ${MOST_FIELDS} fields`);
+    if (record.length > MOST_FIELDS) throw uncertain(line, `it has more than ${MOST_FIELDS} fields`);
     return this.#taken();
   }
 

@@ -44,21 +44,35 @@ const MOST_COLUMNS = 1600;
 const LONGEST_NAME = 200;
 const HOW_IT_IS_WRITTEN = "if the file is written in another way, say it in delimiter, quote, encoding or header";
 
+/** What a reader keeps of its file. */
+export interface HeldBytes {
+  /** Of a record that is not complete yet. */
+  bytes: number;
+}
+
 /**
  * Reads a CSV file and yields its rows in batches. Every row has a text for each column; a record with more or fewer
- * fields is a reject. The first batch arrives before most of the file was read.
+ * fields is a reject. The first batch arrives before most of the file was read. `held` says what is kept whenever the next
+ * chunk is asked for.
  * @throws NonRetryableError when there are no usable columns, records but no row, or where the file cannot be read with certainty
  */
-export async function* readRows(chunks: AsyncIterable<Buffer>, options: CsvOptions = {}): AsyncGenerator<RowBatch> {
+export async function* readRows(
+  chunks: AsyncIterable<Buffer>,
+  options: CsvOptions = {},
+  held: HeldBytes = { bytes: 0 },
+): AsyncGenerator<RowBatch> {
   const source = chunks[Symbol.asyncIterator]();
   try {
-    yield* readFrom(source, options);
+    yield* readFrom(source, { options, held });
   } finally {
     await source.return?.();
   }
 }
 
-async function* readFrom(source: AsyncIterator<Buffer>, options: CsvOptions): AsyncGenerator<RowBatch> {
+async function* readFrom(
+  source: AsyncIterator<Buffer>,
+  { options, held }: { readonly options: CsvOptions; readonly held: HeldBytes },
+): AsyncGenerator<RowBatch> {
   const head = await readHead(source);
   refuseOtherFormats(head.bytes);
   const { encoding, markBytes } = findEncoding(head.bytes, options.encoding);
@@ -71,9 +85,11 @@ async function* readFrom(source: AsyncIterator<Buffer>, options: CsvOptions): As
   const rows = new RowCollector({ ...dialect, encoding, header: options.header ?? true });
   let bytesRead = head.bytes.length;
   yield* rows.add(await reader.push(first), bytesRead);
+  held.bytes = reader.heldBytes;
   for (let next = await source.next(); !next.done; next = await source.next()) {
     bytesRead += next.value.length;
     yield* rows.add(await reader.push(text.push(next.value)), bytesRead);
+    held.bytes = reader.heldBytes;
   }
   yield* rows.add(await reader.push(text.flush()), bytesRead);
   yield* rows.add(await reader.flush(), bytesRead);

@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { JobError } from "@/lib/execution/errors";
 import { buffersOf, packBatch } from "./csv-packed";
 import type { FromCsvThread, ToCsvThread } from "./csv-protocol";
-import { readRows } from "./csv-rows";
+import { type HeldBytes, readRows } from "./csv-rows";
 
 // Reads one CSV file beside the worker's event loop. It says one thing and waits for the answer, so that one chunk and one
 // batch at most are under way.
@@ -27,9 +27,9 @@ function ask(message: FromCsvThread, transferred: readonly ArrayBuffer[] = []): 
   return answer;
 }
 
-async function* chunks(): AsyncGenerator<Buffer> {
+async function* chunks(held: HeldBytes): AsyncGenerator<Buffer> {
   for (;;) {
-    const answer = await ask({ type: "more" });
+    const answer = await ask({ type: "more", heldBytes: held.bytes });
     if (answer.type !== "chunk" || answer.bytes === null) return;
     const { buffer, byteOffset, byteLength } = answer.bytes;
     for (let at = 0; at < byteLength; at += PIECE_BYTES) {
@@ -41,8 +41,9 @@ async function* chunks(): AsyncGenerator<Buffer> {
 async function read(): Promise<FromCsvThread> {
   const first = await hear();
   if (first.type !== "begin") throw new Error(`unexpected message ${first.type}`);
+  const held: HeldBytes = { bytes: 0 };
   try {
-    for await (const rows of readRows(chunks(), first.options)) {
+    for await (const rows of readRows(chunks(held), first.options, held)) {
       const batch = packBatch(rows);
       await ask({ type: "batch", batch }, buffersOf(batch));
     }

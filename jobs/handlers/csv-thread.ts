@@ -10,11 +10,14 @@ export const csvThread = { url: new URL("./csv-thread.mjs", import.meta.url) };
 
 /** A thread with a record of 16 MiB or of a million fields needs most of it. */
 const HEAP_MB = 128;
-/** Without a batch since so many bytes, the file holds a long record. */
+/** A record of more bytes is a long one. */
 const LONG_BYTES = 2 * 1024 * 1024;
 
-/** A thread takes about 25 MB, so a worker has so many at once. The others wait; tenants take turns. */
-const threadTurns = new TurnLines({ atOnce: 8 });
+/**
+ * A thread takes about 25 MB, so a worker has so many at once. The others wait, and tenants take turns; one tenant has six at
+ * most, since an import may last for hours.
+ */
+const threadTurns = new TurnLines({ atOnce: 8, ofLine: () => 6 });
 /** A thread with a long record takes 130 MB, so one at a time reads on. */
 const longRecordTurns = new TurnLines({ atOnce: 1 });
 
@@ -48,23 +51,21 @@ async function* readInThread(
   { options, longRecord }: { readonly options: CsvOptions; readonly longRecord: Turn },
 ): AsyncGenerator<PackedBatch> {
   const source = chunks[Symbol.asyncIterator]();
-  let unbatched = 0;
   try {
     for (let message: ToCsvThread = { type: "begin", options }; ; ) {
       const said = await thread.ask(message);
       if (said.type === "done") return;
       if (said.type === "failed") throw errorOf(said);
       if (said.type === "batch") {
-        unbatched = 0;
         longRecord.end();
         yield said.batch;
         message = { type: "written" };
         continue;
       }
+      if (said.heldBytes > LONG_BYTES) await unlessAborted(longRecord.take(), thread.signal);
+      else longRecord.end();
       const next = await source.next();
       message = { type: "chunk", bytes: next.done ? null : ownBytes(next.value) };
-      unbatched += next.done ? 0 : next.value.length;
-      if (unbatched > LONG_BYTES) await unlessAborted(longRecord.take(), thread.signal);
     }
   } finally {
     await thread.end();

@@ -10,6 +10,7 @@ export class FedBytes {
   #at = 0;
   #line: number;
   #endedWithReturn = false;
+  #fed = 0;
 
   constructor(firstLine: number) {
     this.#line = firstLine;
@@ -17,12 +18,22 @@ export class FedBytes {
 
   feed(chunk: Buffer): void {
     if (chunk.length > 0) this.#chunks.push(chunk);
+    this.#fed += chunk.length;
   }
 
-  /** Where the next record begins, behind empty lines. */
+  /** Bytes of the record that is not complete yet. */
+  get held(): number {
+    return this.#fed - this.#at;
+  }
+
+  /** Where the next record begins, behind empty lines, of which nothing is kept. */
   next(): { readonly line: number } {
-    for (let byte = this.#byteAt(this.#at); byte === NEWLINE || byte === RETURN; byte = this.#byteAt(this.#at)) {
-      this.#advance(this.#at + 1);
+    for (let [chunk] = this.#chunks; chunk; [chunk] = this.#chunks) {
+      const start = this.#at - this.#offset;
+      let stop = start;
+      while (stop < chunk.length && (chunk[stop] === NEWLINE || chunk[stop] === RETURN)) stop += 1;
+      this.#advance(this.#offset + stop);
+      if (stop < chunk.length) break;
     }
     return { line: this.#line };
   }
@@ -33,15 +44,6 @@ export class FedBytes {
     const raw = wantsRaw ? this.#slice(this.#at, end) : null;
     this.#advance(end);
     return { line, raw };
-  }
-
-  #byteAt(position: number): number | undefined {
-    let base = this.#offset;
-    for (const chunk of this.#chunks) {
-      if (position < base + chunk.length) return chunk[position - base];
-      base += chunk.length;
-    }
-    return undefined;
   }
 
   #slice(from: number, to: number): Buffer {

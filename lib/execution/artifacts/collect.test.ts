@@ -83,11 +83,13 @@ test("a file over the quota fails a job that succeeded, is named by one that fai
   expect(failed.logs).toContain('artifacts are not kept: "big" (the quota is full)');
 });
 
-test("a name that cannot be kept fails the job; more than 1,000 files do as well", async () => {
+test("a name that cannot be kept fails the job; more than 1,000 files or folders do as well", async () => {
   const newline = await ran(`mkdir artifacts; echo x >"artifacts/a\nb"`);
   expect(JSON.stringify(newline.outcome)).toContain("control or invisible character");
   const many = await ran("mkdir artifacts; i=0; while [ $i -lt 1001 ]; do : >artifacts/$i; i=$((i+1)); done");
   expect(JSON.stringify(many.outcome)).toContain("more than 1000 entries");
+  const folders = await ran("mkdir -p $(seq -f 'artifacts/%g/a/b/c' 300)");
+  expect(JSON.stringify(folders.outcome)).toContain("more than 1000 entries");
 });
 
 test("a lost lease is the outcome, and secrets are masked in files", async () => {

@@ -48,7 +48,7 @@ export async function hasFiles(folder: string, named: readonly NamedFile[]): Pro
  */
 export async function collectFiles(collection: Collection): Promise<Unkept[]> {
   const { named, ctx } = collection;
-  const found = await filesOf(collection.folder);
+  const found = await filesOf(collection);
   for (const entry of found.special) ctx.onLog("warn", `artifacts/${entry} is not kept: it is no regular file`);
   const taken = new Set(named.map(({ path }) => plain(path)));
   const files = [...named, ...found.files.filter(({ path }) => !taken.has(path))];
@@ -101,13 +101,15 @@ function unreadable(error: NodeJS.ErrnoException): never {
 interface Found {
   readonly files: NamedFile[];
   readonly special: string[];
+  /** Entries that were looked at, folders among them. */
+  entries: number;
   isCut: boolean;
 }
 
-async function filesOf(folder: string): Promise<Found> {
-  const found: Found = { files: [], special: [], isCut: false };
+async function filesOf({ folder, check }: Collection): Promise<Found> {
+  const found: Found = { files: [], special: [], entries: 0, isCut: false };
   const root = await lstat(join(folder, FOLDER)).catch(() => null);
-  if (root?.isDirectory()) await walk(join(folder, FOLDER), "", found);
+  if (root?.isDirectory()) await walk(join(folder, FOLDER), "", { found, check });
   else if (root) found.special.push("");
   return found;
 }
@@ -122,19 +124,25 @@ export async function entriesOf(folder: string, most: number): Promise<Dirent[]>
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function walk(folder: string, below: string, found: Found): Promise<void> {
+async function walk(
+  folder: string,
+  below: string,
+  { found, check }: { readonly found: Found } & Pick<Collection, "check">,
+): Promise<void> {
+  check();
   const entries = await entriesOf(folder, MOST_ENTRIES + 1).catch(() => null);
   if (!entries || below.split("/").length > MOST_DEPTH) {
     found.special.push(below);
     return;
   }
   for (const entry of entries) {
-    if (found.files.length + found.special.length >= MOST_ENTRIES) {
+    if (found.entries >= MOST_ENTRIES) {
       found.isCut = true;
       return;
     }
+    found.entries += 1;
     const name = below + entry.name;
-    if (entry.isDirectory()) await walk(join(folder, entry.name), `${name}/`, found);
+    if (entry.isDirectory()) await walk(join(folder, entry.name), `${name}/`, { found, check });
     else if (entry.isFile()) found.files.push({ name, path: `${FOLDER}/${name}` });
     else found.special.push(name);
   }
