@@ -129,10 +129,21 @@ test("15 files with long records are read at once in less than 300 MB, one recor
   expect((peak - before) / MB).toBeLessThan(300);
 });
 
-/** The beginning of a file, which goes on when `more` resolves. */
-async function* halted(begin: Buffer, more: Promise<unknown>): AsyncGenerator<Buffer> {
-  yield* cut(begin, 256 * KB);
-  await more;
+/** A file of which only the beginning can be read until `goOn` is called. */
+function halted(begin: Buffer) {
+  let [goOn, reach] = [() => {}, () => {}];
+  const more = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  async function* file(): AsyncGenerator<Buffer> {
+    yield* cut(begin, 256 * KB);
+    reach();
+    await more;
+  }
+  return { file: file(), goOn, reached };
 }
 const open = (file: AsyncIterable<Buffer>, tenantId: string) =>
   readRowsInThread(file, { options: ASKED, signal: new AbortController().signal, tenantId });
@@ -164,11 +175,9 @@ test.each([
 });
 
 test("a file of empty lines keeps no long record of another tenant waiting", async () => {
-  let goOn = () => {};
-  const more = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  const empty = rowsIn(open(halted(Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.alloc(4 * MB, "\n")]), more), "a"));
+  const { file, goOn, reached } = halted(Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.alloc(4 * MB, "\n")]));
+  const empty = rowsIn(open(file, "a"));
+  await reached;
   const long = Buffer.concat([Buffer.from('a,b\n"'), Buffer.alloc(4 * MB, "x"), Buffer.from('",2\n')]);
   expect(await rowsIn(open(cut(long, 256 * KB), "b"))).toBe(1);
   goOn();
@@ -176,14 +185,11 @@ test("a file of empty lines keeps no long record of another tenant waiting", asy
 });
 
 test("imports of one tenant, however many and long, leave threads to the others", async () => {
-  let goOn = () => {};
-  const more = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  const file = Buffer.from("a,b\n1,2\n");
-  const held = Array.from({ length: 10 }, () => rowsIn(open(halted(file, more), "a")));
-  expect(await rowsIn(open(cut(file, KB), "b"))).toBe(1);
-  goOn();
+  const begin = Buffer.from("a,b\n1,2\n");
+  const files = Array.from({ length: 10 }, () => halted(begin));
+  const held = files.map(({ file }) => rowsIn(open(file, "a")));
+  expect(await rowsIn(open(cut(begin, KB), "b"))).toBe(1);
+  for (const { goOn } of files) goOn();
   expect(await Promise.all(held)).toEqual(Array.from({ length: 10 }, () => 1));
 });
 
