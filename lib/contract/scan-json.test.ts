@@ -99,7 +99,8 @@ test("agrees with JSON.parse on what is JSON", () => {
         }
         let accepted = true;
         try {
-          scanJson(text);
+          // With so many problems the rest is not read.
+          if (scanJson(text).length >= SCAN_LIMITS.problems) return;
         } catch (error) {
           expect(error).toBeInstanceOf(MalformedJson);
           accepted = false;

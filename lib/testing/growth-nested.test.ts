@@ -32,13 +32,13 @@ import { signatureHeader } from "@/lib/execution/webhook/signature";
 import { compileArgSchema } from "@/lib/queue/policy/arg-schema";
 import { compileCondition } from "@/lib/queue/policy/condition";
 import { isLinked, linkJobs, outerParents, takesResults } from "@/lib/queue/policy/dependencies";
-import { askForJob, compileListener, inWords, matchEvent } from "@/lib/queue/policy/event-match";
+import { askForJob, compileListener, inWords, matchEvent, mismatchOf } from "@/lib/queue/policy/event-match";
 import { checkNewEvent, refuseReserved } from "@/lib/queue/policy/new-event";
 import { checkJobPayload, checkNewJob } from "@/lib/queue/policy/new-job";
 import { newSettings, settingsProblems } from "@/lib/queue/policy/trigger-settings";
 import { hostCheck } from "@/lib/web/check-host";
 import { clientFinder } from "@/lib/web/client-address";
-import { hostileInPlaces } from "./growth";
+import { cut, hostileInPlaces } from "./growth";
 import { functionsIn, readerFiles } from "./readers";
 
 const FORMS = secretForms(["abababababababab", "supersecretvalue"]);
@@ -143,6 +143,7 @@ const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
       dedupeWindowSeconds: 0,
     }),
   matchEvent: (text) => matchEvent(listener.listener, occurred(text)),
+  mismatchOf: (text) => mismatchOf(listener.listener, occurred(text)),
   askForJob: (text) => askForJob(listener.listener, occurred(text)),
   inWords: (text) => inWords([{ pointer: text, code: "a", detail: text }]),
   checkNewEvent: (text) =>
@@ -220,14 +221,6 @@ const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
   },
 };
 
-/** As a pipe gives it, in parts. */
-function cut(text: string): Buffer[] {
-  const bytes = Buffer.from(text);
-  return Array.from({ length: Math.ceil(bytes.length / 4096) }, (_, part) =>
-    bytes.subarray(part * 4096, (part + 1) * 4096),
-  );
-}
-
 function attempt(run: () => unknown): void {
   try {
     run();
@@ -268,6 +261,7 @@ const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/queue/policy/bulk-action.ts": "words and results of our own",
   "lib/queue/policy/dependencies.ts": "by linkJobs",
   "lib/text/safe-path.ts#safePathOf": "by pathOnly",
+  "lib/queue/policy/event-match.ts#explainWork": "numbers",
   "lib/queue/policy/event-match.ts#matchWork": "numbers",
   "lib/queue/policy/job-change.ts": "numbers and dates",
   "lib/queue/policy/plan-firing.ts": "our own words, and templates by renderTriggerTemplate",
@@ -275,6 +269,7 @@ const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/queue/policy/schedule/": "an expression that was read already, by readCron",
   "lib/queue/policy/template-parts.ts#pointerTo": "keys, by scanTemplate",
   "lib/queue/policy/trigger-condition.ts#explainTriggerCondition": "by matchEvent",
+  "lib/queue/policy/trigger-condition.ts#failingPart": "by mismatchOf",
   "lib/queue/policy/trigger-settings.ts": "by newSettings",
   "lib/queue/policy/trigger-template.ts#renderTrigger": "by askForJob",
   "lib/queue/policy/tz-version.ts": "versions of our own",

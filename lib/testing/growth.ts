@@ -133,3 +133,11 @@ export function hostileInPlaces(name: string, read: (text: string) => unknown): 
       { read, largest: 16 * 1024 },
     );
 }
+
+/** A text as a pipe gives it, in parts. */
+export function cut(text: string): Buffer[] {
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / 4096) }, (_, part) =>
+    bytes.subarray(part * 4096, (part + 1) * 4096),
+  );
+}
