@@ -34,7 +34,7 @@ test("a caller of one line is served after one of another line, however many of 
   expect(db.stats()).toMatchObject({ total: 2, idle: 2, waiting: 0 });
 });
 
-test("callers of one line hold three quarters of the connections at most, and those of another are served at once", async () => {
+test("callers of one line hold four fifths of the connections at most, and those of another are served at once", async () => {
   const db = open(8);
   const holding = await Promise.all(Array.from({ length: 6 }, () => runInLine("a", () => borrow(db))));
   const more = runInLine("a", () => db.run(one));

@@ -18,7 +18,7 @@ export const COMMON_LINE = "";
 
 /**
  * Runs work whose callers wait for connections in the line of this name. The lines of a pool take turns, and none but the
- * common line takes more than three quarters of its connections, so that many or slow callers of one line delay no other
+ * common line takes more than four fifths of its connections, so that many or slow callers of one line delay no other
  * line. What the work leaves behind waits in the common line.
  */
 export async function runInLine<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -17,7 +17,7 @@ const IDLE_TIMEOUT_MS = 30_000;
 const ACQUIRE_PATIENCE_MS = 1500;
 const CLOSE_GRACE_MS = 3000;
 /** One connection of so many is not for the callers of a line that holds all the others. */
-const KEPT_SHARE = 4;
+const KEPT_SHARE = 5;
 /** How long a pool counts as one whose pooler loses prepared statements. */
 const LOST_FOR_MS = 60_000;
 
