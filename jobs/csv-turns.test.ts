@@ -147,6 +147,8 @@ function halted(begin: Buffer) {
 }
 const open = (file: AsyncIterable<Buffer>, tenantId: string) =>
   readRowsInThread(file, { options: ASKED, signal: new AbortController().signal, tenantId });
+/** Of a file of empty lines. */
+const FILE_MB = 192;
 const rowsIn = async (batches: AsyncIterable<PackedBatch>) => {
   let rows = 0;
   for await (const batch of batches) rows += batch.rowCount;
@@ -160,7 +162,7 @@ test.each([
 ])("empty lines are not kept, however many: %j", async (end) => {
   async function* file(): AsyncGenerator<Buffer> {
     yield Buffer.from(`a,b${end}1,2${end}`);
-    for (let at = 0; at < 96; at += 1) {
+    for (let at = 0; at < FILE_MB; at += 1) {
       most = Math.max(most, process.memoryUsage().arrayBuffers);
       yield Buffer.alloc(MB, end);
     }
@@ -169,9 +171,10 @@ test.each([
   let most = 0;
   const batches: PackedBatch[] = [];
   for await (const batch of open(file(), "t")) batches.push(batch);
-  const lines = 96 * (MB / end.length) + 3;
+  const lines = FILE_MB * (MB / end.length) + 3;
   expect(batches.at(-1)).toMatchObject({ rejects: [{ line: lines, reason: "1 fields instead of 2" }] });
-  expect(most / MB).toBeLessThan(60);
+  // Buffers that passed to a thread are collected when there are about 64 MB of them.
+  expect(most / MB).toBeLessThan(110);
 });
 
 test("a file of empty lines keeps no long record of another tenant waiting", async () => {
