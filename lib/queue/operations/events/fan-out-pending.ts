@@ -42,11 +42,11 @@ export async function tenantsWithPendingEvents(
 
 /**
  * Compares some of a tenant's pending events with its triggers, oldest first: those of jobs' ends, and those that a batch
- * left over. One transaction of at most 100 events, 500 firings, 2 MiB of payloads, 512 KiB of misses and failures,
- * and 200 ms of comparing; an event that alone exceeds them is not divided. The others stay pending for the next call, so that tenants take turns. Returns how
- * many events are done, and which failed: such an event is tried again later, and given up after a few times, so that it
- * delays no other. Safe to run twice at once: an event belongs to the transaction that locked it. `db` is the web role's
- * pool.
+ * left over. One transaction of at most 100 events, 500 firings, 2 MiB of payloads, 512 KiB of misses and failures, and
+ * 200 ms of comparing; an event that alone exceeds them is not divided. The others stay pending for the next call, so that
+ * tenants take turns. Returns how many events are done, and which failed: such an event is tried again later, and given up
+ * after a few times, so that it delays no other. Safe to run twice at once: an event belongs to the transaction that locked
+ * it. `db` is the web role's pool.
  */
 export async function fanOutPending(
   db: Database,
