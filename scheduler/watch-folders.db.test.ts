@@ -21,7 +21,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 const root = realpathSync(mkdtempSync(path.join(tmpdir(), "leasehold-watch-")));
 afterAll(async () => {
-  rmSync(root, { recursive: true, force: true });
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   await make.close();
 });
 

@@ -17,7 +17,7 @@ const definition = await make.definition();
 const LEADER = { leaderId: "the-leader", term: 7 };
 const MAX_DEPTH = 3;
 afterAll(async () => {
-  rmSync(root, { recursive: true, force: true });
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   await make.close();
 });
 

@@ -17,7 +17,7 @@ const scope = await make.tenant();
 const folder = mkdtempSync(path.join(tmpdir(), "leasehold-blocked-"));
 afterAll(async () => {
   await make.close();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 beforeAll(async () => {

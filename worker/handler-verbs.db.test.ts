@@ -21,7 +21,7 @@ const sharedFolder = mkdtempSync(path.join(tmpdir(), "leasehold-verbs-"));
 chmodSync(sharedFolder, 0o755); // commands may run as another user
 afterAll(async () => {
   await make.close();
-  rmSync(sharedFolder, { recursive: true, force: true });
+  rmSync(sharedFolder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const logged: Record<string, unknown>[] = [];

@@ -44,7 +44,7 @@ const { make, scope } = stage;
 afterAll(async () => {
   await stage.close();
   await server.stop();
-  for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true });
+  for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const holdNothing = statement("hold_nothing", "select 1 as one");

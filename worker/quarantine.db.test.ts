@@ -49,7 +49,7 @@ afterAll(async () => {
   quarantine.close();
   vi.unstubAllEnvs();
   await stage.close();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 beforeEach(() => {
   stage.reset();

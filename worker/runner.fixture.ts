@@ -115,7 +115,7 @@ export async function runnerStage(database: TestDatabase) {
     },
     close: async () => {
       await make.close();
-      rmSync(sharedFolder, { recursive: true, force: true });
+      rmSync(sharedFolder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -132,7 +132,7 @@ export async function webhookStage(database: TestDatabase) {
     close: async () => {
       await receiver.close();
       await make.close();
-      rmSync(sharedFolder, { recursive: true, force: true });
+      rmSync(sharedFolder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -11,7 +11,7 @@ import type { TestDatabase } from "@/lib/testing/database";
 import { expectProblem, startWeb } from "./web";
 
 const home = mkdtempSync(join(tmpdir(), "leasehold-down-"));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
 const boot = (port?: number) =>
   startEmbedded({ home, password: "a password of this test alone", durable: false, ...(port ? { port } : {}) });
 let server = await boot();

@@ -28,7 +28,7 @@ suite("R-3 PostgreSQL stopped at once, again and again, under callers with idemp
   let server: EmbeddedServer = await startEmbedded(options);
   afterAll(async () => {
     await server.stop();
-    rmSync(server.dir, { recursive: true, force: true });
+    rmSync(server.dir, { recursive: true, force: true, maxRetries: 5 });
   });
   const database = await createTestDatabase(await makeTemplate(server));
   const arena = await openArena({ on: database });

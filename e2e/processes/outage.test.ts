@@ -90,7 +90,7 @@ describe("LEASE-11 the database stopped at once under running jobs", async () =>
   const database = await createTestDatabase(template);
   afterAll(async () => {
     await server.stop();
-    rmSync(server.dir, { recursive: true, force: true });
+    rmSync(server.dir, { recursive: true, force: true, maxRetries: 5 });
   });
   const stage = await openStage({ on: database });
   await stage.define("patient", { commandKey: "act", leaseSeconds: 30 });

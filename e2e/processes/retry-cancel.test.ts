@@ -50,7 +50,7 @@ test("cancel sends TERM to the whole process group within two seconds, and nothi
   const diary = stage.diaryFile("cancel");
   const jobId = await stage.act({ run_ms: 60_000, diary, child: true });
   await stage.running(jobId);
-  await waitFor(() => readDiary(diary).some(({ what }) => what === "tick"));
+  await waitFor(() => readDiary(diary).some(({ what }) => what === "child-start"));
   expect((await post(jobId, "cancel")).status).toBe(200);
   const canceledAt = Date.now();
   const job = await stage.settled(jobId);

@@ -97,7 +97,7 @@ async function startWorker(name: string, { asUser, command, settings }: Way, mor
   onTestFinished(async () => {
     child.kill("SIGTERM");
     const [code] = await exited;
-    rmSync(own, { recursive: true, force: true });
+    rmSync(own, { recursive: true, force: true, maxRetries: 5 });
     expect(code, output).toBe(0);
   });
   await waitFor(

@@ -16,7 +16,7 @@ const base = realpathSync(mkdtempSync(path.join(tmpdir(), "leasehold-chain-")));
 chmodSync(base, 0o755);
 const folder = path.join(base, "pictures");
 mkdirSync(path.join(folder, "album"), { recursive: true, mode: 0o755 });
-afterAll(() => rmSync(base, { recursive: true, force: true }));
+afterAll(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));
 
 const stage = await openStage({
   env: {

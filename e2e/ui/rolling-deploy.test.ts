@@ -49,7 +49,7 @@ function openBalancer(): Promise<Server> {
 /** Another build of the pages: the same program, but none of its scripts and styles has a name of the first one. */
 function secondBuild(): string {
   const base = mkdtempSync(path.join(tmpdir(), "leasehold-second-build-"));
-  afterAll(() => rmSync(base, { recursive: true, force: true }));
+  afterAll(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));
   for (const name of ["package.json", "next.config.ts", "tsconfig.json", "dist/test", ".next-test"]) {
     cpSync(name, path.join(base, name), { recursive: true, filter: (file) => !/[\\/]cache(?:[\\/]|$)/.test(file) });
   }

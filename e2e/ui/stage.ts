@@ -54,7 +54,7 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
       .key,
   };
   const home = mkdtempSync(path.join(tmpdir(), "leasehold-ui-"));
-  afterAll(() => rmSync(home, { recursive: true, force: true }));
+  afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
   const scheduler = startProcess("scheduler", { database, env });
   const opening = openBrowser();
   const web = await startProcess("web", { database, env });

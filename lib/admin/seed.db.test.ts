@@ -21,7 +21,7 @@ const counts = () =>
 
 chmodSync(home, 0o755); // under root, the sample folders lie elsewhere unless others can enter
 beforeAll(() => seed(env, { demo: true, log }));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
 
 describe("the demo seed", () => {
   test("makes two tenants, and a user who is in both", async () => {

@@ -25,7 +25,7 @@ export async function makeTestFolder(): Promise<TestFolder> {
     await mkdir(folder);
     await chmod(folder, 0o755);
   }
-  return { root, jobs, shared, remove: () => rm(root, { recursive: true, force: true }) };
+  return { root, jobs, shared, remove: () => rm(root, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
 /** Writes an executable file into the jobs folder and answers its path. */

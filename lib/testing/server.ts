@@ -57,7 +57,7 @@ async function boot(): Promise<TestServer & { stop(): Promise<void> }> {
   });
   const stop = async () => {
     await server.stop();
-    for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true });
+    for (const folder of new Set([home, server.dir])) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
     return { ...(await prepareTemplate(server.adminUrl)), stop };

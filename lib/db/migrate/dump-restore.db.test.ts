@@ -26,7 +26,7 @@ async function startServer(binDir: string): Promise<{ adminUrl: string; superUrl
   const server = await startEmbedded({ home: folder, password: "x", durable: false, pgBin: binDir });
   onTestFinished(async () => {
     await server.stop();
-    for (const one of new Set([folder, server.dir])) rmSync(one, { recursive: true, force: true });
+    for (const one of new Set([folder, server.dir])) rmSync(one, { recursive: true, force: true, maxRetries: 5 });
   });
   await query(server.adminUrl("postgres"), "create role installer login createrole createdb password 'pw'");
   await query(server.adminUrl("postgres"), "create database leasehold owner installer");

@@ -20,7 +20,8 @@ process.on("SIGTERM", () => {
   if (on_term === "exit") process.exit(143);
 });
 if (child) {
-  const loop = `trap 'echo "${ATTEMPT} child-term 0" >> "${diary}"; exit' TERM; while :; do sleep 0.05; done`;
+  const tell = (/** @type {string} */ what) => `echo "${ATTEMPT} ${what} 0" >> "${diary}"`;
+  const loop = `trap '${tell("child-term")}; exit' TERM; ${tell("child-start")}; while :; do sleep 0.05; done`;
   spawn("/bin/sh", ["-c", loop], { stdio: "ignore" });
 }
 note("start");
