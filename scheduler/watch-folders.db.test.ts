@@ -177,6 +177,19 @@ test("a folder that takes too long is given up for the moment, and nothing is wa
   expect(await told()).toEqual([]);
 });
 
+test("a tenant whose folders took their share of the time waits, and no other tenant's folder waits for it", async () => {
+  await provider(mkdtempSync(path.join(root, "second ")));
+  ({ tenantId } = await make.tenant());
+  const other = await provider(mkdtempSync(path.join(root, "other ")));
+  for (let n = 0; n < 500; n += 1) mkdirSync(path.join(folder, `many-${n}`));
+  const slow = lookWith({ mostMs: 0, restFactor: 1_000_000 });
+  await slow();
+  await slow();
+  const looked = lines.flatMap((line) => /"provider_id":"([^"]+)"/.exec(line)?.[1] ?? []);
+  expect(looked).toHaveLength(2);
+  expect(looked).toContain(other);
+});
+
 test("more folders than fit into a turn take turns", async () => {
   for (const name of ["p", "q"]) {
     mkdirSync(path.join(folder, name));

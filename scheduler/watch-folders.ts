@@ -6,6 +6,7 @@ import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from 
 import { checkProviderPath } from "@/lib/tenancy/provider-path";
 import { type Bucket, ChangeBudget } from "./change-budget";
 import type { Loop, Turn } from "./run-loops";
+import { TimeShare } from "./time-share";
 
 export interface WatchLimits {
   /** Folders of one turn. */
@@ -14,7 +15,7 @@ export interface WatchLimits {
   readonly mostEntries: number;
   /** For one folder. */
   readonly mostMs: number;
-  /** A look that took a millisecond is followed by a pause of so many. */
+  /** A look that took a millisecond is followed by a pause of so many, of the folder and, after some seconds, of its tenant. */
   readonly restFactor: number;
   /** How often a folder may be told of. */
   readonly changes: readonly Bucket[];
@@ -55,8 +56,11 @@ class FolderWatch {
   /** When the last look began that was compared, by `performance.now()`. */
   readonly #lookedAt = new Map<string, number>();
   readonly #budgets = new Map<string, ChangeBudget>();
+  readonly #share: TimeShare;
 
-  constructor(private readonly limits: WatchLimits) {}
+  constructor(private readonly limits: WatchLimits) {
+    this.#share = new TimeShare({ burstMs: limits.mostMs, oneIn: limits.restFactor });
+  }
 
   async turn(turn: Turn): Promise<{ readonly again: boolean }> {
     if (turn.providerRoots === undefined || turn.providerRoots.length === 0) return { again: false };
@@ -72,11 +76,13 @@ class FolderWatch {
   }
 
   async #visit(turn: Turn, folder: WatchedFolder): Promise<void> {
-    const { providerId } = folder;
+    const { providerId, tenantId } = folder;
     const began = performance.now();
     if (this.#stuck.has(providerId) || began < (this.#notBefore.get(providerId) ?? 0)) return;
+    if (!this.#share.mayBegin(tenantId, began)) return;
     const look = await this.#look(turn, folder);
     const ended = performance.now();
+    this.#share.took(tenantId, ended - began, ended);
     const rested = ended + (ended - began) * this.limits.restFactor;
     this.#notBefore.set(providerId, rested);
     if (!look) return;

@@ -101,7 +101,7 @@ export function matchEvent(listener: CompiledListener, event: OccurredEvent): Ma
  * Returns the most work that `mismatchOf` can be, in characters that are read; 50 million are about a second.
  * `characters`: the length of the event's data as JSON.
  */
-export function matchWork({ condition }: CompiledListener, characters: number): number {
+export function matchWork({ condition }: Pick<CompiledListener, "condition">, characters: number): number {
   const { joins = 0, looks = 0 } = condition ?? {};
   return (1 + joins) * FAULT_CHARACTERS + looks * characters;
 }

@@ -74,6 +74,13 @@ export const templateBytesOfTenantSql = statement(
    from app.job_triggers t where ${MINE} and t.id is distinct from $2::uuid`,
 );
 
+/** Conditions of all triggers on the event $2 without that of the trigger $3. Up to 2,000 characters each. */
+export const conditionsOfNameSql = statement(
+  "conditions_of_name",
+  `select t.condition from app.job_triggers t
+   where ${MINE} and t.event_name = $2 and t.id is distinct from $3::uuid and t.condition is not null`,
+);
+
 /** `$2` the settings by their columns, `$3` the template, `$4` the type, `$5` who makes it. */
 export const insertTriggerSql = statement(
   "insert_trigger",

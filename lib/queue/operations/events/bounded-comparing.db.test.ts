@@ -1,5 +1,14 @@
 import { afterAll, expect, test } from "vitest";
-import { fanOutPending, type PublishedEvent, publishEvents, type TenantScope, testTriggers } from "@/lib/queue";
+import {
+  fanOutPending,
+  getEvent,
+  type PublishedEvent,
+  publishEvent,
+  publishEvents,
+  replayEvent,
+  type TenantScope,
+  testTriggers,
+} from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { longestTurn } from "@/lib/testing/longest-turn";
@@ -12,21 +21,26 @@ const definition = await make.definition();
 const MOST_MS = 100;
 const TRIGGERS = 200;
 
-/** As many triggers on the event `crowded` as a tenant could make for such an attempt. */
-async function crowd({
-  condition,
-  template = {},
-}: {
-  readonly condition: string | null;
-  readonly template?: object;
-}): Promise<TenantScope> {
+async function crowd(texts: Parameters<typeof listening>[1]): Promise<TenantScope> {
   const scope = await make.tenant();
+  await listening(scope, texts);
+  return scope;
+}
+
+/** As many triggers on the event `crowded` as a tenant could make for such an attempt. */
+async function listening(
+  scope: TenantScope,
+  {
+    condition,
+    template = {},
+    definitionId = definition.id,
+  }: { readonly condition: string | null; readonly template?: object; readonly definitionId?: string },
+): Promise<void> {
   await database.query(
     `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, payload_template, condition, overlap_policy)
      select $1, 'x', 'event', $2, 'crowded', $3, $4, 'allow' from generate_series(1, $5::int)`,
-    [scope.tenantId, definition.id, JSON.stringify(template), condition, TRIGGERS],
+    [scope.tenantId, definitionId, JSON.stringify(template), condition, TRIGGERS],
   );
-  return scope;
 }
 const publish = (scope: TenantScope, count: number) =>
   longestTurn(() =>
@@ -92,4 +106,31 @@ test("templates that fail at length are written down in part, and hold no event 
   expect(longestMs).toBeLessThan(MOST_MS);
   expect(doneOf(result)).toBeGreaterThan(5);
   expect((await stored(scope)).details).toBeLessThan(25 * TRIGGERS * 600);
+});
+
+test("a replay that would compare for more than a second is refused, and stores nothing", async () => {
+  const scope = await make.tenant();
+  const data = { list: Array.from({ length: 9000 }, () => "x".repeat(20)) };
+  const event = await publishEvent(make.web, scope, { name: "crowded", data });
+  await listening(scope, { condition: anyOf(20, (n) => `"${n}" in event.list`) });
+  const replay = () => replayEvent(make.web, scope, { eventId: event.id });
+  const { result, longestMs, totalMs } = await longestTurn(() => Promise.allSettled([replay()]));
+  expect(result[0]).toMatchObject({ status: "rejected", reason: { code: "state-conflict" } });
+  expect(totalMs).toBeLessThan(5000);
+  expect(longestMs).toBeLessThan(MOST_MS);
+  expect((await getEvent(make.web, scope, event.id))?.replays).toEqual([]);
+});
+
+test("refused jobs with long reasons are written down in part, and hold no event loop", async () => {
+  const properties = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`${n}${"k".repeat(190)}`, {}]));
+  const strict = await make.definition({
+    argSchema: { type: "object", properties, required: Object.keys(properties), additionalProperties: true },
+  });
+  const scope = await make.tenant();
+  await listening(scope, { condition: null, definitionId: strict.id });
+  const { result, longestMs } = await publish(scope, 25);
+  expect(longestMs).toBeLessThan(MOST_MS);
+  const firings = doneOf(result) * TRIGGERS;
+  expect(firings).toBeGreaterThan(2000);
+  expect((await stored(scope)).details).toBeLessThan(600 * 1024 + firings * 100);
 });

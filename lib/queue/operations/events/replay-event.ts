@@ -17,7 +17,8 @@ interface EventRow extends StoredEventRow {
  * event as it was: the same id, time and data, so payloads and dedupe keys are the same, and a job whose key is still
  * taken is not made twice. Firings are added to those of the event; an audit row says who replayed it.
  * `chainDepth` is that of the caller's request; the event lies no less deep.
- * @throws QueueError not-found; state-conflict while the event is pending; tenant-suspended
+ * @throws QueueError not-found; state-conflict while the event is pending, or when comparing it would keep
+ * this process busy for more than about a second; tenant-suspended
  */
 export function replayEvent(
   db: Database | TenantTransaction,
@@ -34,8 +35,8 @@ export function replayEvent(
     if (row.status === "pending")
       throw new QueueError("state-conflict", "The event is pending: it has not been compared with the triggers yet.");
     const event = toOccurred({ ...row, depth: Math.max(row.depth, chainDepth) });
-    const [done] = await fanOut(tx, scope, { events: [event], maxDepth, replayedAt: row.now });
-    if (!done) throw new Error("an event was not compared with the triggers");
+    const [done] = await fanOut(tx, scope, { events: [event], maxDepth, replayedAt: row.now, mayDefer: true });
+    if (!done) throw tooMuchWork();
     const { considered, matched, started, reason, jobIds } = done;
     const { kind, id, requestId = null } = scope.actor;
     await tx.run(auditReplaySql, [
@@ -49,3 +50,9 @@ export function replayEvent(
     return { id: row.id, considered, matched, started, reason, jobIds };
   });
 }
+
+const tooMuchWork = (): QueueError =>
+  new QueueError(
+    "state-conflict",
+    "The triggers on this event search it too often for one request. Shorten their conditions, or publish the event again.",
+  );

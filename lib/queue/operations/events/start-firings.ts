@@ -9,6 +9,11 @@ import type { Listener } from "./listeners";
 import type { PlannedFiring } from "./plan-firings";
 import { type Ended, Room } from "./trigger-room";
 
+/** Characters of what is kept of a refusal, and when many were kept of one call. */
+const DETAIL_MAX = 500;
+const LATER_DETAIL_MAX = 100;
+const MANY_CHARACTERS = 512 * 1024;
+
 /** A firing as it is stored. */
 export interface FiringRow extends Ended {
   readonly trigger_id: string;
@@ -34,6 +39,7 @@ export async function startFirings(
   let open = firings.filter((firing): firing is WithJob => "job" in firing);
   const ends = new Map<PlannedFiring, Ended>();
   const rooms = await roomsOf(tx, open);
+  let kept = 0;
   while (open.length > 0) {
     const { round, later } = nextRound(open, { rooms, ends });
     const answers = await enqueueEach(
@@ -42,7 +48,8 @@ export async function startFirings(
       round.map(({ job }) => job),
     );
     round.forEach(({ firing, job }, index) => {
-      const end = endOf(answers[index]);
+      const end = endOf(answers[index], kept < MANY_CHARACTERS ? DETAIL_MAX : LATER_DETAIL_MAX);
+      kept += end.detail?.length ?? 0;
       ends.set(firing, end);
       rooms.get(firing.listener.id)?.took(job, end);
     });
@@ -111,7 +118,7 @@ const REASONS: Readonly<Partial<Record<QueueError["code"], string>>> = {
   "definition-unknown": "definition-inactive",
 };
 
-function endOf(answer: EnqueuedOrRefused | undefined): Ended {
+function endOf(answer: EnqueuedOrRefused | undefined, mostCharacters: number): Ended {
   if (answer === undefined) throw new Error("a job was neither accepted nor refused");
   if (!(answer instanceof QueueError)) {
     const outcome = answer.deduplicated ? "deduplicated" : "enqueued";
@@ -121,7 +128,7 @@ function endOf(answer: EnqueuedOrRefused | undefined): Ended {
   return {
     outcome: "failed",
     reason: REASONS[answer.code] ?? answer.code,
-    detail: cutText(detail, 2000),
+    detail: cutText(detail, mostCharacters),
     job_id: null,
   };
 }

@@ -27,7 +27,7 @@ import {
   ruleOf,
   textProblems,
 } from "./check-trigger";
-import { requireRoom, requireTemplateRoom } from "./room";
+import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
 import {
   auditTrigger,
   columnsOf,
@@ -70,6 +70,8 @@ export function changeTrigger(
         template: after.payloadTemplate,
         replaces: { id: row.id, template: before.payloadTemplate },
       });
+    if (eventName !== before.eventName || patch.condition !== undefined)
+      await requireConditionRoom(tx, { ...after, replaces: { ...before, id: row.id } });
     await tx.run(updateTriggerSql, [
       scope.tenantId,
       row.id,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { changeTrigger, getTrigger } from "@/lib/queue";
-import type { TriggerInput } from "@/lib/queue/types";
+import type { TriggerInput, TriggerPatch } from "@/lib/queue/types";
 import { MINUTE, nextMinute, pointers, triggersFixture } from "./triggers.fixture";
 
 const { database, factory, scope, make, clock, stored } = await triggersFixture();
@@ -110,5 +110,23 @@ describe("one trigger more than a tenant may have", () => {
     expect(await codes([change(100)])).toEqual(["made"]);
     expect(await codes([make(sized(150), full)])).toEqual(["made"]);
     expect(await codes([change(200)])).toEqual(["too-many-triggers"]);
+  });
+
+  test("conditions that read an event often have room together on its name, others always; one may become shorter", async () => {
+    const full = await factory.tenant();
+    const reads = (count: number, eventName = "busy"): Partial<TriggerInput> => ({
+      ...{ triggerType: "event", cronExpr: null, eventName },
+      condition: Array.from({ length: count }, (_, n) => `"${n}" in event.a`).join(" || "),
+    });
+    for (let n = 0; n < 19; n += 1) await make(reads(29), full);
+    const elsewhere = await make(reads(29, "quiet"), full);
+    expect(await codes([make(reads(29), full), make(reads(2), full)])).toEqual(["too-many-triggers", "made"]);
+    const change = (triggerId: string, patch: TriggerPatch) =>
+      changeTrigger(factory.web, full, { triggerId, expected: null, patch });
+    expect(await codes([change(elsewhere.id, { eventName: "busy" })])).toEqual(["too-many-triggers"]);
+    const last = await make(reads(10), full);
+    const longer = change(last.id, { condition: reads(29).condition ?? null });
+    expect(await codes([longer])).toEqual(["too-many-triggers"]);
+    expect(await codes([change(last.id, { condition: reads(9).condition ?? null })])).toEqual(["made"]);
   });
 });

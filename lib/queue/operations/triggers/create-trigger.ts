@@ -15,7 +15,7 @@ import {
   ruleOf,
   textProblems,
 } from "./check-trigger";
-import { requireRoom, requireTemplateRoom } from "./room";
+import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
 import { auditTrigger, columnsOf, readSurroundings, triggerNotFound } from "./trigger-row";
 
 /**
@@ -40,6 +40,7 @@ export function createTrigger(
     refuseProblems(neverProblems(settings, prospects));
     await requireRoom(tx, { eventName: settings.eventName, isNew: true });
     await requireTemplateRoom(tx, { template: settings.payloadTemplate });
+    await requireConditionRoom(tx, settings);
     const [made] = await tx.run<{ id: string }>(insertTriggerSql, [
       scope.tenantId,
       columnsOf(settings, prospects, definition.id),

@@ -1,6 +1,15 @@
 import type { TenantTransaction } from "@/lib/db";
+import { mapInTurns } from "@/lib/turns";
 import { QueueError } from "../../errors";
-import { countTriggersOfTenantSql, lockTriggersOfTenantSql, templateBytesOfTenantSql } from "../../sql/triggers";
+import { matchWork } from "../../policy/event-match";
+import { PAYLOAD_LIMITS } from "../../policy/payload-check";
+import { compileTriggerCondition } from "../../policy/trigger-condition";
+import {
+  conditionsOfNameSql,
+  countTriggersOfTenantSql,
+  lockTriggersOfTenantSql,
+  templateBytesOfTenantSql,
+} from "../../sql/triggers";
 
 /** Triggers of one tenant. */
 const MOST_TRIGGERS = 1000;
@@ -10,6 +19,10 @@ const MOST_LISTENERS = 200;
 const MOST_TEMPLATE_BYTES = 4 * 1024 * 1024;
 /** A template of this size always has room. */
 const SMALL_TEMPLATE_BYTES = MOST_TEMPLATE_BYTES / MOST_TRIGGERS;
+/** Most work of all conditions on one name of an event, for the largest event, in the unit of `matchWork`: about 3 s. */
+const MOST_WORK = 150_000_000;
+/** A condition of so much work always has room. */
+const SMALL_WORK = MOST_WORK / MOST_LISTENERS;
 
 /**
  * Refuses one trigger more than a tenant may have, in all (`isNew`) and on the name of an event. A
@@ -50,6 +63,43 @@ export async function requireTemplateRoom(
     "too-many-triggers",
     `The payload templates of a tenant's triggers may have ${most} MiB together. Shorten this one, or delete another trigger.`,
   );
+}
+
+/**
+ * Refuses a condition if an event would have to be read too often for all triggers on its name. One that replaces another
+ * of as much work has room. A concurrent call for the tenant waits until this transaction is over.
+ * @throws QueueError too-many-triggers
+ */
+export async function requireConditionRoom(
+  tx: TenantTransaction,
+  {
+    eventName,
+    condition,
+    replaces,
+  }: {
+    readonly eventName: string | null;
+    readonly condition: string | null;
+    readonly replaces?: { readonly id: string; readonly eventName: string | null; readonly condition: string | null };
+  },
+): Promise<void> {
+  const work = workOf(condition);
+  const replaced = replaces && replaces.eventName === eventName ? workOf(replaces.condition) : 0;
+  if (work <= Math.max(SMALL_WORK, replaced)) return;
+  await tx.run(lockTriggersOfTenantSql, [tx.tenantId]);
+  const parameters = [tx.tenantId, eventName, replaces?.id ?? null];
+  const rows = await tx.run<{ condition: string }>(conditionsOfNameSql, parameters);
+  const others = await mapInTurns(rows, (row) => workOf(row.condition));
+  if (others.reduce((sum, other) => sum + other, work) <= MOST_WORK) return;
+  throw new QueueError(
+    "too-many-triggers",
+    "The conditions of the triggers on this name search or measure lists and texts of the event too often. Shorten this condition, or delete another trigger.",
+  );
+}
+
+/** Of one condition and the largest event. */
+function workOf(text: string | null): number {
+  const read = text === null ? null : compileTriggerCondition(text);
+  return matchWork({ condition: read && "condition" in read ? read.condition : null }, PAYLOAD_LIMITS.maxBytes);
 }
 
 const bytesOf = (template: unknown): number => Buffer.byteLength(JSON.stringify(template) ?? "");
