@@ -48,11 +48,11 @@ describe("OPS-03 signals", () => {
     const { child, exited, signal, draining } = await startFixture("60000", "30000");
     if (when === "after") signal("SIGTERM");
     if (when === "after") await draining();
+    const gone = performance.now();
     child.send({ type: "database-gone" });
     if (when === "before") await draining();
-    const { code, ms } = await exited;
-    expect(code).toBe(1);
-    expect(ms).toBeLessThan(20_000);
+    expect((await exited).code).toBe(1);
+    expect(performance.now() - gone).toBeLessThan(20_000);
   });
 
   test("the same wish delivered twice within 100 ms counts once", async () => {

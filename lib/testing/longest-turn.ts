@@ -1,6 +1,9 @@
+/** A turn of less processor time did nothing: this is how the loop turns while an answer is waited for. */
+const IDLE_MS = 0.2;
+
 /**
- * Runs something and measures the longest turn of the event loop and the total, in milliseconds of processor time, which
- * other processes on the machine do not change.
+ * Runs something and measures the longest turn of the event loop and the total of all but idle turns, in milliseconds of
+ * processor time, which other processes on the machine do not change.
  */
 export async function longestTurn<Result>(
   run: () => Promise<Result>,
@@ -13,7 +16,7 @@ export async function longestTurn<Result>(
     last = process.cpuUsage();
     const ms = (user + system) / 1000;
     longestMs = Math.max(longestMs, ms);
-    totalMs += ms;
+    if (ms >= IDLE_MS) totalMs += ms;
   };
   const tick = () => {
     look();

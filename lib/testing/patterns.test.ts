@@ -2,8 +2,11 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fullFormats } from "ajv-formats/dist/formats";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { patternsIn, superLinear } from "./patterns";
+
+// Deciding about all patterns takes a second alone and minutes beside others.
+vi.setConfig({ testTimeout: 300_000 });
 
 const ROOT = join(import.meta.dirname, "../..");
 const SOURCES = execFileSync(

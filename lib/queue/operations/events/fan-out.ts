@@ -25,8 +25,8 @@ const REQUEST: FanOutBudget = {
   noteBytes: 1024 * 1024,
   cpuMs: Number.POSITIVE_INFINITY,
 };
-/** Work of comparing events with triggers in one call, in the unit of `matchWork`: about a second at most. */
-const WORK_MAX = 50_000_000;
+/** Work of comparing events with triggers in one call, in the unit of `matchWork`: about 0.4 seconds at most. */
+const WORK_MAX = 20_000_000;
 
 /** What is filled in of an event of a job when it is looked at. */
 export interface FilledIn {

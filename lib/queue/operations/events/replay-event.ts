@@ -18,7 +18,7 @@ interface EventRow extends StoredEventRow {
  * taken is not made twice. Firings are added to those of the event; an audit row says who replayed it.
  * `chainDepth` is that of the caller's request; the event lies no less deep.
  * @throws QueueError not-found; state-conflict while the event is pending, or when comparing it would keep
- * this process busy for more than about a second; tenant-suspended
+ * this process busy for about half a second; tenant-suspended
  */
 export function replayEvent(
   db: Database | TenantTransaction,
