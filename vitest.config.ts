@@ -5,7 +5,7 @@ const root = fileURLToPath(new URL(".", import.meta.url));
 const exclude = ["**/node_modules/**", "dist/**", ".next/**", ".next-test/**", ".leasehold/**"];
 const globalSetup = ["lib/testing/server.ts"];
 /** Of one test with processes or pages: what takes twenty seconds alone may take minutes beside others. */
-const TEST_LIMITS_MS = { api: 60_000, processes: 180_000, chaos: 300_000, ui: 120_000 };
+const TEST_LIMITS_MS = { api: 60_000, processes: 180_000, chaos: 300_000, ui: 240_000 };
 
 export default defineConfig({
   resolve: { alias: [{ find: /^@\//, replacement: root }] },
@@ -48,7 +48,7 @@ export default defineConfig({
           // As above; the choices of a fault suite follow from the seeds that were drawn before.
           isolate: name === "chaos",
           testTimeout,
-          hookTimeout: 120_000,
+          hookTimeout: 240_000,
           // A browser wants one of two processors, and the stages beside it the other. Those mostly wait.
           fileParallelism: name !== "ui",
           // A browser that does not answer at all says nothing about a page; whatever a page does wrong fails at once.

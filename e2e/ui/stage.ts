@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -6,11 +7,12 @@ import { afterAll, expect, onTestFailed } from "vitest";
 import type { Job } from "@/lib/contract";
 import { accountsIn, type TestUser } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
+import { patiently } from "@/lib/testing/patiently";
 import { startProcess, waitFor } from "@/lib/testing/processes";
 import { findBrowser } from "@/scripts/lib/browser.mjs";
 
 /** What takes a second alone may take many beside the tests of other stages. */
-const STEP_MS = 30_000;
+const STEP_MS = 60_000;
 /** Characters of a page that a failed test tells. */
 const MOST_TOLD = 6000;
 /** Messages of the browser itself about answers that a test asks for on purpose. */
@@ -108,14 +110,13 @@ interface ApiCall {
 
 function apiOf(url: string) {
   return async <T>(method: string, route: string, { key, body }: ApiCall): Promise<T> => {
-    const response = await fetch(`${url}/api/v1${route}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-    });
+    const headers = {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { "content-type": "application/json", "idempotency-key": randomUUID() }),
+    };
+    const response = await patiently(() =>
+      fetch(`${url}/api/v1${route}`, { method, headers, body: body === undefined ? null : JSON.stringify(body) }),
+    );
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${route}: ${response.status} ${text}`);
     return JSON.parse(text) as T;
@@ -201,7 +202,7 @@ async function takeSession({ request }: BrowserContext, { email, password }: Tes
   const headers = { origin: new URL(csrf.url()).origin };
   const { csrfToken } = (await csrf.json()) as { csrfToken: string };
   const form = { csrfToken, email, password, callbackUrl: "/", json: "true" };
-  const answer = await request.post("/api/auth/callback/credentials", { headers, form });
+  const answer = await patiently(() => request.post("/api/auth/callback/credentials", { headers, form }));
   expect(answer.status(), await answer.text()).toBe(200);
 }
 
