@@ -1,38 +1,14 @@
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Database, statement } from "@/lib/db";
-import { createLogger } from "@/lib/observability/log";
-import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { eventsFixture } from "./events-turn.fixture";
 import { eventsTurn } from "./loops";
 
-const database = await testDatabase();
-const make = makeFactory(database);
-afterAll(() => make.close());
+const { database, make, surroundings, pendingEvent, statusOf } = await eventsFixture();
 
-const log = createLogger({ process: "scheduler", level: "silent", format: "json" });
-const leader = { leaderId: "the-leader", term: 1 };
 const holdSql = statement(
   "test_hold_triggers",
   "select id from app.job_triggers where tenant_id = $1 for no key update",
 );
-
-const surroundings = {
-  db: make.scheduler,
-  web: make.web,
-  leader,
-  log,
-  random: () => 0.5,
-  inTerm: (make.scheduler as Database).transaction.bind(make.scheduler),
-};
-
-const pendingEvent = (tenantId: string) =>
-  database.query(
-    `insert into app.events (tenant_id, name, data, source, correlation_id, actor_kind, status)
-     values ($1, 'thing.happened', '{}', 'app', 'c', 'system', 'pending')`,
-    [tenantId],
-  );
-const statusOf = async (tenantId: string) =>
-  await database.query("select status, tries, reason from app.events where tenant_id = $1", [tenantId]);
 
 test("a tenant whose triggers somebody keeps locked holds up no other one's events, and loses none of its own", async () => {
   const definition = await make.definition();

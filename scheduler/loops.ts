@@ -226,7 +226,11 @@ export function eventsTurn({ tenants: most = 50 } = {}): Loop["turn"] {
         tenantId,
         eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth },
       ).catch((error: unknown) => {
-        if (!(error instanceof DatabaseError) || error.kind !== "timeout" || error.connectionLost) throw error;
+        if (!(error instanceof DatabaseError) || error.kind !== "timeout" || error.connectionLost) {
+          // The next turn begins behind this tenant, whatever its events do.
+          after = tenantId;
+          throw error;
+        }
         log.warn({ tenant_id: tenantId, err: error }, "a tenant's events take too long; they are gone on with later");
         return { done: 0, failed: [] };
       });

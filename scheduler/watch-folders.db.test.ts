@@ -190,6 +190,31 @@ test("a tenant whose folders took their share of the time waits, and no other te
   expect(looked).toContain(other);
 });
 
+test("what a change costs to publish counts as the tenant's time, also when it fails", async () => {
+  const ofBusy = [folder, mkdtempSync(path.join(root, "second "))];
+  await provider(String(ofBusy[1]));
+  const busy = tenantId;
+  ({ tenantId } = await make.tenant());
+  const quiet = mkdtempSync(path.join(root, "other "));
+  await provider(quiet);
+  const watch = lookWith({ mostMs: 200, restFactor: 1_000_000 });
+  await watch();
+  await database.query(
+    `create function app.slow_down() returns trigger language plpgsql
+       as 'begin perform pg_sleep(0.5); raise exception ''refused''; end'`,
+  );
+  await database.query(
+    `create trigger slow_down before insert on app.events for each row when (new.tenant_id = '${busy}')
+       execute function app.slow_down()`,
+  );
+  for (const one of [...ofBusy, quiet]) writeFileSync(path.join(one, "new"), "1");
+  const again = lookWith({ mostMs: 200, restFactor: 1_000_000 });
+  await again();
+  await again();
+  expect(lines.filter((line) => line.includes("cannot be published"))).toHaveLength(1);
+  expect(await told()).toEqual([["", 1]]);
+});
+
 test("more folders than fit into a turn take turns", async () => {
   for (const name of ["p", "q"]) {
     mkdirSync(path.join(folder, name));

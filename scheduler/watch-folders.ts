@@ -80,18 +80,36 @@ class FolderWatch {
     const began = performance.now();
     if (this.#stuck.has(providerId) || began < (this.#notBefore.get(providerId) ?? 0)) return;
     if (!this.#share.mayBegin(tenantId, began)) return;
+    let isPublished = false;
+    try {
+      isPublished = await this.#lookAndPublish(turn, { folder, began });
+    } finally {
+      // Also what could not be looked at or published has cost its time.
+      const ended = performance.now();
+      this.#share.took(tenantId, ended - began, ended);
+      const rested = ended + (ended - began) * this.limits.restFactor;
+      const allowed = isPublished ? this.#budgetOf(providerId, ended).spend(ended) : 0;
+      this.#notBefore.set(providerId, Math.max(rested, allowed));
+    }
+  }
+
+  #budgetOf(providerId: string, now: number): ChangeBudget {
+    const budget = this.#budgets.get(providerId) ?? new ChangeBudget(this.limits.changes, now);
+    this.#budgets.set(providerId, budget);
+    return budget;
+  }
+
+  /** Whether there was a change to tell of. */
+  async #lookAndPublish(
+    turn: Turn,
+    { folder, began }: { readonly folder: WatchedFolder; readonly began: number },
+  ): Promise<boolean> {
+    const { providerId } = folder;
     const look = await this.#look(turn, folder);
-    const ended = performance.now();
-    this.#share.took(tenantId, ended - began, ended);
-    const rested = ended + (ended - began) * this.limits.restFactor;
-    this.#notBefore.set(providerId, rested);
-    if (!look) return;
+    if (!look) return false;
     const isPublished = await publishChange(turn, { folder, look, lookedAt: this.#lookedAt.get(providerId) });
     this.#lookedAt.set(providerId, began);
-    if (!isPublished) return;
-    const budget = this.#budgets.get(providerId) ?? new ChangeBudget(this.limits.changes, ended);
-    this.#budgets.set(providerId, budget);
-    this.#notBefore.set(providerId, Math.max(rested, budget.spend(ended)));
+    return isPublished;
   }
 
   async #look(turn: Turn, folder: WatchedFolder): Promise<FolderLook | null> {

@@ -125,12 +125,13 @@ export type Asked =
 export function askForJob({ text, payload, key }: CompiledListener, event: OccurredEvent): Asked {
   const context = contextOf(text, event);
   const rendered = renderTriggerTemplate(payload, context);
-  if ("problems" in rendered) return { reason: "template", problems: rendered.problems };
+  if ("problems" in rendered) return { reason: reasonOf(rendered.problems), problems: rendered.problems };
   const base = { payload: rendered.payload };
   const { characters } = rendered;
   const windowSeconds = text.dedupeWindowSeconds;
   if (!key && windowSeconds === 0) return { job: base, characters };
-  const named = key ? renderTriggerText(key, context) : hashedKey(text.id, rendered.payload);
+  const named = key ? renderTriggerText(key, context, KEY_MAX) : hashedKey(text.id, rendered.payload);
+  if ("tooLong" in named) return { reason: "dedupe_key", problems: [keyTooLong(named.tooLong)] };
   if ("problems" in named) return { reason: key ? "dedupe_key" : "payload", problems: named.problems };
   const problem = key && problemOfKey(named.text);
   if (problem) return { reason: "dedupe_key", problems: [problem] };
@@ -142,10 +143,18 @@ function problemOfKey(key: string): Problem | null {
   if (key === "") return { pointer: "", code: "length", detail: "the dedupe key is empty" };
   if (key.startsWith(TRIGGER_KEYS))
     return { pointer: "", code: "reserved", detail: `the dedupe key begins with ${TRIGGER_KEYS}` };
-  if (key.length <= KEY_MAX) return null;
-  const detail = `the dedupe key has ${key.length} characters, at most ${KEY_MAX} are allowed`;
-  return { pointer: "", code: "length", detail };
+  return key.length <= KEY_MAX ? null : keyTooLong(key.length);
 }
+
+const keyTooLong = (length: number): Problem => ({
+  pointer: "",
+  code: "length",
+  detail: `the dedupe key has ${length} characters, at most ${KEY_MAX} are allowed`,
+});
+
+/** Too many values are the fault of the payload, as they are when its definition's schema refuses it. */
+const reasonOf = ([problem]: readonly Problem[]): "template" | "payload" =>
+  problem?.code === "too-many-nodes" ? "payload" : "template";
 
 function hashedKey(
   triggerId: string,

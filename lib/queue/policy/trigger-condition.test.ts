@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { bounded } from "./arg-schema.fixture";
 import { compileTriggerCondition, explainTriggerCondition } from "./trigger-condition";
 import type { EventMeta } from "./trigger-template";
 
@@ -129,4 +130,35 @@ test("a condition may compare values of the event with each other eight times, a
     expect(compileTriggerCondition(parts(30, "event.a==1").join(joint))).toMatchObject({ condition: { looks: 0 } });
   }
   expect(compileTriggerCondition('"x" in event.tags && size(event.a) > 2')).toMatchObject({ condition: { looks: 2 } });
+});
+
+const repeated = (count: number, text: string, joint: string) => Array.from({ length: count }, () => text).join(joint);
+const entries = (count: number, value: (n: number) => unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value(n)]));
+const items = (count: number, value: (n: number) => unknown) => Array.from({ length: count }, (_, n) => value(n));
+
+const LARGEST: readonly (readonly [string, { readonly a: unknown; readonly b: unknown }])[] = [
+  ["many keys, and a list of empty objects", { a: entries(4900, () => 1), b: items(4900, () => ({})) }],
+  ["keys within a key, and lists of the like", { a: { c: entries(3000, () => 1) }, b: items(3000, () => ({ c: {} })) }],
+  ["a long list, and lists of one", { a: items(4900, (n) => n), b: items(2400, (n) => [n]) }],
+  ["a list of objects, and objects", { a: [entries(3000, () => 1)], b: items(3000, () => [{}]) }],
+  ["equal objects", { a: entries(4900, (n) => n), b: entries(4900, (n) => n) }],
+  ["texts", { a: "x".repeat(125_000), b: "x".repeat(125_000) }],
+  ["a text, and a list of texts", { a: "x".repeat(25), b: items(9000, (n) => `${"x".repeat(20)}${n}`) }],
+];
+const HARDEST = [
+  repeated(8, "event.a in event.b", " || "),
+  repeated(8, "!(event.b in event.a)", " && "),
+  repeated(8, "event.a == event.b", " || "),
+  repeated(16, "size(event.b) < 0", " || "),
+  repeated(16, '"y" in event.b', " || "),
+];
+
+test.each(LARGEST)("no condition reads the largest event for long: %s", (name, event) => {
+  for (const text of HARDEST) bounded(`${name}: ${text}`, () => explain(text, event));
+});
+
+test("a condition may read lists and texts of the event sixteen times", () => {
+  expect(refusal(repeated(16, "size(event.a) > 1", " && "))).toBe("accepted");
+  expect(refusal(repeated(17, "size(event.a) > 1", " && "))).toContain("more than 16 times");
 });

@@ -172,10 +172,11 @@ test.each([
 });
 
 test("a key is a text, whatever its value was", () => {
-  const key = (template: string, event: unknown) => renderTriggerText(compile(template), about(event));
+  const key = (template: string, event: unknown) => renderTriggerText(compile(template), about(event), 512);
   expect(key("{{event.n}}", { n: 3 })).toEqual({ text: "3" });
   expect(key("sync:{{event.o}}", { o: { a: 1 } })).toEqual({ text: 'sync:{"a":1}' });
   expect(key("sync:{{event.q}}", {})).toMatchObject({ problems: [{ code: "template" }] });
+  expect(key("sync:{{event.t}}", { t: "x".repeat(600) })).toEqual({ tooLong: 605 });
 });
 
 test.each(["event", "schedule"] as const)("a placeholder in a key is refused with its pointer: %s", (kind) => {
@@ -190,4 +191,23 @@ test.each(["event", "schedule"] as const)("a placeholder in a key is refused wit
 test("returns the first ten places at which a value is missing", () => {
   const rendered = renderTriggerTemplate(compile(["{{event.x}}".repeat(500)]), about({}));
   expect("problems" in rendered && rendered.problems.map(({ pointer }) => pointer)).toEqual(Array(10).fill("/0"));
+});
+
+test("what would be too large is refused at once: the values of an event are measured once for all templates", () => {
+  const wide = Object.fromEntries(Array.from({ length: 4900 }, (_, n) => [`k${n}`, n]));
+  const long = Array.from({ length: 9000 }, (_, n) => `${n}`);
+  const many = compile(Array.from({ length: 10 }, () => "{{event.wide}}"));
+  const large = compile(Array.from({ length: 40 }, () => "a {{event.long}}"));
+  const context = about({ wide, long });
+  const refuse = (count: number) => {
+    const began = process.cpuUsage();
+    for (let n = 0; n < count; n += 1) {
+      expect(renderTriggerTemplate(many, context)).toMatchObject({ problems: [{ code: "too-many-nodes" }] });
+      expect(renderTriggerTemplate(large, context)).toMatchObject({ problems: [{ code: "too-large" }] });
+    }
+    const { user, system } = process.cpuUsage(began);
+    return (user + system) / 1000;
+  };
+  refuse(1);
+  expect(refuse(200)).toBeLessThan(500);
 });

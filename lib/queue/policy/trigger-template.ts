@@ -1,5 +1,5 @@
 import type { Problem, TriggerKind } from "../types";
-import { checkPayload } from "./payload-check";
+import { checkPayload, PAYLOAD_LIMITS } from "./payload-check";
 import { parseSteps } from "./result-path";
 import {
   type Binding,
@@ -9,6 +9,7 @@ import {
   shown,
   type TemplatePath,
 } from "./template-parts";
+import { sizeOfValue } from "./value-size";
 
 /** A template that was checked: what it holds besides placeholders, and where their values go. */
 export interface TriggerTemplate {
@@ -131,56 +132,72 @@ function readPath(path: string, kind: TriggerKind): TemplatePath | string {
 /**
  * Puts the values of a context in the places of their placeholders, once: what they hold is never looked at again. A
  * value that is missing and has no default is a problem; the first ten are returned. null, false, 0 and "" are not
- * missing. The payload shares parts with template and context and must not be changed.
+ * missing. What would be too large is refused before any of it is made into text, so many such templates cost little. The
+ * payload shares parts with template and context and must not be changed.
  */
 export function renderTriggerTemplate(template: TriggerTemplate, context: TemplateContext): Rendered {
-  const problems: Problem[] = [];
-  const values: unknown[] = [];
-  const size = { left: RENDERED_MAX_CHARACTERS };
-  for (const binding of template.bindings) {
-    const value = renderBinding(binding, context, { problems, size });
-    if (size.left < 0)
-      return { problems: [{ pointer: "", code: "too-large", detail: "would be larger than a payload may be" }] };
-    if (problems.length >= MOST_PROBLEMS) break;
-    values.push(value);
-  }
-  if (problems.length > 0) return { problems };
-  const characters = template.characters + RENDERED_MAX_CHARACTERS - size.left;
-  return { payload: fill(template.source, template.places, values), characters };
+  const found = findValues(template, context, RENDERED_MAX_CHARACTERS);
+  if ("problems" in found) return found;
+  const values = template.bindings.map(({ whole }, index) => {
+    const parts = found.values[index] ?? [];
+    return whole ? parts[0] : parts.map(asText).join("");
+  });
+  const payload = fill(template.source, template.places, values);
+  return { payload, characters: template.characters + found.characters };
 }
 
-/** As `renderTriggerTemplate` for a template that is one text; what is no text becomes its JSON. */
+/**
+ * As `renderTriggerTemplate` for a template that is one text; what is no text becomes its JSON. A text of more than
+ * `mostCharacters` is not made, and its length is returned.
+ */
 export function renderTriggerText(
   template: TriggerTemplate,
   context: TemplateContext,
-): { readonly text: string } | { readonly problems: readonly Problem[] } {
+  mostCharacters: number,
+): { readonly text: string } | { readonly tooLong: number } | { readonly problems: readonly Problem[] } {
+  const found = findValues(template, context, RENDERED_MAX_CHARACTERS);
+  if ("problems" in found) return found;
+  if (template.bindings.length === 1 && found.characters > mostCharacters) return { tooLong: found.characters };
   const rendered = renderTriggerTemplate(template, context);
   return "problems" in rendered ? rendered : { text: asText(rendered.payload) };
 }
 
-interface Rendering {
-  readonly problems: Problem[];
-  readonly size: { left: number };
+type Found =
+  /** Of each binding, the values of its parts. */
+  | { readonly values: readonly (readonly unknown[])[]; readonly characters: number }
+  | { readonly problems: readonly Problem[] };
+
+function findValues(template: TriggerTemplate, context: TemplateContext, mostCharacters: number): Found {
+  const problems: Problem[] = [];
+  const values: unknown[][] = [];
+  let [characters, count] = [0, 0];
+  for (const { at, whole, parts } of template.bindings) {
+    const ofBinding: unknown[] = [];
+    for (const part of parts) {
+      const found = "text" in part ? { value: part.text } : (lookUp(context, part.steps) ?? fallbackOf(part));
+      if (found) {
+        ofBinding.push(found.value);
+        const size = sizeOfValue(found.value);
+        characters += size.characters;
+        count += whole ? size.values : 0;
+      } else if ("name" in part) {
+        problems.push({ pointer: pointerTo(at), code: "template", detail: `there is nothing at ${shown(part.name)}` });
+      }
+      if (characters > mostCharacters) return { problems: [TOO_LARGE] };
+      if (count > PAYLOAD_LIMITS.maxNodes) return { problems: [TOO_MANY_VALUES] };
+      if (problems.length >= MOST_PROBLEMS) return { problems };
+    }
+    values.push(ofBinding);
+  }
+  return problems.length > 0 ? { problems } : { values, characters };
 }
 
-function renderBinding(
-  { at, whole, parts }: Binding,
-  context: TemplateContext,
-  { problems, size }: Rendering,
-): unknown {
-  const values: unknown[] = [];
-  for (const part of parts) {
-    const found = "text" in part ? { value: part.text } : (lookUp(context, part.steps) ?? fallbackOf(part));
-    if (found) {
-      values.push(found.value);
-      size.left -= asText(found.value).length;
-    } else if ("name" in part) {
-      problems.push({ pointer: pointerTo(at), code: "template", detail: `there is nothing at ${shown(part.name)}` });
-    }
-    if (size.left < 0 || problems.length >= MOST_PROBLEMS) return undefined;
-  }
-  return whole ? values[0] : values.map(asText).join("");
-}
+const TOO_LARGE: Problem = { pointer: "", code: "too-large", detail: "would be larger than a payload may be" };
+const TOO_MANY_VALUES: Problem = {
+  pointer: "",
+  code: "too-many-nodes",
+  detail: `has more than ${PAYLOAD_LIMITS.maxNodes} values`,
+};
 
 const fallbackOf = (part: object): { readonly value: unknown } | null =>
   "default" in part ? { value: part.default } : null;

@@ -1,6 +1,9 @@
 import { statement } from "@/lib/db";
 
-/** Nobody who holds a row for long may hold up the leader's transaction, and with it who leads next. */
+/**
+ * Lets a transaction wait half a second for a lock: nobody who holds a row for long may hold up the leader's transactions, and
+ * with them other tenants and who leads next.
+ */
 export const boundWaitsSql = statement("bound_waits", "select set_config('lock_timeout', '500ms', true)");
 
 const DUE_COLUMNS = `due.id, due.tenant_id, due.label, due.version, due.queue, due.priority, due.payload_template, due.schedule_type,

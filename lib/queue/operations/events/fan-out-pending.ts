@@ -1,6 +1,7 @@
 import { type Database, DatabaseError, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
 import { EVENT_MAX_DEPTH } from "../../policy/event-match";
 import { describeEndsSql, finishEventsSql, noteFailureSql, pendingTenantsSql, takePendingSql } from "../../sql/events";
+import { boundWaitsSql } from "../../sql/fire-due-schedules";
 import type { TenantScope } from "../../types";
 import { SYSTEM } from "../system-actor";
 import { type FanOutBudget, type FilledIn, fanOut } from "./fan-out";
@@ -18,6 +19,11 @@ const ALONE_MAX = 10;
 /** Before every id. */
 const START = "00000000-0000-0000-0000-000000000000";
 const MAX_TRIES = 5;
+/**
+ * A connection that is lost after so long was most likely ended by PostgreSQL, which allows 15 s without a statement in a
+ * transaction, and not by an outage.
+ */
+const LONG_MS = 10_000;
 /** Results of jobs that are larger are left out of their events. */
 const RESULT_MAX_BYTES = 16 * 1024;
 
@@ -46,23 +52,28 @@ export async function tenantsWithPendingEvents(
  * 200 ms of comparing; an event that alone exceeds them is not divided. The others stay pending for the next call, so that
  * tenants take turns. Returns how many events are done, and which failed: such an event is tried again later, and given up
  * after a few times, so that it delays no other. Safe to run twice at once: an event belongs to the transaction that locked
- * it. `db` is the web role's pool.
+ * it. An event that keeps the transaction longer than PostgreSQL allows has failed. `db` is the web role's pool.
  */
 export async function fanOutPending(
   db: Database,
   tenantId: string,
-  { maxDepth = EVENT_MAX_DEPTH }: { readonly maxDepth?: number } = {},
+  { maxDepth = EVENT_MAX_DEPTH, longMs = LONG_MS }: { readonly maxDepth?: number; readonly longMs?: number } = {},
 ): Promise<{
   readonly done: number;
   readonly failed: readonly { readonly eventId: string; readonly error: unknown }[];
 }> {
   const scope = { tenantId, actor: SYSTEM };
   const take = (only: string | null) =>
-    withTenant(db, tenantId, async (tx) => goOn(tx, scope, { rows: await pending(tx, only), maxDepth }));
+    withTenant(db, tenantId, async (tx) => {
+      await tx.run(boundWaitsSql);
+      return goOn(tx, scope, { rows: await pending(tx, only), maxDepth });
+    });
+  let began = performance.now();
+  const tookLong = () => performance.now() - began > longMs;
   try {
     return { done: (await take(null)).done, failed: [] };
   } catch (error) {
-    if (isOutage(error) || isHeld(error)) throw error;
+    if ((isOutage(error) && !tookLong()) || isHeld(error)) throw error;
   }
   // One of them cannot be done: each for itself.
   const ids = await withTenant(db, tenantId, (tx) => pending(tx, null));
@@ -70,16 +81,17 @@ export async function fanOutPending(
   let [done, firings] = [0, 0];
   for (const { id } of ids.slice(0, ALONE_MAX)) {
     if (firings >= BUDGET.firings) break;
+    began = performance.now();
     try {
       const part = await take(id);
       done += part.done;
       firings += part.firings;
     } catch (error) {
-      if (isOutage(error) || isHeld(error)) throw error;
+      if ((isOutage(error) && !tookLong()) || isHeld(error)) throw error;
       failed.push({ eventId: id, error });
       await withTenant(db, tenantId, (tx) => tx.run(noteFailureSql, [tenantId, id, MAX_TRIES]));
       // The others wait for the next turn: each may take as long.
-      if (isTimeout(error)) break;
+      if (isTimeout(error) || isOutage(error)) break;
     }
   }
   return { done, failed };

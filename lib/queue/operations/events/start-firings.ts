@@ -1,4 +1,5 @@
 import type { TenantTransaction } from "@/lib/db";
+import { Turns } from "@/lib/turns";
 import { QueueError } from "../../errors";
 import { cutText } from "../../policy/clean";
 import { inWords } from "../../policy/event-match";
@@ -39,20 +40,22 @@ export async function startFirings(
   let open = firings.filter((firing): firing is WithJob => "job" in firing);
   const ends = new Map<PlannedFiring, Ended>();
   const rooms = await roomsOf(tx, open);
+  const turns = new Turns();
   let kept = 0;
   while (open.length > 0) {
-    const { round, later } = nextRound(open, { rooms, ends });
+    const { round, later } = await nextRound(open, { rooms, ends, turns });
     const answers = await enqueueEach(
       tx,
       scope,
       round.map(({ job }) => job),
     );
-    round.forEach(({ firing, job }, index) => {
+    for (const [index, { firing, job }] of round.entries()) {
+      await turns.next();
       const end = endOf(answers[index], kept < MANY_CHARACTERS ? DETAIL_MAX : LATER_DETAIL_MAX);
       kept += end.detail?.length ?? 0;
       ends.set(firing, end);
       rooms.get(firing.listener.id)?.took(job, end);
-    });
+    }
     open = later;
   }
   return firings.map((firing) => ({
@@ -74,14 +77,23 @@ interface Round {
 }
 
 /** Takes each firing that may start its job however the others of the round end, and ends those that cannot start one. */
-function nextRound(
+async function nextRound(
   open: readonly WithJob[],
-  { rooms, ends }: { readonly rooms: ReadonlyMap<string, Room>; readonly ends: Map<PlannedFiring, Ended> },
-): Round {
+  {
+    rooms,
+    ends,
+    turns,
+  }: {
+    readonly rooms: ReadonlyMap<string, Room>;
+    readonly ends: Map<PlannedFiring, Ended>;
+    readonly turns: Turns;
+  },
+): Promise<Round> {
   const round: { firing: WithJob; job: NewJob }[] = [];
   const later: WithJob[] = [];
   for (const room of rooms.values()) room.beginRound();
   for (const firing of open) {
+    await turns.next();
     const room = rooms.get(firing.listener.id);
     const next = room ? room.ask(firing.job) : { job: firing.job };
     if (next === "later") later.push(firing);

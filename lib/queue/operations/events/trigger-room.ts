@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { NewJob } from "../../types";
 import type { Listener } from "./listeners";
 
@@ -18,7 +17,7 @@ export class Room {
   #started = 0;
   readonly #unfinished: string[];
   /** The job of each dedupe key that was taken when a firing asked for it. */
-  readonly #holders = new Map<string, { readonly payload: unknown; readonly jobId: string }>();
+  readonly #holders = new Map<string, { readonly payload: string; readonly jobId: string }>();
   /** One for each job that the round can start: firings of the same dedupe key start one together. */
   #inRound = new Set<unknown>();
   #isHeld = false;
@@ -46,7 +45,7 @@ export class Room {
     }
     const holder = job.dedupeKey === undefined ? undefined : this.#holders.get(job.dedupeKey);
     // Another payload under the same key may be refused by the schema, so only an equal one is sure to end the same way.
-    if (holder && isDeepStrictEqual(holder.payload, job.payload))
+    if (holder && holder.payload === payloadText(job))
       return { outcome: "deduplicated", reason: null, detail: null, job_id: holder.jobId };
     this.#inRound.add(job.dedupeKey ?? job);
     const [before] = this.listener.overlap === "queue_one" ? this.#unfinished : [];
@@ -54,9 +53,10 @@ export class Room {
   }
 
   /** Records how a job of the round ended. */
-  took({ dedupeKey, payload }: NewJob, { outcome, job_id }: Ended): void {
+  took(job: NewJob, { outcome, job_id }: Ended): void {
     if (job_id === null) return;
-    if (dedupeKey !== undefined) this.#holders.set(dedupeKey, { payload, jobId: job_id });
+    const { dedupeKey } = job;
+    if (dedupeKey !== undefined) this.#holders.set(dedupeKey, { payload: payloadText(job), jobId: job_id });
     if (outcome !== "enqueued") return;
     this.#started += 1;
     this.#unfinished.push(job_id);
@@ -82,6 +82,18 @@ export class Room {
     return (this.listener.overlap === "skip" ? 1 : 2) - this.#unfinished.length;
   }
 }
+
+/** The payload as JSON, made once for a job, which may ask in every round. */
+function payloadText(job: NewJob): string {
+  const key = job.payload;
+  if (typeof key !== "object" || key === null) return JSON.stringify(key ?? null);
+  const known = payloadTexts.get(key);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(key);
+  payloadTexts.set(key, text);
+  return text;
+}
+const payloadTexts = new WeakMap<object, string>();
 
 /** A job that waits until another is over, however that ends. */
 const after = (job: NewJob, jobId: string): NewJob => ({

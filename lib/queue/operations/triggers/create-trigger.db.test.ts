@@ -118,15 +118,15 @@ describe("one trigger more than a tenant may have", () => {
       ...{ triggerType: "event", cronExpr: null, eventName },
       condition: Array.from({ length: count }, (_, n) => `"${n}" in event.a`).join(" || "),
     });
-    for (let n = 0; n < 19; n += 1) await make(reads(29), full);
-    const elsewhere = await make(reads(29, "quiet"), full);
-    expect(await codes([make(reads(29), full), make(reads(2), full)])).toEqual(["too-many-triggers", "made"]);
+    for (let n = 0; n < 16; n += 1) await make(reads(14), full);
+    const elsewhere = await make(reads(14, "quiet"), full);
+    expect(await codes([make(reads(14), full), make(reads(1), full)])).toEqual(["too-many-triggers", "made"]);
     const change = (triggerId: string, patch: TriggerPatch) =>
       changeTrigger(factory.web, full, { triggerId, expected: null, patch });
     expect(await codes([change(elsewhere.id, { eventName: "busy" })])).toEqual(["too-many-triggers"]);
-    const last = await make(reads(10), full);
-    const longer = change(last.id, { condition: reads(29).condition ?? null });
+    const last = await make(reads(2), full);
+    const longer = change(last.id, { condition: reads(14).condition ?? null });
     expect(await codes([longer])).toEqual(["too-many-triggers"]);
-    expect(await codes([change(last.id, { condition: reads(9).condition ?? null })])).toEqual(["made"]);
+    expect(await codes([change(last.id, { condition: reads(1).condition ?? null })])).toEqual(["made"]);
   });
 });

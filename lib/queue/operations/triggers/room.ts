@@ -19,8 +19,8 @@ const MOST_LISTENERS = 200;
 const MOST_TEMPLATE_BYTES = 4 * 1024 * 1024;
 /** A template of this size always has room. */
 const SMALL_TEMPLATE_BYTES = MOST_TEMPLATE_BYTES / MOST_TRIGGERS;
-/** Most work of all conditions on one name of an event, for the largest event, in the unit of `matchWork`: about 3 s. */
-const MOST_WORK = 150_000_000;
+/** Most work of all conditions on one name of an event, for the largest event, in the unit of `matchWork`: about a second. */
+const MOST_WORK = 60_000_000;
 /** A condition of so much work always has room. */
 const SMALL_WORK = MOST_WORK / MOST_LISTENERS;
 

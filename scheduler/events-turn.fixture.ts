@@ -1,0 +1,40 @@
+import { type Database, openDatabase } from "@/lib/db";
+import { createLogger } from "@/lib/observability/log";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { whenDone } from "@/lib/testing/when-done";
+
+/** A database, what a turn of events needs, and events that nobody has looked at. */
+export async function eventsFixture() {
+  const database = await testDatabase();
+  const make = makeFactory(database);
+  whenDone(() => make.close());
+  const surroundings = {
+    db: make.scheduler,
+    web: make.web,
+    leader: { leaderId: "the-leader", term: 1 },
+    log: createLogger({ process: "scheduler", level: "silent", format: "json" }),
+    random: () => 0.5,
+    inTerm: (make.scheduler as Database).transaction.bind(make.scheduler),
+  };
+  return {
+    database,
+    make,
+    surroundings,
+    pendingEvent: (tenantId: string) =>
+      database.query(
+        `insert into app.events (tenant_id, name, data, source, correlation_id, actor_kind, status)
+         values ($1, 'thing.happened', '{}', 'app', 'c', 'system', 'pending')`,
+        [tenantId],
+      ),
+    statusOf: (tenantId: string) =>
+      database.query("select status, tries, reason from app.events where tenant_id = $1", [tenantId]),
+    /** A pool of its own, whose connections have the settings of this moment. */
+    openWeb: (): Database => {
+      const url = database.urlFor("web");
+      const db = openDatabase({ prepare: true, url, role: "web", max: 2, applicationName: "test" });
+      whenDone(() => db.close());
+      return db;
+    },
+  };
+}
