@@ -190,19 +190,26 @@ export function tzTurn(): Loop["turn"] {
 /**
  * Asks when the next one is due before it opens a transaction: mostly nothing is. While batches are full, two run beside
  * each other, then the next two: between them whoever waits for the leader's row, for a sign of life, comes to it.
+ * Each of the two keeps its own place among the tenants, because it may have locked triggers that it did not come to, and
+ * the other one passed over their tenants.
  */
-function fireTurn(): Loop["turn"] {
+export function fireTurn({ limit = SCHEDULES_BATCH } = {}): Loop["turn"] {
   let atOnce = 1;
+  const afters: (string | undefined)[] = [];
   return async ({ inTerm, db, log }) => {
     const inMs = await msToNextSchedule(db);
     if (inMs === null || inMs > 0) return { again: false, inMs };
-    const fire = () => inTerm((tx) => fireDueSchedules(tx, { limit: SCHEDULES_BATCH }));
-    const ends = await Promise.allSettled(Array.from({ length: atOnce }, fire));
+    const fire = async (place: number) => {
+      const fired = await inTerm((tx) => fireDueSchedules(tx, { limit, after: afters[place] }));
+      afters[place] = fired.after;
+      return fired;
+    };
+    const ends = await Promise.allSettled(Array.from({ length: atOnce }, (_, place) => fire(place)));
     const failed = ends.find((end) => end.status === "rejected");
     if (failed) throw failed.reason;
     const fired = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
     const triggers = fired.reduce((sum, one) => sum + one.triggers, 0);
-    atOnce = triggers >= SCHEDULES_BATCH ? 2 : 1;
+    atOnce = triggers >= limit ? 2 : 1;
     for (const { tenantId, triggerId, reason } of fired.flatMap(({ broken }) => broken).slice(0, 20))
       log.error({ tenant_id: tenantId, trigger_id: triggerId, reason }, "a trigger is broken");
     // Also where nothing was found: what is due is held by somebody else.

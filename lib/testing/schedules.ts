@@ -22,11 +22,19 @@ export interface StoredTrigger {
   readonly status_reason: string | null;
 }
 
+interface DueTriggers {
+  readonly secondsAgo: number;
+  readonly template?: unknown;
+  readonly everyMs?: number;
+}
+
+const HOUR_MS = 3_600_000;
 const ISO = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 
 /** Schedules as rows, a clock that stands where a test puts it, and what came of them. */
 export function scheduleFixture(database: TestDatabase, make: Factory) {
   const { query } = database;
+  let after: string | undefined;
   let fallback: Promise<string> | undefined;
   const definitionId = async (): Promise<string> => {
     fallback ??= make.definition().then(({ id }) => id);
@@ -56,9 +64,26 @@ export function scheduleFixture(database: TestDatabase, make: Factory) {
       );
       return rows[0]?.id ?? "";
     },
-    /** One turn of a leader. */
-    fire: (limit = 100): Promise<FiredSchedules> =>
-      make.scheduler.transaction((tx: Transaction) => fireDueSchedules(tx, { limit })),
+    /** Interval schedules of a tenant in one statement. The first is due since so many seconds, each other a microsecond later. */
+    dueTriggers: async (
+      tenantId: string,
+      count: number,
+      { secondsAgo, template = {}, everyMs = HOUR_MS }: DueTriggers,
+    ) =>
+      void (await query(
+        `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, payload_template, schedule_type,
+           interval_ms, anchor_at, timezone, catch_up, catch_up_limit, overlap_policy, next_run_at)
+         select $1, repeat('l', 200), 'schedule', $2, $4, 'interval', $6, x.at, 'UTC', 'all', 1000, 'allow', x.at
+         from generate_series(1, $3::int) n
+         cross join lateral (select app.now() - make_interval(secs => $5::float8) + n * interval '1 us' as at) x`,
+        [tenantId, await definitionId(), count, JSON.stringify(template), secondsAgo, everyMs],
+      )),
+    /** One turn of a leader, after its turns before. */
+    fire: async (limit = 100): Promise<FiredSchedules> => {
+      const fired = await make.scheduler.transaction((tx: Transaction) => fireDueSchedules(tx, { limit, after }));
+      after = fired.after;
+      return fired;
+    },
     firings: (triggerId: string) =>
       query<StoredFiring>(
         `select trigger_id, ${ISO("fire_at")} as at, outcome, reason, detail, n, job_id, is_catch_up

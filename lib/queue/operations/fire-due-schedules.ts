@@ -11,52 +11,13 @@ import {
 } from "../policy/plan-firing";
 import { decideDue, instantChance, readSchedule } from "../policy/schedule";
 import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } from "../policy/trigger-template";
-import {
-  boundWaitsSql,
-  dueTriggerSql,
-  liveJobsOfTriggersSql,
-  lockDueTriggersSql,
-  nextDueSql,
-} from "../sql/fire-due-schedules";
-import type { CatchUpPolicy, DueDecision, DueInstant } from "../types";
+import { boundWaitsSql, dueTriggerSql, liveJobsOfTriggersSql, nextDueSql } from "../sql/fire-due-schedules";
+import type { DueDecision, DueInstant } from "../types";
 import { announceEvent } from "./events/announce-event";
 import { type BrokenTrigger, type FiringTurn, storeFirings } from "./store-firings";
 import { SYSTEM } from "./system-actor";
+import { type DueRow, takeDueTriggers } from "./take-due-triggers";
 import { notifyEnqueued } from "./wake";
-
-interface DueRow {
-  readonly id: string;
-  readonly tenant_id: string;
-  readonly label: string;
-  readonly queue: string | null;
-  readonly priority: number | null;
-  readonly payload_template: unknown;
-  readonly schedule_type: string | null;
-  readonly cron_expr: string | null;
-  readonly interval_ms: number | null;
-  readonly anchor_at: Date | null;
-  readonly once_at: Date | null;
-  readonly timezone: string | null;
-  readonly overlap_policy: DueTrigger["overlapPolicy"];
-  readonly catch_up: CatchUpPolicy;
-  readonly catch_up_limit: number;
-  readonly dst_gap: string | null;
-  readonly dst_overlap: string | null;
-  readonly jitter_seconds: number;
-  readonly max_runs: number | null;
-  readonly expires_at: Date | null;
-  readonly run_count: number;
-  readonly next_run_at: Date;
-  readonly following_run_at: Date | null;
-  readonly updated_at: Date;
-  readonly status: DueTrigger["status"];
-  readonly status_reason: string | null;
-  readonly definition_key: string | null;
-  readonly definition_is_active: boolean | null;
-  readonly tenant_is_active: boolean | null;
-  readonly queue_is_active: boolean;
-  readonly now: Date;
-}
 
 export interface FiredSchedules {
   /** Triggers that had their turn. */
@@ -65,14 +26,14 @@ export interface FiredSchedules {
   readonly skipped: number;
   /** Those that were not broken before. */
   readonly broken: readonly BrokenTrigger[];
+  /** The next turn begins with the tenant after this one; undefined = with the first. */
+  readonly after: string | undefined;
 }
 
 /** Of how many of its newest jobs a trigger asks whether they are over. */
 const OVERLAP_LOOKS_AT = 50;
 /** Rows of firings after which a transaction takes no further trigger: one that missed a lot does not make it long. */
 const ROWS_MAX = 2000;
-/** Templates that a transaction reads: what is parsed in one step holds the event loop. */
-const TEMPLATE_BYTES = 512 * 1024;
 /** Payloads after which a transaction takes no further trigger, and the most that one trigger makes up for at once. */
 const PAYLOAD_BYTES = 1024 * 1024;
 
@@ -82,14 +43,18 @@ const PAYLOAD_BYTES = 1024 * 1024;
  * was committed before holds, whatever was known of the trigger earlier. A trigger that cannot fire is marked broken
  * with its reason and told of as the event `trigger.broken`, and stops no other one. Belongs into a transaction of the
  * leader, after `keepTerm`.
+ *
+ * Tenants take turns, beginning with the one after `after`; pass the `after` of the result to the next call. While other
+ * tenants have triggers left, a tenant exceeds its share of the transaction's rows and payloads by one trigger at most.
  */
 export async function fireDueSchedules(
   tx: Transaction,
-  { limit }: { readonly limit: number },
+  { limit, after }: { readonly limit: number; readonly after?: string | undefined },
 ): Promise<FiredSchedules> {
   await tx.run(boundWaitsSql);
-  const rows = await tx.run<DueRow>(lockDueTriggersSql, [limit, TEMPLATE_BYTES]);
-  return fireRows(tx, rows);
+  const due = await takeDueTriggers(tx, { limit, after });
+  const { tenants, ...fired } = await fireRows(tx, due.rows);
+  return { ...fired, after: due.nextAfter(tenants) };
 }
 
 /**
@@ -110,25 +75,57 @@ export async function fireDueTrigger(
   return (await due()).length === 0;
 }
 
-async function fireRows(tx: Transaction, rows: readonly DueRow[]): Promise<FiredSchedules> {
-  if (rows.length === 0) return { triggers: 0, jobs: 0, skipped: 0, broken: [] };
-  const live = await readLiveJobs(tx, rows);
-  const turns: FiringTurn[] = [];
-  let [size, bytes] = [0, 0];
-  const pauses = new Turns();
-  for (const row of rows) {
-    if (size >= ROWS_MAX || bytes >= PAYLOAD_BYTES) break;
-    await pauses.next();
-    const turn = planTurn(row, live.get(row.id) ?? []);
-    size += turn.firings.length;
-    bytes += turn.bytes;
-    turns.push(turn);
-  }
+interface FiredRows extends Omit<FiredSchedules, "after"> {
+  /** Of the triggers that had their turn, in their order. */
+  readonly tenants: readonly string[];
+}
+
+async function fireRows(tx: Transaction, rows: readonly DueRow[]): Promise<FiredRows> {
+  if (rows.length === 0) return { triggers: 0, jobs: 0, skipped: 0, broken: [], tenants: [] };
+  const turns = await planTurns(rows, await readLiveJobs(tx, rows));
   const stored = await storeFirings(tx, turns);
   for (const trigger of stored.broken) await tellBroken(tx, trigger);
   const { work, changes } = stored;
   tx.afterCommit((db) => notifyEnqueued(db, { work, changes }));
-  return { triggers: turns.length, jobs: stored.jobs, skipped: stored.skipped, broken: stored.broken };
+  return {
+    triggers: turns.length,
+    jobs: stored.jobs,
+    skipped: stored.skipped,
+    broken: stored.broken,
+    tenants: turns.map(({ trigger }) => trigger.tenantId),
+  };
+}
+
+/** Plans triggers until the transaction is full. A tenant that has used its share continues after all others had theirs. */
+async function planTurns(
+  rows: readonly DueRow[],
+  live: ReadonlyMap<string, readonly LiveJob[]>,
+): Promise<PlannedTurn[]> {
+  const turns: PlannedTurn[] = [];
+  const pauses = new Turns();
+  const share = 1 / new Set(rows.map(({ tenant_id }) => tenant_id)).size;
+  const used = new Map<string, number>();
+  let total = 0;
+  const planUpTo = async (most: number, some: readonly DueRow[]): Promise<DueRow[]> => {
+    const left: DueRow[] = [];
+    for (const row of some) {
+      const before = used.get(row.tenant_id) ?? 0;
+      if (total >= 1 || before >= most) {
+        left.push(row);
+        continue;
+      }
+      await pauses.next();
+      const turn = planTurn(row, live.get(row.id) ?? []);
+      const cost = turn.firings.length / ROWS_MAX + turn.bytes / PAYLOAD_BYTES;
+      used.set(row.tenant_id, before + cost);
+      total += cost;
+      turns.push(turn);
+    }
+    return left;
+  };
+  const left = await planUpTo(share, rows);
+  await planUpTo(1, left);
+  return turns;
 }
 
 // Whoever wants to be told of it, by mail or by webhook, has a trigger on it.

@@ -15,28 +15,83 @@ const DUE_COLUMNS = `due.id, due.tenant_id, due.label, due.version, due.queue, d
 const DUE_SURROUNDINGS = `left join app.job_definitions d on d.id = due.definition_id
    left join app.tenants n on n.id = due.tenant_id`;
 const IS_DUE = "t.next_run_at <= app.now() and t.is_enabled and t.deleted_at is null and t.status <> 'finished'";
+/**
+ * The same for the tenant `x.tenant_id`, in a form that only the index by tenants supports, because the index by instants
+ * leads past every due schedule of other tenants. A check constraint says that a row with `next_run_at` is enabled.
+ */
+const IS_DUE_OF_TENANT = `t.next_run_at is not null and t.tenant_id between x.tenant_id and x.tenant_id
+  and (t.tenant_id, t.next_run_at) <= (x.tenant_id, app.now())`;
 
 /**
- * Locks schedules that are due, the longest due first and those of one instant by tenants, and answers each as it stands
- * now: whoever edited, disabled or deleted one before has had the last word. Those that somebody else holds are left for
- * the next turn, and so are those behind the one with which the templates take `$2` bytes. `now` is the clock of every
- * decision about them.
+ * Finds at most `$2` tenants that have a schedule due, in the order of their ids: from after `$1` on, then from the first
+ * id up to `$1`. Looks at no more than `$3` tenants with schedules, each by one search of an index. `through` is the last
+ * tenant that was looked at; NULL = all were. Looks at none if at most `$2` schedules are due, because one turn takes them
+ * all.
+ */
+export const dueTenantsSql = statement(
+  "due_tenants",
+  `with recursive looked (n, found, rounds, tenant_id, is_due) as (
+     select 0, 0, 0, $1::uuid, false
+     where (select count(*) from (
+       select 1 from app.job_triggers t where ${IS_DUE} order by t.next_run_at, t.tenant_id limit $2::int + 1) c) > $2::int
+     union all
+     select l.n + 1, l.found + f.is_due::int, l.rounds + f.is_end::int, f.tenant_id, f.is_due
+     from looked l
+     cross join lateral (
+       select coalesce(x.tenant_id, '00000000-0000-0000-0000-000000000000') as tenant_id, x.tenant_id is null as is_end,
+         coalesce(x.next_run_at <= app.now(), false) as is_due
+       from (select) one
+       left join lateral (
+         select t.tenant_id, t.next_run_at from app.job_triggers t
+         where t.next_run_at is not null and t.tenant_id > l.tenant_id
+           and t.tenant_id <= case when l.rounds = 0 then 'ffffffff-ffff-ffff-ffff-ffffffffffff' else $1 end
+         order by t.tenant_id, t.next_run_at limit 1) x on true) f
+     where l.n < $3::int and l.found < $2::int and l.rounds < 2
+   )
+   select array_agg(tenant_id order by n) filter (where is_due) as tenants,
+     case when max(rounds) < 2 then (array_agg(tenant_id order by n desc))[1] end as through
+   from looked`,
+);
+
+/**
+ * Locks at most `$1` schedules that are due and returns each as it stands now, with every edit that was committed before:
+ * the `$4` oldest of each tenant in `$3`, then the oldest of all tenants. A schedule that another transaction has locked is
+ * left for a later turn.
+ *
+ * Returns them by tenant, beginning after `$5`, each tenant's oldest first. Schedules beyond their tenant's share of `$2`
+ * bytes of templates come last. The list ends once its templates take `$2` bytes. `now` is the clock of every decision
+ * about them.
  */
 export const lockDueTriggersSql = statement(
   "lock_due_triggers",
-  `with due as materialized (
+  `with in_turn as materialized (
+     select t.* from unnest($3::uuid[]) x (tenant_id)
+     cross join lateral (
+       select t.* from app.job_triggers t
+       where ${IS_DUE_OF_TENANT}
+       order by t.tenant_id, t.next_run_at limit $4::int for update skip locked) t
+   ), oldest as materialized (
      select t.* from app.job_triggers t
-     where ${IS_DUE}
-     order by t.next_run_at, t.tenant_id limit $1 for update skip locked
-   ), sized as (
-     select l.*, octet_length(l.payload_template::text) as bytes from due l
+     where ${IS_DUE} and t.id <> all (array(select i.id from in_turn i))
+     order by t.next_run_at, t.tenant_id limit $1::int - (select count(*) from in_turn) for update skip locked
+   ), sized as materialized (
+     select l.*, octet_length(l.payload_template::text) as bytes
+     from (select * from in_turn union all select * from oldest) l
+   ), own as (
+     select s.*, sum(s.bytes) over (partition by s.tenant_id order by s.next_run_at, s.id) - s.bytes as own_bytes_before
+     from sized s
+   ), shared as (
+     select o.*, row_number() over (
+       order by o.own_bytes_before * (select count(distinct s.tenant_id) from sized s) >= $2, o.tenant_id <= $5, o.tenant_id,
+         o.next_run_at, o.id) as place
+     from own o
    ), summed as (
-     select s.*, sum(s.bytes) over (order by s.next_run_at, s.tenant_id, s.id) - s.bytes as bytes_before from sized s
+     select s.*, sum(s.bytes) over (order by s.place) - s.bytes as bytes_before from shared s
    )
    select ${DUE_COLUMNS}
    from (select * from summed where bytes_before < $2) due
    ${DUE_SURROUNDINGS}
-   order by due.next_run_at, due.tenant_id, due.id`,
+   order by due.place`,
 );
 
 /** One schedule, if it is due. The caller holds its row. */

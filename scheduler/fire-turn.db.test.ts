@@ -1,0 +1,36 @@
+import { afterAll, expect, test } from "vitest";
+import type { Database } from "@/lib/db";
+import { createLogger } from "@/lib/observability/log";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/factories";
+import { scheduleFixture } from "@/lib/testing/schedules";
+import { fireTurn } from "./loops";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+
+const surroundings = {
+  db: make.scheduler,
+  web: make.web,
+  leader: { leaderId: "the-leader", term: 1 },
+  log: createLogger({ process: "scheduler", level: "silent", format: "json" }),
+  random: () => 0.5,
+  inTerm: (make.scheduler as Database).transaction.bind(make.scheduler),
+};
+
+test("turns of schedules go on with the tenants that had none, also two beside each other", async () => {
+  const { dueTriggers } = scheduleFixture(database, make);
+  const tenants = [];
+  for (let n = 0; n < 12; n += 1) tenants.push((await make.tenant()).tenantId);
+  // The first tenants in the order of their ids never run out.
+  for (const [n, tenantId] of tenants.entries()) await dueTriggers(tenantId, n < 4 ? 50 : 1, { secondsAgo: 60 - n });
+  const turn = fireTurn({ limit: 4 });
+  // Four triggers, then eight.
+  for (let turns = 0; turns < 2; turns += 1) expect(await turn(surroundings)).toEqual({ again: true });
+  await turn(surroundings);
+  const rows = await database.query<{ n: number }>(
+    "select count(distinct tenant_id)::int as n from app.trigger_firings",
+  );
+  expect(rows).toEqual([{ n: 12 }]);
+});
