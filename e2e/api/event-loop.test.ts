@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
+import { withEqualKeys } from "@/lib/testing/equal-keys";
 import { remoteFixture } from "./remote-fixture";
 import type { Answer } from "./web";
 import {
@@ -170,6 +171,7 @@ test("no message of a remote worker holds the event loop of web", async () => {
     ["of tokens", { a: again(TOKEN, 1000 * KB) }],
     ["of many values", times(200_000, () => 1)],
     ["of many keys", keyed(60_000)],
+    ["of keys that become equal", withEqualKeys(9_000)],
     ["of deep lists", JSON.parse("[".repeat(60) + "]".repeat(60))],
   ];
   for (const [name, result] of RESULTS) {

@@ -6,6 +6,7 @@ import { startReceiver } from "@/lib/execution/webhook/receiver.fixture";
 import { publishEvents } from "@/lib/queue";
 import { insertEndpoint } from "@/lib/tenancy/webhooks/endpoints";
 import { makeSealer } from "@/lib/tenancy/webhooks/seal";
+import { withEqualKeys } from "@/lib/testing/equal-keys";
 import { environmentOf, startProcess, type TestProcess, waitFor } from "@/lib/testing/processes";
 import { scheduleFixture } from "@/lib/testing/schedules";
 import { openStage } from "./stage";
@@ -74,6 +75,10 @@ describe("nothing that a command prints holds the event loop of its worker", () 
     [
       "a result of many keys",
       { fd: 3, head: '{"type":"result","value":{', text: '"k#":1,', times: 80_000, tail: '"z":1}}\n' },
+    ],
+    [
+      "a result of keys that become equal",
+      { fd: 3, head: `{"type":"result","value":${JSON.stringify(withEqualKeys(9_000))}}\n`, times: 0 },
     ],
     ["a result of deep lists", { fd: 3, head: '{"type":"result","value":', text: "[", times: 900_000, tail: "\n" }],
     ["a result of private keys", { fd: 3, head: '{"type":"result","value":"', text: PEM, times: 30_000, tail: '"}\n' }],

@@ -1,5 +1,6 @@
 import { NonRetryableError } from "@/lib/execution/errors";
 import { cutCharacters } from "@/lib/text/cut-characters";
+import { FreeNames } from "@/lib/text/free-names";
 import { type CsvOptions, findDialect, takeSepLine } from "./csv-dialect";
 import { CsvReader, type CsvRecord } from "./csv-records";
 import { type CsvEncoding, findEncoding, refuseOtherFormats, ToUtf8 } from "./csv-text";
@@ -191,19 +192,12 @@ const longRow = (line: number, fields: readonly string[], columns: readonly stri
 function columnsOf(record: CsvRecord, isHeader: boolean): string[] {
   if ("reason" in record) throw noColumns(`${record.reason}; ${HOW_IT_IS_WRITTEN}`);
   if (record.fields.length > MOST_COLUMNS) throw noColumns(`there are more than ${MOST_COLUMNS} columns`);
-  const names = new Set<string>();
-  record.fields.forEach((field, index) => {
+  // A second column of the same name would hide the first.
+  const names = new FreeNames((name, number) => `${name}_${number}`);
+  return record.fields.map((field, index) => {
     const name = isHeader ? cutCharacters(field.trim(), LONGEST_NAME) : "";
-    names.add(freeName(name || `column_${index + 1}`, names));
+    return names.take(name || `column_${index + 1}`);
   });
-  return [...names];
-}
-
-// A second column of the same name would hide the first.
-function freeName(wanted: string, taken: ReadonlySet<string>): string {
-  let name = wanted;
-  for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
-  return name;
 }
 
 function noColumns(reason: string): NonRetryableError {

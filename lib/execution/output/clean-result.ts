@@ -1,3 +1,4 @@
+import { FreeNames } from "@/lib/text/free-names";
 import type { LogContext } from "../define-job";
 import { storable } from "./clean-text";
 import { MASK } from "./patterns";
@@ -134,21 +135,24 @@ function cleanObject(value: object, depth: number, state: Cleaning): unknown {
   if (value instanceof Date && Number.isNaN(value.getTime())) return leftOut("a Date without a time", state);
   // A Date, a URL and the like say themselves what their JSON is.
   if ("toJSON" in value && typeof value.toJSON === "function") return clean(value.toJSON(), depth + 1, state);
-  const entries = new Map<string, unknown>();
-  for (const key of Object.keys(value)) {
+  // More of them than there may be values are not looked at.
+  const keys = Object.keys(value).slice(0, state.most - state.nodes + 1);
+  const stored = storedKeys(keys, state);
+  const entries: [string, unknown][] = [];
+  for (const [at, key] of keys.entries()) {
     if (state.nodes > state.most) break;
     const cleaned = clean((value as Record<string, unknown>)[key], depth + 1, state);
-    if (cleaned !== undefined) entries.set(unusedKey(cleanString(key, state), entries), cleaned);
+    if (cleaned !== undefined) entries.push([stored[at] ?? key, cleaned]);
   }
   return Object.fromEntries(entries);
 }
 
-/** Two keys may be the same once they are cleaned; the second one gets a number, so that no value is lost. */
-function unusedKey(key: string, used: ReadonlyMap<string, unknown>): string {
-  if (!used.has(key)) return key;
-  let n = used.size;
-  while (used.has(`${key} (${n})`)) n += 1;
-  return `${key} (${n})`;
+/** Keys as they are stored. Two may be the same once they are cleaned; the second one gets a number, so that no value is lost. */
+function storedKeys(keys: readonly string[], state: Cleaning): readonly string[] {
+  const cleaned = keys.map((key) => cleanString(key, state));
+  if (cleaned.every((key, at) => key === keys[at])) return keys;
+  const names = new FreeNames((key, number) => `${key} (${number})`, new Set(cleaned));
+  return cleaned.map((key) => names.take(key));
 }
 
 function cleanArray(values: readonly unknown[], depth: number, state: Cleaning): unknown[] {
