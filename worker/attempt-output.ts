@@ -5,6 +5,9 @@ import { appendLogs, type Lease, type LogChunk, noteProcess, notifyChanges, repo
 const FLUSH_MS = 300;
 const CHUNK_CHARS = 32 * 1024;
 const MOST_WAITING = 2000;
+const MOST_JOINED = 256;
+/** UTF-8 bytes that wait to be stored. Room for what both streams pass on at once, and a megabyte of messages. */
+const MOST_WAITING_BYTES = 3 * 1024 * 1024;
 /** A statement takes about a megabyte: what is sent is in memory three times over. */
 const CHUNKS_AT_ONCE = 32;
 const LAST_FLUSH_MS = 5000;
@@ -33,6 +36,9 @@ export class AttemptOutputWriter {
   private pid: number | undefined;
   private nextSeq = 0;
   private bytes = 0;
+  /** Of lines and unsent chunks. */
+  private waiting = 0;
+  private joined = 0;
   private readonly dropped = { stdout: 0, stderr: 0, log: 0 };
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
@@ -42,14 +48,14 @@ export class AttemptOutputWriter {
   constructor(private readonly options: AttemptOutputOptions) {}
 
   write(line: Line): void {
-    const { context } = line;
-    const size = Buffer.byteLength(line.body) + (context === undefined ? 0 : JSON.stringify(context).length);
+    const size = sizeOf(line);
     const room = this.options.mostBytes - this.bytes;
-    if (room <= 0 || this.lines.length > MOST_WAITING) {
+    if (room <= 0 || this.lines.length > MOST_WAITING || this.waiting + size > MOST_WAITING_BYTES) {
       this.dropped[line.stream] += size;
       return;
     }
     this.bytes += size;
+    this.waiting += Math.min(size, room);
     if (size <= room) this.keep(line);
     else this.keepBeginning(line, { size, room });
     this.schedule();
@@ -63,7 +69,9 @@ export class AttemptOutputWriter {
   private keep(line: Line): void {
     const last = this.lines.at(-1);
     if (last && last.stream === line.stream && line.stream !== "log" && last.body.length < CHUNK_CHARS) {
-      this.lines[this.lines.length - 1] = { ...last, body: last.body + line.body };
+      this.joined += 1;
+      const body = last.body + line.body;
+      this.lines[this.lines.length - 1] = { ...last, body: this.joined % MOST_JOINED === 0 ? inOnePiece(body) : body };
     } else this.lines.push(line);
   }
 
@@ -140,6 +148,7 @@ export class AttemptOutputWriter {
       while (held && this.unsent.length > 0) {
         const part = this.unsent.slice(0, CHUNKS_AT_ONCE);
         held = await appendLogs(db, lease, part);
+        this.waiting -= totalOf(part);
         this.unsent = held ? this.unsent.slice(part.length) : [];
       }
       const kept = held && progress ? await reportProgress(db, lease, progress) : held;
@@ -148,8 +157,17 @@ export class AttemptOutputWriter {
       else onLost();
     } catch {
       // The database is away: the same chunks go out with the next flush.
-      if (this.unsent.length <= MOST_WAITING) this.schedule();
-      else this.unsent = [];
+      if (this.unsent.length <= MOST_WAITING) return this.schedule();
+      this.waiting -= totalOf(this.unsent);
+      this.unsent = [];
     }
   }
 }
+
+const sizeOf = ({ body, context }: Line): number =>
+  Buffer.byteLength(body) + (context === undefined ? 0 : JSON.stringify(context).length);
+
+const totalOf = (lines: readonly Line[]): number => lines.reduce((sum, line) => sum + sizeOf(line), 0);
+
+/** The same text in one piece: one that was joined from very many pieces takes thirty bytes more for each of them. */
+const inOnePiece = (text: string): string => Buffer.from(text, "utf16le").toString("utf16le");

@@ -77,6 +77,10 @@ describe("nothing that a command prints holds the event loop of its worker", () 
       { fd: 3, head: '{"type":"result","value":{', text: '"k#":1,', times: 80_000, tail: '"z":1}}\n' },
     ],
     [
+      "a result of empty objects",
+      { fd: 3, head: '{"type":"result","value":[', text: "{},", times: 340_000, tail: "1]}\n" },
+    ],
+    [
       "a result of keys that become equal",
       { fd: 3, head: `{"type":"result","value":${JSON.stringify(withEqualKeys(9_000))}}\n`, times: 0 },
     ],
@@ -87,6 +91,7 @@ describe("nothing that a command prints holds the event loop of its worker", () 
     ["log lines", { ...line("log", `"level":"info","message":"${PEM}"`), bytes: 4 * MB }],
     ["log lines of 60 kB", { ...line("log", `"level":"info","message":"${TOKEN.repeat(6000)}"`), bytes: 4 * MB }],
     ["names of artifacts", { ...line("artifact", '"name":"a","path":"a"'), bytes: MB }],
+    ["long names of artifacts", { ...line("artifact", `"name":"${"a@".repeat(30_000)}","path":"a"`), bytes: 4 * MB }],
     ["lines that are no frames", { fd: 3, text: "x\n", bytes: MB / 4 }],
     ["a line of 13 MB on fd 3", { fd: 3, text: "{", bytes: 13 * MB }],
   ])("%s", { timeout: 240_000 }, async (name, what) => {

@@ -74,6 +74,8 @@ export class ChunkedArtifact implements ArtifactWriter {
   #fail(error: unknown): void {
     if (this.state === "failed") return;
     this.state = "failed";
+    // An attempt may fail to keep many files, and remembers each.
+    this.#parts = [];
     const why = error instanceof Error ? error.message : String(error);
     this.#options.report(`Artifact ${JSON.stringify(this.name)} is not kept: ${why}`);
   }
@@ -108,7 +110,9 @@ export class ChunkedArtifact implements ArtifactWriter {
   async #finish(): Promise<KeptArtifact> {
     const { store, name, report } = this.#options;
     await this.#take(this.#redactor.flush());
-    if (this.#waiting > 0) await this.#store(Buffer.concat(this.#parts));
+    const rest = Buffer.concat(this.#parts);
+    this.#parts = [];
+    if (rest.length > 0) await this.#store(rest);
     const id = await this.#begin();
     const sha256 = this.#hash.digest();
     await store.finish(id, { size: this.#size, sha256 });

@@ -69,6 +69,22 @@ test.each([
   expect(files).toEqual({});
 });
 
+test("files that are named beyond their bounds fail the job, which names the first ones", async () => {
+  const lines = `echo x >a; long=$(printf '%05000d' 0)
+    echo "{\\"type\\":\\"artifact\\",\\"path\\":\\"$long\\"}" >&3
+    echo "{\\"type\\":\\"artifact\\",\\"name\\":\\"far\\",\\"path\\":\\"$long\\"}" >&3
+    echo '{"type":"artifact","name":"good","path":"a"}' >&3`;
+  const { outcome, files } = await ran(lines);
+  expect(outcome).toMatchObject({ kind: "failed", errorType: "internal", retryable: false });
+  expect(JSON.stringify(outcome)).toMatch(/has a name of more than 200 characters.*far.*has a path that is too long/);
+  expect(files).toEqual({ good: "x\n" });
+  const many = await ran(
+    `echo x >a; for n in $(seq 1001); do echo "{\\"type\\":\\"artifact\\",\\"name\\":\\"$n\\",\\"path\\":\\"a\\"}"; done >&3`,
+  );
+  expect(many.outcome).toMatchObject({ kind: "failed", errorType: "internal", retryable: false });
+  expect(JSON.stringify(many.outcome)).toContain("too many files are named");
+});
+
 test("a file over the quota fails a job that succeeded, is named by one that failed, and takes no other with it", async () => {
   const lines = "mkdir artifacts; head -c 100 /dev/zero >artifacts/big; echo x >artifacts/a";
   const over = await ran(lines, { quota: 50 });

@@ -17,6 +17,8 @@ export interface NamedFile {
   /** In the working folder. */
   readonly path: string;
   readonly contentType?: string;
+  /** Why it cannot be kept, if what is said of it is enough to know that. */
+  readonly problem?: string;
 }
 
 export interface Collection {
@@ -61,7 +63,7 @@ export async function collectFiles(collection: Collection): Promise<Unkept[]> {
 }
 
 async function keep({ folder, artifacts, check }: Collection, file: NamedFile): Promise<void> {
-  const problem = nameProblem(file.name);
+  const problem = file.problem ?? nameProblem(file.name);
   if (problem) throw new Error(problem);
   const handle = await openFile(folder, file.path);
   try {

@@ -2,7 +2,7 @@ import path from "node:path";
 import { NonRetryableError } from "../errors";
 import { isWellFormed } from "../unicode";
 
-const NAME_CHARS = 200;
+export const NAME_CHARS = 200;
 /** What makes a name look like another one. */
 const HIDDEN = /[\p{Cc}\u200b\u2028-\u202e\u2060\u2066-\u2069\ufeff]/u;
 const CONTENT_TYPE = /^[a-z0-9!#$&^_.+-]{1,60}\/[a-z0-9!#$&^_.+-]{1,80}(?:; ?[a-z]{1,20}=[a-z0-9_.-]{1,40})?$/i;

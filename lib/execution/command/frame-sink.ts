@@ -1,14 +1,15 @@
 import type { Readable } from "node:stream";
 import { Turns } from "@/lib/turns";
-import type { NamedFile } from "../artifacts/collect";
-import { cleanMessage, reportTo } from "../output/clean-result";
+import { cleanMessage, cleanResult, reportTo } from "../output/clean-result";
 import { type Frame, FrameReader, type LostKind, shortMessage } from "../output/frames";
 import type { SecretForms } from "../output/secret-forms";
 import type { RunContext } from "../types";
+import { NamedFiles } from "./named-files";
 import type { RowChannel } from "./row-channel";
 
 const MOST_REPORTED_PROBLEMS = 10;
-const MOST_ARTIFACTS = 1000;
+
+type Of<Type extends Frame["type"]> = Extract<Frame, { type: Type }>;
 
 export interface FrameSinkOptions {
   readonly ctx: Pick<RunContext, "onProgress" | "onLog">;
@@ -16,15 +17,22 @@ export interface FrameSinkOptions {
   readonly rows: RowChannel | null;
 }
 
-/** Reads what a command says on fd 3 and passes it on. */
+/** The result of a command as it can be stored. */
+export interface SentResult {
+  readonly value: unknown;
+  /** How it differs from what was sent. */
+  readonly changes: readonly string[];
+}
+
+/** Reads what a command says on fd 3 and passes it on. What it keeps is bounded, whatever the command sends. */
 export class FrameSink {
   /** Waiting for the handler to take rows, which is no reason to lose patience. */
   isBlocked = false;
   lastActivity = performance.now();
-  result: unknown = null;
+  result: SentResult | null = null;
   snooze: { readonly seconds: number; readonly reason: string | null } | null = null;
   /** Files to be kept when the command has ended. */
-  readonly artifacts: NamedFile[] = [];
+  readonly artifacts = new NamedFiles();
   readonly #lost = new Map<LostKind, string>();
   readonly #options: FrameSinkOptions;
   readonly #turns = new Turns();
@@ -55,40 +63,46 @@ export class FrameSink {
     for (const frame of frames) {
       await this.#turns.next();
       this.lastActivity = performance.now();
-      if (frame.type === "row") await this.#passRow(frame.value);
+      if (frame.type === "row") await this.#passRow(frame);
+      else if (frame.type === "result") await this.#keepResult(frame);
       else this.#take(frame);
     }
   }
 
-  async #passRow(value: unknown): Promise<void> {
+  async #passRow({ value, size }: Of<"row">): Promise<void> {
     this.isBlocked = true;
-    await this.#options.rows?.push(value);
+    await this.#options.rows?.push(value, size);
     this.isBlocked = false;
     this.lastActivity = performance.now();
   }
 
-  #take(frame: Exclude<Frame, { type: "row" }>): void {
+  // Cleaned at once: a value of a megabyte of JSON may take fifty times as much memory until the command ends.
+  async #keepResult({ value, changes }: Of<"result">): Promise<void> {
+    const { ctx, secrets } = this.#options;
+    for (const change of changes) reportTo(ctx)(change);
+    await this.#turns.next();
+    const later: string[] = [];
+    this.result = { value: cleanResult(value, secrets, (change) => later.push(change)), changes: later };
+    this.#lost.delete("result");
+  }
+
+  #take(frame: Exclude<Frame, { type: "row" | "result" }>): void {
     const { ctx, secrets } = this.#options;
     if (frame.type === "progress") {
       ctx.onProgress(frame.percent, frame.message === null ? null : shortMessage(cleanMessage(frame.message, secrets)));
     } else if (frame.type === "log") {
       ctx.onLog(frame.level, cleanMessage(frame.message, secrets));
-    } else if (frame.type === "result") {
-      this.result = frame.value ?? null;
-      this.#lost.delete("result");
-      for (const change of frame.changes) reportTo(ctx)(change);
     } else if (frame.type === "snooze") {
       this.#lost.delete("snooze");
       this.snooze = { seconds: frame.seconds, reason: frame.reason };
     } else if (frame.type === "artifact") {
-      // One above the limit is taken too, so that the store refuses it and the attempt says so.
-      if (this.artifacts.length <= MOST_ARTIFACTS) this.artifacts.push(frame);
+      this.artifacts.add(frame);
     } else {
       this.#report(frame);
     }
   }
 
-  #report({ problem, lost }: Extract<Frame, { type: "invalid" }>): void {
+  #report({ problem, lost }: Of<"invalid">): void {
     if (lost !== null && (lost !== "row" || this.#options.rows)) this.#lost.set(lost, problem);
     this.#problems += 1;
     if (this.#problems <= MOST_REPORTED_PROBLEMS) this.#options.ctx.onLog("warn", `fd 3: ${problem}`);

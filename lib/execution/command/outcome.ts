@@ -1,4 +1,4 @@
-import { cleanMessage, cleanResult, type ReportChange } from "../output/clean-result";
+import { cleanMessage, type ReportChange } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
 import type { CommandSpec } from "../registry/schema";
 import type { ErrorClass, Failure, Outcome, StopReason } from "../types";
@@ -22,8 +22,12 @@ export function outcomeOf(ended: Ended): Outcome {
   if (process.spawnError) return spawnFailure(process.spawnError);
   if (process.exitCode === 0 && process.lost) return failure("internal", process.lost);
   if (process.exitCode === 0 && process.snooze) return snoozed(process.snooze, secrets);
-  if (process.exitCode === 0) return { kind: "succeeded", result: cleanResult(process.result, secrets, ended.report) };
-  return failedExit(ended);
+  return process.exitCode === 0 ? succeeded(ended) : failedExit(ended);
+}
+
+function succeeded({ process: { result }, report }: Ended): Outcome {
+  for (const change of result?.changes ?? []) report(change);
+  return { kind: "succeeded", result: result?.value ?? null };
 }
 
 function snoozed({ seconds, reason }: NonNullable<ProcessResult["snooze"]>, secrets: SecretForms): Outcome {

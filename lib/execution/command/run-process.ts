@@ -42,13 +42,13 @@ export interface ProcessResult {
   readonly stoppedBy: StopReason | null;
   /** It was killed, because its processes together held more memory than they may. */
   readonly overMemory?: OverMemory;
-  readonly result: unknown;
+  readonly result: FrameSink["result"];
   /** The command asked to be run again later. */
   readonly snooze?: FrameSink["snooze"];
   /** What on fd 3 could not be read although the outcome depends on it. */
   readonly lost: string | null;
   /** Files that the command wants to be kept. */
-  readonly artifacts?: FrameSink["artifacts"];
+  readonly artifacts?: FrameSink["artifacts"]["all"];
   /** Why no process was started, as an error code. */
   readonly spawnError?: string;
 }
@@ -107,7 +107,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
     result: sink.result,
     snooze: sink.snooze,
     lost: sink.lost,
-    artifacts: sink.artifacts,
+    artifacts: sink.artifacts.all,
   };
 }
 

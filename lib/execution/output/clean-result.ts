@@ -76,7 +76,7 @@ export function cleanResult(value: unknown, secrets: SecretForms, report?: Repor
 
 /** What is kept of a result that is too large. */
 function previewOf(text: string, bytes: number): { truncated: true; bytes: number; preview: string } {
-  return { truncated: true, bytes, preview: storable(text.slice(0, PREVIEW_CHARS)) };
+  return { truncated: true, bytes, preview: copyOf(text.slice(0, PREVIEW_CHARS)) };
 }
 
 function clean(value: unknown, depth: number, state: Cleaning): unknown {
@@ -173,5 +173,8 @@ export function cleanMessage(text: string, secrets: SecretForms): string {
   const clean = redactText(storable(text), secrets);
   return clean.length <= MAX_MESSAGE_CHARS
     ? clean
-    : `${storable(clean.slice(0, MAX_MESSAGE_CHARS - 1)).replace(/\ufffd$/, "")}…`;
+    : `${copyOf(clean.slice(0, MAX_MESSAGE_CHARS - 1)).replace(/\ufffd$/, "")}…`;
 }
+
+/** Half a character at its end becomes U+FFFD. Unlike a part of a text, a copy does not keep the whole text in memory. */
+const copyOf = (part: string): string => Buffer.from(part).toString();

@@ -4,18 +4,19 @@ import type { LogLevel } from "../types";
 import { toArtifact } from "./artifact-frame";
 import { storable } from "./clean-text";
 import { exactValue } from "./exact-json";
+import { LineBuffer } from "./line-buffer";
 
 /** UTF-8 bytes of one line on fd 3. */
 export const MAX_FRAME_BYTES = 64 * 1024;
 // A result above its own limit is still read, so that a preview of it can be kept.
 const MAX_LINE_BYTES = 1024 * 1024;
-const END_BYTES = 256;
 
 /** What a command says on fd 3, one JSON object a line. */
 export type Frame =
   | { readonly type: "progress"; readonly percent: number; readonly message: string | null }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string }
-  | { readonly type: "row"; readonly value: unknown }
+  /** `size`: UTF-8 bytes of its line. */
+  | { readonly type: "row"; readonly value: unknown; readonly size: number }
   /** `changes` names what in the value is not as it was sent. */
   | { readonly type: "result"; readonly value: unknown; readonly changes: readonly string[] }
   | { readonly type: "snooze"; readonly seconds: number; readonly reason: string | null }
@@ -27,47 +28,24 @@ export type LostKind = "row" | "result" | "snooze" | "artifact";
 
 /** Cuts the bytes of fd 3 into frames. A line that is no frame is reported as such and does no harm to the next. */
 export class FrameReader {
-  #parts: Buffer[] = [];
-  #size = 0;
-  #overlong = false;
+  readonly #line = new LineBuffer(MAX_LINE_BYTES);
 
   /** Parses each line when the caller asks for it. The caller must take all lines before the next `push`. */
   *push(bytes: Buffer): Generator<Frame> {
     let from = 0;
     for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {
-      this.#add(bytes.subarray(from, end));
-      yield* this.#take();
+      this.#line.add(bytes.subarray(from, end));
+      yield* this.flush();
       from = end + 1;
     }
-    this.#add(bytes.subarray(from));
+    this.#line.add(bytes.subarray(from));
   }
 
   /** The last line, when no newline ended it. */
   flush(): Frame[] {
-    return this.#take();
-  }
-
-  #add(part: Buffer): void {
-    this.#size += part.length;
-    if (this.#size > MAX_LINE_BYTES) {
-      this.#overlong = true;
-      // The two ends say what was lost.
-      const seen = Buffer.concat([...this.#parts, part]);
-      this.#parts = [seen.subarray(0, END_BYTES), seen.subarray(Math.max(END_BYTES, seen.length - END_BYTES))];
-      return;
-    }
-    if (part.length > 0) this.#parts.push(part);
-  }
-
-  #take(): Frame[] {
-    const line = Buffer.concat(this.#parts);
-    const isOverlong = this.#overlong;
-    const size = this.#size;
-    this.#parts = [];
-    this.#size = 0;
-    this.#overlong = false;
-    if (isOverlong) return [tooLong(size, lostKind(line.toString("latin1"), "result"))];
-    return line.length > 0 ? [parseFrame(line)] : [];
+    const { bytes, size, isWhole } = this.#line.take();
+    if (!isWhole) return [tooLong(size, lostKind(bytes.toString("latin1"), "result"))];
+    return size > 0 ? [parseFrame(bytes)] : [];
   }
 }
 
@@ -102,22 +80,27 @@ function parseFrame(line: Buffer): Frame {
   const { type } = frame as { type?: unknown };
   if (type === "result") return toResult(frame, { line, text });
   if (line.length > MAX_FRAME_BYTES) return tooLong(line.length, isLostKind(type) ? type : null);
-  return toFrame(frame as Record<string, unknown>, text);
+  return toFrame(frame as Record<string, unknown>, { line, text });
 }
 
-function toResult(frame: object, { line, text }: { readonly line: Buffer; readonly text: string }): Frame {
+interface FrameLine {
+  readonly line: Buffer;
+  readonly text: string;
+}
+
+function toResult(frame: object, { line, text }: FrameLine): Frame {
   const changes: string[] = [];
   const { value } = exactValue(frame, text, (change) => changes.push(change)) as { value?: unknown };
   if (!isUtf8(line)) changes.push("bytes that are not UTF-8 are replaced");
   return { type: "result", value, changes };
 }
 
-function toFrame(frame: Record<string, unknown>, text: string): Frame {
+function toFrame(frame: Record<string, unknown>, { line, text }: FrameLine): Frame {
   switch (frame.type) {
     case "row":
       return hasInexactNumber(text)
         ? invalid("a row has a number that JSON readers round; send it as a string", "row")
-        : { type: "row", value: frame.value };
+        : { type: "row", value: frame.value, size: line.length };
     case "progress":
       return toProgress(frame);
     case "log":
