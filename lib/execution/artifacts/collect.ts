@@ -1,6 +1,6 @@
 import { constants, type Dirent, type Stats } from "node:fs";
-import { type FileHandle, lstat, open, opendir } from "node:fs/promises";
-import { join } from "node:path";
+import { type FileHandle, lstat, open, opendir, realpath } from "node:fs/promises";
+import { entryPath, type OpenFolder, openBelow, openFolder, PathRefusedError } from "@/lib/files/open-folder";
 import { normalizeRelative } from "../paths";
 import type { RunContext } from "../types";
 import { type AttemptArtifacts, writeAll } from "./attempt-artifacts";
@@ -37,35 +37,56 @@ export interface Unkept {
   readonly error: unknown;
 }
 
-/** Whether a command left files to be kept. */
+/** Whether a command left files to be kept, or something in the place of the folder `artifacts/`. Does not throw. */
 export async function hasFiles(folder: string, named: readonly NamedFile[]): Promise<boolean> {
-  if (named.length > 0) return true;
-  const some = await entriesOf(join(folder, FOLDER), 1).catch(() => []);
-  return some.length > 0;
+  return named.length > 0 || within(folder, hasArtifacts).catch(() => false);
+}
+
+async function hasArtifacts(root: OpenFolder): Promise<boolean> {
+  const found = await openBelow(root, FOLDER, "folder").catch(codeOf);
+  if (typeof found === "string") return found !== "ENOENT";
+  const some = entriesOf(entryPath(found.last, "."), 1).then((entries) => entries.length > 0);
+  return some.finally(found.close);
 }
 
 /**
- * Keeps the files that a command named, and those of its folder `artifacts/`. Links are not followed. Entries of the
- * folder that are no regular files are reported in the log; everything else that is not kept is answered.
+ * Keeps the files that a command named, and those of its folder `artifacts/`. Follows no link, even one that is put there
+ * meanwhile. Entries of the folder that are no regular files are reported in the log; everything else that is not kept is
+ * answered.
  */
 export async function collectFiles(collection: Collection): Promise<Unkept[]> {
-  const { named, ctx } = collection;
-  const found = await filesOf(collection);
-  for (const entry of found.special) ctx.onLog("warn", `artifacts/${entry} is not kept: it is no regular file`);
-  const taken = new Set(named.map(({ path }) => plain(path)));
-  const files = [...named, ...found.files.filter(({ path }) => !taken.has(path))];
-  const unkept: Unkept[] = found.isCut ? [{ name: FOLDER, error: new Error(`more than ${MOST_ENTRIES} entries`) }] : [];
-  for (const file of files) {
-    await keep(collection, file).catch((error: unknown) => unkept.push({ name: file.name, error }));
-    collection.check();
-  }
-  return unkept;
+  return within(collection.folder, async (root) => {
+    const { named, ctx } = collection;
+    const found = await filesOf(root, collection);
+    for (const entry of found.special) ctx.onLog("warn", notKept(entry));
+    const taken = new Set(named.map(({ path }) => plain(path)));
+    const files = [...named, ...found.files.filter(({ path }) => !taken.has(path))];
+    const unkept: Unkept[] = found.isCut
+      ? [{ name: FOLDER, error: new Error(`more than ${MOST_ENTRIES} entries`) }]
+      : [];
+    for (const file of files) {
+      await keep(root, collection, file).catch((error: unknown) => unkept.push({ name: file.name, error }));
+      collection.check();
+    }
+    return unkept;
+  });
 }
 
-async function keep({ folder, artifacts, check }: Collection, file: NamedFile): Promise<void> {
+const notKept = (entry: string): string =>
+  entry === ""
+    ? `${FOLDER} is not kept: it is no folder that can be read`
+    : `${FOLDER}/${entry} is not kept: it is no regular file`;
+
+/** Holds the working folder open meanwhile. No command can replace it: the folder that it lies in belongs to the worker. */
+async function within<T>(folder: string, work: (root: OpenFolder) => Promise<T>): Promise<T> {
+  const root = await openFolder(await realpath(folder));
+  return work(root).finally(() => root.handle.close());
+}
+
+async function keep(root: OpenFolder, { artifacts, check }: Collection, file: NamedFile): Promise<void> {
   const problem = file.problem ?? nameProblem(file.name);
   if (problem) throw new Error(problem);
-  const handle = await openFile(folder, file.path);
+  const handle = await openFile(root, file.path);
   try {
     const { contentType } = file;
     const writer = artifacts.open(file.name, contentType === undefined ? {} : { contentType }, check);
@@ -76,15 +97,15 @@ async function keep({ folder, artifacts, check }: Collection, file: NamedFile): 
 }
 
 /** Opens a regular file below the folder through folders only, never through a link. */
-async function openFile(folder: string, path: string): Promise<FileHandle> {
+async function openFile(root: OpenFolder, path: string): Promise<FileHandle> {
   const parts = normalizeRelative(path).split("/");
-  let at = folder;
-  for (const part of parts.slice(0, -1)) {
-    at = join(at, part);
-    if (!(await look(at)).isDirectory()) throw new Error("its path leads through something that is no folder");
-  }
-  at = join(at, parts.at(-1) ?? "");
-  if (!isPlainFile(await look(at))) throw new Error("it is no regular file");
+  const name = parts.pop() ?? "";
+  const { last, close } = await openBelow(root, parts.join("/"), "folder").catch(unreadable);
+  return openPlainFile(entryPath(last, name)).finally(close);
+}
+
+async function openPlainFile(at: string): Promise<FileHandle> {
+  if (!isPlainFile(await lstat(at).catch(unreadable))) throw new Error("it is no regular file");
   const handle = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(unreadable);
   if (isPlainFile(await handle.stat())) return handle;
   await handle.close();
@@ -94,10 +115,14 @@ async function openFile(folder: string, path: string): Promise<FileHandle> {
 // A file with a second name may belong to another user: the command could link it without being able to read it.
 const isPlainFile = (info: Stats): boolean => info.isFile() && info.nlink === 1;
 
-const look = (path: string): Promise<Stats> => lstat(path).catch(unreadable);
+const codeOf = (error: unknown): string =>
+  error instanceof PathRefusedError ? error.refusal : ((error as NodeJS.ErrnoException).code ?? "unknown");
 
-function unreadable(error: NodeJS.ErrnoException): never {
-  throw new Error(error.code === "ENOENT" ? "there is no such file" : `it cannot be read (${error.code})`);
+function unreadable(error: unknown): never {
+  const code = codeOf(error);
+  if (code === "ENOENT") throw new Error("there is no such file");
+  if (code === "ENOTDIR" || code === "link") throw new Error("its path leads through something that is no folder");
+  throw new Error(`it cannot be read (${code})`);
 }
 
 interface Found {
@@ -108,11 +133,13 @@ interface Found {
   isCut: boolean;
 }
 
-async function filesOf({ folder, check }: Collection): Promise<Found> {
+type Walk = Pick<Collection, "check"> & { readonly found: Found };
+
+async function filesOf(root: OpenFolder, { check }: Collection): Promise<Found> {
   const found: Found = { files: [], special: [], entries: 0, isCut: false };
-  const root = await lstat(join(folder, FOLDER)).catch(() => null);
-  if (root?.isDirectory()) await walk(join(folder, FOLDER), "", { found, check });
-  else if (root) found.special.push("");
+  const opened = await openBelow(root, FOLDER, "folder").catch(codeOf);
+  if (typeof opened !== "string") await walk(opened.last, "", { found, check }).finally(opened.close);
+  else if (opened !== "ENOENT") found.special.push("");
   return found;
 }
 
@@ -126,13 +153,9 @@ export async function entriesOf(folder: string, most: number): Promise<Dirent[]>
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function walk(
-  folder: string,
-  below: string,
-  { found, check }: { readonly found: Found } & Pick<Collection, "check">,
-): Promise<void> {
+async function walk(folder: OpenFolder, below: string, { found, check }: Walk): Promise<void> {
   check();
-  const entries = await entriesOf(folder, MOST_ENTRIES + 1).catch(() => null);
+  const entries = await entriesOf(entryPath(folder, "."), MOST_ENTRIES + 1).catch(() => null);
   if (!entries || below.split("/").length > MOST_DEPTH) {
     found.special.push(below);
     return;
@@ -144,10 +167,16 @@ async function walk(
     }
     found.entries += 1;
     const name = below + entry.name;
-    if (entry.isDirectory()) await walk(join(folder, entry.name), `${name}/`, { found, check });
+    if (entry.isDirectory()) await enter(folder, entry.name, { below: `${name}/`, found, check });
     else if (entry.isFile()) found.files.push({ name, path: `${FOLDER}/${name}` });
     else found.special.push(name);
   }
+}
+
+async function enter(folder: OpenFolder, name: string, { below, ...rest }: Walk & { below: string }): Promise<void> {
+  const opened = await openBelow(folder, name, "folder").catch(() => null);
+  if (opened) await walk(opened.last, below, rest).finally(opened.close);
+  else rest.found.special.push(below);
 }
 
 function plain(path: string): string {
