@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
+import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -166,6 +167,17 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(descriptors.match(/ (\d+) -> socket:/g)).toHaveLength(3);
   });
 
+  test("CM-4 a command inherits no descriptor that its worker was started with", { timeout: 30_000 }, async () => {
+    const canary = join(folder.root, "canary");
+    await writeFile(canary, "canary");
+    const lines = `ls -l /proc/self/fd; for fd in ${STRAYS.join(" ")}; do cat /proc/self/fd/$fd; done; echo end`;
+    const worker = await startWorker({ lines, isolation, jobId: randomUUID(), strays: canary });
+    await until("the command has ended", () => worker.printed().includes("end"), 20_000);
+    expect(worker.printed()).not.toContain("canary");
+    // Its own three pipes, and what lists them.
+    expect(worker.printed().match(/ -> (?!\/dev\/null)/g)?.length).toBeLessThanOrEqual(4);
+  });
+
   test("C7 kill -9 of the worker leaves nothing of a tree of processes, nor of a deep working folder after the next start", {
     timeout: 30_000,
   }, async () => {
@@ -181,7 +193,18 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
   });
 });
 
-async function startWorker({ lines, isolation, jobId }: { lines: string; isolation: string; jobId: string }) {
+interface WorkerPlan {
+  readonly lines: string;
+  readonly isolation: string;
+  readonly jobId: string;
+  /** A file that the worker is started with, at the descriptors `STRAYS`. */
+  readonly strays?: string;
+}
+
+/** Above the first number that is free, up to which Node keeps from its children what it inherits. */
+const STRAYS = [20, 63, 251, 600];
+
+async function startWorker({ lines, isolation, jobId, strays }: WorkerPlan) {
   const outfile = join(folder.root, "worker.mjs");
   const entry = join(import.meta.dirname, "test-worker.ts");
   const banner = { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' };
@@ -195,9 +218,18 @@ async function startWorker({ lines, isolation, jobId }: { lines: string; isolati
     banner,
   });
   const registry = await registryOf(folder, { task: await shellCommand(folder, "task", lines) });
+  const file = strays === undefined ? null : await open(strays);
+  const holes = Array.from({ length: file ? Math.max(...STRAYS) - 2 : 0 }, (_, at) =>
+    file && STRAYS.includes(at + 3) ? file.fd : "ignore",
+  );
   const worker = spawn(process.execPath, [outfile, registry.path, folder.shared, isolation, jobId], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "inherit", ...holes],
   });
-  await new Promise((resolve) => worker.stdout.once("data", resolve));
-  return worker;
+  let printed = "";
+  worker.stdout?.on("data", (text) => {
+    printed += text;
+  });
+  await until("it prints", () => printed !== "", 20_000);
+  await file?.close();
+  return Object.assign(worker, { printed: () => printed });
 }

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type IOType, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { readPaced } from "../output/read-paced";
 import { bareEnvironment } from "../process/bare-environment";
 import { ProcessGroup } from "../process/group";
+import { coverStrays } from "../process/stray-descriptors";
 import type { Isolation } from "../process/supervisor";
 import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
 import { type Usage, UsageMeter } from "../process/usage";
@@ -116,12 +117,14 @@ function start(plan: ProcessPlan): ChildProcess | Error {
   const { file, args, options } = supervised({ ...plan, mark: plan.folder, shared: plan.inherited.shared });
   try {
     const stdin = plan.stdin === null ? "ignore" : "pipe";
+    const own: IOType[] = [stdin, "pipe", "pipe", "pipe", "pipe"];
+    const given = [...own, ...plan.inherited.descriptors];
     const child = spawn(file, args, {
       ...options,
       cwd: plan.folder,
       env: bareEnvironment(plan.env),
       shell: false,
-      stdio: [stdin, "pipe", "pipe", "pipe", "pipe", ...plan.inherited.descriptors],
+      stdio: [...given, ...coverStrays(given.length)],
     });
     // A command may end without reading its input, and the watcher without anybody waiting for it.
     for (const stream of [child.stdin, child.stdio[LIFELINE_FD] as Writable | undefined])
