@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { dataDir } from "@/lib/db/embedded/index.mjs";
 import { heldSecrets } from "@/lib/env/secret-source.mjs";
@@ -17,6 +18,8 @@ const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
  */
 export function commandRegistry(env: WorkerEnv, log: Logger): Promise<CommandRegistry> {
   const sharedFolder = dataDir(env.home);
+  for (const root of env.providerRoots.filter((folder) => !existsSync(folder)))
+    log.warn({ root }, "a folder of PROVIDER_ROOTS does not exist");
   return loadCommandRegistry(env.commandsFile, {
     sharedFolder,
     hide: {
@@ -27,6 +30,8 @@ export function commandRegistry(env: WorkerEnv, log: Logger): Promise<CommandReg
     },
     onUnremoved: (folder, reason) =>
       log.error({ folder, reason }, "a working folder could not be removed: the next start of a worker tries again"),
+    onHidden: (folders) =>
+      log.warn({ folders }, "folders newly hidden from commands; running commands may still see them"),
     refuseExposed: env.refuseExposed,
     ...(dropIsolation() ? { isolation: "group" } : {}),
   });

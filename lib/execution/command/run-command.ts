@@ -4,7 +4,7 @@ import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { cleanMessage, reportTo } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
-import type { RunAs } from "../process/run-as";
+import type { Isolation } from "../process/supervisor";
 import { tenantUser } from "../process/tenant-user";
 import { CannotPrepareError } from "../registry/preparation";
 import type { Command, CommandRegistry } from "../registry/registry";
@@ -54,11 +54,13 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
     return { outcome: failure("command_not_allowed", why), process: null };
   }
   let folder: string | null = null;
-  const inherited = new InheritedFiles(registry.launch.hidden);
+  let inherited: InheritedFiles | null = null;
   const user = tenantUser(registry.launch, request.ctx.tenantId);
   try {
     folder = await registry.preparation.makeFolder(registry.workRoot, user);
-    const end = await runInFolder({ registry, command, request, folder, user, inherited });
+    const isolation = { ...registry.launch, hidden: await registry.hidden(), runAs: user };
+    inherited = new InheritedFiles(isolation.hidden);
+    const end = await runInFolder({ registry, command, request, folder, isolation, inherited });
     if (!end.process) return end;
     const outcome = await keepFiles(end.outcome, { ...request, folder, named: end.process.artifacts ?? [] });
     await request.ctx.inspectFolder?.(folder);
@@ -66,7 +68,7 @@ export async function runCommand(registry: CommandRegistry, request: CommandRequ
   } catch (error) {
     return { outcome: toFailure(error, request.secrets), process: null };
   } finally {
-    await inherited.close();
+    await inherited?.close();
     if (folder) await registry.preparation.removeFolder(folder);
   }
 }
@@ -76,11 +78,11 @@ interface Run {
   readonly command: Command;
   readonly request: CommandRequest;
   readonly folder: string;
-  readonly user: RunAs | null;
+  readonly isolation: Isolation;
   readonly inherited: InheritedFiles;
 }
 
-async function runInFolder({ registry, command, request, folder, user, inherited }: Run): Promise<CommandEnd> {
+async function runInFolder({ registry, command, request, folder, isolation, inherited }: Run): Promise<CommandEnd> {
   const { ctx, capture, secrets, rows } = request;
   const args = asObject(request.args);
   const built = await buildArguments(command, {
@@ -101,7 +103,7 @@ async function runInFolder({ registry, command, request, folder, user, inherited
     folder,
     inherited,
     stdin: command.spec.stdin === "payload" ? JSON.stringify(args) : null,
-    isolation: { ...registry.launch, runAs: user },
+    isolation,
     limits: command.spec.limits,
     capture,
     frames: { ctx, secrets, rows },

@@ -28,10 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-test("a secret file takes its folder with it, unless commands need that folder or it is one of the system's", () => {
+test("a secret file takes its folder with it, unless commands need that folder or it is one of the system's", async () => {
   const files = [at("config/worker.env"), at("jobs/.env"), at("home/runtime.json"), "/etc/hostname", "/nowhere/at/all"];
   const kept = [at("jobs"), at("home/it's kept")];
-  const hidden = planHiding({ folders: [at("home")], files, scratch: [], kept }, "mount");
+  const hidden = await planHiding({ folders: [at("home")], files, scratch: [], kept }, "mount");
   expect(hidden).toEqual({
     mount: "mount",
     covers: [
@@ -39,13 +39,14 @@ test("a secret file takes its folder with it, unless commands need that folder o
       { path: at("config"), kept: [], isScratch: false },
     ],
     files: [at("jobs/.env"), "/etc/hostname"],
+    places: [{ name: at("home"), path: at("home") }],
   });
 });
 
-test("a folder that lies in what another one keeps is hidden as well, one that is gone with another is not twice", () => {
+test("a folder that lies in what another one keeps is hidden as well, one that is gone with another is not twice", async () => {
   const plan = { folders: [at("home"), at("home/work"), at("home/it's kept/deep")], files: [], scratch: [folder.root] };
   mkdirSync(at("home/it's kept/deep"), { recursive: true });
-  const hidden = planHiding({ ...plan, kept: [at("home/it's kept")] }, "mount");
+  const hidden = await planHiding({ ...plan, kept: [at("home/it's kept")] }, "mount");
   expect(hidden.covers).toEqual([
     { path: folder.root, kept: [at("home/it's kept")], isScratch: true },
     { path: at("home/it's kept/deep"), kept: [], isScratch: false },

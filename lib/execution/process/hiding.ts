@@ -1,6 +1,8 @@
 import { realpathSync } from "node:fs";
+import { realpath } from "node:fs/promises";
 import { dirname, relative, resolve, sep } from "node:path";
 import { contains } from "@/lib/files/open-folder";
+import { JobError } from "../errors";
 
 /** A folder that is another, nearly empty one for commands. */
 interface Cover {
@@ -11,7 +13,13 @@ interface Cover {
   readonly isScratch: boolean;
 }
 
-/** What commands must not find although the user that they run as could read it, as real paths. */
+/** A folder of a plan, and its real path; null while it does not exist. */
+interface Place {
+  readonly name: string;
+  readonly path: string | null;
+}
+
+/** What a command must not find although the user that it runs as could read it, as real paths of one moment. */
 export interface Hidden {
   /** The program `mount`. */
   readonly mount: string;
@@ -19,6 +27,8 @@ export interface Hidden {
   readonly covers: readonly Cover[];
   /** Files that are empty for a command. */
   readonly files: readonly string[];
+  /** The folders to hide. A command does not start if one of them leads elsewhere by then. */
+  readonly places: readonly Place[];
 }
 
 export interface HidingPlan {
@@ -33,26 +43,32 @@ export interface HidingPlan {
 }
 
 /**
- * Decides what is hidden as a whole. A secret file takes its folder with it, unless commands need something there or the
- * folder is one of the system's: the folder stays hidden when the file is replaced while a command runs, the file alone
- * would not.
+ * Decides what is hidden as a whole, by where the paths lead at this moment. A secret file takes its folder with it, unless
+ * commands need something there or the folder is one of the system's: the folder stays hidden when the file is replaced
+ * while a command runs, the file alone would not.
+ * @throws JobError if a folder leads to the root of the file system, which cannot be hidden
  */
-export function planHiding(plan: HidingPlan, mount: string): Hidden {
-  const kept = outermost(plan.kept.flatMap(realOf));
-  const files = [...new Set(plan.files.flatMap(realOf))];
+export async function planHiding(plan: HidingPlan, mount: string): Promise<Hidden> {
+  const [kept, files, ownToEach, places] = await Promise.all([
+    realPaths(plan.kept).then(outermost),
+    realPaths(plan.files),
+    realPaths(plan.scratch),
+    Promise.all(plan.folders.map(placeOf)),
+  ]);
+  const folders = places.flatMap(({ path }) => path ?? []);
+  if (folders.includes(sep)) throw new JobError(UNHIDEABLE, { errorType: "temporary_resource" });
   const isNeeded = (folder: string) => kept.some((path) => contains(folder, path)) || folder.split(sep).length < 3;
   const ofFiles = files.map((file) => dirname(file)).filter((folder) => !isNeeded(folder));
-  const ownToEach = plan.scratch.flatMap(realOf);
-  const wanted = [...new Set([...ownToEach, ...plan.folders.flatMap(realOf), ...ofFiles])].filter(
-    (path) => path !== sep,
-  );
+  const wanted = [...new Set([...ownToEach, ...folders, ...ofFiles])].filter((path) => path !== sep);
   const covers: Cover[] = [];
   for (const path of wanted.sort((one, other) => one.length - other.length)) {
     if (isHiddenBy(covers, path) || kept.includes(path)) continue;
     covers.push({ path, kept: kept.filter((one) => contains(path, one)), isScratch: ownToEach.includes(path) });
   }
-  return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)) };
+  return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)), places };
 }
+
+const UNHIDEABLE = "a folder that commands must not see leads to the root of the file system";
 
 /** Whether nothing is left of what lies at a path. */
 export const isHiddenBy = (covers: readonly Cover[], path: string): boolean =>
@@ -79,10 +95,11 @@ interface Job {
 /**
  * Returns a command line that hides these paths in the mount namespace in which it starts, and then runs the command appended
  * to it. The job's folder stays where it is. What is shared and would be hidden is put back at its path, read-only unless said
- * otherwise, and its descriptor closed; what is not hidden is opened anew. The way up from a descriptor of the worker would
- * lead past what is hidden. The line fails when something else has taken the place of what is shared meanwhile.
+ * otherwise, and its descriptor closed; what is not hidden is opened again, because the way up from a descriptor of the
+ * worker would lead past what is hidden. The line fails with exit code 75 when something else has taken the place of what
+ * is shared or hidden since it was looked at.
  */
-export function hiding({ mount, covers, files }: Hidden, { folder: jobFolder, first, shared }: Job): string[] {
+export function hiding({ mount, covers, files, places }: Hidden, { folder: jobFolder, first, shared }: Job): string[] {
   const own = realOf(jobFolder);
   const empty = files.map(quote);
   const given = shared.map((one, index) => ({ ...one, fd: first + index, isHidden: isHiddenBy(covers, one.path) }));
@@ -92,9 +109,11 @@ export function hiding({ mount, covers, files }: Hidden, { folder: jobFolder, fi
     "shift 2",
     `put() { (umask 022; PATH=/usr/bin:/bin; mkdir -p "$1"); }`,
     `lock() { "$mount" -c -o remount,bind,ro "$1" || "$mount" -c -o remount,bind,ro,nosuid,nodev "$1"; }`,
+    `moved() { echo "a file or folder was moved while the command started; retry the job" >&2; exit 75; }`,
     ...given.filter(({ isHidden }) => isHidden).map(openAgain),
     ...covers.flatMap((cover) => coverFolder(cover, own)),
     ...empty.map((file) => `[ ! -e ${file} ] || "$mount" -c --bind /dev/null ${file}`),
+    ...places.map(expectPlace),
     ...given.flatMap((one) => (one.isHidden ? putBack(one) : openAgain(one))),
     'cd "$folder"',
     "unset mount folder at",
@@ -114,7 +133,7 @@ function coverFolder({ path, kept, isScratch }: Cover, own: readonly string[]): 
   const back = outermost([...kept, ...own.filter((folder) => contains(path, folder))]);
   const options = isScratch ? OPTIONS.scratch : OPTIONS.hidden;
   return [
-    `cd ${quote(path)}`,
+    `cd ${quote(path)} || moved`,
     `"$mount" -c -t tmpfs -o ${options} none ${quote(path)}`,
     ...back.map((one) => {
       const from = quote(`./${relative(path, one)}`);
@@ -122,6 +141,12 @@ function coverFolder({ path, kept, isScratch }: Cover, own: readonly string[]): 
       return `[ ! -e ${from} ] || { put ${to}; "$mount" -c --rbind ${from} ${to}; }`;
     }),
   ];
+}
+
+// Comes after the covers: a folder that was made, or whose link was changed, since the look lies where nothing covers it.
+function expectPlace({ name, path }: Place): string {
+  const isThere = path === null ? "" : ` || [ ${quote(name)} -ef ${quote(path)} ]`;
+  return `[ ! -e ${quote(name)} ]${isThere} || moved`;
 }
 
 interface Given extends Shared {
@@ -141,8 +166,9 @@ function putBack({ path, isFolder, isWritable, fd }: Given): string[] {
 function openAgain({ fd }: Given): string {
   const [given, own] = [fd, OWN_FD].map((n) => `/proc/self/fd/${n}`);
   return [
-    `at=$(PATH=/usr/bin:/bin readlink ${given}); exec ${OWN_FD}<"$at"`,
-    `[ ${own} -ef ${given} ] || { echo "a file or folder was moved while the command started; retry the job" >&2; exit 75; }`,
+    // A redirection that fails would end the shell with another exit code.
+    `at=$(PATH=/usr/bin:/bin readlink ${given}); [ -r "$at" ] || moved; exec ${OWN_FD}<"$at"`,
+    `[ ${own} -ef ${given} ] || moved`,
     `exec ${fd}<&${OWN_FD} ${OWN_FD}<&-`,
   ].join("\n");
 }
@@ -154,6 +180,15 @@ function realOf(path: string): string[] {
     return [];
   }
 }
+
+async function placeOf(name: string): Promise<Place> {
+  const place = resolve(name);
+  return { name: place, path: await realpath(place).catch(() => null) };
+}
+
+const realPaths = async (names: readonly string[]): Promise<string[]> => [
+  ...new Set((await Promise.all(names.map(placeOf))).flatMap(({ path }) => path ?? [])),
+];
 
 /** Those that lie in none of the others. */
 const outermost = (paths: readonly string[]): string[] =>

@@ -28,7 +28,10 @@ function program(name: string): string | null {
   return FOLDERS.map((folder) => `${folder}/${name}`).find((path) => existsSync(path)) ?? null;
 }
 
-/** Finds the strongest isolation that works here, by trying it: containers forbid what they please. */
+/**
+ * Finds the strongest isolation that works here, by trying it: containers forbid what they please.
+ * @throws JobError if a folder to hide leads to the root of the file system
+ */
 export async function detectIsolation({ runAs, hide, folder, mode = "best" }: IsolationOptions): Promise<Isolation> {
   const programs = { unshare: null, setpriv: null, prlimit: null };
   const plain: Isolation = { namespace: null, userNamespace: false, hidden: null, ...programs, runAs, ownUsers: false };
@@ -37,7 +40,7 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
   const setpriv = program("setpriv");
   const prlimit = program("prlimit");
   const mount = program("mount");
-  const hidden = mount ? planHiding(hide, mount) : null;
+  const hidden = mount ? await planHiding(hide, mount) : null;
   const strong = { ...plain, unshare, setpriv, prlimit, userNamespace: mode === "user" || process.getuid?.() !== 0 };
   const ladder: Isolation[] = [
     { ...strong, namespace: "unshare-with-proc", hidden },

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { z } from "zod";
 import { FolderRemover, type OnUnremoved } from "../process/folder-remover";
+import { Hider, type OnHidden } from "../process/hider";
 import { type HidingPlan, MOST_SHARED } from "../process/hiding";
 import { describeIsolation, detectIsolation, exposureOf, type IsolationOptions } from "../process/isolation";
 import { halfOfMemory, withinOwnLimits } from "../process/limits";
@@ -26,6 +27,8 @@ export interface RegistryOptions {
   readonly sharedFolder: string;
   /** What commands must not find although their user could read it. Default: nothing. */
   readonly hide?: HidingPlan;
+  /** Called when folders of `hide` are found that did not exist, or had another place, when the registry was loaded. */
+  readonly onHidden?: OnHidden;
   /** Starts no command where commands could read what is the worker's. */
   readonly refuseExposed?: boolean;
   /** Called once for each working folder that could not be removed. */
@@ -73,6 +76,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
   };
   const mode = options.isolation === undefined ? {} : { mode: options.isolation };
   const launch = await detectIsolation({ runAs, hide, folder: workRoot, ...mode });
+  const hider = launch.hidden ? new Hider(hide, launch.hidden, options.onHidden) : null;
   const exposure = exposureOf(launch);
   const isRefusing = exposure !== null && options.refuseExposed === true;
   const commands = new Map<string, Command>();
@@ -86,6 +90,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
     keys: [...commands.keys()],
     commands,
     launch,
+    hidden: async () => hider?.look() ?? null,
     workRoot,
     preparation: new Preparation(remover),
   };

@@ -1,3 +1,4 @@
+import type { Hidden } from "../process/hiding";
 import type { Isolation } from "../process/supervisor";
 import type { Preparation } from "./preparation";
 import type { CommandSpec } from "./schema";
@@ -25,6 +26,8 @@ export interface CommandRegistry {
   readonly keys: readonly string[];
   readonly commands: ReadonlyMap<string, Command>;
   readonly launch: Isolation;
+  /** Finds what to hide from a command that starts now; null where nothing can be hidden. Throws a `JobError`. */
+  readonly hidden: () => Promise<Hidden | null>;
   /** What commands could read of the worker on this machine; null if nothing. */
   readonly exposure: string | null;
   /** True if this worker starts no commands because of that. */
