@@ -1,6 +1,6 @@
 import pg from "pg";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { DatabaseError } from "@/lib/db";
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { DatabaseError, openDatabase } from "@/lib/db";
 import { type ClaimedJob, cancelJob, settleAttempts } from "@/lib/queue";
 import { retried } from "@/lib/testing/attempt-ends";
 import { testDatabase } from "@/lib/testing/database";
@@ -57,6 +57,7 @@ const refuse = () => Promise.reject(new DatabaseError({ kind: "unavailable", con
 const away: ConstructorParameters<typeof LeaseRenewal>[0] = {
   run: refuse,
   orm: make.worker.orm,
+  stats: make.worker.stats,
 };
 
 async function leftSeconds(): Promise<number> {
@@ -212,4 +213,39 @@ describe("renewal of leases", () => {
     await turnAt(GIVE_UP_AT);
     expect([told, killed]).toEqual([[], []]);
   });
+});
+
+test("the connection is open before a lease has to be renewed, and opened again when it is lost", async () => {
+  const db = openDatabase({
+    url: database.urlFor("worker"),
+    role: "worker",
+    max: 1,
+    keep: 1,
+    prepare: true,
+    applicationName: "leases of this test",
+  });
+  onTestFinished(() => db.close());
+  const renewal = new LeaseRenewal(
+    db,
+    () => 0,
+    () => undefined,
+    () => undefined,
+  );
+  const backends = async () => {
+    const rows = await database.query(
+      "select pid from pg_stat_activity where application_name = 'leases of this test'",
+    );
+    return rows.map(({ pid }) => pid);
+  };
+  await renewal.turn();
+  const [first, ...others] = await backends();
+  expect([typeof first, others]).toEqual(["number", []]);
+  await renewal.turn();
+  expect(await backends()).toEqual([first]);
+  await database.query("select pg_terminate_backend($1)", [first]);
+  await expect.poll(() => db.stats().total).toBe(0);
+  await renewal.turn();
+  const [second] = await backends();
+  expect(second).not.toBe(first);
+  expect(typeof second).toBe("number");
 });

@@ -1,5 +1,5 @@
 import type { Database } from "@/lib/db";
-import { extendLeases, type Lease } from "@/lib/queue";
+import { extendLeases, type Lease, warmUpRenewal } from "@/lib/queue";
 import { type FromThread, type HeldLease, leaseKey } from "./lease-protocol";
 
 /** A lease is renewed after a third of its time, so that two renewals may fail. */
@@ -26,7 +26,7 @@ export class LeaseRenewal {
   private asking = false;
 
   constructor(
-    private readonly db: Pick<Database, "run" | "orm">,
+    private readonly db: Pick<Database, "run" | "orm" | "stats">,
     private readonly now: () => number,
     private readonly tell: (message: FromThread) => void,
     private readonly killGroup: (pid: number) => void,
@@ -62,6 +62,7 @@ export class LeaseRenewal {
   /**
    * One look at all leases; call it about once a second, also while the last turn still waits for the database: one that
    * is silent instead of gone must not keep the work of lost leases alive. Without `renews`, leases are left to run out.
+   * While no lease is due, a turn opens the connection if there is none.
    */
   async turn(renews = true): Promise<void> {
     this.giveUpOverdue();
@@ -77,7 +78,7 @@ export class LeaseRenewal {
   private async renewDue(): Promise<void> {
     const sentAt = this.now();
     const due = [...this.leases.values()].filter(({ renewAt, renewUntil }) => renewAt <= sentAt && sentAt < renewUntil);
-    if (due.length === 0) return;
+    if (due.length === 0) return this.stayConnected();
     const answer = await extendLeases(this.db, due).catch(() => null);
     if (answer === null) return this.giveUpOverdue();
     const renewed = new Set(answer.renewed.map(({ jobId }) => jobId));
@@ -87,6 +88,11 @@ export class LeaseRenewal {
     if (canceled.length > 0) this.tell({ type: "cancel", leases: canceled.map(plain) });
     const lost = new Set(answer.lost);
     this.lose(due.filter(({ jobId }) => lost.has(jobId)));
+  }
+
+  /** Connects before a lease is due, because a server whose connections are all taken would refuse it then. */
+  private async stayConnected(): Promise<void> {
+    if (this.db.stats().total === 0) await warmUpRenewal(this.db).catch(() => undefined);
   }
 
   private giveUpOverdue(): void {

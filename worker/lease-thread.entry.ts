@@ -22,6 +22,7 @@ const db = openDatabase({
   url: databaseUrl,
   role: "worker",
   max: 1,
+  keep: 1,
   prepare: true, // the direct connection, which keeps its session
   applicationName: "leasehold leases",
   acquireTimeoutMs: ANSWER_MS,
@@ -43,6 +44,7 @@ const renewal = new LeaseRenewal(db, processClock, tell, killGroup);
 const batches = new LeaseBatches(renewal, processClock);
 const pulse = new MainPulse();
 
+void renewal.turn();
 const timer = setInterval(() => {
   batches.turn();
   void renewal.turn(pulse.turn());

@@ -67,7 +67,7 @@ test("LEASE-11 a database that is silent about a lease: its run is stopped befor
   const jobId = await stage.act({ run_ms: 60_000, from_attempt: 2, then_ms: 100, diary });
   await stage.running(jobId);
   await waitFor(() => readDiary(diary).some(({ what }) => what === "tick"));
-  const pid = await waitFor(() => renewerOf(stage), { what: "the first renewal" });
+  const pid = await waitFor(() => renewerOf(stage), { what: "the connection that renews leases" });
   process.kill(pid, "SIGSTOP");
   const { leaseExpiresAt } = await stage.read(jobId);
   try {
@@ -159,7 +159,7 @@ function expectOneAfterTheOther(diary: string): void {
   expect(Math.max(...timesOf(1))).toBeLessThan(Math.min(...timesOf(2)));
 }
 
-/** The server's process that renews the leases of the one worker, once there is one. */
+/** The server's process that renews the leases of the one worker. */
 async function renewerOf({ database }: Stage): Promise<number | undefined> {
   const [renewer] = await database.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database() and application_name = 'leasehold leases'`,

@@ -96,7 +96,7 @@ export {
   pruneWorkers,
 } from "./operations/upkeep";
 export { CHANNELS, notifyCancel, notifyChanges, notifyPaused, notifyWork } from "./operations/wake";
-export { warmUp } from "./operations/warm-up";
+export { warmUp, warmUpRenewal } from "./operations/warm-up";
 export { hasOpenActions, type MayAct, takeBulkAction, workOffChunk } from "./operations/work-off-bulk-action";
 export { beatWorker, drainWorker, listWorkers, registerWorker, stopWorker } from "./operations/workers";
 export { compileArgSchema, type PayloadValidator } from "./policy/arg-schema";

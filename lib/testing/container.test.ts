@@ -154,6 +154,11 @@ describe("the image and the compose file", () => {
     for (const name of OURS) expect(service(name).volumes).toContain("./data/providers:/data/providers:ro");
   });
 
+  test("PostgreSQL closes connections that do not sign in within seconds, and preloads its statistics", () => {
+    const options = service("postgres").command.filter((word) => word !== "-c");
+    expect(options).toEqual(["postgres", "shared_preload_libraries=pg_stat_statements", "authentication_timeout=5s"]);
+  });
+
   test("every service has a memory limit and rotates its log", () => {
     for (const found of Object.values(services)) {
       expect(found.mem_limit).toMatch(/^\d+[mg]$/);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -56,6 +57,21 @@ describe("the embedded server", () => {
     const wrong = new pg.Client(server.adminUrl().replace(encodeURIComponent(PASSWORD), "wrong"));
     await expect(wrong.connect()).rejects.toMatchObject({ code: "28P01" });
   });
+
+  test("closes a connection that does not sign in within seconds", async () => {
+    const { port } = await start();
+    const startup = Buffer.from("\0\x03\0\0user\0postgres\0\0", "latin1");
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(startup.length + length.length);
+    const socket = connect(port, "127.0.0.1")
+      .resume()
+      .on("error", () => undefined);
+    const closed = once(socket, "close");
+    socket.write(Buffer.concat([length, startup]));
+    const began = Date.now();
+    await closed;
+    expect(Date.now() - began).toBeLessThan(8000);
+  }, 20_000);
 
   test("takes another port when the wished one is not free", async () => {
     const blocker = createServer();

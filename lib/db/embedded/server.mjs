@@ -78,6 +78,8 @@ function baseSettings(durable) {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
     max_connections: "200",
+    // A client that never sends its password, such as a command, holds one of them for that long.
+    authentication_timeout: "5s",
     shared_preload_libraries: "pg_stat_statements",
     timezone: "UTC",
     log_timezone: "UTC",

@@ -1,6 +1,7 @@
-import type { Database, Statement } from "@/lib/db";
+import type { Database, Runner, Statement } from "@/lib/db";
 import { noteStartsSql } from "../sql/attempt-starts";
 import { claimJobsSql, startAttemptsSql } from "../sql/claim-jobs";
+import { extendLeasesSql } from "../sql/hold-leases";
 import { finishPlainSql } from "../sql/settle-attempts";
 
 const NOBODY = "";
@@ -22,4 +23,9 @@ export async function warmUp(db: Database, connections: number): Promise<void> {
       for (const [statement, values] of STATEMENTS) await tx.run(statement, values);
     });
   await Promise.all(Array.from({ length: connections }, planAll));
+}
+
+/** Opens a connection if there is none and has it plan the renewal of leases. Changes nothing. */
+export async function warmUpRenewal(db: Runner): Promise<void> {
+  await db.run(extendLeasesSql, [[], [], []]);
 }
