@@ -70,6 +70,8 @@ const WEB_CONNECTIONS = 10;
 const AUTH_CONNECTIONS = 5;
 const PLATFORM_CONNECTIONS = 3;
 const WORKER_CONNECTIONS = 4;
+/** Of each pool that a tenant's request needs: a quiet process answers while the server takes no more connections. */
+const KEPT_CONNECTIONS = 2;
 // A server that takes a query and falls silent must not keep a request longer than its client waits.
 const QUERY_TIMEOUT_MS = 10_000;
 const AUTH_QUERY_TIMEOUT_MS = 4000;
@@ -119,6 +121,7 @@ function openRuntime(): ApiRuntime {
       url: env.databaseUrls[role],
       role,
       max,
+      keep: role === "web" || role === "auth" ? KEPT_CONNECTIONS : 0,
       queryTimeoutMs,
       prepare: env.prepare,
       onPreparedLost: (advice) => log.error({ role }, advice),
