@@ -1,15 +1,6 @@
-import { redirect } from "next/navigation";
 import type { CurrentTenant, ViewerInfo } from "@/components/shell/viewer";
-import { currentViewer, type TenantPage, type Viewer } from "@/lib/api/page";
+import type { TenantPage, Viewer } from "@/lib/api/page";
 import { isPaused } from "@/lib/api/paused";
-
-/** Sends whoever is not signed in to the login, which leads back to this path. */
-export async function requireSignIn(path: string): Promise<Viewer> {
-  const viewer = await currentViewer();
-  if (!viewer) redirect(`/login?callbackUrl=${encodeURIComponent(path)}`);
-  if (viewer.principal.user.mustChangePassword) redirect("/account/password");
-  return viewer;
-}
 
 /** What the browser may know of who looks at the page: listed fields only. */
 export function viewerInfo(viewer: Viewer): ViewerInfo {

@@ -14,6 +14,18 @@ describe("signing in", () => {
     await context.close();
   });
 
+  test("a link of an open page leads to the login once the browser has no session, and from there back to the tenant", async () => {
+    const { page, context } = await stage.signIn(stage.people.admin, { at: "/t/acme/jobs" });
+    await page.getByRole("heading", { name: "No jobs yet" }).waitFor();
+    await context.clearCookies();
+    // A poll may find it out first, and its dialog then lies over the link.
+    await page.locator('a[href="/t/acme/jobs/dead-letters"]').first().dispatchEvent("click");
+    await page.waitForURL(/\/login\?callbackUrl=%2Ft%2Facme%2Fjobs$/);
+    await logIn(page, stage.people.admin);
+    expect(new URL(page.url()).pathname).toBe("/t/acme/jobs");
+    await context.close();
+  });
+
   test("an unknown account and a wrong password are told in the same words", async () => {
     const { page, context } = await stage.open();
     await page.goto("/login");

@@ -1,5 +1,6 @@
 import { headers } from "next/headers";
 import { notFound, redirect } from "next/navigation";
+import { loginPath } from "@/lib/auth/login-path";
 import { getPrincipal, type Principal } from "@/lib/auth/principal";
 import type { PlatformPermission, TenantPermission } from "@/lib/contract";
 import { BACKGROUND_HEADER } from "@/lib/contract/background";
@@ -40,7 +41,7 @@ export interface PlatformPage extends Viewer {
 export async function requirePage(wanted: { tenantSlug: string; permission: TenantPermission }): Promise<TenantPage> {
   const runtime = getRuntime();
   const info = await pageInfo(`/t/${wanted.tenantSlug}`);
-  const viewer = await requireViewer();
+  const viewer = await requireViewer(`/t/${wanted.tenantSlug}`);
   const caller = { principal: viewer.principal, info, named: wanted.tenantSlug };
   const place = await placeOrNotFound(runtime, caller, wanted.permission);
   const scope = { tenantId: place.tenant.id, actor: actorOf(viewer.principal, info) };
@@ -50,15 +51,15 @@ export async function requirePage(wanted: { tenantSlug: string; permission: Tena
 
 /** Guards a platform page; for anyone but a super admin it does not exist. */
 export async function requirePlatformPage(permission: PlatformPermission): Promise<PlatformPage> {
-  const viewer = await requireViewer();
+  const viewer = await requireViewer("/platform");
   if (!viewer.platformPermissions.includes(permission)) notFound();
   return { ...viewer, db: getRuntime().platform };
 }
 
-/** Whoever is signed in, or a redirect to the login. */
-export async function requireViewer(): Promise<Viewer> {
+/** Returns who is signed in. Redirects to the login, which leads back to this page, without a session. */
+export async function requireViewer(page: string): Promise<Viewer> {
   const viewer = await currentViewer();
-  if (!viewer) redirect("/login");
+  if (!viewer) redirect(loginPath(page));
   if (viewer.principal.user.mustChangePassword) redirect("/account/password");
   return viewer;
 }

@@ -1,6 +1,3 @@
-/** The name of the session cookie, without the prefix that it has with an https origin. */
-export const SESSION_COOKIE = "leasehold.session";
-
 /** Names of our cookies. With an https origin they are host-bound and Secure; plain names only on loopback http. */
 export interface CookieNames {
   readonly session: string;
@@ -15,7 +12,7 @@ export function cookieNames(origin: string): CookieNames {
   const secure = origin.startsWith("https:");
   const prefix = secure ? "__Host-" : "";
   return {
-    session: `${prefix}${SESSION_COOKIE}`,
+    session: `${prefix}leasehold.session`,
     csrf: `${prefix}leasehold.csrf`,
     callback: `${prefix}leasehold.callback`,
     device: `${prefix}leasehold.device`,

@@ -5,7 +5,7 @@ import type { Runner } from "@/lib/db";
 import { parseApiKey, secretMatches } from "./api-key";
 import { cookieNames, cookieValues } from "./cookies";
 import { findApiKey, findSession, markKeyUsed } from "./principal-sql";
-import { SESSION_ID, SESSION_IDLE_SECONDS, sessionHash } from "./session";
+import { SESSION_IDLE_SECONDS, sentSessionId, sessionHash } from "./session";
 
 const tenantName = z.object({ id, slug: z.string(), name: z.string(), status: tenantStatus });
 const membership = tenantName.extend({ role: tenantRole });
@@ -65,10 +65,8 @@ export async function getPrincipal(
   const authorization = headers.get("authorization");
   if (authorization !== null && cookies.length > 0) throw new AmbiguousCredentials();
   if (authorization !== null) return fromApiKey(authorization, dependencies.db, ip);
-  const [sessionId] = cookies;
-  return cookies.length === 1 && sessionId && SESSION_ID.test(sessionId)
-    ? fromSession(sessionId, dependencies.db, !headers.has(BACKGROUND_HEADER))
-    : null;
+  const sessionId = sentSessionId(headers.get("cookie"), dependencies.origin);
+  return sessionId === null ? null : fromSession(sessionId, dependencies.db, !headers.has(BACKGROUND_HEADER));
 }
 
 interface UserRow extends Record<string, unknown> {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type Runner, statement } from "@/lib/db";
 import { cutCharacters } from "@/lib/text/cut-characters";
+import { cookieNames, cookieValues } from "./cookies";
 
 export const SESSION_IDLE_SECONDS = 30 * 60;
 export const SESSION_ABSOLUTE_SECONDS = 12 * 3600;
@@ -12,6 +13,15 @@ export const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
 export interface ClientInfo {
   readonly ip: string | null;
   readonly userAgent: string | null;
+}
+
+/**
+ * Returns the session id in a Cookie header. Null if there is none, if there are several, or if it has another form than a
+ * session id; such a request is not signed in.
+ */
+export function sentSessionId(cookies: string | null, origin: string): string | null {
+  const [id, ...more] = cookieValues(cookies, cookieNames(origin).session);
+  return id !== undefined && more.length === 0 && SESSION_ID.test(id) ? id : null;
 }
 
 /** What is stored of a session id. */

@@ -9,7 +9,7 @@ import { hostCheck, type OwnHosts } from "./check-host";
 import { checkedPath } from "./check-url";
 import { clientFinder } from "./client-address";
 import { cleanRequestHeaders, neverCachePages, sendLengths, setSecurityHeaders } from "./headers";
-import { OpenPages } from "./open-pages";
+import { PageFront } from "./page-front";
 import { refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
 import { SentAhead } from "./sent-ahead";
@@ -56,7 +56,7 @@ interface Gate {
   closing: boolean;
   readonly findClient: ReturnType<typeof clientFinder>;
   readonly hostProblem: ReturnType<typeof hostCheck>;
-  readonly openPages: OpenPages | null;
+  readonly pages: PageFront | null;
   readonly sentAhead: SentAhead;
   readonly signIns: SignInSlots;
 }
@@ -83,7 +83,7 @@ export function createFront(options: FrontOptions): Front {
     findClient: clientFinder(options.trustedProxies),
     hostProblem: hostCheck(options.hosts),
     // In development pages change while the process runs.
-    openPages: options.dev ? null : new OpenPages(),
+    pages: options.dev ? null : new PageFront(() => ({ origin: options.origin(), deviceSecret: options.deviceSecret })),
     sentAhead: new SentAhead(),
     signIns: new SignInSlots(),
   };
@@ -177,36 +177,17 @@ function serve({ req, res }: Exchange, options: FrontOptions, gate: Gate): void 
     .catch(failed);
 }
 
-interface Passage extends Pick<FrontOptions, "findAsset">, Pick<Gate, "openPages"> {
+interface Passage extends Pick<FrontOptions, "findAsset">, Pick<Gate, "pages"> {
   readonly next: NextHandler;
   readonly path: string;
 }
 
 /** Answers a request that was checked. Rejects when the framework fails. */
-function pass({ req, res }: Exchange, { path, openPages, ...passage }: Passage): Promise<void> {
+function pass({ req, res }: Exchange, { path, pages, next, findAsset }: Passage): Promise<void> {
   const isApi = isApiPath(path);
   if (isApi) sendLengths(res);
   else neverCachePages(res);
-  const openPage = isApi ? null : (openPages?.keyOf(path, req.headers.cookie) ?? null);
-  return openPages && openPage !== null
-    ? openPages.answer(openPage, { req, res, next: passage.next })
-    : answerPage({ req, res }, path, passage);
-}
-
-/** Serves assets that another build published; Next answers everything else. */
-async function answerPage(
-  { req, res }: Exchange,
-  path: string,
-  { findAsset, next }: Pick<FrontOptions, "findAsset"> & { next: NextHandler },
-): Promise<void> {
-  const asset = path.startsWith("/_next/static/") ? await findAsset?.(path) : null;
-  if (!asset) return next(req, res);
-  res.writeHead(200, {
-    "content-type": asset.mediaType,
-    "content-length": asset.body.length,
-    "cache-control": "public, max-age=31536000, immutable",
-  });
-  res.end(req.method === "HEAD" ? undefined : asset.body);
+  return isApi || !pages ? next(req, res) : pages.answer({ req, res, path, next, findAsset });
 }
 
 function refusedByMethod(

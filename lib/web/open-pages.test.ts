@@ -58,6 +58,14 @@ const get = (path: string, headers: Record<string, string> = {}, method = "GET")
     });
     sent.on("error", reject).end();
   });
+const SESSION = `leasehold.session=${"A".repeat(43)}`;
+const NO_SESSIONS = [
+  "leasehold.session=x",
+  `${SESSION}A`,
+  `leasehold.session=${"*".repeat(43)}`,
+  `${SESSION}; ${SESSION}`,
+  `__Host-${SESSION}`,
+];
 const nonceOf = ({ headers }: Answer) => /'nonce-([^']+)'/.exec(headers["content-security-policy"] ?? "")?.[1] ?? "";
 
 test("a public page is rendered once, for many requests at once and for every form of request", async () => {
@@ -111,14 +119,42 @@ test("every path that does not exist is answered with one kept page", async () =
   expect(rendered).toEqual(["/_not-found"]);
 });
 
-test("the login is rendered once for all visitors without a session, and pages of tenants for each request", async () => {
+test("the login is rendered once for all visitors without a session, and for each request of the others", async () => {
   rendered.length = 0;
   await get("/login");
   await get("/login?callbackUrl=%2Ft%2Facme");
-  await get("/login", { cookie: "leasehold.session=x" });
-  await get("/t/acme/jobs");
-  await get("/t/acme/jobs");
-  expect(rendered).toEqual(["/login", "/login", "/t/acme/jobs", "/t/acme/jobs"]);
+  for (const cookie of NO_SESSIONS) await get("/login", { cookie });
+  expect(rendered).toEqual(["/login"]);
+  await get("/login", { cookie: SESSION });
+  await get("/login", { cookie: SESSION });
+  expect(rendered).toEqual(["/login", "/login", "/login"]);
+});
+
+test.each([
+  ["/", "/"],
+  ["/select-tenant", "/select-tenant"],
+  ["/account/password", "/account/password"],
+  ["/platform", "/platform/workers"],
+  ["/platform/queues?q=1", "/platform/workers"],
+  ["/t/acme", "/t/acme/jobs"],
+  ["/t/acme/jobs?status=failed", "/t/acme/jobs"],
+  ["/t/acme/webhooks/1", "/t/acme/jobs"],
+])("%s without a session is answered with the redirect to the login, without rendering", async (path, back) => {
+  rendered.length = 0;
+  const rsc = { rsc: "1", "next-router-prefetch": "1" };
+  const answers = [await get(path), await get(path, rsc), await get(path, {}, "HEAD")];
+  for (const cookie of NO_SESSIONS) answers.push(await get(path, { cookie }));
+  for (const { status, headers, text } of answers) {
+    expect([status, text]).toEqual([307, ""]);
+    expect(headers).toMatchObject({
+      location: `/login?callbackUrl=${encodeURIComponent(back)}`,
+      "cache-control": "private, no-store",
+      "content-length": "0",
+    });
+  }
+  expect(rendered).toEqual([]);
+  expect(await get(path, { cookie: `theme=dark; ${SESSION}` })).toMatchObject({ status: 200 });
+  expect(rendered).toEqual([path]);
 });
 
 test("a page that could not be rendered is tried again, and never kept", async () => {

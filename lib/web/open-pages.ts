@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { SESSION_COOKIE } from "@/lib/auth/cookies";
 import { PROBLEMS } from "@/lib/contract";
 import { pagePolicy } from "./headers";
 import { PAGES } from "./pages";
@@ -23,11 +22,22 @@ const OPEN: ReadonlySet<string> = new Set([
   "/docs/errors",
   ...Object.keys(PROBLEMS).map((code) => `/docs/errors/${code}`),
 ]);
-const KNOWN: readonly RegExp[] = PAGES.map((page) => new RegExp(`^${page.replaceAll(/\[[a-zA-Z]+\]/g, "[^/]+")}/?$`));
+const patternOf = (page: string) => new RegExp(`^${page.replaceAll(/\[[a-zA-Z]+\]/g, "[^/]+")}/?$`);
+const KNOWN: readonly RegExp[] = PAGES.map(patternOf);
+const WITH_SESSION: readonly RegExp[] = PAGES.filter((page) => page !== LOGIN && !page.startsWith("/docs/")).map(
+  patternOf,
+);
 /** Files that the framework serves. */
 const FRAMEWORK = /^\/(?:_next\/static\/|icon\.svg$)/;
 /** The length of every nonce of an answer. */
 const NONCE_BYTES = 16;
+
+/** Returns whether the framework serves a file under this path, which renders nothing. */
+export const isFile = (path: string): boolean => FRAMEWORK.test(path);
+
+/** Returns whether the page is for signed-in visitors only. A path that ends in a slash is not yet that of a page. */
+export const needsSession = (path: string): boolean =>
+  (path === "/" || !path.endsWith("/")) && WITH_SESSION.some((page) => page.test(path));
 
 /**
  * Answers the public pages, which are the same for every visitor: reference, errors, login, "not found". Each is rendered
@@ -38,12 +48,11 @@ export class OpenPages {
   readonly #kept = new Map<string, Promise<KeptPage>>();
 
   /** Returns the public page that answers this request; null if the answer depends on the caller. */
-  keyOf(path: string, cookie: string | undefined): string | null {
-    const isSignedIn = cookie?.includes(`${SESSION_COOKIE}=`) ?? false;
+  keyOf(path: string, hasSession: boolean): string | null {
     if (OPEN.has(path)) return path;
-    if (path === LOGIN && !isSignedIn) return LOGIN;
+    if (path === LOGIN && !hasSession) return LOGIN;
     if (path.startsWith("/docs/errors/")) return NOT_FOUND;
-    return path === "/" || FRAMEWORK.test(path) || KNOWN.some((page) => page.test(path)) ? null : NOT_FOUND;
+    return path === "/" || isFile(path) || KNOWN.some((page) => page.test(path)) ? null : NOT_FOUND;
   }
 
   /** Writes the page with the nonce of this request. A page that cannot be kept, such as an error, is rendered again. */

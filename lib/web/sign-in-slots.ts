@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { CLIENT_IP_HEADER } from "@/lib/api/request-info";
 import { Slots } from "@/lib/api/slots";
-import { networkOf } from "@/lib/auth/address-group";
-import { type DeviceSettings, lastAccount } from "@/lib/auth/device";
+import type { DeviceSettings } from "@/lib/auth/device";
+import { lineOf } from "./line-of";
 import type { Refusal } from "./refuse";
 import { wholeBody } from "./whole-body";
 
@@ -52,11 +51,9 @@ export class SignInSlots {
   }
 
   #take(req: IncomingMessage, settings: DeviceSettings): (() => void) | null {
-    const account = lastAccount(req.headers.cookie ?? null, settings);
-    if (account !== null) return this.#slots.take(`account ${account}`);
-    const ip = req.headers[CLIENT_IP_HEADER];
-    const network = networkOf(typeof ip === "string" ? ip : null);
-    const [ofNetwork, ofAll] = [this.#slots.take(network), this.#strangers.take("all")];
+    const { name, first } = lineOf(req, settings);
+    if (first) return this.#slots.take(name);
+    const [ofNetwork, ofAll] = [this.#slots.take(name), this.#strangers.take("all")];
     const giveBack = () => {
       ofNetwork?.();
       ofAll?.();

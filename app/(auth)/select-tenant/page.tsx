@@ -1,14 +1,14 @@
 import { ChevronRight } from "lucide-react";
 import type { Metadata } from "next";
-import { requireSignIn } from "@/app/_lib/viewer";
 import { SignOutButton } from "@/components/auth/sign-out-button";
 import { ROLE_NAMES } from "@/components/shell/role-names";
 import { Plain } from "@/components/ui/plain";
+import { requireViewer } from "@/lib/api/page";
 
 export const metadata: Metadata = { title: "Choose a tenant" };
 
 export default async function SelectTenantPage() {
-  const viewer = await requireSignIn("/select-tenant");
+  const viewer = await requireViewer("/select-tenant");
   return (
     <section className="panel overflow-hidden">
       <h1 className="px-6 pt-5 font-semibold text-xl tracking-tight">Choose a tenant</h1>

@@ -1,11 +1,10 @@
 import type { ReactNode } from "react";
-import { pausedNotice, requireSignIn, viewerInfo } from "@/app/_lib/viewer";
+import { pausedNotice, viewerInfo } from "@/app/_lib/viewer";
 import { AppShell } from "@/components/shell/app-shell";
 import { requirePlatformPage } from "@/lib/api/page";
 
 /** The frame of the platform's pages; for anyone but a super admin there is nothing here. */
 export default async function PlatformLayout({ children }: { readonly children: ReactNode }) {
-  await requireSignIn("/platform/workers");
   const viewer = await requirePlatformPage("platform:workers:read");
   return (
     <AppShell viewer={viewerInfo(viewer)} tenantSlug={null} notice={await pausedNotice(viewer)}>

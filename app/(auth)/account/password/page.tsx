@@ -2,13 +2,14 @@ import type { Metadata } from "next";
 import { redirect } from "next/navigation";
 import { PasswordForm } from "@/components/auth/password-form";
 import { currentViewer } from "@/lib/api/page";
+import { loginPath } from "@/lib/auth/login-path";
 
 export const metadata: Metadata = { title: "Change password" };
 
 /** Where everybody changes their password, and where a one-time password leads first. */
 export default async function PasswordPage() {
   const viewer = await currentViewer();
-  if (!viewer) redirect("/login?callbackUrl=%2Faccount%2Fpassword");
+  if (!viewer) redirect(loginPath("/account/password"));
   const { email, mustChangePassword } = viewer.principal.user;
   return (
     <section className="panel flex flex-col gap-5 p-6">

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { currentTenant, pausedNotice, requireSignIn, suspendedNotice, viewerInfo } from "@/app/_lib/viewer";
+import { currentTenant, pausedNotice, suspendedNotice, viewerInfo } from "@/app/_lib/viewer";
 import { AppShell } from "@/components/shell/app-shell";
 import { TenantProvider } from "@/components/shell/viewer";
 import { requirePage } from "@/lib/api/page";
@@ -13,7 +13,6 @@ interface TenantLayoutProps {
 /** The frame of a tenant's pages. It guards itself; each page does so too, since a layout does not protect them. */
 export default async function TenantLayout({ params, children }: TenantLayoutProps) {
   const { tenant: tenantSlug } = await params;
-  await requireSignIn(`/t/${encodeURIComponent(tenantSlug)}/jobs`);
   const page = await requirePage({ tenantSlug, permission: "jobs:read" });
   const viewer = viewerInfo(page);
   const tenant = currentTenant(page);
