@@ -1,4 +1,5 @@
-// Everything in one command: packages, database, build, processes. `--dev` rebuilds on change.
+// Everything in one command: packages, database, build, processes. `--dev` rebuilds on change, `--new-demo` deletes the
+// demo's database first.
 import { constants } from "node:os";
 import path from "node:path";
 import { localOrigin } from "../lib/env/local-origin.mjs";
@@ -17,6 +18,7 @@ const PORT_TRIES = 3;
 const DEFAULT_GRACE_SECONDS = 30;
 
 const dev = process.argv.includes("--dev");
+const newDemo = process.argv.includes("--new-demo");
 const testBuild = process.env.LEASEHOLD_TEST_BUILD === "1";
 const began = Date.now();
 const graceMs = Number(process.env.SHUTDOWN_GRACE_SECONDS?.trim() || DEFAULT_GRACE_SECONDS) * 1000;
@@ -50,7 +52,7 @@ async function start() {
   tightenCommands();
   const { build, buildPages, buildProcesses, distFolder } = await import("./lib/build.mjs");
   const { prepareDatabase } = await import("./lib/database.mjs");
-  const ground = await prepareDatabase();
+  const ground = await prepareDatabase({ newDemo });
   server = ground.server;
   server?.exited.then(() => onDatabaseExit());
   await buildProcesses({ testBuild });

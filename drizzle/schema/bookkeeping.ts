@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, integer, jsonb, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, integer, jsonb, primaryKey, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { app, bytea } from "./app";
 
 // Answers kept for repeated requests, and the ledger of migrations.
@@ -22,6 +22,18 @@ export const schemaMigrations = app.table("schema_migrations", {
   sha256: text("sha256").notNull(),
   appliedAt: timestamp("applied_at", { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
 });
+
+// Every text of a file of functions that was ever applied; the highest number of a name is in force.
+export const schemaFunctions = app.table(
+  "schema_functions",
+  {
+    name: text("name").notNull(),
+    sha256: text("sha256").notNull(),
+    number: bigint("number", { mode: "number" }).notNull().generatedAlwaysAsIdentity(),
+    appliedAt: timestamp("applied_at", { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [primaryKey({ columns: [table.name, table.sha256] })],
+);
 
 // One row: facts that every process compares with its own settings.
 export const installation = app.table("installation", {

@@ -1,11 +1,9 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 import { migrate } from "@/lib/db";
 import { waitFor } from "@/lib/testing/processes";
+import { nextMigration, schemaFolder } from "@/lib/testing/schema-folder";
 import { type Arena, openArena } from "./arena";
 import { pick } from "./profile";
 import { suite } from "./suite";
@@ -94,13 +92,8 @@ const straysIn = async ({ database }: Arena): Promise<number> =>
 
 /** One more migration, which waits for a reader of the table that every enqueue writes. */
 async function migrateBehindReader({ database }: Arena, round: number): Promise<void> {
-  const folder = mkdtempSync(path.join(tmpdir(), "leasehold-chaos-migrations-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const source = "drizzle/migrations";
-  const files = readdirSync(source).filter((name) => name.endsWith(".sql"));
-  for (const name of files) copyFileSync(path.join(source, name), path.join(folder, name));
-  const title = `${String(files.length + 1).padStart(4, "0")}_chaos.sql`;
-  writeFileSync(path.join(folder, title), `alter table app.live_jobs add column chaos_${round} int;`);
+  const sql = `alter table app.live_jobs add column chaos_${round} int;`;
+  const folder = schemaFolder({ [nextMigration("chaos")]: sql });
   const reader = new pg.Client({ connectionString: database.adminUrl });
   await reader.connect();
   await reader.query("begin");

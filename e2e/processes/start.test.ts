@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
 import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { hasProc, type NpmRun, npm, type ProcessLine, processesAbout, urlOf } from "@/lib/testing/installation";
 import { ensureTestBuild, waitFor } from "@/lib/testing/processes";
@@ -240,6 +239,18 @@ describe.skipIf(!hasProc)("npm start", () => {
     await nothingLeft();
   });
 
+  test("--new-demo deletes the demo's data and makes a new one, with logins of its own", async () => {
+    const { users } = readJson("demo.json");
+    run = npm(["start", "--", "--new-demo"], settings);
+    await urlOf(run);
+    expect(await ask("select to_regclass('public.kept') as kept")).toEqual([{ kept: null }]);
+    expect(await ask("select count(*)::int as n from app.tenants")).toEqual([{ n: 2 }]);
+    expect(readJson("demo.json").users).not.toEqual(users);
+    run.signal("SIGTERM");
+    await run.exited;
+    await nothingLeft();
+  });
+
   test("a taken PORT that was asked for is an error that names it", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => taken.once("listening", resolve));
@@ -255,47 +266,5 @@ describe.skipIf(!hasProc)("npm start", () => {
     const lonely = npm(["run", "worker"], settings);
     expect(await lonely.exited).toBe(1);
     expect(lonely.output()).toContain("DATABASE_URL is not set");
-  });
-});
-
-describe.skipIf(!hasProc)("npm start with DATABASE_URL", () => {
-  const own = path.join(base, "own");
-  let server: EmbeddedServer;
-
-  beforeAll(async () => {
-    server = await startEmbedded({
-      home: path.join(base, "server"),
-      password: "pw",
-      durable: false,
-      pgBin: process.env.PG_BIN,
-    });
-  });
-  afterAll(() => server.stop());
-
-  test("on another machine needs LEASEHOLD_SECRET, and names it", async () => {
-    const refused = npm(["start"], {
-      LEASEHOLD_HOME: own,
-      DATABASE_URL: "postgresql://root:s3cret@db.invalid/leasehold",
-    });
-    expect(await refused.exited).toBe(1);
-    expect(refused.output()).toContain("LEASEHOLD_SECRET is required");
-    expect(refused.output()).not.toContain("s3cret");
-  });
-
-  test("on this machine makes a secret, starts no server, and seeds no demo", async () => {
-    const env = { LEASEHOLD_HOME: own, DATABASE_URL: server.adminUrl("leasehold") };
-    const started = npm(["start"], env);
-    const url = await urlOf(started);
-    expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    expect(processesAbout(own).filter(({ command }) => command.includes("postgres -D"))).toEqual([]);
-    expect(JSON.parse(readFileSync(path.join(own, "runtime.json"), "utf8")).secret).toMatch(/.{32,}/);
-    expect(() => statSync(path.join(own, "demo.json"))).toThrow();
-
-    const seeded = npm(["run", "db:seed", "--", "--admin", "Me@Example.com"], env);
-    expect(await seeded.exited).toBe(0);
-    expect(seeded.output()).toMatch(/me@example\.com[\s\S]*One-time password:\s+\S{16,}/);
-    started.signal("SIGTERM");
-    await started.exited;
-    await waitFor(() => processesAbout(own).length === 0);
   });
 });

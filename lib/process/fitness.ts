@@ -28,6 +28,9 @@ export interface Misfit {
 
 const plain = (text: string): Misfit => ({ summary: text, advice: text });
 const NEWER = plain("The database is newer than this version. Start the newer version instead.");
+const BEFORE_BASELINE = plain(
+  "The database was made by a development version, which this version cannot bring up to date. Name an empty database, or make the demo anew with `npm start -- --new-demo`.",
+);
 const BEHIND = plain("The database is behind this version. Run `npm run db:migrate`.");
 const PREPARED_LOST = plain(PREPARED_LOST_ADVICE);
 const NO_SESSIONS = plain(
@@ -95,6 +98,7 @@ export async function misfit(
   if (pools.some((pool) => pool.stats().preparedLost)) return PREPARED_LOST;
   const status = await schemaStatus(pools[0]);
   if (status === "newer") return NEWER;
+  if (status === "before-baseline") return BEFORE_BASELINE;
   if (status === "behind") return BEHIND;
   const advice = (await Promise.all(skipLogins ? [] : pools.map(unsafeLogin))).find((problem) => problem !== null);
   if (advice) return { summary: "A database login is a superuser or bypasses row security.", advice };

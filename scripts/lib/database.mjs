@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { dataDir, startEmbedded } from "../../lib/db/embedded/index.mjs";
+import { dataDir, removeCluster, startEmbedded } from "../../lib/db/embedded/index.mjs";
 import { Unusable } from "./fail.mjs";
 import { homeFolder } from "./paths.mjs";
 import { step } from "./progress.mjs";
@@ -19,13 +19,22 @@ const newSecret = () => randomBytes(32).toString("base64url");
  */
 
 /**
- * The database of this start: the one DATABASE_URL names, or our own server.
+ * The database of this start: the one DATABASE_URL names, or our own server. `newDemo` deletes all data of our own server first.
+ * @param {{ newDemo: boolean }} options
  * @returns {Promise<Ground>}
  */
-export async function prepareDatabase() {
+export async function prepareDatabase({ newDemo }) {
   const given = givenSecrets().values.DATABASE_URL;
-  return given ? foreignDatabase(given) : embeddedDatabase();
+  if (given && newDemo)
+    throw new Unusable(
+      "--new-demo deletes the demo's own PostgreSQL, and DATABASE_URL names another one. Unset DATABASE_URL, or start without --new-demo.",
+    );
+  if (given) return foreignDatabase(given);
+  if (newDemo) await step("deleting the demo's database", () => removeCluster({ home: homeFolder(), pgBin: pgBin() }));
+  return embeddedDatabase();
 }
+
+const pgBin = () => process.env.PG_BIN?.trim() || undefined;
 
 /** @param {string} url */
 function foreignDatabase(url) {
@@ -58,7 +67,7 @@ async function embeddedDatabase() {
       home: homeFolder(),
       password,
       port: runtime.pg_port,
-      pgBin: process.env.PG_BIN?.trim() || undefined,
+      pgBin: pgBin(),
     }),
   );
   const url = server.adminUrl(NAME);

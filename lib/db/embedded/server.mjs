@@ -70,6 +70,17 @@ export async function startEmbedded(options) {
 }
 
 /**
+ * Stops what is left of the server of `home` and deletes its cluster, with all databases in it.
+ * @param {Pick<EmbeddedOptions, "home" | "pgBin">} options
+ */
+export async function removeCluster({ home, pgBin }) {
+  const { dir } = place({ home: path.resolve(home), binaries: findBinaries({ pgBin }) });
+  const pgData = path.join(dir, "pg");
+  await clearFormerServer(pgData);
+  rmSync(pgData, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/**
  * @param {boolean} durable
  * @returns {Record<string, string>}
  */

@@ -3,46 +3,62 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { MigrationError } from "./migration-error";
 
-export interface Migration {
+/** A file of SQL, by its name without `.sql`. */
+export interface SqlFile {
   readonly name: string;
   readonly sql: string;
   readonly sha256: string;
 }
 
-const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/;
-
-/** Where migrations lie when the caller names no folder: under the folder that the process was started in. */
-export function defaultMigrationsFolder(): string {
-  return path.resolve(process.cwd(), "drizzle/migrations");
+/** All files that make the schema. */
+export interface SchemaFiles {
+  /** Numbered files, in order. Each is applied once. */
+  readonly migrations: readonly SqlFile[];
+  /** Today's text of the SQL functions. A file is applied whenever its text has changed. */
+  readonly functions: readonly SqlFile[];
 }
 
-/** Reads the numbered files in order. Throws when the folder is missing or a number is missing or taken twice. */
-export function readMigrations(folder = defaultMigrationsFolder()): Migration[] {
-  const names = listFolder(folder)
-    .filter((name) => FILE_NAME.test(name))
-    .sort();
-  if (names.length === 0) throw new MigrationError("bad-folder", `No migration lies in ${folder}.`);
-  names.forEach((name, index) => {
+const NUMBERED = /^\d{4}_[a-z0-9_]+\.sql$/;
+const FUNCTIONS = /^[a-z][a-z0-9-]*\.sql$/;
+
+/** Where the files lie when the caller names no folder: under the folder that the process was started in. */
+export function defaultSchemaFolder(): string {
+  return path.resolve(process.cwd(), "drizzle");
+}
+
+/**
+ * Reads `migrations/` and `functions/` below the folder.
+ * @throws MigrationError when one of them is missing or empty, or a number is missing or taken twice
+ */
+export function readSchemaFiles(folder = defaultSchemaFolder()): SchemaFiles {
+  const migrations = readFiles(path.join(folder, "migrations"), NUMBERED);
+  migrations.forEach(({ name }, index) => {
     if (Number(name.slice(0, 4)) !== index + 1) {
       throw new MigrationError(
         "bad-folder",
-        `Migrations are numbered without gaps; ${name} should have number ${index + 1}.`,
+        `Migrations are numbered without gaps; ${name}.sql should have number ${index + 1}.`,
       );
     }
   });
-  return names.map((name) => readMigration(folder, name));
+  return { migrations, functions: readFiles(path.join(folder, "functions"), FUNCTIONS) };
 }
 
-function readMigration(folder: string, fileName: string): Migration {
-  // A checkout may turn line ends around; that is no change.
-  const sql = readFileSync(path.join(folder, fileName), "utf8").replaceAll("\r\n", "\n");
-  return { name: fileName.replace(/\.sql$/, ""), sql, sha256: createHash("sha256").update(sql).digest("hex") };
+function readFiles(folder: string, wanted: RegExp): SqlFile[] {
+  const names = listFolder(folder)
+    .filter((name) => wanted.test(name))
+    .sort();
+  if (names.length === 0) throw new MigrationError("bad-folder", `There are no SQL files in ${folder}.`);
+  return names.map((name) => {
+    // A checkout may turn line ends around; that is no change.
+    const sql = readFileSync(path.join(folder, name), "utf8").replaceAll("\r\n", "\n");
+    return { name: name.replace(/\.sql$/, ""), sql, sha256: createHash("sha256").update(sql).digest("hex") };
+  });
 }
 
 function listFolder(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    throw new MigrationError("bad-folder", `The migrations folder ${folder} cannot be read.`, error);
+    throw new MigrationError("bad-folder", `The folder ${folder} cannot be read.`, error);
   }
 }

@@ -1,6 +1,6 @@
 import pg from "pg";
-import { type Migration, readMigrations } from "./files";
-import { type Applied, applyFailure, pendingMigrations } from "./ledger";
+import { readSchemaFiles, type SchemaFiles, type SqlFile } from "./files";
+import { type Applied, applyFailure, LEDGERS, pendingFunctions, pendingMigrations } from "./ledger";
 import { isLockTimeout, LOCK_PATIENCE_MS, LOCK_TIMEOUT, withoutQueueing } from "./lock-patience";
 import { makeDays } from "./make-days";
 import { MigrationError } from "./migration-error";
@@ -17,7 +17,7 @@ export interface MigrateOptions {
   /** Passwords of roles that were given one of their own. */
   readonly rolePasswords?: RolePasswords;
   readonly log: Log;
-  /** The folder of numbered SQL files; default `drizzle/migrations` under the working directory. */
+  /** The folder with `migrations/` and `functions/`; default `drizzle` under the working directory. */
   readonly folder?: string;
   /** How long to keep trying for locks that other sessions hold; default ten minutes. */
   readonly lockPatienceMs?: number;
@@ -35,12 +35,13 @@ const NOTICE_DEATH = `select set_config('client_connection_check_interval', '100
   where version() !~* 'windows|mingw|visual c'`;
 
 /**
- * Creates roles and schema, or brings them up to date. Safe from any number of processes at once: each file is applied
- * by exactly one, in one transaction with its ledger row. Throws {@link MigrationError} and then has changed nothing
- * of the file that failed.
+ * Creates roles and schema, or brings them up to date: first the numbered files, each in one transaction with its ledger
+ * row, then in one transaction all files of functions whose text has changed. Safe from any number of processes at once: each
+ * file is applied by exactly one. Returns the names of the files that this call applied. Throws {@link MigrationError} and
+ * then has changed nothing of the file that failed.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
-  const files = readMigrations(options.folder);
+  const files = readSchemaFiles(options.folder);
   const client = await connect(options.adminUrl);
   try {
     await ensureRoles(client, options);
@@ -87,20 +88,23 @@ async function connect(url: string): Promise<pg.Client> {
 
 async function applyAll(
   client: pg.Client,
-  files: readonly Migration[],
+  files: SchemaFiles,
   { log, lockPatienceMs = LOCK_PATIENCE_MS }: MigrateOptions,
 ): Promise<string[]> {
   const applied: string[] = [];
   for (;;) {
     const done = await withoutQueueing(client, lockPatienceMs, log, () => applyNext(client, files, log));
-    if (!done) return applied;
-    log(`applied ${done}`);
-    applied.push(done);
+    if (done.length === 0) return applied;
+    for (const name of done) log(`applied ${name}`);
+    applied.push(...done);
   }
 }
 
-/** Applies the first file that is missing, if any. Another process may have applied some since the last look. */
-async function applyNext(client: pg.Client, files: readonly Migration[], log: Log): Promise<string | null> {
+/**
+ * Applies the first numbered file that is missing, or else all changed functions. Another process may have applied some
+ * since the last look.
+ */
+async function applyNext(client: pg.Client, files: SchemaFiles, log: Log): Promise<string[]> {
   await client.query("begin");
   try {
     await client.query(NOTICE_DEATH);
@@ -108,10 +112,10 @@ async function applyNext(client: pg.Client, files: readonly Migration[], log: Lo
     // After the wait for other processes, behind which nothing else queues.
     await client.query(LOCK_TIMEOUT);
     await client.query("set local role leasehold_owner");
-    const [next] = pendingMigrations(files, await readLedger(client));
-    if (next) await apply(client, next);
+    const [next] = pendingMigrations(files.migrations, await readLedger(client, MIGRATIONS));
+    const done = next ? [await applyMigration(client, next)] : await applyFunctions(client, files.functions);
     await client.query("commit");
-    return next?.name ?? null;
+    return done;
   } catch (error) {
     await client.query("rollback").catch(() => {});
     throw error instanceof MigrationError || isLockTimeout(error)
@@ -127,33 +131,42 @@ async function takeLock(client: pg.Client, log: Log): Promise<void> {
   await client.query(`select pg_advisory_xact_lock(${LOCK_KEY})`);
 }
 
-async function readLedger(client: pg.Client): Promise<Applied[]> {
-  const { rows } = await client.query<{ exists: boolean }>(
-    "select to_regclass('app.schema_migrations') is not null as exists",
-  );
+const MIGRATIONS = { table: "app.schema_migrations", order: "name" };
+const FUNCTIONS = { table: "app.schema_functions", order: "number" };
+
+async function readLedger(client: pg.Client, { table, order }: typeof MIGRATIONS): Promise<Applied[]> {
+  const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [table]);
   if (!rows[0]?.exists) return [];
-  return (await client.query<Applied>("select name, sha256 from app.schema_migrations order by name")).rows;
+  return (await client.query<Applied>(`select name, sha256 from ${table} order by ${order}`)).rows;
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
+async function applyMigration(client: pg.Client, file: SqlFile): Promise<string> {
+  await apply(client, file);
   try {
-    await client.query(migration.sql);
-    // The first file makes the schema that the ledger lies in.
-    await client.query(LEDGER);
+    // The first file makes the schema that the ledgers lie in.
+    await client.query(LEDGERS);
   } catch (error) {
-    throw isLockTimeout(error) ? error : applyFailure(migration, error);
+    throw applyFailure(file, error);
   }
-  await client.query("insert into app.schema_migrations (name, sha256) values ($1, $2)", [
-    migration.name,
-    migration.sha256,
-  ]);
+  await client.query("insert into app.schema_migrations (name, sha256) values ($1, $2)", [file.name, file.sha256]);
+  return file.name;
 }
 
-const LEDGER = `
-  create table if not exists app.schema_migrations (
-    name text primary key,
-    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
-    applied_at timestamptz not null default clock_timestamp()
-  );
-  grant select on app.schema_migrations
-    to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth`;
+async function applyFunctions(client: pg.Client, files: readonly SqlFile[]): Promise<string[]> {
+  const changed = pendingFunctions(files, await readLedger(client, FUNCTIONS));
+  // They call each other across files, in no order.
+  if (changed.length > 0) await client.query("set local check_function_bodies = off");
+  for (const file of changed) {
+    await apply(client, { ...file, name: `functions/${file.name}` });
+    await client.query("insert into app.schema_functions (name, sha256) values ($1, $2)", [file.name, file.sha256]);
+  }
+  return changed.map(({ name }) => `functions/${name}`);
+}
+
+async function apply(client: pg.Client, file: SqlFile): Promise<void> {
+  try {
+    await client.query(file.sql);
+  } catch (error) {
+    throw isLockTimeout(error) ? error : applyFailure(file, error);
+  }
+}

@@ -1,19 +1,22 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readMigrations } from "./files";
-import { pendingMigrations } from "./ledger";
+import { defaultSchemaFolder, readSchemaFiles } from "./files";
+import { pendingFunctions, pendingMigrations } from "./ledger";
 import { rolePassword, roleUrl } from "./role-logins.mjs";
 import { scramVerifier } from "./scram-verifier";
 
 const file = (name: string, sha256 = `hash of ${name}`) => ({ name, sha256, sql: "" });
 const files = [file("0001_a"), file("0002_b"), file("0003_c")];
 
+/** A folder of schema files; `functions/` has one file unless the contents name others. */
 function folderWith(contents: Record<string, string>): string {
   const folder = mkdtempSync(path.join(tmpdir(), "leasehold-migrations-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const [name, text] of Object.entries(contents)) writeFileSync(path.join(folder, name), text);
+  for (const part of ["migrations", "functions"]) mkdirSync(path.join(folder, part));
+  for (const [name, text] of Object.entries({ "functions/a.sql": "", ...contents }))
+    writeFileSync(path.join(folder, name), text);
   return folder;
 }
 
@@ -31,12 +34,47 @@ test.each([
 });
 
 test("migration files are numbered without gaps, and line ends do not change them", () => {
-  const [one] = readMigrations(folderWith({ "0001_a.sql": "select 1;\n", "README.md": "" }));
-  const [two] = readMigrations(folderWith({ "0001_a.sql": "select 1;\r\n" }));
+  const [one] = readSchemaFiles(folderWith({ "migrations/0001_a.sql": "select 1;\n", "README.md": "" })).migrations;
+  const [two] = readSchemaFiles(folderWith({ "migrations/0001_a.sql": "select 1;\r\n" })).migrations;
   expect(one?.sha256).toBe(two?.sha256);
-  expect(() => readMigrations(folderWith({ "0001_a.sql": "", "0003_b.sql": "" }))).toThrow("should have number 2");
-  expect(() => readMigrations(folderWith({ "0001_a.sql": "", "0001_b.sql": "" }))).toThrow("should have number 2");
-  expect(() => readMigrations("/nowhere")).toThrow("cannot be read");
+  const gap = folderWith({ "migrations/0001_a.sql": "", "migrations/0003_b.sql": "" });
+  expect(() => readSchemaFiles(gap)).toThrow("should have number 2");
+  const twice = folderWith({ "migrations/0001_a.sql": "", "migrations/0001_b.sql": "" });
+  expect(() => readSchemaFiles(twice)).toThrow("should have number 2");
+  expect(() => readSchemaFiles(folderWith({}))).toThrow("no SQL files");
+  expect(() => readSchemaFiles("/nowhere")).toThrow("cannot be read");
+});
+
+test("a database of a development version is refused, and the message says what to do", () => {
+  expect(() => pendingMigrations(files, [file("0001_schema_and_clock"), file("0002_tenancy")])).toThrow(
+    /development version.*npm start -- --new-demo/,
+  );
+});
+
+test("a file of functions is applied when its text is not the one in force", () => {
+  const functions = [file("claim", "2"), file("limits", "1"), file("release", "1")];
+  const applied = [file("claim", "1"), file("limits", "1")];
+  expect(pendingFunctions(functions, applied).map(({ name }) => name)).toEqual(["claim", "release"]);
+  expect(pendingFunctions(functions, [...applied, file("claim", "2"), file("release", "1")])).toEqual([]);
+});
+
+test.each([
+  ["a later text", [file("claim", "1"), file("claim", "2")]],
+  ["a file that this build lacks", [file("claim", "1"), file("of-tomorrow", "1")]],
+])("%s of a newer build is not replaced by an older one", (_what, applied) => {
+  expect(() => pendingFunctions([file("claim", "1")], applied)).toThrow("which this build does not know");
+});
+
+// In the form of sha256sum: `cd drizzle/migrations && sha256sum -c hashes.txt` says the same.
+test("a migration that was committed is never edited (UPDATE_SNAPSHOT=1 adds the hashes of new ones)", () => {
+  const list = path.join(defaultSchemaFolder(), "migrations/hashes.txt");
+  const read = () => readFileSync(list, "utf8").split("\n").filter(Boolean);
+  const known = read();
+  const lines = readSchemaFiles().migrations.map(({ name, sha256 }) => `${sha256}  ${name}.sql`);
+  const added = lines.slice(known.length);
+  if (process.env.UPDATE_SNAPSHOT === "1" && added.length > 0)
+    writeFileSync(list, `${[...known, ...added].join("\n")}\n`);
+  expect(lines).toEqual(read());
 });
 
 test("each role has a password of its own, the same one for the same secret", () => {

@@ -1,24 +1,52 @@
-import type { Migration } from "./files";
+import type { SqlFile } from "./files";
 import { MigrationError } from "./migration-error";
 
+/** A row of a ledger. */
 export interface Applied {
   readonly name: string;
   readonly sha256: string;
 }
 
+/** The tables that say what was applied. Every process reads them to see whether it knows the schema. */
+export const LEDGERS = `
+  create table if not exists app.schema_migrations (
+    name text primary key,
+    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    applied_at timestamptz not null default clock_timestamp()
+  );
+  -- Every text of a file of functions that was ever applied; the one with the highest number is in force.
+  create table if not exists app.schema_functions (
+    name text not null,
+    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    number bigint generated always as identity,
+    applied_at timestamptz not null default clock_timestamp(),
+    primary key (name, sha256)
+  );
+  grant select on app.schema_migrations, app.schema_functions
+    to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth`;
+
+/** The first migration of development versions. Their databases have another history. */
+const FIRST_BEFORE_BASELINE = "0001_schema_and_clock";
+
+/** Whether a database was made by a version from before the first migration of this one. */
+export const isBeforeBaseline = (applied: readonly { readonly name: string }[]): boolean =>
+  applied.some(({ name }) => name === FIRST_BEFORE_BASELINE);
+
 /**
- * What is left to apply. Throws when the ledger tells of another history than the files do: a changed file, a
- * database newer than this build, a gap.
+ * Returns the numbered files that are left to apply.
+ * @throws MigrationError when the ledger tells of another history than the files do: a changed file, a database newer than
+ * this build, a gap
  */
-export function pendingMigrations(files: readonly Migration[], applied: readonly Applied[]): Migration[] {
-  const known = new Map(files.map((file) => [file.name, file]));
-  const stranger = applied.find(({ name }) => !known.has(name));
-  if (stranger) {
+export function pendingMigrations(files: readonly SqlFile[], applied: readonly Applied[]): SqlFile[] {
+  if (isBeforeBaseline(applied)) {
     throw new MigrationError(
-      "newer",
-      `The database has ${stranger.name}, which this build does not know. It was migrated by a newer version: run that version, or restore a backup made before it.`,
+      "before-baseline",
+      "This database was made by a development version, which this version cannot bring up to date. Name an empty database, or make the demo anew with `npm start -- --new-demo`, which deletes its data.",
     );
   }
+  const known = new Map(files.map((file) => [file.name, file]));
+  const stranger = applied.find(({ name }) => !known.has(name));
+  if (stranger) throw newer(stranger.name);
   const changed = applied.find(({ name, sha256 }) => known.get(name)?.sha256 !== sha256);
   if (changed) {
     throw new MigrationError(
@@ -38,23 +66,47 @@ export function pendingMigrations(files: readonly Migration[], applied: readonly
   return pending;
 }
 
+/**
+ * Returns the files of functions whose text is not in force yet. `applied`: all rows of the ledger, oldest first.
+ * @throws MigrationError when the database had the text of a file before it got the one in force, or has a file that is not
+ * there: a newer build was here
+ */
+export function pendingFunctions(files: readonly SqlFile[], applied: readonly Applied[]): SqlFile[] {
+  const found = newerFunctions(files, applied);
+  if (found !== undefined) throw newer(`functions/${found}`);
+  const inForce = new Map(applied.map(({ name, sha256 }) => [name, sha256]));
+  return files.filter(({ name, sha256 }) => inForce.get(name) !== sha256);
+}
+
+/** Returns the name of a file of functions that a newer build has applied, if there is one. */
+export function newerFunctions(files: readonly SqlFile[], applied: readonly Applied[]): string | undefined {
+  const known = new Map(files.map(({ name, sha256 }) => [name, sha256]));
+  const inForce = new Map(applied.map(({ name, sha256 }) => [name, sha256]));
+  return applied.find(({ name, sha256 }) => {
+    if (!known.has(name)) return true;
+    return sha256 === known.get(name) && inForce.get(name) !== sha256;
+  })?.name;
+}
+
+const newer = (name: string): MigrationError =>
+  new MigrationError(
+    "newer",
+    `The database has ${name}, which this build does not know. It was migrated by a newer version: run that version, or restore a backup made before it.`,
+  );
+
 const ALREADY_THERE = new Set(["42P06", "42P07", "42701", "42710", "42723", "42P16"]);
 
 /** Says what went wrong with one file, and how to repair what can be repaired by hand. */
-export function applyFailure(migration: Migration, error: unknown): MigrationError {
+export function applyFailure(file: SqlFile, error: unknown): MigrationError {
   const { code, message } = error as { code?: string; message?: string };
   if (code && ALREADY_THERE.has(code)) {
     return new MigrationError(
       "unrecorded",
-      `${migration.name}: ${message}. The database holds what this migration makes, but app.schema_migrations does not list it. ` +
-        `If its SQL was applied by hand and whole, record it: insert into app.schema_migrations (name, sha256) values ('${migration.name}', '${migration.sha256}'); ` +
+      `${file.name}: ${message}. The database holds what this migration makes, but app.schema_migrations does not list it. ` +
+        `If its SQL was applied by hand and whole, record it: insert into app.schema_migrations (name, sha256) values ('${file.name}', '${file.sha256}'); ` +
         "else drop what is there and migrate again. Nothing was changed.",
       error,
     );
   }
-  return new MigrationError(
-    "failed",
-    `${migration.name} failed and was rolled back: ${message ?? String(error)}`,
-    error,
-  );
+  return new MigrationError("failed", `${file.name} failed and was rolled back: ${message ?? String(error)}`, error);
 }

@@ -1,6 +1,3 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import pg from "pg";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { migrate } from "@/lib/db";
@@ -8,22 +5,13 @@ import { enqueueJob } from "@/lib/queue";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
-import { defaultMigrationsFolder, readMigrations } from "./files";
+import { nextMigration, schemaFolder } from "@/lib/testing/schema-folder";
 
 const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-/** The migrations of this build and one more. */
-function folderWith(title: string, sql: string): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "leasehold-migrations-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const source = defaultMigrationsFolder();
-  for (const name of readdirSync(source)) copyFileSync(path.join(source, name), path.join(folder, name));
-  const last = Number(readMigrations().at(-1)?.name.slice(0, 4));
-  writeFileSync(path.join(folder, `${String(last + 1).padStart(4, "0")}_${title}.sql`), sql);
-  return folder;
-}
+const folderWith = (title: string, sql: string) => schemaFolder({ [nextMigration(title)]: sql });
 
 async function longReader(): Promise<pg.Client> {
   const reader = new pg.Client({ connectionString: database.adminUrl, application_name: "a long report" });

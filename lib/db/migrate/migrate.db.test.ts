@@ -1,17 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
-import { migrate, openDatabase, roleUrl, schemaStatus } from "@/lib/db";
+import { type Database, migrate, openDatabase, roleUrl, schemaStatus } from "@/lib/db";
 import { createTestDatabase, type TestDatabase } from "@/lib/testing/database";
-import { defaultMigrationsFolder, readMigrations } from "./files";
+import { nextMigration, schemaFolder } from "@/lib/testing/schema-folder";
+import { readSchemaFiles } from "./files";
 
 const fixture = fileURLToPath(new URL("./migrate-process.fixture.ts", import.meta.url));
-const ALL = readMigrations().map(({ name }) => name);
+const MIGRATIONS = readSchemaFiles().migrations.map(({ name }) => name);
+const FUNCTIONS = readSchemaFiles().functions.map(({ name }) => `functions/${name}`);
 
 let database: TestDatabase;
 const options = (folder?: string) => ({
@@ -32,18 +33,12 @@ beforeEach(async () => {
   await database.query("drop schema app cascade");
 });
 
-/** A copy of the migrations that a test may add to, cut short after `count` files. */
-function migrationsFolder(count = ALL.length, extra: Record<string, string> = {}): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "leasehold-migrations-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const source = defaultMigrationsFolder();
-  for (const name of readdirSync(source).sort().slice(0, count))
-    copyFileSync(path.join(source, name), path.join(folder, name));
-  for (const [name, sql] of Object.entries(extra)) writeFileSync(path.join(folder, name), sql);
-  return folder;
+function openWeb(): Database {
+  const url = roleUrl(database.adminUrl, database.secret, "web");
+  const db = openDatabase({ prepare: true, url, role: "web", max: 1, applicationName: "t" });
+  onTestFinished(() => db.close());
+  return db;
 }
-
-const next = (title: string) => `${String(ALL.length + 1).padStart(4, "0")}_${title}.sql`;
 
 function startProcess(folder?: string): ChildProcess {
   const args = ["--import", "tsx", fixture, database.adminUrl, database.secret, ...(folder ? [folder] : [])];
@@ -61,16 +56,16 @@ async function endOf(child: ChildProcess): Promise<{ code: number | null; out: s
 describe("OPS-05 six processes migrate at once", () => {
   test.each([
     ["an empty database", 0],
-    ["a database one version behind", ALL.length - 1],
+    ["a database one version behind", MIGRATIONS.length - 1],
   ])(
     "%s: each file is applied once, all end well, no lock stays",
     async (_what, count) => {
-      if (count > 0) await migrate(options(migrationsFolder(count)));
+      if (count > 0) await migrate(options(schemaFolder({}, count)));
       const ends = await Promise.all(Array.from({ length: 6 }, () => endOf(startProcess())));
       expect(ends.map(({ code, err }) => [code, err])).toEqual(Array(6).fill([0, ""]));
       const applied = ends.flatMap(({ out }) => JSON.parse(out) as string[]).sort();
-      expect(applied).toEqual(ALL.slice(count));
-      expect(await ledger()).toEqual(ALL);
+      expect(applied).toEqual([...MIGRATIONS.slice(count), ...(count > 0 ? [] : FUNCTIONS)]);
+      expect(await ledger()).toEqual(MIGRATIONS);
       await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0); // a backend outlives its client by a moment
     },
     60_000,
@@ -79,8 +74,8 @@ describe("OPS-05 six processes migrate at once", () => {
   test.each(["SIGKILL", "SIGTERM"] as const)(
     "OPS-03 a process ended by %s in the middle leaves no lock and no half of a file; the next one goes on",
     async (signal) => {
-      const folder = migrationsFolder(ALL.length, {
-        [next("slow")]: "create table app.half (id integer); select pg_sleep(60);",
+      const folder = schemaFolder({
+        [nextMigration("slow")]: "create table app.half (id integer); select pg_sleep(60);",
       });
       const child = startProcess(folder);
       const sleeping = () =>
@@ -89,10 +84,10 @@ describe("OPS-05 six processes migrate at once", () => {
       child.kill(signal);
       await once(child, "close");
       await expect.poll(heldLocks, { timeout: 10_000 }).toBe(0);
-      expect(await ledger()).toEqual(ALL);
+      expect(await ledger()).toEqual(MIGRATIONS);
       expect(await database.query("select to_regclass('app.half') as half")).toEqual([{ half: null }]);
-      writeFileSync(path.join(folder, next("slow")), "create table app.half (id integer);");
-      expect((await migrate(options(folder))).applied).toEqual([next("slow").replace(".sql", "")]);
+      writeFileSync(path.join(folder, nextMigration("slow")), "create table app.half (id integer);");
+      expect((await migrate(options(folder))).applied).toEqual([path.basename(nextMigration("slow"), ".sql")]);
     },
     120_000,
   );
@@ -111,9 +106,9 @@ describe("OPS-06 ledger and schema disagree", () => {
 
   test("one ledger row is lost: the message names the file, and following it repairs the database", async () => {
     // The last one of its own: some of the others change nothing when they are applied again.
-    const folder = migrationsFolder(ALL.length, { [next("x")]: "create table app.x (id integer);" });
+    const folder = schemaFolder({ [nextMigration("x")]: "create table app.x (id integer);" });
     await migrate(options(folder));
-    const last = readMigrations(folder).at(-1);
+    const last = readSchemaFiles(folder).migrations.at(-1);
     await database.query("delete from app.schema_migrations where name = $1", [last?.name]);
     await expect(migrate(options(folder))).rejects.toMatchObject({
       reason: "unrecorded",
@@ -127,20 +122,57 @@ describe("OPS-06 ledger and schema disagree", () => {
   });
 
   test("a file that was changed after it was applied is refused", async () => {
-    await migrate(options(migrationsFolder(ALL.length, { [next("x")]: "select 1;" })));
-    const folder = migrationsFolder(ALL.length, { [next("x")]: "select 2;" });
+    await migrate(options(schemaFolder({ [nextMigration("x")]: "select 1;" })));
+    const folder = schemaFolder({ [nextMigration("x")]: "select 2;" });
     await expect(migrate(options(folder))).rejects.toMatchObject({ reason: "changed" });
   });
 
   test("a database newer than this build is refused, and a file that fails leaves the earlier ones applied", async () => {
-    const bad = migrationsFolder(ALL.length, { [next("bad")]: "create table app.half (id integer); select 1/0;" });
+    const bad = schemaFolder({ [nextMigration("bad")]: "create table app.half (id integer); select 1/0;" });
     await expect(migrate(options(bad))).rejects.toMatchObject({
       reason: "failed",
       message: expect.stringContaining("division by zero"),
     });
-    expect(await ledger()).toEqual(ALL);
-    await migrate(options(migrationsFolder(ALL.length, { [next("x")]: "select 1;" })));
+    expect(await ledger()).toEqual(MIGRATIONS);
+    await migrate(options(schemaFolder({ [nextMigration("x")]: "select 1;" })));
     await expect(migrate(options())).rejects.toMatchObject({ reason: "newer" });
+  });
+});
+
+describe("files of functions", () => {
+  const answers = (n: number) =>
+    `create or replace function app.answer() returns integer language sql as $$ select ${n} $$;`;
+  const withAnswer = (text: string) => options(schemaFolder({ "functions/answer.sql": text }));
+  const answer = async () => (await database.query<{ answer: number }>("select app.answer() as answer"))[0]?.answer;
+
+  test("a changed text is applied, once; an older build does not put its own back", async () => {
+    expect((await migrate(withAnswer(answers(1)))).applied).toContain("functions/answer");
+    const older = withAnswer(answers(1));
+    const newer = withAnswer(answers(2));
+    expect((await migrate(newer)).applied).toEqual(["functions/answer"]);
+    expect((await migrate(newer)).applied).toEqual([]);
+    await expect(migrate(older)).rejects.toMatchObject({ reason: "newer" });
+    await expect(migrate(options())).rejects.toMatchObject({ reason: "newer" });
+    expect(await answer()).toBe(2);
+  });
+
+  test("when one of them fails, all functions stay as they were", async () => {
+    await migrate(withAnswer(answers(1)));
+    const files = { "functions/answer.sql": answers(2), "functions/broken.sql": "select 1/0;" };
+    await expect(migrate(options(schemaFolder(files)))).rejects.toMatchObject({
+      reason: "failed",
+      message: expect.stringContaining("functions/broken failed"),
+    });
+    expect(await answer()).toBe(1);
+  });
+
+  test("a database of a development version is refused, and a process says so", async () => {
+    await migrate(options());
+    await database.query("drop table app.schema_functions");
+    await database.query("update app.schema_migrations set name = '0001_schema_and_clock' where name like '0001%'");
+    await expect(migrate(options())).rejects.toMatchObject({ reason: "before-baseline" });
+    const db = openWeb();
+    expect(await schemaStatus(db)).toBe("before-baseline");
   });
 });
 
@@ -159,20 +191,21 @@ test("after a migration nobody but the roles may connect to the database, or cre
 });
 
 test("readiness tells a database that is behind, current or newer", async () => {
-  const db = openDatabase({
-    prepare: true,
-    url: roleUrl(database.adminUrl, database.secret, "web"),
-    role: "web",
-    max: 1,
-    applicationName: "t",
-  });
-  onTestFinished(() => db.close());
+  const db = openWeb();
   expect(await schemaStatus(db)).toBe("behind");
-  await migrate(options(migrationsFolder(3)));
+  await migrate(options(schemaFolder({}, MIGRATIONS.length - 1)));
   expect(await schemaStatus(db)).toBe("behind");
   await migrate(options());
   expect(await schemaStatus(db)).toBe("current");
-  await migrate(options(migrationsFolder(ALL.length, { [next("x")]: "select 1;" })));
+  const [file] = await database.query("delete from app.schema_functions where name = 'limits' returning name, sha256");
+  expect(await schemaStatus(db)).toBe("behind");
+  await migrate(options());
+  expect(await schemaStatus(db)).toBe("current");
+  await database.query("insert into app.schema_functions (name, sha256) values ($1, repeat('0', 64))", [file?.name]);
+  expect(await schemaStatus(db)).toBe("newer");
+  await database.query("delete from app.schema_functions where sha256 = repeat('0', 64)");
+  expect(await schemaStatus(db)).toBe("current");
+  await migrate(options(schemaFolder({ [nextMigration("x")]: "select 1;" })));
   expect(await schemaStatus(db)).toBe("newer");
 });
 
@@ -182,7 +215,7 @@ test("a migration changes the rows of every tenant, and no process sees them bec
     `with made as (insert into app.tenants (slug, name) select 't' || n, 't' from generate_series(1, 4) n returning id)
      insert into app.lists (tenant_id, name) select id, 'before' from made`,
   );
-  const fix = migrationsFolder(ALL.length, { [next("data_fix")]: "update app.lists set name = 'after';" });
+  const fix = schemaFolder({ [nextMigration("data_fix")]: "update app.lists set name = 'after';" });
   await migrate(options(fix));
   expect(await database.query("select name, count(*)::int as n from app.lists group by name")).toEqual([
     { name: "after", n: 4 },

@@ -1,6 +1,7 @@
 export type MigrationFailure =
   | "changed"
   | "newer"
+  | "before-baseline"
   | "unrecorded"
   | "out-of-order"
   | "not-allowed"

@@ -50,6 +50,7 @@ describe("RLS-7 the role that logs people in", () => {
       "api_keys",
       "memberships",
       "request_buckets",
+      "schema_functions",
       "schema_migrations",
       "sessions",
       "tenants",

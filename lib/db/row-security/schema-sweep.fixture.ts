@@ -20,6 +20,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   schedulers: "processes of the installation",
   running_mark: "running jobs by their ids, for counts under limits; scheduler and workers only",
   claim_reservations: "claims under way, of lanes by their numbers; workers only",
+  schema_functions: "ledger of the installation",
   schema_migrations: "ledger of the installation",
   installation: "facts about the installation; processes read them, people never",
 };

@@ -1,0 +1,207 @@
+-- Uploads of artifacts: begin, append chunks, finish. The attempt (p_job, p_lease) must hold its lease.
+-- An upload locks its live row FOR KEY SHARE. A lease ends by FOR UPDATE or DELETE, which wait for that lock or skip the row. A
+-- renewal takes FOR NO KEY UPDATE, which does not wait, so a lease is renewed even while its upload waits for another upload of
+-- the tenant or for the disk. The row lock of app.artifact_usage makes the quotas exact under concurrent writers.
+
+-- Begins an artifact. An unfinished artifact of the same name is deleted, and so are those of earlier attempts, which can never
+-- be finished: a retry has the whole quota of its job, even if it writes several artifacts at once or follows a worker that
+-- died. status is started, lease-lost or too-many (the job has p_most artifacts of other names).
+create or replace function app.begin_artifact(
+  p_job uuid,
+  p_lease bigint,
+  p_name text,
+  p_type text,
+  p_most integer
+)
+returns table (status text, artifact uuid)
+language plpgsql
+set search_path = pg_catalog, app
+as $$
+declare
+  v_tenant uuid;
+  v_run integer;
+  v_id uuid;
+begin
+  select l.tenant_id, l.run_no
+  into v_tenant, v_run
+  from app.live_jobs l
+  where l.job_id = p_job
+    and l.lease_no = p_lease
+    and l.state = 'running'
+  for key share;
+  if not found then
+    return query select 'lease-lost', null::uuid;
+    return;
+  end if;
+  delete from app.artifacts a
+  where a.job_id = p_job
+    and a.completed_at is null
+    and (a.name = p_name or a.attempt_no <> p_lease);
+  insert into app.artifact_usage (tenant_id)
+  values (v_tenant)
+  on conflict do nothing;
+  perform 1
+  from app.artifact_usage u
+  where u.tenant_id = v_tenant
+  for update;
+  -- A statement after the lock, so that it sees what others began before. A name that is being replaced counts once.
+  if (
+    select count(distinct a.name)
+    from app.artifacts a
+    where a.job_id = p_job
+      and a.name <> p_name
+  ) >= p_most then
+    return query select 'too-many', null::uuid;
+    return;
+  end if;
+  insert into app.artifacts (tenant_id, job_id, run_no, attempt_no, name, content_type)
+  values (v_tenant, p_job, v_run, p_lease, p_name, p_type)
+  returning id into v_id;
+  return query select 'started', v_id;
+end
+$$;
+revoke all on function app.begin_artifact(uuid, bigint, text, text, integer) from public;
+grant execute on function app.begin_artifact(uuid, bigint, text, text, integer) to leasehold_worker;
+
+-- Appends chunk p_no. A chunk that is sent again after an unknown answer changes nothing. Returns stored, lease-lost, gone (the
+-- artifact was deleted or begun again), job-full or tenant-full. p_job_bytes and p_tenant_bytes are the quotas. An earlier
+-- artifact of the same name does not count towards the job, because this one will replace it. Of another name that is just being
+-- replaced, the larger of both artifacts counts, because either may be kept.
+create or replace function app.append_artifact(
+  p_job uuid,
+  p_lease bigint,
+  p_id uuid,
+  p_no integer,
+  p_bytes bytea,
+  p_job_bytes bigint,
+  p_tenant_bytes bigint
+)
+returns text
+language plpgsql
+set search_path = pg_catalog, app
+as $$
+declare
+  v_tenant uuid;
+  v_name text;
+  v_chunks integer;
+  v_size bigint := octet_length(p_bytes);
+  v_used bigint;
+begin
+  select l.tenant_id
+  into v_tenant
+  from app.live_jobs l
+  where l.job_id = p_job
+    and l.lease_no = p_lease
+    and l.state = 'running'
+  for key share;
+  if not found then
+    return 'lease-lost';
+  end if;
+  select a.name, a.chunks
+  into v_name, v_chunks
+  from app.artifacts a
+  where a.tenant_id = v_tenant
+    and a.id = p_id
+    and a.job_id = p_job
+    and a.attempt_no = p_lease
+    and a.completed_at is null
+  for update;
+  if not found or v_chunks < p_no then
+    return 'gone';
+  end if;
+  if v_chunks > p_no then
+    return 'stored';
+  end if;
+  select u.bytes
+  into v_used
+  from app.artifact_usage u
+  where u.tenant_id = v_tenant
+  for update;
+  if v_used + v_size > p_tenant_bytes then
+    return 'tenant-full';
+  end if;
+  -- A statement after the lock, so that it sees what other writers of the job stored before.
+  if (
+    select coalesce(sum(n.bytes), 0)
+    from (
+      select max(a.size) as bytes
+      from app.artifacts a
+      where a.job_id = p_job
+        and (a.id = p_id or a.name <> v_name)
+      group by a.name
+    ) n
+  ) + v_size > p_job_bytes then
+    return 'job-full';
+  end if;
+  insert into app.artifact_chunks (tenant_id, artifact_id, no, bytes)
+  values (v_tenant, p_id, p_no, p_bytes);
+  update app.artifacts a
+  set size = a.size + v_size, chunks = a.chunks + 1
+  where a.tenant_id = v_tenant
+    and a.id = p_id;
+  update app.artifact_usage u
+  set bytes = u.bytes + v_size
+  where u.tenant_id = v_tenant;
+  return 'stored';
+end
+$$;
+revoke all on function app.append_artifact(uuid, bigint, uuid, integer, bytea, bigint, bigint) from public;
+grant execute on function app.append_artifact(uuid, bigint, uuid, integer, bytea, bigint, bigint) to leasehold_worker;
+
+-- Makes an artifact of p_size bytes visible to its tenant, and deletes the job's earlier one of the same name. Safe to repeat.
+-- Returns stored, lease-lost or gone.
+create or replace function app.finish_artifact(
+  p_job uuid,
+  p_lease bigint,
+  p_id uuid,
+  p_size bigint,
+  p_sha256 bytea
+)
+returns text
+language plpgsql
+set search_path = pg_catalog, app
+as $$
+declare
+  v_tenant uuid;
+  v_name text;
+  v_done bytea;
+begin
+  select l.tenant_id
+  into v_tenant
+  from app.live_jobs l
+  where l.job_id = p_job
+    and l.lease_no = p_lease
+    and l.state = 'running'
+  for key share;
+  if not found then
+    return 'lease-lost';
+  end if;
+  select a.name, a.sha256
+  into v_name, v_done
+  from app.artifacts a
+  where a.tenant_id = v_tenant
+    and a.id = p_id
+    and a.job_id = p_job
+    and a.attempt_no = p_lease
+    and a.size = p_size
+  for update;
+  if not found then
+    return 'gone';
+  end if;
+  if v_done is not null then
+    return case when v_done = p_sha256 then 'stored' else 'gone' end;
+  end if;
+  delete from app.artifacts a
+  where a.tenant_id = v_tenant
+    and a.job_id = p_job
+    and a.name = v_name
+    and a.completed_at is not null;
+  update app.artifacts a
+  set sha256 = p_sha256, completed_at = app.now()
+  where a.tenant_id = v_tenant
+    and a.id = p_id;
+  return 'stored';
+end
+$$;
+revoke all on function app.finish_artifact(uuid, bigint, uuid, bigint, bytea) from public;
+grant execute on function app.finish_artifact(uuid, bigint, uuid, bigint, bytea) to leasehold_worker;
