@@ -26,7 +26,7 @@ export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
   readonly sqlState: string | undefined;
   readonly constraint: string | undefined;
-  /** The code of our own RAISE statements (`LH001` …). */
+  /** The code of our own RAISE statements; lib/queue/db-refusals.ts says what each means. */
   readonly code: string | undefined;
   /** Nothing of the statement or transaction can have been stored, so repeating it is safe. */
   readonly undone: boolean;

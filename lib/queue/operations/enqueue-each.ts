@@ -1,5 +1,6 @@
-import { DatabaseError, type TenantTransaction } from "@/lib/db";
+import type { TenantTransaction } from "@/lib/db";
 import { Turns } from "@/lib/turns";
+import { type DbRefusal, dbRefusal } from "../db-refusals";
 import { QueueError } from "../errors";
 import type { Enqueued, NewJob, TenantScope } from "../types";
 import { refusalOf, toEnqueued } from "./enqueue-jobs";
@@ -61,10 +62,10 @@ async function enqueueChunk(
   const answers: (EnqueuedOrRefused | undefined)[] = checked.map((one) =>
     one instanceof QueueError ? one : undefined,
   );
-  const refusal = await insertInto(answers, tx, { scope, sound });
-  if (refusal) {
+  const refused = await insertInto(answers, tx, { scope, sound });
+  if (refused) {
     forgetDefinitions(tx);
-    if (refusal.code === CHANGED && tries > 1) return enqueueChunk(tx, scope, jobs, tries - 1);
+    if (refused.refusal === "definition-changed" && tries > 1) return enqueueChunk(tx, scope, jobs, tries - 1);
     await insertByKind(answers, tx, { scope, sound });
   }
   return answers.map((answer) => {
@@ -80,21 +81,22 @@ interface Sound {
   readonly item: NewJobItem;
 }
 
+interface Refused {
+  readonly refusal: DbRefusal;
+  readonly error: unknown;
+}
+
 interface Insertion {
   readonly scope: TenantScope;
   readonly sound: readonly Sound[];
 }
-
-/** Refusals by the database: the definition has another version now, or the queue is not active. */
-const CHANGED = "LH002";
-const NO_QUEUE = "LH003";
 
 /** Inserts all of the jobs and writes their answers, or none and returns why the database refused one of them. */
 async function insertInto(
   answers: (EnqueuedOrRefused | undefined)[],
   tx: TenantTransaction,
   { scope, sound }: Insertion,
-): Promise<DatabaseError | null> {
+): Promise<Refused | null> {
   if (sound.length === 0) return null;
   try {
     const items = sound.map(({ item }) => item);
@@ -104,7 +106,8 @@ async function insertInto(
     });
     return null;
   } catch (error) {
-    if (error instanceof DatabaseError && (error.code === CHANGED || error.code === NO_QUEUE)) return error;
+    const refusal = dbRefusal(error);
+    if (refusal === "definition-changed" || refusal === "queue-unknown") return { refusal, error };
     throw await refusalOf(error, { db: tx, scope, batch: { jobs: sound.map(({ job }) => job), at: () => "" } });
   }
 }
@@ -124,10 +127,10 @@ async function insertByKind(
     else kinds.set(kind, [one]);
   }
   for (const alike of kinds.values()) {
-    const error = await insertInto(answers, tx, { scope, sound: alike });
-    if (!error) continue;
+    const refused = await insertInto(answers, tx, { scope, sound: alike });
+    if (!refused) continue;
     for (const { index, job } of alike) {
-      const refusal = await refusalOf(error, { db: tx, scope, batch: { jobs: [job], at: () => "" } });
+      const refusal = await refusalOf(refused.error, { db: tx, scope, batch: { jobs: [job], at: () => "" } });
       if (!(refusal instanceof QueueError)) throw refusal;
       answers[index] = refusal;
     }

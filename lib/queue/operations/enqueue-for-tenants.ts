@@ -1,4 +1,5 @@
-import { DatabaseError, type Transaction } from "@/lib/db";
+import type { Transaction } from "@/lib/db";
+import { dbRefusal } from "../db-refusals";
 import { enqueueForTenantsSql } from "../sql/fire-due-schedules";
 import { batchParameters } from "./batch-parameters";
 import { eachOf } from "./insert-items";
@@ -18,12 +19,11 @@ export interface PlacedJob {
 
 type GroupOfTenant = Omit<PlacedJob, "job_id"> & { batch: number; places: string; job_ids: string };
 
-/** What somebody changed between the look at a job's definition, queue and tenant, and its insert. */
-const CHANGED: ReadonlySet<string> = new Set(["LH001", "LH002", "LH003", "LH004"]);
-
-/** Whether it is worth trying again with a fresh look at definition, queue and tenant. */
-export const wasChanged = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.code !== undefined && CHANGED.has(error.code);
+/**
+ * Whether definition, queue, tenant or a parent changed between the look at it and the insert, so that it is worth trying
+ * again with a fresh look.
+ */
+export const wasChanged = (error: unknown): boolean => dbRefusal(error) !== null;
 
 /**
  * Enqueues checked jobs of several tenants in one round trip, in a transaction of a role that sees them all. Answers a

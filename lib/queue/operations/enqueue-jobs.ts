@@ -1,5 +1,6 @@
-import { type Database, DatabaseError, type Runner, type TenantTransaction } from "@/lib/db";
+import type { Database, Runner, TenantTransaction } from "@/lib/db";
 import { Turns } from "@/lib/turns";
+import { dbRefusal } from "../db-refusals";
 import { QueueError } from "../errors";
 import { type AcceptedJob, acceptedView } from "../policy/accepted-job";
 import type { Linked } from "../policy/dependencies";
@@ -125,7 +126,7 @@ async function insertJobs(
     throw await refusalOf(error, { db, scope, batch: { jobs, at } });
   };
   return insert().catch((error: unknown) => {
-    if (!isChanged(error)) return refuse(error);
+    if (dbRefusal(error) !== "definition-changed") return refuse(error);
     forgetDefinitions(db);
     // Inside a transaction the refusal has already aborted it, so only a call of its own can try again.
     return "inTransaction" in db ? refuse(error) : insert().catch(refuse);
@@ -145,18 +146,16 @@ async function eachInTurn<One, Result>(
   return results;
 }
 
-const isChanged = (error: unknown): boolean => error instanceof DatabaseError && error.code === "LH002";
-
 /** The QueueError for a refusal by the database; any other error unchanged. */
 export async function refusalOf(
   error: unknown,
   { db, scope, batch }: { db: Database | TenantTransaction; scope: TenantScope; batch: Pick<Batch, "jobs" | "at"> },
 ): Promise<unknown> {
-  if (!(error instanceof DatabaseError)) return error;
-  if (error.code === "LH001") return new QueueError("tenant-suspended", "This tenant is suspended.");
-  if (error.code === "LH002") return definitionChanged();
-  if (error.code === "LH003") return queueUnknown(batch);
-  if (error.code === "LH004") return parentMissing(db, scope, batch);
+  const refusal = dbRefusal(error);
+  if (refusal === "tenant-suspended") return new QueueError("tenant-suspended", "This tenant is suspended.");
+  if (refusal === "definition-changed") return definitionChanged();
+  if (refusal === "queue-unknown") return queueUnknown(batch);
+  if (refusal === "parent-missing") return parentMissing(db, scope, batch);
   return error;
 }
 

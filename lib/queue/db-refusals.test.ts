@@ -1,0 +1,14 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { DatabaseError } from "@/lib/db";
+import { dbRefusal } from "./db-refusals";
+
+test("every code that a SQL function raises is known by what it means, and nothing else is", () => {
+  const folder = "drizzle/functions";
+  const texts = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8"));
+  const raised = new Set(texts.flatMap((text) => text.match(/(?<=errcode = ')LH\d+(?=')/g) ?? []));
+  const meant = [...raised].sort().map((code) => dbRefusal(new DatabaseError({ kind: "other", sqlState: code })));
+  expect(meant).toEqual(["tenant-suspended", "definition-changed", "queue-unknown", "parent-missing"]);
+  expect(dbRefusal(new DatabaseError({ kind: "other", sqlState: "23505" }))).toBeNull();
+  expect(dbRefusal(new Error("LH001"))).toBeNull();
+});
