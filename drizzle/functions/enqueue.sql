@@ -11,8 +11,8 @@
 -- three.
 create or replace function app.enqueue_job(
   p_tenant uuid,
-  p_definition uuid,
-  p_version integer,
+  p_definition_id uuid,
+  p_definition_version integer,
   p_queue text,
   p_source text,
   p_source_ref text,
@@ -78,10 +78,10 @@ begin
       join app.lanes l
         on l.tenant_id = p_tenant
         and l.queue_id = q.id
-        and l.definition_id = p_definition
+        and l.definition_id = p_definition_id
         and l.band = app.band_of(coalesce(p_priority, q.default_priority))
-      where d.id = p_definition
-        and d.version = p_version
+      where d.id = p_definition_id
+        and d.version = p_definition_version
         and d.is_active;
     else
       select
@@ -96,14 +96,14 @@ begin
       join app.lanes l
         on l.tenant_id = p_tenant
         and l.queue_id = q.id
-        and l.definition_id = p_definition
+        and l.definition_id = p_definition_id
         and l.band = app.band_of(coalesce(p_priority, q.default_priority))
-      where d.id = p_definition
-        and d.version = p_version
+      where d.id = p_definition_id
+        and d.version = p_definition_version
         and d.is_active;
     end if;
     exit when v_lane is not null;
-    perform app.make_lane(p_tenant, p_definition, p_version, p_queue, p_priority);
+    perform app.make_lane(p_tenant, p_definition_id, p_definition_version, p_queue, p_priority);
   end loop;
 
   insert into app.jobs (
@@ -112,14 +112,15 @@ begin
     retry_delay_seconds, retry_multiplier, created_by, queued_at
   )
   values (
-    v_id, p_tenant, p_definition, p_version, v_lane, p_source, p_source_ref, v_priority, p_payload, coalesce(p_tags, '{}'),
+    v_id, p_tenant, p_definition_id, p_definition_version, v_lane, p_source, p_source_ref, v_priority, p_payload,
+    coalesce(p_tags, '{}'),
     coalesce(p_metadata, '{}'), p_correlation_id, p_parent_job_id, p_retried_from_id, v_due, p_expires_at, v_attempts, v_timeout,
     p_retry_delay_seconds, p_retry_multiplier, p_created_by, v_now
   );
   insert into app.live_jobs (job_id, tenant_id, lane_no, state, ready, sort_key, priority, scheduled_for, expires_at)
   values (v_id, p_tenant, v_lane, 'queued', v_ready, app.sort_key_of(v_due, v_priority), v_priority, v_due, p_expires_at);
   insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
-  values (p_tenant, p_definition, v_now, 'queued', 1);
+  values (p_tenant, p_definition_id, v_now, 'queued', 1);
 
   ordinal := 1;
   job_id := v_id;
@@ -149,8 +150,8 @@ grant execute on function app.enqueue_job(
 -- once, in variables of the columns' own domains. Such a job costs half of what others cost in a batch.
 create or replace function app.enqueue_alike(
   p_tenant uuid,
-  p_definition uuid,
-  p_version integer,
+  p_definition_id uuid,
+  p_definition_version integer,
   p_queue text,
   p_source text,
   p_source_ref text,
@@ -231,14 +232,14 @@ begin
       join app.lanes l
         on l.tenant_id = p_tenant
         and l.queue_id = q.id
-        and l.definition_id = p_definition
+        and l.definition_id = p_definition_id
         and l.band = app.band_of(coalesce(p_priority, q.default_priority))
-      where d.id = p_definition
-        and d.version = p_version
+      where d.id = p_definition_id
+        and d.version = p_definition_version
         and d.is_active;
     end if;
     exit when v_lane is not null;
-    perform app.make_lane(p_tenant, p_definition, p_version, p_queue, p_priority);
+    perform app.make_lane(p_tenant, p_definition_id, p_definition_version, p_queue, p_priority);
   end loop;
   if v_lane is null then
     raise exception 'a queue or a definition changed' using errcode = 'LH002';
@@ -251,7 +252,8 @@ begin
     retry_delay_seconds, retry_multiplier, created_by, queued_at, chain_depth
   )
   select
-    x.id, p_tenant, p_definition, p_version, v_lane, v_source, p_source_ref, v_priority, x.payload, v_tags, v_metadata,
+    x.id, p_tenant, p_definition_id, p_definition_version, v_lane, v_source, p_source_ref, v_priority, x.payload, v_tags,
+    v_metadata,
     p_correlation_id, p_parent_job_id, p_retried_from_id, v_due, p_expires_at, v_attempts, v_timeout,
     v_delay, v_multiplier, p_created_by, v_now, v_depth
   from rows from (pg_catalog.unnest(v_ids), pg_catalog.jsonb_array_elements(p_payloads)) as x (id, payload);
@@ -264,7 +266,7 @@ begin
     v_none, v_none, v_percent, v_message
   from pg_catalog.unnest(v_ids) x (id);
   insert into app.job_stat_deltas (tenant_id, definition_id, at, kind, n)
-  values (p_tenant, p_definition, v_now, 'queued', v_count);
+  values (p_tenant, p_definition_id, v_now, 'queued', v_count);
 
   new_ids := v_ids;
   ready := v_ready;

@@ -67,7 +67,7 @@ describe("a server on which no role exists yet", () => {
       "create role outsider login password 'pw'",
     );
     const adminUrl = urlOf("limited", "installer");
-    expect((await run(adminUrl)).applied).toContain("0001_schema_and_clock");
+    expect((await run(adminUrl)).applied).toContain("0001_schema_clock_and_ids");
     expect(await run(adminUrl)).toEqual({ applied: [] });
     expect(await canServe(adminUrl)).toBe(true);
     const outsider = new pg.Client({ connectionString: urlOf("limited", "outsider") });
@@ -78,7 +78,7 @@ describe("a server on which no role exists yet", () => {
     const names = Array.from({ length: 6 }, (_, n) => `side_by_side_${n}`);
     await asSuperuser(...names.map((name) => `create database ${name}`));
     const results = await Promise.all(names.map((name) => run(server.adminUrl(name))));
-    for (const { applied } of results) expect(applied).toContain("0001_schema_and_clock");
+    for (const { applied } of results) expect(applied).toContain("0001_schema_clock_and_ids");
     expect(await canServe(server.adminUrl("side_by_side_5"))).toBe(true);
   });
 
@@ -102,7 +102,7 @@ describe("a server on which no role exists yet", () => {
     expect(await asSuperuser(login)).toEqual([{ can: false, bare: true }]);
     await asSuperuser("alter role leasehold_migrator login password 'pw'");
     const { applied } = await run(urlOf("prepared", "leasehold_migrator"));
-    expect(applied).toContain("0001_schema_and_clock");
+    expect(applied).toContain("0001_schema_clock_and_ids");
     expect(await canServe(server.adminUrl("prepared"))).toBe(true);
     await run(server.adminUrl("prepared"));
     expect(await asSuperuser(login)).toEqual([{ can: true, bare: false }]);

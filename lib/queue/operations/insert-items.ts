@@ -1,9 +1,9 @@
 import type { Runner } from "@/lib/db";
-import { enqueueAlikeSql, enqueueJobSql, enqueueJobsSql } from "../sql/control-jobs";
+import { enqueueAlikeSql, enqueueJobSql, enqueueJobsSql, ITEM_FIELDS } from "../sql/control-jobs";
 import type { JobStatus } from "../states";
 import type { DedupeConflict } from "../types";
 import { type BatchParameters, batchParameters, linkedParameters } from "./batch-parameters";
-import { ITEM_FIELDS, type NewJobItem } from "./new-job-item";
+import type { NewJobItem } from "./new-job-item";
 
 export interface EnqueuedRow {
   job_id: string;

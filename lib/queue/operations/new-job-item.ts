@@ -4,6 +4,7 @@ import { QueueError } from "../errors";
 import type { PayloadValidator } from "../policy/arg-schema";
 import { LINK_FIELDS, type Linked, takesResults } from "../policy/dependencies";
 import { checkJobPayload, checkNewJob } from "../policy/new-job";
+import type { ITEM_FIELDS } from "../sql/control-jobs";
 import type { Actor, NewJob, TenantScope } from "../types";
 import { type DefinitionRow, findDefinition } from "./definitions";
 import { validatorOf } from "./payload-validators";
@@ -26,29 +27,6 @@ export type NewJobItem = Readonly<Record<(typeof ITEM_FIELDS)[number], unknown>>
   /** Who is written down as having changed the holder. */
   readonly actor: Readonly<Record<string, unknown>> | undefined;
 };
-
-/** The parameters of app.enqueue_job after the tenant, in its order. */
-export const ITEM_FIELDS = [
-  "definition_id",
-  "definition_version",
-  "queue",
-  "source",
-  "source_ref",
-  "priority",
-  "payload",
-  "tags",
-  "metadata",
-  "correlation_id",
-  "parent_job_id",
-  "retried_from_id",
-  "scheduled_for",
-  "expires_at",
-  "max_attempts",
-  "timeout_seconds",
-  "retry_delay_seconds",
-  "retry_multiplier",
-  "created_by",
-] as const;
 
 /**
  * Definitions by key, per pool. Never stale in effect: the statement refuses a version that is not the current one, and

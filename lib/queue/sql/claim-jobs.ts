@@ -1,16 +1,19 @@
 import { statement } from "@/lib/db";
 import { claimedColumns, LIVE_COLUMNS, recordOf } from "./claimed-columns";
 import { heldRows } from "./held-rows";
+import { notPaused } from "./pauses";
 
-const SOME_PAUSE = "(select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))";
-// Of each line, the first part is evaluated once for the statement, the second only while there is a pause or limit; what
-// app.is_limited does is written out, since a call costs several times as much.
-const IS_OPEN = `(not ${SOME_PAUSE}
-         or not (select app.is_paused(n.queue_id, n.definition_id, n.tenant_id) from app.lanes n where n.lane_no = l.lane_no))
+const IS_PAUSED =
+  "(select app.is_paused(n.queue_id, n.definition_id, n.tenant_id) from app.lanes n where n.lane_no = l.lane_no)";
+/** app.is_limited of the lane of a row `l`. Written out, since a call costs several times as much; a test compares the two. */
+export const IS_LIMITED = `(select exists (
+             select 1 from app.concurrency_limits c where (c.tenant_id is null or c.tenant_id = n.tenant_id)
+               and (c.queue_id = n.queue_id or c.definition_id = n.definition_id))
+           from app.lanes n where n.lane_no = l.lane_no)`;
+// The first part of each is evaluated once for the statement, the second only while there is a pause or limit.
+const IS_OPEN = `${notPaused(IS_PAUSED)}
        and (not (select exists (select 1 from app.concurrency_limits))
-         or not (select exists (select 1 from app.concurrency_limits c where (c.tenant_id is null or c.tenant_id = n.tenant_id)
-             and (c.queue_id = n.queue_id or c.definition_id = n.definition_id))
-           from app.lanes n where n.lane_no = l.lane_no))`;
+         or not ${IS_LIMITED})`;
 
 /** What has expired does not begin, also in the second before the sweep ends it. */
 const IS_IN_TIME = "(expires_at is null or expires_at > app.clock())";
@@ -87,7 +90,7 @@ export const claimReservedSql = statement(
        where lane_no = p.lane_no and ready and sort_key >= p.low and ${IS_IN_TIME}
          and not (scheduled_for > p.reserved_at and scheduled_for <= app.clock())
        order by sort_key limit p.n for update skip locked) x
-     where (not ${SOME_PAUSE} or not app.is_paused(p.queue_id, p.definition_id, p.tenant_id))
+     where ${notPaused("app.is_paused(p.queue_id, p.definition_id, p.tenant_id)")}
        and (x.lease_no = 0 or not exists (select 1 from app.job_attempts a
          where a.job_id = x.job_id and a.attempt_no = x.lease_no and a.finished_at > p.reserved_at))
    ), claimed as (

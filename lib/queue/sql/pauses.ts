@@ -6,8 +6,15 @@ const SELECT = `select p.id, p.scope, q.name as queue, d.key as definition_key, 
    left join app.job_queues q on q.id = p.queue_id
    left join app.job_definitions d on d.id = p.definition_id
    left join app.tenants t on t.id = p.tenant_id`;
+/** True for a row of app.pauses that keeps jobs from being claimed at this moment; app.is_paused looks for them. */
+export const HOLDS_NOW = "(paused_until is null or paused_until > app.now())";
 /** True for a row `p` that is a pause and holds now. A suspension begins and ends with the tenant's status and is no pause. */
-export const IS_PAUSE_NOW = "(p.paused_until is null or p.paused_until > app.now()) and p.scope <> 'suspension'";
+export const IS_PAUSE_NOW = `${HOLDS_NOW} and p.scope <> 'suspension'`;
+/** Whether anything at all is paused; PostgreSQL evaluates it once for a statement. */
+const SOME_PAUSE = `(select exists (select 1 from app.pauses where ${HOLDS_NOW}))`;
+
+/** True where no pause holds a lane. `isPaused` says whether one does, and is evaluated only while there is a pause. */
+export const notPaused = (isPaused: string): string => `(not ${SOME_PAUSE} or not ${isPaused})`;
 
 /** The pauses that hold just now, newest first. */
 export const listPausesSql = statement(

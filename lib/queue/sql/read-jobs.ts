@@ -1,5 +1,6 @@
 import { statement, tenantIs } from "@/lib/db";
 import { TIMEOUT_SECONDS } from "./fallbacks";
+import { HOLDS_NOW } from "./pauses";
 
 /** As much as is kept of a stream when its attempt has ended. */
 const TAIL_BYTES = 192 * 1024;
@@ -37,7 +38,7 @@ const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.defi
       and (cardinality(w.queues) = 0 or q.name = any (w.queues))
       and coalesce(w.metadata ->> 'tenant_id', j.tenant_id::text) = j.tenant_id::text) as has_worker, case when l.state = 'queued' then (
     select jsonb_build_object('scope', p.scope, 'reason', p.reason, 'until', p.paused_until) from app.pauses p
-    where (p.paused_until is null or p.paused_until > app.now()) and (p.scope = 'all' or p.queue_id = n.queue_id
+    where ${HOLDS_NOW} and (p.scope = 'all' or p.queue_id = n.queue_id
       or p.definition_id = j.definition_id or p.tenant_id = j.tenant_id)
     order by p.scope <> 'suspension', p.paused_until desc nulls first limit 1) end as pause`;
 

@@ -1,4 +1,5 @@
 import { statement } from "@/lib/db";
+import { notPaused } from "./pauses";
 
 export const registerWorkerSql = statement(
   "register_worker",
@@ -46,8 +47,7 @@ const LANE = `'laneNo', n.lane_no, 'tenantId', n.tenant_id, 'definitionId', n.de
        'limited', (select exists (select 1 from app.concurrency_limits))
          and app.is_limited(n.queue_id, n.definition_id, n.tenant_id)`;
 const LANE_JOINS = "join app.job_queues q on q.id = n.queue_id join app.tenants t on t.id = n.tenant_id";
-const NOT_PAUSED = `(not (select exists (select 1 from app.pauses where paused_until is null or paused_until > app.now()))
-       or not app.is_paused(n.queue_id, n.definition_id, n.tenant_id))`;
+const NOT_PAUSED = notPaused("app.is_paused(n.queue_id, n.definition_id, n.tenant_id)");
 
 /** @param readyLanes a query for `ready_lanes`: lanes and the least sort key of their ready jobs */
 const polling = (readyLanes: string): string => `with recursive ready_lanes as (
