@@ -91,6 +91,8 @@ create table app.job_triggers (
   constraint job_triggers_following check (following_run_at is null or following_run_at > next_run_at)
 );
 create index job_triggers_due on app.job_triggers (next_run_at, tenant_id) where next_run_at is not null;
+-- The scheduler finds the tenants that have a schedule due, and the oldest due schedules of each, however many are due.
+create index job_triggers_due_of_tenant on app.job_triggers (tenant_id, next_run_at) where next_run_at is not null;
 create index job_triggers_listening on app.job_triggers (tenant_id, event_name)
   where trigger_type = 'event' and is_enabled and status = 'active' and deleted_at is null;
 -- A deleted trigger stays for as long as firings are kept; then the scheduler prunes it.
