@@ -72,7 +72,7 @@ test("in a build that counts without locking the limits, they are exceeded, and 
   const [made] = await arena.database.query<{ text: string }>(
     "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_places'",
   );
-  const plain = made?.text.replace(/order by c\.id for update\)/, "order by c.id)") ?? "";
+  const plain = made?.text.replace(/order by c\.id\s+for update\b/, "order by c.id") ?? "";
   expect(plain).not.toBe(made?.text);
   // Two claims that count at once are rare on a quiet machine; a moment between counting and claiming makes them common.
   await arena.database.query(plain.replace(/v_now := /, "perform pg_sleep(0.02); v_now := "));

@@ -15,7 +15,10 @@ export async function freezeClock({ query }: TestDatabase, atMs: number): Promis
   const [claim] = await query<{ text: string }>(
     "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_places'",
   );
-  await query((claim?.text ?? "").replaceAll("app.now() + (clock_timestamp() - now())", "app.now()"));
+  const text = claim?.text ?? "";
+  const frozen = text.replaceAll("app.now() + (clock_timestamp() - now())", "app.now()");
+  if (frozen === text) throw new Error("app.reserve_places reads the clock in another way");
+  await query(frozen);
 }
 
 export const SET_CLOCK = "update public.frozen_clock set at = to_timestamp($1::float8 / 1000)";
