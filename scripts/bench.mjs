@@ -36,7 +36,7 @@ async function buildOther(given) {
     throw new Unusable("--against wants the folder of a checkout.");
   await step("building what is compared with", async () => {
     // Without a scenario it builds and tells how it is used.
-    const { output } = await capture([process.execPath, "scripts/bench.mjs", "--only", "leasehold"], { cwd: root });
+    const { output } = await capture(["scripts/bench.mjs", "--only", "leasehold"], { cwd: root });
     if (!existsSync(join(root, "bench/dist/main.mjs")))
       throw new Unusable(`${root} cannot be built:\n${output.slice(-4000)}`);
   });
