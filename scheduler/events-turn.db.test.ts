@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { type Database, statement } from "@/lib/db";
-import { eventsFixture } from "./events-turn.fixture";
 import { eventsTurn } from "./loops";
+import { turnsFixture } from "./turns.fixture";
 
-const { database, make, surroundings, pendingEvent, statusOf } = await eventsFixture();
+const { database, make, surroundings, pendingEvent, statusOf } = await turnsFixture();
 
 const holdSql = statement(
   "test_hold_triggers",

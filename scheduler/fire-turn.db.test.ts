@@ -1,23 +1,9 @@
-import { afterAll, expect, test } from "vitest";
-import type { Database } from "@/lib/db";
-import { createLogger } from "@/lib/observability/log";
-import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { expect, test } from "vitest";
 import { scheduleFixture } from "@/lib/testing/schedules";
 import { fireTurn } from "./loops";
+import { turnsFixture } from "./turns.fixture";
 
-const database = await testDatabase();
-const make = makeFactory(database);
-afterAll(() => make.close());
-
-const surroundings = {
-  db: make.scheduler,
-  web: make.web,
-  leader: { leaderId: "the-leader", term: 1 },
-  log: createLogger({ process: "scheduler", level: "silent", format: "json" }),
-  random: () => 0.5,
-  inTerm: (make.scheduler as Database).transaction.bind(make.scheduler),
-};
+const { database, make, surroundings } = await turnsFixture();
 
 test("turns of schedules go on with the tenants that had none, also two beside each other", async () => {
   const { dueTriggers } = scheduleFixture(database, make);

@@ -2,10 +2,10 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import { fanOutPending, SYSTEM } from "@/lib/queue";
 import { listener } from "@/lib/testing/listener";
-import { eventsFixture } from "./events-turn.fixture";
 import { eventsTurn } from "./loops";
+import { turnsFixture } from "./turns.fixture";
 
-const { database, make, surroundings, pendingEvent, statusOf, openWeb } = await eventsFixture();
+const { database, make, surroundings, pendingEvent, statusOf, openWeb } = await turnsFixture();
 
 test("of many tenants whose triggers are locked, each keeps the others waiting for half a second", async () => {
   const definition = await make.definition();

@@ -3,7 +3,7 @@
 -- Triggers ------------------------------------------------------------------------------------------------------------
 
 -- The event names (job.*) for which a tenant has active triggers. Most tenants have none, so the end of a job costs one lookup
--- in an almost empty table. Triggers on app.job_triggers keep it up to date, whichever role writes there.
+-- in an almost empty table. Triggers on app.job_triggers keep it up to date for writes by any role.
 create table app.job_listeners (
   tenant_id uuid primary key references app.tenants (id) on delete cascade,
   event_names text[] not null
@@ -142,7 +142,7 @@ create table app.trigger_firings (
   constraint trigger_firings_reason check ((outcome in ('skipped', 'failed')) = (reason is not null)),
   constraint trigger_firings_range check ((n > 1) = (until is not null))
 );
--- An instant fires once, whichever scheduler leads.
+-- An instant fires once, also if the leader changes.
 create unique index trigger_firings_instant on app.trigger_firings (tenant_id, trigger_id, fire_at) where kind = 'schedule';
 create index trigger_firings_of_trigger on app.trigger_firings (tenant_id, trigger_id, id desc);
 -- Finds a trigger's jobs, to see which are unfinished and how many there were, past any number of skipped instants.

@@ -13,7 +13,7 @@ import { makeTemplate } from "./own-server";
 import { makeFolder, openStage } from "./stage";
 
 const MOST_CONNECTIONS = 80;
-/** Longer than a pool keeps a connection that nobody uses. */
+/** Longer than a pool keeps an idle connection. */
 const QUIET_MS = 33_000;
 const REFUSED = "E";
 

@@ -5,6 +5,7 @@ export { claimHome, isRestoredCopy } from "./home";
 export { inLine, runInCommonLine, runInLine } from "./in-line";
 export { type Listener, type ListenOptions, listen } from "./listen";
 export { type MigrateOptions, MigrationError, makeRoles, migrate } from "./migrate";
+export { BEFORE_BASELINE_ADVICE } from "./migrate/ledger";
 export { loginOf, roleName, roleUrl } from "./migrate/role-logins.mjs";
 export { type SchemaStatus, schemaStatus } from "./migrate/status";
 export { PREPARED_LOST_ADVICE } from "./pool";

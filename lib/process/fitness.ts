@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import {
+  BEFORE_BASELINE_ADVICE,
   claimHome,
   type Database,
   isRestoredCopy,
@@ -28,9 +29,7 @@ export interface Misfit {
 
 const plain = (text: string): Misfit => ({ summary: text, advice: text });
 const NEWER = plain("The database is newer than this version. Start the newer version instead.");
-const BEFORE_BASELINE = plain(
-  "The database was made by a development version, which this version cannot bring up to date. Name an empty database, or make the demo anew with `npm start -- --new-demo`.",
-);
+const BEFORE_BASELINE = plain(BEFORE_BASELINE_ADVICE);
 const BEHIND = plain("The database is behind this version. Run `npm run db:migrate`.");
 const PREPARED_LOST = plain(PREPARED_LOST_ADVICE);
 const NO_SESSIONS = plain(

@@ -9,11 +9,12 @@ const TRY_AGAIN_MS = 2000;
  */
 export async function patiently<Answer extends { readonly status: number | (() => number) }>(
   send: () => Promise<Answer>,
+  mostTries = MOST_TRIES,
 ): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
     const answer = await send();
     const status = typeof answer.status === "function" ? answer.status() : answer.status;
-    if (status !== 503 || tries === MOST_TRIES) return answer;
+    if (status !== 503 || tries === mostTries) return answer;
     await sleep(TRY_AGAIN_MS);
   }
 }

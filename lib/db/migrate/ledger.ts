@@ -28,6 +28,9 @@ export const LEDGERS = `
 /** The first migration of development versions. Their databases have another history. */
 const FIRST_BEFORE_BASELINE = "0001_schema_and_clock";
 
+export const BEFORE_BASELINE_ADVICE =
+  "The database was made by a development version, which this version cannot bring up to date. Name an empty database, or make a new demo with `npm start -- --new-demo`, which deletes the data of the old one.";
+
 /** Whether a database was made by a version from before the first migration of this one. */
 export const isBeforeBaseline = (applied: readonly { readonly name: string }[]): boolean =>
   applied.some(({ name }) => name === FIRST_BEFORE_BASELINE);
@@ -39,10 +42,7 @@ export const isBeforeBaseline = (applied: readonly { readonly name: string }[]):
  */
 export function pendingMigrations(files: readonly SqlFile[], applied: readonly Applied[]): SqlFile[] {
   if (isBeforeBaseline(applied)) {
-    throw new MigrationError(
-      "before-baseline",
-      "This database was made by a development version, which this version cannot bring up to date. Name an empty database, or make the demo anew with `npm start -- --new-demo`, which deletes its data.",
-    );
+    throw new MigrationError("before-baseline", BEFORE_BASELINE_ADVICE);
   }
   const known = new Map(files.map((file) => [file.name, file]));
   const stranger = applied.find(({ name }) => !known.has(name));

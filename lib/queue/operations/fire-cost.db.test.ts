@@ -73,8 +73,8 @@ test.each([1, 5000])(
         `${count} tenants: ${turns} turns, ${entries} index entries, ${cpuMs.toFixed(0)} ms of the server's processor`,
       );
       expect(turns).toBeLessThanOrEqual(1 + Math.ceil(count / 1000));
-      // Some for each of the 1,000 tenants that a turn looks at; a turn that reads what is due reads all of it.
-      expect(entries).toBeLessThan(ROWS / 2);
+      // A few for each of the 1,000 tenants that a turn looks at, however large ROWS is.
+      expect(entries).toBeLessThan(5 * 1000);
       await query("analyze");
     }
   },

@@ -4,8 +4,8 @@ import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/factories";
 import { whenDone } from "@/lib/testing/when-done";
 
-/** A database, what a turn of events needs, and events that nobody has looked at. */
-export async function eventsFixture() {
+/** A database, what a turn of the scheduler needs, and pending events. */
+export async function turnsFixture() {
   const database = await testDatabase();
   const make = makeFactory(database);
   whenDone(() => make.close());
