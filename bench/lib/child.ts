@@ -20,8 +20,10 @@ export class Child {
   private lastId = 0;
   private said = "";
 
-  constructor(program: readonly string[], env: Readonly<Record<string, string>>) {
+  /** @param cwd the folder of its checkout, where it finds its migrations */
+  constructor(program: readonly string[], env: Readonly<Record<string, string>>, cwd = process.cwd()) {
     this.process = spawn(process.execPath, [...nodeFlags(), ...program], {
+      cwd,
       env: { ...ownEnvironment(), NODE_ENV: "production", ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });

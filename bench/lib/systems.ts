@@ -18,6 +18,8 @@ export interface WorkerOptions {
 
 interface SystemSpec {
   readonly name: string;
+  /** The checkout whose programs run, in which they are started. */
+  readonly root: string;
   /** Arguments of Node for the program that enqueues, and for the one that works. */
   readonly client: readonly string[];
   readonly worker: readonly string[];
@@ -29,6 +31,7 @@ interface SystemSpec {
 }
 
 const bench = (...parts: string[]) => path.join(import.meta.dirname, "..", ...parts);
+const ROOT = bench("..");
 /** The name of the system that another checkout is. */
 export const BEFORE = "before";
 
@@ -40,6 +43,7 @@ const commonEnv = ({ expected = 0, workMs = 0, tell = false }: WorkerOptions) =>
 
 const graphile = (name: string, variant: "plain" | "batched"): SystemSpec => ({
   name,
+  root: ROOT,
   client: [bench("peers", "graphile-worker.mjs"), "client"],
   worker: [bench("peers", "graphile-worker.mjs"), "worker"],
   workerEnv: (options) => ({
@@ -50,11 +54,11 @@ const graphile = (name: string, variant: "plain" | "batched"): SystemSpec => ({
   unfinished: "select 1 from graphile_worker._private_jobs limit 1",
 });
 
-/** @param root the checkout whose built programs run */
 const leasehold = (name: string, root: string): SystemSpec => {
   const built = (program: string) => [path.join(root, "bench", "dist", `${program}.mjs`)];
   return {
     name,
+    root,
     client: built("client"),
     worker: built("worker"),
     workerEnv: (options) => ({
@@ -70,11 +74,12 @@ const leasehold = (name: string, root: string): SystemSpec => {
 };
 
 const SPECS: readonly SystemSpec[] = [
-  leasehold("leasehold", bench("..")),
+  leasehold("leasehold", ROOT),
   graphile("graphile", "plain"),
   graphile("graphile-batched", "batched"),
   {
     name: "pg-boss",
+    root: ROOT,
     client: [bench("peers", "pg-boss.mjs"), "client"],
     worker: [bench("peers", "pg-boss.mjs"), "worker"],
     workerEnv: (options) => ({
@@ -97,7 +102,7 @@ export class System {
     private readonly beside: readonly Child[],
     readonly adminUrl: string,
   ) {
-    this.client = new Child(spec.client, env);
+    this.client = new Child(spec.client, env, spec.root);
   }
 
   get name(): string {
@@ -119,7 +124,7 @@ export class System {
     await system.client.call("prepare", { tenants });
     for (const program of spec.beside ?? []) {
       const secrets = { ...env, ...processSecrets("scheduler", env).values };
-      const child = new Child(program, { ...secrets, SHUTDOWN_GRACE_SECONDS: "1" });
+      const child = new Child(program, { ...secrets, SHUTDOWN_GRACE_SECONDS: "1" }, spec.root);
       await child.next("ready");
       beside.push(child);
     }
@@ -136,7 +141,7 @@ export class System {
   startWorker(options: WorkerOptions): Child {
     // The other systems connect by DATABASE_URL.
     const secrets = { ...this.env, ...processSecrets("worker", this.env).values };
-    return new Child(this.spec.worker, { ...secrets, ...this.spec.workerEnv(options) });
+    return new Child(this.spec.worker, { ...secrets, ...this.spec.workerEnv(options) }, this.spec.root);
   }
 
   async isDone(): Promise<boolean> {
