@@ -2,7 +2,11 @@
 const TEST = "\\.(test|fixture)\\.tsx?$";
 const SQL_LIBRARIES = "node_modules/(pg|drizzle-orm)/";
 const NEXT_AND_REACT = "node_modules/(next|next-auth|react|react-dom)/";
+/** What every part may know of the queue. */
 const QUEUE_TYPES = "^lib/queue/(types|states|error-classes)\\.ts$";
+const REMOTE_ROUTES = "^(lib/api/remote|app/api/v1/worker)/|^web/live/(work-hub|work-source|long-poll)\\.ts$";
+/** Tests, and what only tests and benchmarks use. */
+const FOR_TESTS = `^(lib/testing|e2e|bench)/|${TEST}`;
 
 /** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
 const forbidden = [
@@ -11,32 +15,56 @@ const forbidden = [
     name: "queue-is-transport-free",
     from: { path: "^lib/queue/", pathNot: TEST },
     to: {
-      path: `^(app|components|worker|scheduler|e2e)/|^lib/(api|auth|client|contract|process|env|testing)/|${NEXT_AND_REACT}`,
+      path: `^(app|components|web|worker|scheduler|admin|e2e)/|^lib/(api|auth|client|contract|process|env|testing)/|${NEXT_AND_REACT}`,
     },
   },
   {
     name: "policy-is-pure",
-    from: { path: "^lib/queue/(policy/|(states|error-classes)\\.ts)", pathNot: TEST },
+    from: { path: "\\.policy\\.ts$|^lib/queue/(states|error-classes)\\.ts$", pathNot: TEST },
     to: {
-      path: `^(lib/db|drizzle|lib/queue/(sql|operations|queries))/|${SQL_LIBRARIES}|^(node:)?(fs|net|http|https|timers)`,
+      path: `^(lib/db|drizzle)/|\\.sql\\.ts$|${SQL_LIBRARIES}|^(node:)?(fs|net|http|https|timers)`,
+    },
+  },
+  {
+    name: "policy-is-pure",
+    from: { path: "\\.policy\\.ts$|^lib/queue/(states|error-classes)\\.ts$", pathNot: TEST },
+    to: {
+      path: "^lib/queue/",
+      pathNot: "\\.policy\\.ts$|/(types|states|errors|error-classes)\\.ts$|^lib/queue/schedules/rules/index\\.ts$",
     },
   },
   {
     name: "sql-only-in-sql",
     from: {
-      pathNot: `^(lib/db|lib/auth|lib/tenancy|lib/queue/(sql|queries)|jobs|lib/testing|drizzle|e2e)/|${TEST}|^node_modules/`,
+      pathNot: `^(lib/db|lib/auth|lib/tenancy|lib/inventory|jobs|lib/testing|drizzle|e2e)/|\\.sql\\.ts$|${TEST}|^node_modules/`,
     },
     to: { path: `${SQL_LIBRARIES}|^drizzle/` },
   },
   {
-    name: "queue-via-index",
-    from: { pathNot: "^lib/(queue|testing)/" },
-    to: { path: "^lib/queue/", pathNot: "^lib/queue/(index|types|states|error-classes)\\.ts$" },
+    // Each part of the product has a door of its own into the queue, so that what it may do is on one page.
+    name: "queue-by-its-doors",
+    from: { pathNot: `^lib/queue/|${FOR_TESTS}|${REMOTE_ROUTES}|^(worker|scheduler)/` },
+    to: { path: "^lib/queue/", pathNot: `${QUEUE_TYPES}|^lib/queue/index\\.ts$` },
+  },
+  {
+    name: "queue-by-its-doors",
+    from: { path: "^(worker|scheduler)/", pathNot: TEST },
+    to: { path: "^lib/queue/", pathNot: [QUEUE_TYPES, "^lib/queue/$1\\.ts$"] },
+  },
+  {
+    name: "queue-by-its-doors",
+    from: { path: REMOTE_ROUTES, pathNot: TEST },
+    to: { path: "^lib/queue/", pathNot: `${QUEUE_TYPES}|^lib/queue/remote\\.ts$` },
+  },
+  {
+    name: "queue-by-its-doors",
+    from: { pathNot: FOR_TESTS },
+    to: { path: "^lib/queue/testing\\.ts$" },
   },
   {
     name: "processes-are-headless",
     from: { path: "^(worker|scheduler)/", pathNot: TEST },
-    to: { path: `^(app|components)/|^lib/(api|auth|client)/|${NEXT_AND_REACT}` },
+    to: { path: `^(app|components|web|admin)/|^lib/(api|auth|client)/|${NEXT_AND_REACT}` },
   },
   {
     name: "worker-scheduler-apart",
@@ -47,7 +75,7 @@ const forbidden = [
     name: "components-are-client-safe",
     from: { path: "^(components|lib/client)/", pathNot: TEST },
     to: {
-      path: "^(app|worker|scheduler|drizzle)/|^lib/(db|queue|auth|api|env|process|tenancy)/",
+      path: "^(app|web|worker|scheduler|admin|drizzle)/|^lib/(db|queue|auth|api|env|process|tenancy|inventory|webhooks)/",
       pathNot: QUEUE_TYPES,
     },
   },
@@ -62,20 +90,21 @@ const forbidden = [
     },
   },
   {
+    // web/live is the exception: routes that wait for news get it from there.
     name: "lib-never-imports-app",
     from: { path: "^lib/", pathNot: TEST },
-    to: { path: "^(app|components|worker|scheduler|e2e)/" },
+    to: { path: "^(app|components|worker|scheduler|admin|e2e)/|^web/(main\\.ts|front/)" },
   },
   {
     name: "app-has-no-database",
     from: { path: "^app/", pathNot: TEST },
-    to: { path: "^lib/db/|^lib/env/(worker|scheduler)\\.ts$" },
+    to: { path: "^lib/db/|^lib/env/(worker|scheduler)\\.ts$|^web/(main\\.ts|front/)" },
   },
   {
     name: "contract-is-leaf",
     from: { path: "^lib/contract/", pathNot: TEST },
     to: {
-      path: "^(app|components|worker|scheduler|e2e|lib|drizzle|jobs)/",
+      path: "^(app|components|web|worker|scheduler|admin|e2e|lib|drizzle|jobs)/",
       pathNot: `^lib/(contract|text)/|${QUEUE_TYPES}`,
     },
   },
@@ -86,7 +115,7 @@ const forbidden = [
   },
   {
     name: "testing-only-from-tests",
-    from: { pathNot: `^(lib/testing|e2e)/|${TEST}|^vitest\\.config\\.ts$` },
+    from: { pathNot: `${FOR_TESTS}|^vitest\\.config\\.ts$` },
     to: { path: "^(lib/testing|e2e)/" },
   },
 ];

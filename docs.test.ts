@@ -48,7 +48,7 @@ describe.each(documents)("%s", (name) => {
   });
 
   test("every path of this repository that it names is there", () => {
-    const folders = "app|components|lib|worker|scheduler|jobs|drizzle|scripts|e2e|docs";
+    const folders = "app|components|lib|web|worker|scheduler|admin|jobs|drizzle|scripts|e2e|docs";
     const named = matches(prose(name), new RegExp(`\`((?:${folders})/[^\`\\s…*]*)\``, "g"));
     expect(named.filter((file) => !exists(file))).toEqual([]);
   });
@@ -62,7 +62,7 @@ describe.each(documents)("%s", (name) => {
 
 test("every function that the architecture names is in the code", () => {
   const code = files
-    .filter((name) => /^(app|lib|worker|scheduler|scripts|jobs|drizzle)\/.*\.(ts|tsx|mjs|sql)$/.test(name))
+    .filter((name) => /^(app|lib|web|worker|scheduler|admin|scripts|jobs|drizzle)\/.*\.(ts|tsx|mjs|sql)$/.test(name))
     .map(read)
     .join("\n");
   const named = matches(prose("ARCHITECTURE.md"), /`([a-z]+[A-Z][A-Za-z]*|app\.[a-z_]+)(?:\(\))?`/g);

@@ -13,7 +13,7 @@ import {
   openInside,
 } from "@/lib/execution";
 import { makeTestFolder, memorySteps, type TestFolder, testContext } from "@/lib/execution/test-support";
-import { publishEvent } from "@/lib/queue";
+import { publishEvent } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { useBuiltCsvThread } from "./csv-thread.fixture";
 import { handlers } from "./index";

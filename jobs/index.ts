@@ -1,6 +1,6 @@
 import { type JobHandler, jsonSchemaOf } from "@/lib/execution";
-import { WEBHOOK_ATTEMPTS, WEBHOOK_LONGEST_DELAY, webhookPayload } from "@/lib/execution/webhook";
 import type { DefinitionInput } from "@/lib/queue/types";
+import { WEBHOOK_ATTEMPTS, WEBHOOK_LONGEST_DELAY, webhookPayload } from "@/lib/webhooks/delivery";
 import { findSimilar } from "./handlers/find-similar";
 import { importCsv } from "./handlers/import-csv";
 import { folderPayload } from "./handlers/payloads";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadCommandRegistry } from "@/lib/execution";
-import { compileArgSchema } from "@/lib/queue";
+import { compileArgSchema } from "@/lib/queue/testing";
 import { builtinDefinitions, handlers } from "./index";
 
 test("the registry of this installation is part of the repository and loads", async () => {

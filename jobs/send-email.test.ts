@@ -13,7 +13,7 @@ import {
   type TestFolder,
   testContext,
 } from "@/lib/execution/test-support";
-import { compileArgSchema } from "@/lib/queue";
+import { compileArgSchema } from "@/lib/queue/testing";
 import { sendEmail } from "./handlers/send-email";
 import { builtinDefinitions } from "./index";
 

@@ -2,10 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import type { Statement, Transaction } from "@/lib/db";
 import { createLogger } from "@/lib/observability/log";
-import { getJob, LeaseWatch } from "@/lib/queue";
+import { getJob, LeaseWatch } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { expireTurn, promoteTurn, rescueTurn } from "./due-turns";
 import type { Loop } from "./run-loops";
 

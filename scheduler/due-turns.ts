@@ -8,7 +8,7 @@ import {
   promoteDueJobs,
   rescueExpiredLeases,
   unmarkRunning,
-} from "@/lib/queue";
+} from "@/lib/queue/scheduler";
 import type { Loop } from "./run-loops";
 
 /** Jobs of one transaction. */

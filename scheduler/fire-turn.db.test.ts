@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scheduleFixture } from "@/lib/testing/schedules";
+import { scheduleFixture } from "@/lib/testing/rows/schedules";
 import { fireTurn } from "./loops";
 import { turnsFixture } from "./turns.fixture";
 

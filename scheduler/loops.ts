@@ -24,7 +24,7 @@ import {
   tenantsWithPendingEvents,
   workOffChunk,
   workOffReleases,
-} from "@/lib/queue";
+} from "@/lib/queue/scheduler";
 import { mayStillAct } from "@/lib/tenancy/standing";
 import { expireTurn, markTurn, promoteTurn, rescueTurn } from "./due-turns";
 import type { Loop, Turn } from "./run-loops";

@@ -16,7 +16,7 @@ import {
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
-import { CHANNELS, hasLeader, partitionProblem, seekLeadership } from "@/lib/queue";
+import { CHANNELS, hasLeader, partitionProblem, seekLeadership } from "@/lib/queue/scheduler";
 import { LOOPS } from "./loops";
 import { Hints, runLoops } from "./run-loops";
 import { snapshots } from "./watch-snapshots";

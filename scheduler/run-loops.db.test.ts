@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
-import { enqueueJob, getJob, promoteDueJobs, settleAttempts } from "@/lib/queue";
-import { succeeded } from "@/lib/testing/attempt-ends";
+import { enqueueJob, getJob, promoteDueJobs, settleAttempts } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
+import { succeeded } from "@/lib/testing/rows/attempt-ends";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { LOOPS } from "./loops";
 import { Hints, type Loop, runLoops } from "./run-loops";
 

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { keepTerm, type RetrySettings, TermLostError } from "@/lib/queue";
+import { keepTerm, type RetrySettings, TermLostError } from "@/lib/queue/scheduler";
 
 export interface Leader {
   readonly leaderId: string;

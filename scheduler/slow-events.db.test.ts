@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, test } from "vitest";
-import { fanOutPending, SYSTEM } from "@/lib/queue";
-import { listener } from "@/lib/testing/listener";
+import { fanOutPending, SYSTEM } from "@/lib/queue/testing";
+import { listener } from "@/lib/testing/rows/listener";
 import { eventsTurn } from "./loops";
 import { turnsFixture } from "./turns.fixture";
 

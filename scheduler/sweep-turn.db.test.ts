@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
-import { sweepDependents } from "@/lib/queue";
+import { sweepDependents } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeLinkedJobs } from "@/lib/testing/linked-jobs";
+import { makeLinkedJobs } from "@/lib/testing/rows/linked-jobs";
 import { sweepTurn } from "./loops";
 
 const database = await testDatabase();

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
-import { registerWorker } from "@/lib/queue";
+import { registerWorker } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { tzTurn } from "./loops";
 
 const database = await testDatabase();

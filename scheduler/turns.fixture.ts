@@ -1,7 +1,7 @@
 import { type Database, openDatabase } from "@/lib/db";
 import { createLogger } from "@/lib/observability/log";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { whenDone } from "@/lib/testing/when-done";
 
 /** A database, what a turn of the scheduler needs, and pending events. */

@@ -13,7 +13,7 @@ import path from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import type { Turn } from "./run-loops";
 import { watchFolders } from "./watch-folders";
 

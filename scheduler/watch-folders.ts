@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError, withTenant } from "@/lib/db";
-import { publishWatched, QueueError, SYSTEM } from "@/lib/queue";
-import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/tenancy/folders/read-folders";
-import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from "@/lib/tenancy/folders/watches";
-import { checkProviderPath } from "@/lib/tenancy/provider-path";
+import { checkProviderPath } from "@/lib/inventory/provider-path";
+import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/inventory/read-folders";
+import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from "@/lib/inventory/watches";
+import { publishWatched, QueueError, SYSTEM } from "@/lib/queue/scheduler";
 import { type Bucket, ChangeBudget } from "./change-budget";
 import type { Loop, Turn } from "./run-loops";
 import { TimeShare } from "./time-share";

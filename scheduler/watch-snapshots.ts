@@ -1,4 +1,4 @@
-import { listSnapshotHolders, type SnapshotHolder, seesAllSessions } from "@/lib/queue";
+import { listSnapshotHolders, type SnapshotHolder, seesAllSessions } from "@/lib/queue/scheduler";
 import type { Loop } from "./run-loops";
 
 const OLD_SECONDS = 300;

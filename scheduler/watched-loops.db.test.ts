@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
-import { type ClaimedJob, runTrigger, settleAttempts, startAttempts, type TenantScope } from "@/lib/queue";
-import { succeeded } from "@/lib/testing/attempt-ends";
+import { type ClaimedJob, runTrigger, settleAttempts, startAttempts, type TenantScope } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
-import { listener } from "@/lib/testing/listener";
+import { succeeded } from "@/lib/testing/rows/attempt-ends";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { listener } from "@/lib/testing/rows/listener";
 import { watchFolders } from "./watch-folders";
 
 const database = await testDatabase();

@@ -169,7 +169,7 @@ async function report(url, demo) {
 async function watch(rebuild, restart, background) {
   const { watchSources } = await import("./lib/watch.mjs");
   watchSources(
-    ["lib", "worker", "scheduler", "jobs"].map((name) => inRoot(name)),
+    ["lib", "worker", "scheduler", "admin", "jobs"].map((name) => inRoot(name)),
     async () => {
       await rebuild();
       say("  sources changed: starting worker and scheduler again");

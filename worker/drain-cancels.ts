@@ -1,6 +1,6 @@
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { canceledAttempts } from "@/lib/queue";
+import { canceledAttempts } from "@/lib/queue/worker";
 
 const LOOK_EVERY_MS = 1000;
 

@@ -19,12 +19,12 @@ import {
   TZ_VERSION,
   VERSION,
 } from "@/lib/process";
-import type { WorkerRegistration } from "@/lib/queue";
+import type { WorkerRegistration } from "@/lib/queue/worker";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
-import { commandRegistry } from "./command-registry";
 import { watchMemory } from "./memory-watch";
 import { Presence } from "./presence";
-import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
+import { OVER_MEMORY_LIMIT } from "./quarantine/quarantine-protocol";
+import { commandRegistry } from "./run/command-registry";
 import { WARM_CONNECTIONS, WorkerService } from "./service";
 import { within } from "./within";
 

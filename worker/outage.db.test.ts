@@ -9,13 +9,13 @@ import { migrate, roleUrl, statement } from "@/lib/db";
 import { type EmbeddedServer, startEmbedded } from "@/lib/db/embedded/index.mjs";
 import { defineJob, type HandlerContext } from "@/lib/execution";
 import { createLogger } from "@/lib/observability/log";
-import { type ClaimedJob, getJob, rescueExpiredLeases } from "@/lib/queue";
-import { succeeded } from "@/lib/testing/attempt-ends";
+import { type ClaimedJob, getJob, rescueExpiredLeases } from "@/lib/queue/testing";
 import type { TestDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
-import { processClock } from "./lease-protocol";
-import { runnerStage } from "./runner.fixture";
-import { Settler } from "./settler";
+import { succeeded } from "@/lib/testing/rows/attempt-ends";
+import { processClock } from "./lease/lease-protocol";
+import { runnerStage } from "./run/runner.fixture";
+import { Settler } from "./settle/settler";
 
 const home = mkdtempSync(path.join(tmpdir(), "leasehold-outage-"));
 chmodSync(home, 0o755); // under root, the server runs as another user

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from "vitest";
 import { createLogger } from "@/lib/observability/log";
-import { listWorkers } from "@/lib/queue";
+import { listWorkers } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { Presence } from "./presence";
 
 const database = await testDatabase();

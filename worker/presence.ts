@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { beatWorker, drainWorker, registerWorker, stopWorker, type WorkerRegistration } from "@/lib/queue";
+import { beatWorker, drainWorker, registerWorker, stopWorker, type WorkerRegistration } from "@/lib/queue/worker";
 import { within } from "./within";
 
 const BEAT_MS = 10_000;

@@ -3,18 +3,18 @@ import { heldSecrets } from "@/lib/env/secret-source.mjs";
 import { hasFailpoints } from "@/lib/env/test-build";
 import type { WorkerEnv } from "@/lib/env/worker";
 import type { Logger } from "@/lib/observability/log";
-import { CHANNELS, type ClaimedJob, interleave, type PolledWork, warmUp } from "@/lib/queue";
-import { parseBands } from "./bands";
-import { Claimer } from "./claimer";
+import { CHANNELS, type ClaimedJob, interleave, type PolledWork, warmUp } from "@/lib/queue/worker";
+import { parseBands } from "./claim/bands";
+import { Claimer } from "./claim/claimer";
+import { Served, type Wanted } from "./claim/served";
+import { UnheardClaims } from "./claim/unheard-claims";
 import { DrainCancels } from "./drain-cancels";
-import { Leases } from "./leases";
-import { Quarantine } from "./quarantine";
-import { Runner } from "./runner";
-import { Served, type Wanted } from "./served";
-import { Settler } from "./settler";
+import { Leases } from "./lease/leases";
+import { Quarantine } from "./quarantine/quarantine";
+import { Runner } from "./run/runner";
+import { type ToolParts, toolsOf } from "./run/tools";
+import { Settler } from "./settle/settler";
 import { StandInMarks, standInForLeader } from "./stand-in";
-import { type ToolParts, toolsOf } from "./tools";
-import { UnheardClaims } from "./unheard-claims";
 import { within } from "./within";
 
 /** Ready while polls get through: an outage longer than this shows. */

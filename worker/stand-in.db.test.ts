@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { DatabaseError } from "@/lib/db";
 import { createLogger } from "@/lib/observability/log";
-import { getJob } from "@/lib/queue";
+import { getJob } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { StandInMarks, standInForLeader } from "./stand-in";
 
 const LATER_MS = 60_000;

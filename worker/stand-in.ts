@@ -10,7 +10,7 @@ import {
   type RetrySettings,
   rescueExpiredLeases,
   workOffReleases,
-} from "@/lib/queue";
+} from "@/lib/queue/worker";
 
 /** A leader that was silent for this long is taken for gone. */
 const LEADER_GONE_SECONDS = 10;

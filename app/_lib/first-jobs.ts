@@ -1,11 +1,11 @@
 import { createLoader, type SearchParams } from "nuqs/server";
-import type { FirstJobs } from "@/components/jobs/use-job-list";
-import { jobFilter } from "@/lib/api/filters";
-import { listPosition, listReply } from "@/lib/api/list";
+import type { FirstJobs } from "@/components/jobs/list/use-job-list";
+import { listPosition, listReply } from "@/lib/api/http/list";
 import type { TenantPage } from "@/lib/api/page";
+import { jobFilter } from "@/lib/api/resources/filters";
+import { serializeJobRows, serializeSummary } from "@/lib/api/resources/serialize";
 import { getRuntime } from "@/lib/api/runtime";
-import { serializeJobRows, serializeSummary } from "@/lib/api/serialize";
-import { filterKey, JOBS_PER_PAGE, jobFilterParsers, jobListQueryString } from "@/lib/client/job-filters";
+import { filterKey, JOBS_PER_PAGE, jobFilterParsers, jobListQueryString } from "@/lib/client/jobs/job-filters";
 import { jobListQuery } from "@/lib/contract";
 import { listJobs, summarizeJobs } from "@/lib/queue";
 

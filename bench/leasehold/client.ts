@@ -1,6 +1,6 @@
 import { handlers } from "@/jobs";
 import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
-import { cancelJob, createDefinition, enqueueJob, enqueueJobs, SYSTEM, type TenantScope } from "@/lib/queue";
+import { cancelJob, createDefinition, enqueueJob, enqueueJobs, SYSTEM, type TenantScope } from "@/lib/queue/testing";
 import { batches, serve, sharedClock, timed } from "../lib/program.mjs";
 import { query } from "../lib/server";
 

@@ -1,5 +1,5 @@
 import { type Database, migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition, SYSTEM } from "@/lib/queue";
+import { createDefinition, SYSTEM } from "@/lib/queue/testing";
 import { type BenchServer, query } from "./server";
 
 /** A database of its own with one lane (of the definition `noop`, beside which there is `other`), for claims by hand. */

@@ -1,4 +1,4 @@
-import { BAND_WEIGHTS } from "@/lib/queue/policy/fairness";
+import { BAND_WEIGHTS } from "@/lib/queue/lanes/fairness.policy";
 import type { Child } from "../lib/child";
 import { until } from "../lib/held-jobs";
 import type { Options } from "../lib/options";

@@ -8,7 +8,7 @@ import {
   settleAttempts,
   type TenantScope,
   workOffReleases,
-} from "@/lib/queue";
+} from "@/lib/queue/testing";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 

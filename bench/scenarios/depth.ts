@@ -1,7 +1,7 @@
 import pg from "pg";
 import { migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition, SYSTEM } from "@/lib/queue";
-import { claimJobsSql } from "@/lib/queue/sql/claim-jobs";
+import { claimJobsSql } from "@/lib/queue/claim/claim-jobs.sql";
+import { createDefinition, SYSTEM } from "@/lib/queue/testing";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { median, percentile } from "../lib/stats";

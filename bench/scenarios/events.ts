@@ -1,5 +1,5 @@
 import { migrate, openDatabase, roleUrl } from "@/lib/db";
-import { createDefinition, createTrigger, publishEvent, SYSTEM } from "@/lib/queue";
+import { createDefinition, createTrigger, publishEvent, SYSTEM } from "@/lib/queue/testing";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";
 import { percentile } from "../lib/stats";

@@ -1,5 +1,5 @@
 import type { Database } from "@/lib/db";
-import { claimFromLanes, createLimit, deleteLimit, type LaneRequest, settleAttempts } from "@/lib/queue";
+import { claimFromLanes, createLimit, deleteLimit, type LaneRequest, settleAttempts } from "@/lib/queue/testing";
 import { cpuMsOf } from "../lib/cpu";
 import { type OneLane, openOneLane } from "../lib/one-lane";
 import type { Options } from "../lib/options";

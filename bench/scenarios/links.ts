@@ -1,5 +1,5 @@
 import { type Database, migrate, openDatabase, roleUrl, statement } from "@/lib/db";
-import { createDefinition, enqueueJobs, type NewJob, SYSTEM, type TenantScope } from "@/lib/queue";
+import { createDefinition, enqueueJobs, type NewJob, SYSTEM, type TenantScope } from "@/lib/queue/testing";
 import { cpuMsOf } from "../lib/cpu";
 import type { Options } from "../lib/options";
 import { type BenchServer, query } from "../lib/server";

@@ -2,7 +2,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { migrate, openDatabase, roleUrl } from "@/lib/db";
 import { processSecrets } from "@/lib/env/process-secrets.mjs";
-import { createDefinition, SYSTEM } from "@/lib/queue";
+import { createDefinition, SYSTEM } from "@/lib/queue/testing";
 import { Child } from "../lib/child";
 import { cpuMsOf } from "../lib/cpu";
 import type { Options } from "../lib/options";

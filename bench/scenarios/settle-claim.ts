@@ -1,7 +1,7 @@
 import { statement } from "@/lib/db";
-import { claimFromLanes, type LaneRequest, settleAttempts } from "@/lib/queue";
-import { claimJobsSql } from "@/lib/queue/sql/claim-jobs";
-import { finishPlainSql } from "@/lib/queue/sql/settle-attempts";
+import { finishPlainSql } from "@/lib/queue/attempts/settle-attempts.sql";
+import { claimJobsSql } from "@/lib/queue/claim/claim-jobs.sql";
+import { claimFromLanes, type LaneRequest, settleAttempts } from "@/lib/queue/testing";
 import { cpuMsOf } from "../lib/cpu";
 import { type OneLane, openOneLane } from "../lib/one-lane";
 import type { Options } from "../lib/options";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { openDatabase, roleUrl } from "@/lib/db";
-import { createLimit } from "@/lib/queue";
+import { createLimit } from "@/lib/queue/testing";
 import type { Options } from "../lib/options";
 import type { BenchServer } from "../lib/server";
 import { median, percentile } from "../lib/stats";

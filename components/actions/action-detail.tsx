@@ -7,7 +7,7 @@ import { Button } from "@/components/ui/button";
 import { Link } from "@/components/ui/link";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
-import { ACTION_WORDS, actionOptions, actionResultsOptions } from "@/lib/client/job-actions";
+import { ACTION_WORDS, actionOptions, actionResultsOptions } from "@/lib/client/jobs/job-actions";
 import type { JobAction, JobActionResult } from "@/lib/contract";
 import { BULK_RESULTS } from "@/lib/queue/states";
 import { useTenant } from "../shell/viewer";

@@ -7,7 +7,7 @@ import { Link } from "@/components/ui/link";
 import { useToast } from "@/components/ui/toast";
 import { formatCount } from "@/lib/client/format";
 import { ApiError } from "@/lib/client/http";
-import { ACTION_WORDS, actionOptions, useAbortAction } from "@/lib/client/job-actions";
+import { ACTION_WORDS, actionOptions, useAbortAction } from "@/lib/client/jobs/job-actions";
 import type { JobAction } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 

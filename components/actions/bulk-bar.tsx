@@ -4,10 +4,10 @@ import { ChevronDown } from "lucide-react";
 import { Button } from "@/components/ui/button";
 import { Menu, MenuItem } from "@/components/ui/menu";
 import { formatCount, plural } from "@/lib/client/format";
-import { ACTION_WORDS } from "@/lib/client/job-actions";
+import { ACTION_WORDS } from "@/lib/client/jobs/job-actions";
 import type { BulkAction, Pagination } from "@/lib/contract";
 import { BULK_ACTIONS } from "@/lib/queue/states";
-import type { Selection } from "../jobs/use-selection";
+import type { Selection } from "../jobs/list/use-selection";
 import { useReason } from "../shell/viewer";
 
 interface BulkBarProps {

@@ -6,9 +6,9 @@ import { ShowNewest } from "@/components/ui/show-newest";
 import { Time } from "@/components/ui/time";
 import { importedListsKey, importedListsOptions } from "@/lib/client/assets";
 import { formatCount, plural } from "@/lib/client/format";
-import { useHeldRows } from "@/lib/client/use-held-rows";
-import { usePollInterval } from "@/lib/client/use-live";
-import { useRefresh } from "@/lib/client/use-refresh";
+import { useHeldRows } from "@/lib/client/live/use-held-rows";
+import { usePollInterval } from "@/lib/client/live/use-live";
+import { useRefresh } from "@/lib/client/live/use-refresh";
 import { useTenant } from "../shell/viewer";
 
 const COLUMNS_SHOWN = 6;

@@ -1,7 +1,7 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { definitionsOptions } from "@/lib/client/definitions";
+import { definitionsOptions } from "@/lib/client/jobs/definitions";
 import { TRIAGE_STATUSES, type TriageStatus } from "@/lib/queue/states";
 import { useTenant } from "../shell/viewer";
 

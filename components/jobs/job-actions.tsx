@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { useToast } from "@/components/ui/toast";
 import { ApiError } from "@/lib/client/http";
-import { type JobAction, useJobAction } from "@/lib/client/jobs";
+import { type JobAction, useJobAction } from "@/lib/client/jobs/jobs";
 import type { Job, JobRow } from "@/lib/contract";
 import { isCancelable, isPausable, isResumable, isRetryable } from "@/lib/queue/states";
 import { useReason, useTenant } from "../shell/viewer";

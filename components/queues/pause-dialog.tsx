@@ -4,8 +4,8 @@ import { type FormEvent, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Field } from "@/components/ui/field";
+import { randomKey } from "@/lib/client/forms/random-key";
 import { setPause } from "@/lib/client/queues";
-import { randomKey } from "@/lib/client/random-key";
 import type { CreatePause } from "@/lib/contract";
 import { faultsOf, useChange } from "./use-change";
 

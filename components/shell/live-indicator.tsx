@@ -2,8 +2,8 @@
 
 import { Pause, Play, RefreshCw } from "lucide-react";
 import { cn } from "@/components/ui/cn";
-import type { LiveState } from "@/lib/client/live-feed";
-import { useLive } from "@/lib/client/use-live";
+import type { LiveState } from "@/lib/client/live/live-feed";
+import { useLive } from "@/lib/client/live/use-live";
 
 const LOOKS: Readonly<Record<LiveState, { label: string; hint: string; className: string }>> = {
   connecting: { label: "Connecting", hint: "Waiting for the live stream", className: "text-muted" },

@@ -5,7 +5,7 @@ import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
-import { useDeleteTrigger } from "@/lib/client/triggers";
+import { useDeleteTrigger } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { refusal } from "./refusal";

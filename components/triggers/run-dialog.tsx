@@ -6,10 +6,10 @@ import { Button } from "@/components/ui/button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Field } from "@/components/ui/field";
 import { useToast } from "@/components/ui/toast";
+import { randomKey } from "@/lib/client/forms/random-key";
 import { ApiError } from "@/lib/client/http";
-import { randomKey } from "@/lib/client/random-key";
-import { parseJsonText } from "@/lib/client/schema-form";
-import { useRunTrigger } from "@/lib/client/triggers";
+import { parseJsonText } from "@/lib/client/triggers/schema-form";
+import { useRunTrigger } from "@/lib/client/triggers/triggers";
 import type { RunTrigger, Trigger } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 

@@ -3,9 +3,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { ShowNewest } from "@/components/ui/show-newest";
-import { fieldsOf, previewBodyOf } from "@/lib/client/trigger-form";
-import { previewOptions } from "@/lib/client/triggers";
-import { useHeldRows } from "@/lib/client/use-held-rows";
+import { useHeldRows } from "@/lib/client/live/use-held-rows";
+import { fieldsOf, previewBodyOf } from "@/lib/client/triggers/trigger-form";
+import { previewOptions } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { SchedulePreview } from "./schedule-preview";

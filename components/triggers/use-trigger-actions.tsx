@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import { useToast } from "@/components/ui/toast";
-import { useSwitchTrigger } from "@/lib/client/triggers";
+import { useSwitchTrigger } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 import { DeleteDialog } from "./delete-dialog";

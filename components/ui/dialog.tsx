@@ -2,7 +2,7 @@
 
 import { X } from "lucide-react";
 import { createContext, type ReactNode, useContext, useEffect, useId, useState } from "react";
-import { mayDiscard, useUnsavedWarning } from "@/lib/client/use-unsaved";
+import { mayDiscard, useUnsavedWarning } from "@/lib/client/forms/use-unsaved";
 import { Button } from "./button";
 import { cn } from "./cn";
 

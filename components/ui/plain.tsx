@@ -1,5 +1,5 @@
 import { Fragment } from "react";
-import { splitHidden } from "@/lib/client/hidden-characters";
+import { splitHidden } from "@/lib/client/jobs/hidden-characters";
 
 interface PlainProps {
   readonly text: string;

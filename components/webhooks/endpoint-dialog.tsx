@@ -4,7 +4,7 @@ import { type FormEvent, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Field } from "@/components/ui/field";
-import { faultsOf } from "@/lib/client/faults";
+import { faultsOf } from "@/lib/client/forms/faults";
 import { useWebhookAct } from "@/lib/client/webhooks";
 import type { UpdateWebhook, WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";

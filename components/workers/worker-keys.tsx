@@ -13,7 +13,7 @@ import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/client/clock";
 import { ApiError } from "@/lib/client/http";
-import { useHeldRows } from "@/lib/client/use-held-rows";
+import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { useRevokeWorkerKey, workerKeysOptions } from "@/lib/client/worker-keys";
 import type { WorkerKey } from "@/lib/contract";
 import { NewWorkerKeyDialog } from "./new-worker-key";

@@ -82,7 +82,7 @@ revoke all on function app.limits_on(integer, uuid, uuid) from public;
 grant execute on function app.limits_on(integer, uuid, uuid) to leasehold_web, leasehold_worker, leasehold_platform;
 
 -- True if there is any limit on jobs of this queue, definition and tenant. The statement that claims has the same condition
--- written out (lib/queue/sql/claim-jobs.ts), because a call costs several times as much.
+-- written out (lib/queue/claim/claim-jobs.sql.ts), because a call costs several times as much.
 create or replace function app.is_limited(p_queue integer, p_definition uuid, p_tenant uuid)
 returns boolean
 language sql stable parallel safe

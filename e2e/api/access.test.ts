@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ROUTES, type RouteAccess } from "@/lib/api/routes";
 import { generateApiKey } from "@/lib/auth/api-key";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { expectProblem, startWeb } from "./web";
 
 const database = await testDatabase();

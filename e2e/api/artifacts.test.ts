@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { appendArtifact, beginArtifact, finishArtifact, type Lease } from "@/lib/queue";
+import { appendArtifact, beginArtifact, finishArtifact, type Lease } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { remoteFixture } from "./remote-fixture";
 import { expectProblem } from "./web";
 

@@ -6,8 +6,8 @@ import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { migrate, roleUrl } from "@/lib/db";
 import { startEmbedded } from "@/lib/db/embedded/index.mjs";
-import { accountsIn } from "@/lib/testing/accounts";
 import type { TestDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { expectProblem, startWeb } from "./web";
 
 const home = mkdtempSync(join(tmpdir(), "leasehold-down-"));

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from "vitest";
-import { settleAttempts } from "@/lib/queue";
-import { dead } from "@/lib/testing/attempt-ends";
+import { settleAttempts } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { dead } from "@/lib/testing/rows/attempt-ends";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { queueFixture } from "./queue-fixture";
 
 const database = await testDatabase();

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
-import { withEqualKeys } from "@/lib/testing/equal-keys";
+import { withEqualKeys } from "@/lib/testing/rows/equal-keys";
 import { remoteFixture } from "./remote-fixture";
 import type { Answer } from "./web";
 import {

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { raw, request, statusOf } from "./raw";
 import { expectProblem, startWeb } from "./web";
 

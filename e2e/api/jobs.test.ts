@@ -290,7 +290,7 @@ test.each([
 
 let tenants = 0;
 async function pagingTenant() {
-  const { accountsIn } = await import("@/lib/testing/accounts");
+  const { accountsIn } = await import("@/lib/testing/rows/accounts");
   const make = accountsIn(database);
   tenants += 1;
   const tenant = await make.tenant(`paging-${tenants}`);

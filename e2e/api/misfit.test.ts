@@ -3,9 +3,9 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import type { DatabaseRole } from "@/lib/db";
-import { accountsIn } from "@/lib/testing/accounts";
 import { createTestDatabase, testDatabase } from "@/lib/testing/database";
 import { type ProcessName, plainEnvironment, type StartOptions, startProcess } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { startPooler } from "@/lib/testing/transaction-pooler";
 import { expectProblem, startWeb } from "./web";
 

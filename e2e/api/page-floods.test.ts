@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
-import { PAGES } from "@/lib/web/pages";
+import { PAGES } from "@/web/front/pages";
 import { queueFixture } from "./queue-fixture";
 import type { Answer } from "./web";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { cookiesOf, expectProblem, startWeb } from "./web";
 
 const database = await testDatabase();

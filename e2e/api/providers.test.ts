@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { expectProblem, startWeb } from "./web";
 
 const home = await realpath(await mkdtemp(join(tmpdir(), "leasehold api ")));

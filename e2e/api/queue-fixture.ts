@@ -1,5 +1,5 @@
-import { accountsIn } from "@/lib/testing/accounts";
 import type { TestDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { expectProblem, startWeb } from "./web";
 
 /** The built front with two tenants, their admins' keys, a super admin's key and two definitions. */

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "@/lib/db";
-import { CHANNELS } from "@/lib/queue";
-import { accountsIn } from "@/lib/testing/accounts";
+import { CHANNELS } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { expectProblem, startWeb } from "./web";
 
 const database = await testDatabase();

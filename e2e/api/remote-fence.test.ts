@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { openDatabase } from "@/lib/db";
-import { rescueExpiredLeases } from "@/lib/queue";
+import { rescueExpiredLeases } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { remoteFixture } from "./remote-fixture";
 

@@ -3,10 +3,10 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
-import { rescueExpiredLeases } from "@/lib/queue";
+import { rescueExpiredLeases } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { remoteFixture } from "./remote-fixture";
 
 const database = await testDatabase();

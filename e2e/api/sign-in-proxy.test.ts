@@ -3,9 +3,9 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
 import { patiently } from "@/lib/testing/patiently";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { cookiesOf, expectProblem, startWeb } from "./web";
 
 const database = await testDatabase();

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { TestUser } from "@/lib/testing/accounts";
 import type { TestDatabase } from "@/lib/testing/database";
 import { type StartOptions, startProcess, type TestProcess } from "@/lib/testing/processes";
+import type { TestUser } from "@/lib/testing/rows/accounts";
 
 export interface Call {
   readonly key?: string | undefined;

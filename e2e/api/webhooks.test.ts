@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { builtinDefinitions } from "@/jobs";
-import { startReceiver } from "@/lib/execution/webhook/receiver.fixture";
 import { testDatabase } from "@/lib/testing/database";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { startReceiver } from "@/lib/webhooks/delivery/receiver.fixture";
 import { startExample, startMailServer } from "./action-fixture";
 import { queueFixture } from "./queue-fixture";
 

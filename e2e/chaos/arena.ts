@@ -2,7 +2,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { retryUndone } from "@/lib/db";
-import { createLimit, type DefinitionInput, enqueueJobs, type NewJob } from "@/lib/queue";
+import { createLimit, type DefinitionInput, enqueueJobs, type NewJob } from "@/lib/queue/testing";
 import { type CheckOptions, expectSound, type Verdict } from "@/lib/testing/checker";
 import type { TestDatabase } from "@/lib/testing/database";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
-import { updateDefinition } from "@/lib/queue";
+import { updateDefinition } from "@/lib/queue/testing";
 import type { TestProcess } from "@/lib/testing/processes";
 import { openArena } from "./arena";
 import { pick } from "./profile";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLimit, updateLimit } from "@/lib/queue";
+import { createLimit, updateLimit } from "@/lib/queue/testing";
 import { type Bound, inspect } from "@/lib/testing/checker";
 import type { TestProcess } from "@/lib/testing/processes";
 import { type Arena, openArena } from "./arena";

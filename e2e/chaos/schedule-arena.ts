@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
-import { scheduleFixture } from "@/lib/testing/schedules";
+import { scheduleFixture } from "@/lib/testing/rows/schedules";
 import { openStage } from "../processes/stage";
 import { type FaultyLine, openProxy } from "./proxy";
 

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from "vitest";
-import { acceptBulkAction, enqueueJobs, getBulkAction } from "@/lib/queue";
-import { accountsIn } from "@/lib/testing/accounts";
+import { acceptBulkAction, enqueueJobs, getBulkAction } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
+import { makeFactory } from "@/lib/testing/rows/factories";
 
 const database = await testDatabase();
 const make = makeFactory(database);

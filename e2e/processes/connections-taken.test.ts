@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWeb } from "@/e2e/api/web";
 import { startEmbedded } from "@/lib/db/embedded/index.mjs";
-import { accountsIn } from "@/lib/testing/accounts";
 import { createTestDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { makeTemplate } from "./own-server";
 import { makeFolder, openStage } from "./stage";
 

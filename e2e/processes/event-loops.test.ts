@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtinDefinitions } from "@/jobs";
 import { withTenant } from "@/lib/db";
-import { newWebhookSecret } from "@/lib/execution/webhook";
-import { startReceiver } from "@/lib/execution/webhook/receiver.fixture";
-import { publishEvents } from "@/lib/queue";
-import { insertEndpoint } from "@/lib/tenancy/webhooks/endpoints";
-import { makeSealer } from "@/lib/tenancy/webhooks/seal";
-import { withEqualKeys } from "@/lib/testing/equal-keys";
+import { publishEvents } from "@/lib/queue/testing";
 import { environmentOf, startProcess, type TestProcess, waitFor } from "@/lib/testing/processes";
-import { scheduleFixture } from "@/lib/testing/schedules";
+import { withEqualKeys } from "@/lib/testing/rows/equal-keys";
+import { scheduleFixture } from "@/lib/testing/rows/schedules";
+import { newWebhookSecret } from "@/lib/webhooks/delivery";
+import { startReceiver } from "@/lib/webhooks/delivery/receiver.fixture";
+import { insertEndpoint } from "@/lib/webhooks/endpoints";
+import { makeSealer } from "@/lib/webhooks/seal";
 import { openStage } from "./stage";
 
 /** Five times the tenth of a second for which nothing may hold an event loop. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { accountsIn } from "@/lib/testing/accounts";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { openStage } from "./stage";
 
 /** How long the server takes no connection. */

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { enqueueJob, getJob } from "@/lib/queue";
-import { accountsIn } from "@/lib/testing/accounts";
+import { enqueueJob, getJob } from "@/lib/queue/testing";
 import { waitFor } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { openStage } from "./stage";
 
 /** Jobs of the other tenant, one after the other. */

@@ -13,12 +13,12 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { ensureDefinitions } from "@/admin/definitions";
 import { startWeb } from "@/e2e/api/web";
-import { ensureDefinitions } from "@/lib/admin/definitions";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { makeFolder } from "./stage";
 import { makeTree } from "./tree";
 

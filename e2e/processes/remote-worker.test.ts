@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { listWorkers } from "@/lib/queue";
-import { accountsIn } from "@/lib/testing/accounts";
+import { listWorkers } from "@/lib/queue/testing";
 import { plainEnvironment, startProcess, waitFor } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { findPython } from "@/scripts/lib/python.mjs";
 import { expectOneEndEach, openStage } from "./stage";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { startWeb } from "@/e2e/api/web";
-import { accountsIn } from "@/lib/testing/accounts";
 import { waitFor } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { nothingLeftOf, openStage, processesOf, readDiary } from "./stage";
 
 const TERM_WITHIN_MS = 2000;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { type TestProcess, waitFor } from "@/lib/testing/processes";
-import { scheduleFixture } from "@/lib/testing/schedules";
+import { scheduleFixture } from "@/lib/testing/rows/schedules";
 import { openStage } from "./stage";
 
 const stage = await openStage();

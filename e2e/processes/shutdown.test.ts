@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { freePort } from "@/lib/db/embedded/index.mjs";
-import { enqueueJob } from "@/lib/queue";
+import { enqueueJob } from "@/lib/queue/testing";
 import { environmentOf, type ProcessName, waitFor } from "@/lib/testing/processes";
 import { nothingLeftOf, openStage, processesOf, readDiary } from "./stage";
 

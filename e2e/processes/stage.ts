@@ -12,11 +12,11 @@ import {
   listAttempts,
   type NewJob,
   readLogs,
-} from "@/lib/queue";
+} from "@/lib/queue/testing";
 import { type TestDatabase, testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { processesAbout } from "@/lib/testing/installation";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { whenDone } from "@/lib/testing/when-done";
 
 const MOST_LOG_LINES = 1000;

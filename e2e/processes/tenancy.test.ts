@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startWeb } from "@/e2e/api/web";
 import { ROUTES } from "@/lib/api/routes";
-import { enqueueJob } from "@/lib/queue";
-import { accountsIn } from "@/lib/testing/accounts";
+import { enqueueJob } from "@/lib/queue/testing";
 import { waitFor } from "@/lib/testing/processes";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { openStage } from "./stage";
 
 const CANARY = "canary-c41f07";

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { ensureDefinitions } from "@/lib/admin/definitions";
+import { ensureDefinitions } from "@/admin/definitions";
 import { waitFor } from "@/lib/testing/processes";
 import { openStage } from "./stage";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { enqueueJobs } from "@/lib/queue";
+import { enqueueJobs } from "@/lib/queue/testing";
 import { openStage } from "./stage";
 
 const stage = await openStage();

@@ -5,10 +5,10 @@ import path from "node:path";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright";
 import { afterAll, expect, onTestFailed } from "vitest";
 import type { Job } from "@/lib/contract";
-import { accountsIn, type TestUser } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
 import { patiently } from "@/lib/testing/patiently";
 import { startProcess, waitFor } from "@/lib/testing/processes";
+import { accountsIn, type TestUser } from "@/lib/testing/rows/accounts";
 import { findBrowser } from "@/scripts/lib/browser.mjs";
 
 /** What takes a second alone may take many beside the tests of other stages. */

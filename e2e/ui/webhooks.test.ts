@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { builtinDefinitions } from "@/jobs";
-import { startReceiver } from "@/lib/execution/webhook/receiver.fixture";
 import { waitFor } from "@/lib/testing/processes";
+import { startReceiver } from "@/lib/webhooks/delivery/receiver.fixture";
 import { faults, NARROW } from "./axe";
 import { openStage } from "./stage";
 

@@ -1,7 +1,7 @@
 import { type AuditEntry, writeAudit } from "@/lib/auth/audit";
 import type { Database, Transaction } from "@/lib/db";
 import type { Actor } from "@/lib/queue/types";
-import type { RequestInfo } from "./request-info";
+import type { RequestInfo } from "./http/request-info";
 
 interface ChangeContext {
   readonly db: Database;

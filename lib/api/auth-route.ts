@@ -9,11 +9,11 @@ import { returnToBuckets } from "@/lib/auth/throttle";
 import { accountEmail } from "@/lib/contract";
 import { isSafePath, pathOnly } from "@/lib/text/safe-path";
 import { TooManyWaiting } from "@/lib/turn-lines";
-import { parseJson } from "./input";
-import { HttpProblem, notFound } from "./problem";
-import { type RequestInfo, requestInfo } from "./request-info";
+import { parseJson } from "./http/input";
+import { HttpProblem, notFound } from "./http/problem";
+import { type RequestInfo, requestInfo } from "./http/request-info";
+import { guarded, type NextContext, type RouteHandler } from "./http/serve";
 import { type ApiRuntime, getRuntime } from "./runtime";
-import { guarded, type NextContext, type RouteHandler } from "./serve";
 
 const MAX_BODY_BYTES = 16 * 1024;
 

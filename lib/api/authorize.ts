@@ -4,8 +4,8 @@ import { isSameOrigin } from "@/lib/auth/same-origin";
 import type { PlatformPermission, TenantPermission } from "@/lib/contract";
 import { platformPermissions, roleAllows, scopesFor } from "@/lib/tenancy/permissions";
 import { resolveTenant, type TenantMembership } from "@/lib/tenancy/resolve";
-import { HttpProblem, notFound } from "./problem";
-import type { RequestHead, RequestInfo } from "./request-info";
+import { HttpProblem, notFound } from "./http/problem";
+import type { RequestHead, RequestInfo } from "./http/request-info";
 import type { ApiRuntime } from "./runtime";
 
 /** What is answered to somebody who still has a one-time password. */

@@ -1,9 +1,9 @@
 import { misfit, PAUSED, TZ_VERSION } from "@/lib/process";
+import { HttpProblem } from "./http/problem";
+import { jsonResponse } from "./http/respond";
+import { guarded, type RouteHandler } from "./http/serve";
 import { isPaused } from "./paused";
-import { HttpProblem } from "./problem";
-import { jsonResponse } from "./respond";
 import { getRuntime, shutdownSignal } from "./runtime";
-import { guarded, type RouteHandler } from "./serve";
 
 const ANSWER_WITHIN_MS = 3000;
 const NO_ANSWER = "The database does not answer.";

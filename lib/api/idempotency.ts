@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { LIMITS } from "@/lib/contract";
 import { type Runner, statement } from "@/lib/db";
 import { canonicalJson } from "@/lib/queue";
-import { HttpProblem } from "./problem";
+import { HttpProblem } from "./http/problem";
 
 const KEPT_SECONDS = 24 * 3600;
 

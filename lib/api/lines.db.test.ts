@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { accountsIn } from "@/lib/testing/accounts";
-import { borrow } from "@/lib/testing/borrow";
 import { testDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
+import { borrow } from "@/lib/testing/rows/borrow";
 import { routesOn } from "./routes.fixture";
 import { getRuntime } from "./runtime";
 

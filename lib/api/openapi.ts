@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import { problem } from "@/lib/contract";
+import type { RouteDeclaration } from "./http/serve";
 import { jsonSchema, OpenApiComponents } from "./openapi-components";
 import { ROUTES, type RouteAccess, type RouteMethod } from "./routes";
-import type { RouteDeclaration } from "./serve";
 
 /** One method of one path with its declaration. */
 export interface DocumentedRoute {

@@ -9,8 +9,8 @@ import type { TenantScope } from "@/lib/queue/types";
 import { platformPermissions } from "@/lib/tenancy/permissions";
 import { enterableTenants, type TenantMembership } from "@/lib/tenancy/resolve";
 import { actorOf, requireTenant } from "./authorize";
-import { toHttpProblem } from "./errors";
-import { CLIENT_IP_HEADER, type RequestInfo, usableRequestId } from "./request-info";
+import { toHttpProblem } from "./http/errors";
+import { CLIENT_IP_HEADER, type RequestInfo, usableRequestId } from "./http/request-info";
 import { type ApiRuntime, getRuntime } from "./runtime";
 
 /** What a page may show of who looks at it. */

@@ -1,6 +1,6 @@
 import { isRestoredCopy, runInCommonLine } from "@/lib/db";
 import { PAUSED } from "@/lib/process";
-import { HttpProblem } from "./problem";
+import { HttpProblem } from "./http/problem";
 import { type ApiRuntime, getRuntime } from "./runtime";
 
 const KNOWN_FOR_MS = 5000;

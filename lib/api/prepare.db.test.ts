@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { guardTransactions } from "@/lib/db/network-guard";
-import { startNameServer } from "@/lib/execution/webhook/name-server.fixture";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { accountsIn } from "@/lib/testing/rows/accounts";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { whenDone } from "@/lib/testing/when-done";
+import { startNameServer } from "@/lib/webhooks/delivery/name-server.fixture";
 import { routesOn } from "./routes.fixture";
 
 const names = await startNameServer({ "*.example.com": "silence", "fine.example.org": [["93.184.216.34"]] });

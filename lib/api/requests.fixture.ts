@@ -1,7 +1,7 @@
-import { type AttemptEnd, type ClaimedJob, settleAttempts } from "@/lib/queue";
+import { type AttemptEnd, type ClaimedJob, settleAttempts } from "@/lib/queue/testing";
 import type { TenantScope } from "@/lib/queue/types";
-import { dead, succeeded } from "@/lib/testing/attempt-ends";
-import type { Factory } from "@/lib/testing/factories";
+import { dead, succeeded } from "@/lib/testing/rows/attempt-ends";
+import type { Factory } from "@/lib/testing/rows/factories";
 import { ROUTES, type RouteMethod } from "./routes";
 import type { routesOn } from "./routes.fixture";
 

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { API_KEY_SCOPES, type ApiKeyScope, apiKeyScope, type TenantPermission } from "@/lib/contract";
-import { SYSTEM } from "@/lib/queue";
+import { SYSTEM } from "@/lib/queue/testing";
 import { permissionsOf } from "@/lib/tenancy/permissions";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { accountsIn } from "@/lib/testing/rows/accounts";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { CANARIES, LOOPBACK, type RouteRequest, requestsIn, TENANT_ROUTES } from "./requests.fixture";
 import { ruleOf } from "./routes";
 import { routesOn } from "./routes.fixture";

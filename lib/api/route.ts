@@ -18,15 +18,15 @@ import {
   requirePrincipal,
   requireTenant,
 } from "./authorize";
-import { cutInTurns } from "./cut-in-turns";
+import { cutInTurns } from "./http/cut-in-turns";
+import { parseBody, parseListBody, parseParams, parseQuery, readJson } from "./http/input";
+import { HttpProblem } from "./http/problem";
+import { type RequestHead, type RequestInfo, requestInfo } from "./http/request-info";
+import { answerText, jsonResponse, Reply, textInTurns } from "./http/respond";
+import { guarded, type NextContext, type RouteHandler } from "./http/serve";
 import { answerOnce, idempotencyKey, requestHash, type StoredAnswer, storedAnswer } from "./idempotency";
-import { parseBody, parseListBody, parseParams, parseQuery, readJson } from "./input";
-import { HttpProblem } from "./problem";
-import { type RequestHead, type RequestInfo, requestInfo } from "./request-info";
-import { answerText, jsonResponse, Reply, textInTurns } from "./respond";
 import { type RouteRule, ruleOf } from "./routes";
 import { type ApiRuntime, getRuntime } from "./runtime";
-import { guarded, type NextContext, type RouteHandler } from "./serve";
 
 export const NOTHING = z.strictObject({});
 

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { writeAudit } from "@/lib/auth/audit";
 import { CountedAudit } from "@/lib/auth/counted-audit";
 import { openDatabase } from "@/lib/db";
-import type { WebhookPolicy } from "@/lib/execution/webhook";
 import { DirectConnection } from "@/lib/process";
-import { makeSealer } from "@/lib/tenancy/webhooks/seal";
 import type { TestDatabase } from "@/lib/testing/database";
 import { whenDone } from "@/lib/testing/when-done";
+import type { WebhookPolicy } from "@/lib/webhooks/delivery";
+import { makeSealer } from "@/lib/webhooks/seal";
+import type { RouteHandler } from "./http/serve";
 import type { RouteMethod } from "./routes";
 import type { ApiRuntime } from "./runtime";
-import type { RouteHandler } from "./serve";
 
 const APP = join(import.meta.dirname, "../../app");
 const ORIGIN = "http://127.0.0.1:3000";

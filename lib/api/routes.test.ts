@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DOCUMENTED_ROUTES } from "@/app/api/v1/openapi.json/documented-routes";
 import { bulkActionPermissions } from "@/lib/tenancy/permissions";
+import type { RouteHandler } from "./http/serve";
 import { openApiDocument } from "./openapi";
 import { allowedMethods, ROUTES, type RouteMethod, ruleOf } from "./routes";
-import type { RouteHandler } from "./serve";
 
 const APP = join(import.meta.dirname, "../../app");
 const METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"];
@@ -97,7 +97,7 @@ test("the reference is a whole OpenAPI 3.1 document with unique operation ids", 
 });
 
 test("no file is a server function and no proxy decides who may enter", () => {
-  const sources = ["app", "components", "lib"].flatMap((folder) => {
+  const sources = ["app", "components", "lib", "web"].flatMap((folder) => {
     const root = join(APP, "..", folder);
     return existsSync(root)
       ? readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => join(root, file))

@@ -5,13 +5,13 @@ import { CountedAudit } from "@/lib/auth/counted-audit";
 import { deviceSecretOf } from "@/lib/auth/device";
 import { type Database, openDatabase } from "@/lib/db";
 import { loadWebEnv } from "@/lib/env/web";
-import type { WebhookPolicy } from "@/lib/execution/webhook";
 import { createLogger } from "@/lib/observability/log";
 import { DirectConnection } from "@/lib/process";
 import type { ArtifactQuota } from "@/lib/queue";
 import type { RetrySettings } from "@/lib/queue/types";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
-import { makeSealer, type Sealer } from "@/lib/tenancy/webhooks/seal";
+import type { WebhookPolicy } from "@/lib/webhooks/delivery";
+import { makeSealer, type Sealer } from "@/lib/webhooks/seal";
 
 /** Settings of the web process, as far as requests need them. */
 export interface RuntimeConfig {

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "vitest";
 import { listen, openDatabase } from "@/lib/db";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
 import { eventually } from "@/lib/testing/eventually";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { ACCESS_CHANNEL, accessMarks } from "./access-marks";
 import { changePassword } from "./change-password";
 import { openSession, revokeSession, sessionHash } from "./session";

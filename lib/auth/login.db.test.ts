@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { openDatabase } from "@/lib/db";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { login } from "./login";
 import { isSessionLive } from "./session";
 

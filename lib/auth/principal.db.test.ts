@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { openDatabase } from "@/lib/db";
-import { accountsIn } from "@/lib/testing/accounts";
 import { testDatabase } from "@/lib/testing/database";
+import { accountsIn } from "@/lib/testing/rows/accounts";
 import { generateApiKey } from "./api-key";
 import { AmbiguousCredentials, getPrincipal } from "./principal";
 import { openSession, revokeSession, SESSIONS_PER_USER } from "./session";

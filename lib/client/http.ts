@@ -1,7 +1,7 @@
 import type { Problem, ProblemError } from "@/lib/contract";
 import { BACKGROUND_HEADER } from "@/lib/contract/background";
-import { takeActivity } from "./activity";
 import { noteServerDate } from "./clock";
+import { takeActivity } from "./live/activity";
 
 interface ApiFailure {
   readonly status: number;

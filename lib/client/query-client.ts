@@ -1,6 +1,6 @@
 import { MutationCache, type Query, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiError } from "./http";
-import { noteOwnChange } from "./own-change";
+import { noteOwnChange } from "./live/own-change";
 
 const RETRYABLE = new Set([0, 502, 503, 504]);
 

@@ -8,9 +8,9 @@ import type {
   WebhookEndpoint,
   WebhookEndpointWithSecret,
 } from "@/lib/contract";
+import { randomKey } from "./forms/random-key";
 import { api } from "./http";
 import { queryString } from "./query-string";
-import { randomKey } from "./random-key";
 
 export const webhookKeys = {
   all: (tenant: string) => ["tenant", tenant, "webhooks"] as const,

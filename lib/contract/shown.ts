@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { artifact } from "./artifacts";
-import { deadLetter, deadLetterDetail } from "./dead-letters";
-import { definition } from "./definitions";
 import { dedupeOfTest, event, eventFiring, eventMiss, eventRow } from "./events";
-import { jobAction, jobActionPreview } from "./job-actions";
-import { job, jobRow } from "./jobs";
+import { artifact } from "./jobs/artifacts";
+import { deadLetter, deadLetterDetail } from "./jobs/dead-letters";
+import { definition } from "./jobs/definitions";
+import { jobAction, jobActionPreview } from "./jobs/job-actions";
+import { job, jobRow } from "./jobs/jobs";
 import type { Permission } from "./permissions";
 import { provider } from "./platform";
 import { limit, pauseView, queue } from "./queues";

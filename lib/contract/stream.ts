@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { id, slug } from "./common";
-import { jobRow } from "./jobs";
+import { jobRow } from "./jobs/jobs";
 
 /**
  * Query of GET /api/v1/jobs/stream. An EventSource cannot send headers, so this one route also takes the tenant

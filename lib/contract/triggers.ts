@@ -12,7 +12,7 @@ import {
   queryInteger,
   queueName,
 } from "./common";
-import { job } from "./jobs";
+import { job } from "./jobs/jobs";
 import { LIMITS } from "./limits";
 
 export const TRIGGER_TYPES = ["event", "schedule"] as const;

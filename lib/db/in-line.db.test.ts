@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { borrow } from "@/lib/testing/borrow";
 import { testDatabase } from "@/lib/testing/database";
+import { borrow } from "@/lib/testing/rows/borrow";
 import { currentLine, runInCommonLine, runInLine } from "./in-line";
 import { DatabaseError, inLine, openDatabase, statement } from "./index";
 

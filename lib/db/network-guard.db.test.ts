@@ -3,7 +3,7 @@ import net from "node:net";
 import { expect, test } from "vitest";
 import { statement } from "@/lib/db";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { whenDone } from "@/lib/testing/when-done";
 import { guardTransactions } from "./network-guard";
 

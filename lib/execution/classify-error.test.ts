@@ -16,7 +16,7 @@ test("the stack of an unexpected error has the lines of the handler only, and no
     `    at file://${process.cwd()}/jobs/handlers/other.ts:5:1`,
     `    at commands (${process.cwd()}/lib/execution/handler/commands.ts:75:11)`,
     `    at parse (${process.cwd()}/node_modules/zod/index.js:1:1)`,
-    `    at async inLease (${process.cwd()}/worker/run-attempt.ts:175:5)`,
+    `    at async inLease (${process.cwd()}/worker/run/run-attempt.ts:175:5)`,
     `    at async run (file://${process.cwd()}/dist/worker.mjs:5:1)`,
     "    at elsewhere (/srv/other/jobs/own.ts:1:1)",
     "    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",

@@ -1,6 +1,6 @@
 import pino from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { settleDataKey } from "@/lib/admin/data-key";
+import { settleDataKey } from "@/admin/data-key";
 import { type Database, type DatabaseRole, openDatabase } from "@/lib/db";
 import { misfit, requireFit } from "@/lib/process";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";

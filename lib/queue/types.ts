@@ -1,15 +1,15 @@
 /** The shapes that the queue takes and gives. Client-safe: types only. */
+
+import type { Dependency, OnParentFailure } from "./dependencies/types";
 import type { ClassPolicy, RetryClass } from "./error-classes";
 import type { JobStatus } from "./states";
-import type { Dependency, OnParentFailure } from "./types-dependencies";
 
-export type * from "./types-dependencies";
-export type * from "./types-events";
-export type * from "./types-output";
-
-export type * from "./types-queues";
-export type * from "./types-schedule";
-export type * from "./types-triggers";
+export type * from "./dependencies/types";
+export type * from "./events/types";
+export type * from "./queues/types";
+export type * from "./read/types";
+export type * from "./schedules/types";
+export type * from "./triggers/types";
 
 export type JobSource = "manual" | "event" | "schedule" | "system";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
-import { writeSecretFiles } from "@/lib/admin/secret-files";
+import { writeSecretFiles } from "@/admin/secret-files";
 import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { gatherSecrets, SECRET_NAMES } from "@/lib/env/secret-source.mjs";
 import { BUILD_SOURCES } from "../../scripts/lib/build.mjs";

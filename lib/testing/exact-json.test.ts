@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseJson } from "@/lib/api/input";
+import { parseJson } from "@/lib/api/http/input";
 import { cleanResult } from "@/lib/execution/output/clean-result";
 import { asExactJson, parseCaptured } from "@/lib/execution/output/exact-json";
 import { type Frame, FrameReader } from "@/lib/execution/output/frames";
 import { secretForms } from "@/lib/execution/output/secret-forms";
 import { makeTestFolder, runShell, type TestFolder, testContext } from "@/lib/execution/test-support";
-import { checkPayload } from "@/lib/queue/policy/payload-check";
-import { compileTriggerTemplate } from "@/lib/queue/policy/trigger-template";
+import { checkPayload } from "@/lib/queue/enqueue/payload-check.policy";
+import { compileTriggerTemplate } from "@/lib/queue/triggers/trigger-template.policy";
 
 const NO_SECRETS = secretForms([]);
 const ignore = () => undefined;

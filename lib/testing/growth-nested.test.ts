@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { parseBody, parseParams, parseQuery } from "@/lib/api/input";
+import { parseBody, parseParams, parseQuery } from "@/lib/api/http/input";
 import {
   claimWork,
   completeWork,
@@ -25,21 +25,21 @@ import { TextCleaner } from "@/lib/execution/output/clean-text";
 import { FrameReader } from "@/lib/execution/output/frames";
 import { secretForms } from "@/lib/execution/output/secret-forms";
 import { StreamCapture } from "@/lib/execution/output/stream-capture";
-import { failureOf } from "@/lib/execution/webhook/failure";
-import { headerProblems } from "@/lib/execution/webhook/headers";
-import { messageOf } from "@/lib/execution/webhook/payload";
-import { signatureHeader } from "@/lib/execution/webhook/signature";
-import { compileArgSchema } from "@/lib/queue/policy/arg-schema";
-import { compileCondition } from "@/lib/queue/policy/condition";
-import { isLinked, linkJobs, outerParents, takesResults } from "@/lib/queue/policy/dependencies";
-import { askForJob, compileListener, inWords, matchEvent, mismatchOf } from "@/lib/queue/policy/event-match";
-import { checkNewEvent, refuseReserved } from "@/lib/queue/policy/new-event";
-import { checkJobPayload, checkNewJob } from "@/lib/queue/policy/new-job";
-import { newSettings, settingsProblems } from "@/lib/queue/policy/trigger-settings";
-import { hostCheck } from "@/lib/web/check-host";
-import { clientFinder } from "@/lib/web/client-address";
-import { cut, hostileInPlaces } from "./growth";
-import { functionsIn, readerFiles } from "./readers";
+import { compileArgSchema } from "@/lib/queue/definitions/arg-schema.policy";
+import { compileCondition } from "@/lib/queue/dependencies/condition.policy";
+import { isLinked, linkJobs, outerParents, takesResults } from "@/lib/queue/dependencies/link-jobs.policy";
+import { checkJobPayload, checkNewJob } from "@/lib/queue/enqueue/new-job.policy";
+import { askForJob, compileListener, inWords, matchEvent, mismatchOf } from "@/lib/queue/events/event-match.policy";
+import { checkNewEvent, refuseReserved } from "@/lib/queue/events/new-event.policy";
+import { newSettings, settingsProblems } from "@/lib/queue/triggers/trigger-settings.policy";
+import { failureOf } from "@/lib/webhooks/delivery/failure";
+import { headerProblems } from "@/lib/webhooks/delivery/headers";
+import { messageOf } from "@/lib/webhooks/delivery/payload";
+import { signatureHeader } from "@/lib/webhooks/delivery/signature";
+import { hostCheck } from "@/web/front/check-host";
+import { clientFinder } from "@/web/front/client-address";
+import { cut, hostileInPlaces } from "./measure/growth";
+import { functionsIn, readerFiles } from "./measure/readers";
 
 const FORMS = secretForms(["abababababababab", "supersecretvalue"]);
 const validate = compileArgSchema({ properties: { a: { pattern: "^(?:a|ab)*$" } }, required: ["b"] });
@@ -231,14 +231,14 @@ function attempt(run: () => unknown): void {
 
 /** Functions of these files read no text from outside beyond what they, or others, are fed with here, as it says. */
 const NO_TEXT: Readonly<Record<string, string>> = {
-  "lib/api/filters.ts": "passes on what a schema has checked",
-  "lib/api/input.ts#toProblemErrors": "by parseBody and parseQuery",
-  "lib/api/input.ts#parseListBody": "the entries of a bulk, fed in lib/api/long-bodies.test.ts",
-  "lib/api/input.ts#readJson": "a body, by scanJson",
-  "lib/api/input.ts#readCapturedJson": "a body, by parseCaptured",
-  "lib/api/input.ts#readBytes": "bytes, which are not looked at",
+  "lib/api/resources/filters.ts": "passes on what a schema has checked",
+  "lib/api/http/input.ts#toProblemErrors": "by parseBody and parseQuery",
+  "lib/api/http/input.ts#parseListBody": "the entries of a bulk, fed in lib/api/http/long-bodies.test.ts",
+  "lib/api/http/input.ts#readJson": "a body, by scanJson",
+  "lib/api/http/input.ts#readCapturedJson": "a body, by parseCaptured",
+  "lib/api/http/input.ts#readBytes": "bytes, which are not looked at",
   "lib/api/remote/": "what their schemas have checked, by cleanLine, cleanError and cleanAnswer",
-  "lib/api/etag.ts#etagOf": "a number",
+  "lib/api/http/etag.ts#etagOf": "a number",
   "lib/auth/api-key.ts#secretMatches": "bytes of one length",
   "lib/execution/output/clean-result.ts#isNotJson": "the kind of an object",
   "lib/execution/output/clean-result.ts#reportTo": "passes on a text",
@@ -247,33 +247,33 @@ const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/execution/output/read-paced.ts": "passes on bytes",
   "lib/execution/output/secret-forms.ts": "an operator's secrets, once for each attempt",
   "lib/execution/output/traces.ts": "lines, by errorMessage",
-  "lib/execution/webhook/deliver.ts": "an answer, by redactText",
-  "lib/execution/webhook/in-pieces.ts": "passes on bytes",
-  "lib/execution/webhook/outcome.ts": "an answer's header, by retryAfter",
-  "lib/execution/webhook/send.ts": "the network",
-  "lib/execution/webhook/resolve.ts": "a URL, by readTarget",
-  "lib/execution/webhook/target.ts#isRefusal": "the kind of an object",
+  "lib/webhooks/delivery/deliver.ts": "an answer, by redactText",
+  "lib/webhooks/delivery/in-pieces.ts": "passes on bytes",
+  "lib/webhooks/delivery/outcome.ts": "an answer's header, by retryAfter",
+  "lib/webhooks/delivery/send.ts": "the network",
+  "lib/webhooks/delivery/resolve.ts": "a URL, by readTarget",
+  "lib/webhooks/delivery/target.ts#isRefusal": "the kind of an object",
   "lib/observability/log.ts": "settings",
   "lib/observability/lossy-output.ts": "settings",
-  "lib/queue/policy/accepted-job.ts": "passes on what was checked",
-  "lib/queue/policy/arg-schema-budget.ts": "by compileArgSchema",
-  "lib/queue/policy/attempt-end.ts": "passes on texts, which were cleaned",
-  "lib/queue/policy/bulk-action.ts": "words and results of our own",
-  "lib/queue/policy/dependencies.ts": "by linkJobs",
+  "lib/queue/enqueue/accepted-job.policy.ts": "passes on what was checked",
+  "lib/queue/definitions/arg-schema-budget.policy.ts": "by compileArgSchema",
+  "lib/queue/attempts/attempt-end.policy.ts": "passes on texts, which were cleaned",
+  "lib/queue/actions/bulk-action.policy.ts": "words and results of our own",
+  "lib/queue/dependencies/link-jobs.policy.ts": "by linkJobs",
   "lib/text/safe-path.ts#safePathOf": "by pathOnly",
-  "lib/queue/policy/event-match.ts#explainWork": "numbers",
-  "lib/queue/policy/event-match.ts#matchWork": "numbers",
-  "lib/queue/policy/job-change.ts": "numbers and dates",
-  "lib/queue/policy/plan-firing.ts": "our own words, and templates by renderTriggerTemplate",
-  "lib/queue/policy/retry": "numbers and the names of classes",
-  "lib/queue/policy/schedule/": "an expression that was read already, by readCron",
-  "lib/queue/policy/template-parts.ts#pointerTo": "keys, by scanTemplate",
-  "lib/queue/policy/trigger-condition.ts#explainTriggerCondition": "by matchEvent",
-  "lib/queue/policy/trigger-condition.ts#failingPart": "by mismatchOf",
-  "lib/queue/policy/trigger-settings.ts": "by newSettings",
-  "lib/queue/policy/trigger-template.ts#renderTrigger": "by askForJob",
-  "lib/queue/policy/tz-version.ts": "versions of our own",
-  "lib/queue/policy/wait-reason.ts": "numbers",
+  "lib/queue/events/event-match.policy.ts#explainWork": "numbers",
+  "lib/queue/events/event-match.policy.ts#matchWork": "numbers",
+  "lib/queue/actions/job-change.policy.ts": "numbers and dates",
+  "lib/queue/schedules/plan-firing.policy.ts": "our own words, and templates by renderTriggerTemplate",
+  "lib/queue/retry/": "numbers and the names of classes",
+  "lib/queue/schedules/rules/": "an expression that was read already, by readCron",
+  "lib/queue/triggers/template-parts.policy.ts#pointerTo": "keys, by scanTemplate",
+  "lib/queue/triggers/trigger-condition.policy.ts#explainTriggerCondition": "by matchEvent",
+  "lib/queue/triggers/trigger-condition.policy.ts#failingPart": "by mismatchOf",
+  "lib/queue/triggers/trigger-settings.policy.ts": "by newSettings",
+  "lib/queue/triggers/trigger-template.policy.ts#renderTrigger": "by askForJob",
+  "lib/queue/leader/tz-version.policy.ts": "versions of our own",
+  "lib/queue/read/wait-reason.policy.ts": "numbers",
 };
 /** Types of parameters that carry no text. */
 const PLAIN = /^(?:number|boolean|Date|undefined|\(.*\) => .*|Random|T|readonly T\[\]|Waiter|DestinationStream)$/;

@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = process.cwd();
-const FOLDERS = ["app", "components", "lib", "worker", "scheduler", "jobs", "drizzle/schema", "e2e"];
+const FOLDERS = ["app", "components", "lib", "web", "worker", "scheduler", "admin", "jobs", "drizzle/schema", "e2e"];
 const CRUISER = path.join(ROOT, "node_modules/dependency-cruiser/bin/dependency-cruise.mjs");
 
 interface Report {
@@ -25,15 +25,24 @@ const CLEAN: Record<string, string> = {
   "lib/db/index.ts": `import pg from "pg";\nexport const db = pg;`,
   "lib/env/worker.ts": `export const env = 1;`,
   "lib/process/index.ts": `export const stop = 1;`,
-  "lib/queue/index.ts": `export { enqueue } from "./operations/enqueue";`,
-  "lib/queue/operations/enqueue.ts": `import { insert } from "../sql/insert";\nexport const enqueue = insert;`,
-  "lib/queue/policy/retry.ts": `export const retry = 1;`,
-  "lib/queue/sql/insert.ts": `import { db } from "@/lib/db";\nexport const insert = db;`,
+  "lib/queue/index.ts": `export { enqueue } from "./enqueue/enqueue";`,
+  "lib/queue/worker.ts": `export { enqueue } from "./enqueue/enqueue";`,
+  "lib/queue/scheduler.ts": `export { enqueue } from "./enqueue/enqueue";`,
+  "lib/queue/remote.ts": `export { enqueue } from "./enqueue/enqueue";`,
+  "lib/queue/testing.ts": `export * from "./index";\nexport * from "./worker";`,
+  "lib/queue/enqueue/enqueue.ts": `import { insert } from "./insert.sql";\nexport const enqueue = insert;`,
+  "lib/queue/enqueue/insert.sql.ts": `import { db } from "@/lib/db";\nexport const insert = db;`,
+  "lib/queue/retry/retry.policy.ts": `export const retry = 1;`,
   "lib/queue/states.ts": `export type JobStatus = "queued";`,
   "lib/testing/database.ts": `import pg from "pg";\nexport const testDatabase = pg;`,
-  "lib/queue/enqueue.test.ts": `import { testDatabase } from "@/lib/testing/database";\nexport const t = testDatabase;`,
-  "worker/main.ts": `import { enqueue } from "@/lib/queue";\nimport { env } from "@/lib/env/worker";\nexport const main = [enqueue, env];`,
-  "scheduler/main.ts": `import { enqueue } from "@/lib/queue";\nexport const main = enqueue;`,
+  "lib/queue/enqueue/enqueue.test.ts": `import { testDatabase } from "@/lib/testing/database";\nexport const t = testDatabase;`,
+  "lib/api/remote/claim.ts": `import { enqueue } from "@/lib/queue/remote";\nimport { hub } from "@/web/live/hub";\nexport const claim = [enqueue, hub];`,
+  "web/live/hub.ts": `export const hub = 1;`,
+  "web/front/front.ts": `export const front = 1;`,
+  "web/main.ts": `import { front } from "./front/front";\nexport const main = front;`,
+  "admin/main.ts": `import { enqueue } from "@/lib/queue";\nexport const main = enqueue;`,
+  "worker/main.ts": `import { enqueue } from "@/lib/queue/worker";\nimport { env } from "@/lib/env/worker";\nexport const main = [enqueue, env];`,
+  "scheduler/main.ts": `import { enqueue } from "@/lib/queue/scheduler";\nexport const main = enqueue;`,
   "jobs/index.ts": `export const handlers = 1;`,
   "drizzle/schema/jobs.ts": `import { pgTable } from "drizzle-orm/pg-core";\nexport const jobs = pgTable;`,
   "e2e/api/jobs.test.ts": `import { testDatabase } from "@/lib/testing/database";\nexport const t = testDatabase;`,
@@ -43,19 +52,29 @@ const PLANTED: readonly [rule: string, file: string, content: string][] = [
   ["no-cycles", "lib/process/ring-other.ts", `import { ring } from "./ring";\nexport const other = ring;`],
   [
     "queue-is-transport-free",
-    "lib/queue/operations/http.ts",
+    "lib/queue/enqueue/http.ts",
     `import { stop } from "@/lib/process";\nexport const x = stop;`,
   ],
   [
     "queue-is-transport-free",
-    "lib/queue/operations/page.ts",
+    "lib/queue/enqueue/page.ts",
     `import { useState } from "react";\nexport const x = useState;`,
   ],
-  ["policy-is-pure", "lib/queue/policy/reads.ts", `import { db } from "@/lib/db";\nexport const x = db;`],
+  ["policy-is-pure", "lib/queue/retry/reads.policy.ts", `import { db } from "@/lib/db";\nexport const x = db;`],
   [
     "policy-is-pure",
-    "lib/queue/policy/sleeps.ts",
+    "lib/queue/retry/sleeps.policy.ts",
     `import { setTimeout } from "node:timers/promises";\nexport const x = setTimeout;`,
+  ],
+  [
+    "policy-is-pure",
+    "lib/queue/retry/states.policy.ts",
+    `import { insert } from "../enqueue/insert.sql";\nexport const x = insert;`,
+  ],
+  [
+    "policy-is-pure",
+    "lib/queue/retry/acts.policy.ts",
+    `import { enqueue } from "../enqueue/enqueue";\nexport const x = enqueue;`,
   ],
   ["sql-only-in-sql", "lib/api/sql.ts", `import pg from "pg";\nexport const x = pg;`],
   [
@@ -64,9 +83,25 @@ const PLANTED: readonly [rule: string, file: string, content: string][] = [
     `import type { jobs } from "@/drizzle/schema/jobs";\nexport type X = typeof jobs;`,
   ],
   [
-    "queue-via-index",
+    "queue-by-its-doors",
     "lib/api/inside.ts",
-    `import { retry } from "@/lib/queue/policy/retry";\nexport const x = retry;`,
+    `import { retry } from "@/lib/queue/retry/retry.policy";\nexport const x = retry;`,
+  ],
+  [
+    "queue-by-its-doors",
+    "app/other-door.ts",
+    `import { enqueue } from "@/lib/queue/worker";\nexport const x = enqueue;`,
+  ],
+  ["queue-by-its-doors", "worker/web-door.ts", `import { enqueue } from "@/lib/queue";\nexport const x = enqueue;`],
+  [
+    "queue-by-its-doors",
+    "lib/api/remote/web-door.ts",
+    `import { enqueue } from "@/lib/queue";\nexport const x = enqueue;`,
+  ],
+  [
+    "queue-by-its-doors",
+    "lib/db/test-door.ts",
+    `import { enqueue } from "@/lib/queue/testing";\nexport const x = enqueue;`,
   ],
   ["processes-are-headless", "worker/auth.ts", `import { user } from "@/lib/auth/user";\nexport const x = user;`],
   ["worker-scheduler-apart", "scheduler/peek.ts", `import { main } from "@/worker/main";\nexport const x = main;`],
@@ -75,6 +110,7 @@ const PLANTED: readonly [rule: string, file: string, content: string][] = [
   ["no-zod-in-pages", "components/limit.ts", `import { LIMITS } from "@/lib/contract";\nexport const x = LIMITS;`],
   ["no-zod-in-pages", "lib/client/checks.ts", `import * as z from "zod";\nexport const x = z;`],
   ["lib-never-imports-app", "lib/api/page.ts", `import { page } from "@/app/page";\nexport const x = page;`],
+  ["lib-never-imports-app", "lib/api/front.ts", `import { front } from "@/web/front/front";\nexport const x = front;`],
   ["app-has-no-database", "app/reads.ts", `import { db } from "@/lib/db";\nexport const x = db;`],
   ["contract-is-leaf", "lib/contract/reads.ts", `import { jobs } from "@/lib/client/jobs";\nexport const x = jobs;`],
   ["schema-is-leaf", "drizzle/schema/reads.ts", `import { stop } from "@/lib/process";\nexport const x = stop;`],

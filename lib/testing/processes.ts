@@ -65,7 +65,7 @@ export async function startProcess(
 ): Promise<TestProcess> {
   await ensureTestBuild({ pages: name === "web" });
   const program = path.join(ROOT, "dist/test", `${name}.mjs`);
-  const probe = probed ? ["--import", path.join(ROOT, "lib/testing/turn-probe.mjs")] : [];
+  const probe = probed ? ["--import", path.join(ROOT, "lib/testing/measure/turn-probe.mjs")] : [];
   return superviseChild(
     ["--enable-source-maps", ...probe, program],
     environmentOf(name, database, { PORT: "0", ...env }),

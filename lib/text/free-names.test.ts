@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { expectLinear } from "@/lib/testing/growth";
+import { expectLinear } from "@/lib/testing/measure/growth";
 import { FreeNames } from "./free-names";
 
 const numbered = (name: string, number: number): string => `${name} (${number})`;

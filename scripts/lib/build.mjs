@@ -6,11 +6,21 @@ import { inRoot, ROOT } from "./paths.mjs";
 import { step } from "./progress.mjs";
 
 const SHARED = ["lib", "package-lock.json", "package.json", "tsconfig.json"];
-const PROCESS_SOURCES = [...SHARED, "worker", "scheduler", "jobs", "drizzle/schema", "scripts/lib/build.mjs"];
+const PROCESS_SOURCES = [
+  ...SHARED,
+  "web",
+  "worker",
+  "scheduler",
+  "admin",
+  "jobs",
+  "drizzle/schema",
+  "scripts/lib/build.mjs",
+];
 const WEB_SOURCES = [
   ...SHARED,
   "app",
   "components",
+  "web",
   "public",
   "drizzle/schema",
   "next.config.ts",
@@ -54,7 +64,7 @@ export async function buildProcesses({ testBuild = false } = {}) {
   const common = commonOptions({ out, testBuild });
   const results = await Promise.all([
     esbuild({ ...common, entryPoints: bundledEntries(), external: EXTERNAL, banner: { js: BANNER } }),
-    esbuild({ ...common, entryPoints: { web: "lib/web/main.ts" }, packages: "external" }),
+    esbuild({ ...common, entryPoints: { web: "web/main.ts" }, packages: "external" }),
   ]);
   for (const file of results.flatMap((result) => result.outputFiles)) writeWhole(file.path, file.contents);
   writeWhole(stamp, wanted);
@@ -98,7 +108,7 @@ export async function buildBench() {
 
 /** Programs that run without node_modules beside them, and the threads and helpers they start (`*.entry.ts`). */
 function bundledEntries() {
-  const entries = { worker: "worker/main.ts", scheduler: "scheduler/main.ts", admin: "lib/admin/main.ts" };
+  const entries = { worker: "worker/main.ts", scheduler: "scheduler/main.ts", admin: "admin/main.ts" };
   const helpers = ["lib", "worker", "scheduler", "jobs"].flatMap((folder) =>
     readdirSync(inRoot(folder), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".entry.ts"))

@@ -15,13 +15,13 @@ import {
   QueueError,
   LeaseLostError as QueueLeaseLost,
   readOwnChunk,
-} from "@/lib/queue";
-import { parseParams, parseQuery, readBytes } from "../input";
-import { HttpProblem } from "../problem";
-import { answerText, jsonResponse } from "../respond";
+} from "@/lib/queue/remote";
+import { parseParams, parseQuery, readBytes } from "../http/input";
+import { HttpProblem } from "../http/problem";
+import { answerText, jsonResponse } from "../http/respond";
+import { guarded, type NextContext, type RouteHandler } from "../http/serve";
+import { serializeArtifact } from "../resources/serialize";
 import type { ApiRuntime } from "../runtime";
-import { serializeArtifact } from "../serialize";
-import { guarded, type NextContext, type RouteHandler } from "../serve";
 import { authorizeWorker, holderOf, leaseLost } from "./route";
 
 type Query = z.output<typeof uploadQuery>;

@@ -7,14 +7,14 @@ import {
   noteRemoteWorker,
   type RemoteScope,
   WholeLooks,
-} from "@/lib/queue";
+} from "@/lib/queue/remote";
+import { LongPoll } from "@/web/live/long-poll";
+import { HttpProblem } from "../http/problem";
+import { ANSWER_WITHIN_MS } from "../http/serve";
+import { Slots } from "../http/slots";
 import { refuseWhilePaused } from "../paused";
-import { HttpProblem } from "../problem";
-import { ANSWER_WITHIN_MS } from "../serve";
-import { Slots } from "../slots";
 import { handOut } from "./hand-out";
 import { lanesOf } from "./lanes";
-import { LongPoll } from "./long-poll";
 import type { WorkerContext } from "./route";
 import { covers, scopeOf } from "./scope";
 import { giveBack } from "./settle";

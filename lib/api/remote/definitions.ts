@@ -1,4 +1,4 @@
-import { DefinitionVersions } from "@/lib/queue";
+import { DefinitionVersions } from "@/lib/queue/remote";
 
 /** What the jobs of remote workers were accepted with, for all requests of this process. */
 export const versions = new DefinitionVersions();

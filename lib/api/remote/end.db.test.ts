@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { complete, fail } from "./end";
 
 const make = makeFactory(await testDatabase());

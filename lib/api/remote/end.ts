@@ -12,8 +12,8 @@ import {
   type HeldAttempt,
   type Lease,
   type RunnableDefinition,
-} from "@/lib/queue";
-import { HttpProblem } from "../problem";
+} from "@/lib/queue/remote";
+import { HttpProblem } from "../http/problem";
 import { cleanAnswer, cleanError } from "./clean";
 import type { WorkerContext } from "./route";
 import { endAttempt } from "./settle";

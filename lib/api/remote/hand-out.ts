@@ -1,6 +1,12 @@
 import type { RemoteJob } from "@/lib/contract";
 import type { Runner } from "@/lib/db";
-import { attemptTimeout, type ClaimedJob, decideAttemptEnd, notifyChanges, type RunnableDefinition } from "@/lib/queue";
+import {
+  attemptTimeout,
+  type ClaimedJob,
+  decideAttemptEnd,
+  notifyChanges,
+  type RunnableDefinition,
+} from "@/lib/queue/remote";
 import { Turns } from "@/lib/turns";
 import { versions } from "./definitions";
 import { giveBack, settle } from "./settle";

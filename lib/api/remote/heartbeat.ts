@@ -16,7 +16,7 @@ import {
   type RunnableDefinition,
   reportProgress,
   seeRemoteWorker,
-} from "@/lib/queue";
+} from "@/lib/queue/remote";
 import { cleanLine } from "./clean";
 import { versions } from "./definitions";
 import { leaseLost, type WorkerContext } from "./route";

@@ -1,4 +1,4 @@
-import { RemoteLanes, type RemoteScope } from "@/lib/queue";
+import { RemoteLanes, type RemoteScope } from "@/lib/queue/remote";
 
 const MOST_SCOPES = 1000;
 const known = new Map<string, RemoteLanes>();

@@ -1,12 +1,12 @@
 import type * as z from "zod";
 import { type Database, runInLine } from "@/lib/db";
 import { requireWorkerKey, type WorkerKeyPrincipal } from "../authorize";
-import { parseBody, parseParams, parseQuery, readCapturedJson } from "../input";
-import { HttpProblem } from "../problem";
-import { answerText, jsonResponse } from "../respond";
+import { parseBody, parseParams, parseQuery, readCapturedJson } from "../http/input";
+import { HttpProblem } from "../http/problem";
+import { answerText, jsonResponse } from "../http/respond";
+import { ANSWER_WITHIN_MS, guarded, type NextContext, type RouteHandler } from "../http/serve";
 import { authenticate, NOTHING, type RouteSpec } from "../route";
 import type { ApiRuntime } from "../runtime";
-import { ANSWER_WITHIN_MS, guarded, type NextContext, type RouteHandler } from "../serve";
 
 /** What the handler of a remote worker's route gets. */
 export interface WorkerContext<P, B> {

@@ -1,7 +1,7 @@
-import type { RemoteScope } from "@/lib/queue";
-import type { WaitedLane } from "@/lib/web/work-hub";
+import type { RemoteScope } from "@/lib/queue/remote";
+import type { WaitedLane } from "@/web/live/work-hub";
 import type { WorkerKeyPrincipal } from "../authorize";
-import { HttpProblem } from "../problem";
+import { HttpProblem } from "../http/problem";
 
 interface Wish {
   readonly definitions: readonly string[];

@@ -14,8 +14,8 @@ import {
   releasedEnd,
   SINCE_HAND_OUT,
   settleAttempts,
-} from "@/lib/queue";
-import { HttpProblem } from "../problem";
+} from "@/lib/queue/remote";
+import { HttpProblem } from "../http/problem";
 import { versions } from "./definitions";
 import { leaseLost } from "./route";
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { isPaused, setHome } from "@/lib/admin/home";
+import { isPaused, setHome } from "@/admin/home";
 import { type Database, makeRoles, migrate, openDatabase, roleUrl } from "@/lib/db";
 import { startEmbedded } from "@/lib/db/embedded/index.mjs";
 import { createLogger } from "@/lib/observability/log";

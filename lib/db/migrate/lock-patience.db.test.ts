@@ -1,10 +1,10 @@
 import pg from "pg";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { migrate } from "@/lib/db";
-import { enqueueJob } from "@/lib/queue";
+import { enqueueJob } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { nextMigration, schemaFolder } from "@/lib/testing/schema-folder";
 
 const database = await testDatabase();

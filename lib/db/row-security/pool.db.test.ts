@@ -107,7 +107,7 @@ test("RLS-1 a tenant id that is none is refused before it reaches the database",
 });
 
 test("RLS-1 the tenant is set in one place of the code, and for a transaction only", () => {
-  const sources = ["lib", "worker", "scheduler", "app", "jobs"].flatMap(sourceFiles);
+  const sources = ["lib", "web", "worker", "scheduler", "admin", "app", "jobs"].flatMap(sourceFiles);
   const setting = sources.filter((file) => readFileSync(file, "utf8").includes("app.current_tenant_id"));
   expect(setting).toEqual(["lib/db/tenant.ts"]);
   expect(sources.filter((file) => /['"`]\s*set role\b/i.test(readFileSync(file, "utf8")))).toEqual([]);

@@ -2,11 +2,11 @@ import pg from "pg";
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { migrate } from "@/lib/db";
 import { createLogger } from "@/lib/observability/log";
-import { enqueueJob, getJob, makeDays, partitionProblem, settleAttempts } from "@/lib/queue";
-import { succeeded } from "@/lib/testing/attempt-ends";
+import { enqueueJob, getJob, makeDays, partitionProblem, settleAttempts } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
 import { waitFor } from "@/lib/testing/processes";
+import { succeeded } from "@/lib/testing/rows/attempt-ends";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { LOOPS } from "@/scheduler/loops";
 import { runLoops } from "@/scheduler/run-loops";
 

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
-import { heldBytes } from "@/lib/testing/held-memory";
+import { heldBytes } from "@/lib/testing/measure/held-memory";
 import { AttemptArtifacts } from "../artifacts/attempt-artifacts";
 import type { ArtifactStore } from "../artifacts/types";
 import { secretForms } from "../output/secret-forms";

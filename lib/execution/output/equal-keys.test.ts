@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { cleanAnswer } from "@/lib/api/remote/clean";
-import { equalKey } from "@/lib/testing/equal-keys";
-import { expectLinear } from "@/lib/testing/growth";
+import { expectLinear } from "@/lib/testing/measure/growth";
+import { equalKey } from "@/lib/testing/rows/equal-keys";
 import { cleanContext, cleanResult } from "./clean-result";
 import { secretForms } from "./secret-forms";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { longestTurn, shareOfLongestTurn } from "@/lib/testing/longest-turn";
+import { longestTurn, shareOfLongestTurn } from "@/lib/testing/measure/longest-turn";
 import { formsInTexts } from "./forms-in-texts";
 import { redactText, StreamRedactor } from "./redactor";
 import { secretForms } from "./secret-forms";

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, 
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { longestTurn } from "@/lib/testing/longest-turn";
+import { longestTurn } from "@/lib/testing/measure/longest-turn";
 import { executeCommand } from "../execute-command";
 import { makeTestFolder, registryOf, shellCommand, type TestFolder, testContext, until } from "../test-support";
 import { FolderRemover } from "./folder-remover";

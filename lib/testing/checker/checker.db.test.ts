@@ -1,9 +1,9 @@
 import pg from "pg";
 import { afterAll, expect, test } from "vitest";
-import { settleAttempts } from "@/lib/queue";
-import { retried, succeeded } from "@/lib/testing/attempt-ends";
+import { settleAttempts } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
-import { makeFactory } from "@/lib/testing/factories";
+import { retried, succeeded } from "@/lib/testing/rows/attempt-ends";
+import { makeFactory } from "@/lib/testing/rows/factories";
 import { type Bound, type CheckOptions, expectSound, inspect } from "./index";
 
 const database = await testDatabase();

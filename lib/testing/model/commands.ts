@@ -20,7 +20,7 @@ import {
   startAttempts,
   takeBulkAction,
   workOffChunk,
-} from "@/lib/queue";
+} from "@/lib/queue/testing";
 import { afterFailure, BACKOFF_MS } from "./ends";
 import { enqueue, enqueueChild } from "./enqueue-steps";
 import { LEASE_MS, type QueueModel } from "./model";

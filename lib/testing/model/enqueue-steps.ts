@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { type Dependency, enqueueJob } from "@/lib/queue";
+import { type Dependency, enqueueJob } from "@/lib/queue/testing";
 import type { EdgeModel } from "./shapes";
 import { aJob, SECOND, step } from "./step";
 

@@ -1,5 +1,5 @@
-import type { DependencyType } from "@/lib/queue";
 import type { AttemptStatus, TerminalState } from "@/lib/queue/states";
+import type { DependencyType } from "@/lib/queue/testing";
 
 /** A job that has not ended. All times of the model are milliseconds. */
 export interface LiveModel {

@@ -1,6 +1,6 @@
 import type fc from "fast-check";
-import { type ClaimedJob, QueueError, type RunnableDefinition, type TenantScope } from "@/lib/queue";
-import type { Factory } from "../factories";
+import { type ClaimedJob, QueueError, type RunnableDefinition, type TenantScope } from "@/lib/queue/testing";
+import type { Factory } from "../rows/factories";
 import type { QueueModel } from "./model";
 import type { LeaseModel, LimitModel } from "./shapes";
 

@@ -1,5 +1,5 @@
-import type { Condition, DependencyType, OnParentFailure } from "@/lib/queue";
 import type { JobStatus } from "@/lib/queue/states";
+import type { Condition, DependencyType, OnParentFailure } from "@/lib/queue/testing";
 
 /** What jobs that wait for jobs must do, without a database: the reference of a test. */
 export interface ModelEdge {

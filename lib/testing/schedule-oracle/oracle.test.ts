@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countInstants, nextInstants, readSchedule } from "@/lib/queue/policy/schedule";
+import { countInstants, nextInstants, readSchedule } from "@/lib/queue/schedules/rules";
 import type { ScheduleRule } from "@/lib/queue/types";
 import { chanceOf, rules, type Span, spans, ZONES } from "./cases";
 import { type Occurrence, occurrencesIn, type Rule, type Window, watch } from "./oracle";

@@ -3,7 +3,7 @@ import { currentTenant, pausedNotice, suspendedNotice, viewerInfo } from "@/app/
 import { AppShell } from "@/components/shell/app-shell";
 import { TenantProvider } from "@/components/shell/viewer";
 import { requirePage } from "@/lib/api/page";
-import { LiveProvider } from "@/lib/client/use-live";
+import { LiveProvider } from "@/lib/client/live/use-live";
 
 interface TenantLayoutProps {
   readonly params: Promise<{ tenant: string }>;

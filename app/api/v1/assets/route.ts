@@ -1,7 +1,7 @@
-import { listPosition, listReply } from "@/lib/api/list";
+import { listPosition, listReply } from "@/lib/api/http/list";
 import { tenantRoute } from "@/lib/api/route";
 import { assetList, assetListQuery } from "@/lib/contract";
-import { listAssets } from "@/lib/tenancy/assets";
+import { listAssets } from "@/lib/inventory/assets";
 
 export const dynamic = "force-dynamic";
 

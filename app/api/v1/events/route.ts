@@ -1,8 +1,8 @@
-import { chainDepth } from "@/lib/api/chain";
-import { encodeCursor } from "@/lib/api/cursor";
-import { eventFilter, newEvents, serializeEventRow, serializePublished } from "@/lib/api/events";
-import { listPosition } from "@/lib/api/list";
-import { Reply } from "@/lib/api/respond";
+import { encodeCursor } from "@/lib/api/http/cursor";
+import { listPosition } from "@/lib/api/http/list";
+import { Reply } from "@/lib/api/http/respond";
+import { chainDepth } from "@/lib/api/resources/chain";
+import { eventFilter, newEvents, serializeEventRow, serializePublished } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
 import { publishEvents as body, eventList, eventListQuery, LIMITS, publishedEvents } from "@/lib/contract";
 import { listEvents, publishEvents } from "@/lib/queue";

@@ -1,10 +1,10 @@
-import { chainDepthOfJob } from "@/lib/api/chain";
-import { jobFilter, newJob, permissionsForNewJob } from "@/lib/api/filters";
-import { listPosition, listReply } from "@/lib/api/list";
-import { requireParent } from "@/lib/api/problem";
-import { Reply } from "@/lib/api/respond";
+import { listPosition, listReply } from "@/lib/api/http/list";
+import { requireParent } from "@/lib/api/http/problem";
+import { Reply } from "@/lib/api/http/respond";
+import { chainDepthOfJob } from "@/lib/api/resources/chain";
+import { jobFilter, newJob, permissionsForNewJob } from "@/lib/api/resources/filters";
+import { serializeJob, serializeJobRows } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeJob, serializeJobRows } from "@/lib/api/serialize";
 import { createJob, job, jobList, jobListQuery } from "@/lib/contract";
 import { acceptJob, getJob, listJobs } from "@/lib/queue";
 

@@ -1,7 +1,7 @@
-import { listPosition, listReply } from "@/lib/api/list";
+import { listPosition, listReply } from "@/lib/api/http/list";
 import { tenantRoute } from "@/lib/api/route";
 import { importedListQuery, importedLists } from "@/lib/contract";
-import { listLists } from "@/lib/tenancy/lists";
+import { listLists } from "@/lib/inventory/lists";
 
 export const dynamic = "force-dynamic";
 

@@ -1,5 +1,5 @@
+import type { RouteHandler } from "@/lib/api/http/serve";
 import type { DocumentedRoute } from "@/lib/api/openapi";
-import type { RouteHandler } from "@/lib/api/serve";
 import * as livez from "../../../livez/route";
 import * as readyz from "../../../readyz/route";
 import * as adminDefinition from "../admin/jobs/definitions/[definitionId]/route";

@@ -1,5 +1,5 @@
+import { guarded } from "@/lib/api/http/serve";
 import { openApiDocument } from "@/lib/api/openapi";
-import { guarded } from "@/lib/api/serve";
 import { DOCUMENTED_ROUTES } from "./documented-routes";
 
 export const dynamic = "force-dynamic";

@@ -1,6 +1,6 @@
 import { tenantRoute } from "@/lib/api/route";
 import { tenantProviderList } from "@/lib/contract";
-import { listTenantProviders } from "@/lib/tenancy/tenant-providers";
+import { listTenantProviders } from "@/lib/inventory/tenant-providers";
 
 export const dynamic = "force-dynamic";
 

@@ -1,10 +1,10 @@
-import { etagOf } from "@/lib/api/etag";
-import { Reply } from "@/lib/api/respond";
+import { etagOf } from "@/lib/api/http/etag";
+import { Reply } from "@/lib/api/http/respond";
+import { auditedInTenant, checkEndpoint, inTenant, tooMany } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
-import { auditedInTenant, checkEndpoint, inTenant, tooMany } from "@/lib/api/webhooks";
 import { createWebhook, webhookEndpointList, webhookEndpointWithSecret } from "@/lib/contract";
-import { newWebhookSecret } from "@/lib/execution/webhook";
-import { insertEndpoint, listEndpoints } from "@/lib/tenancy/webhooks/endpoints";
+import { newWebhookSecret } from "@/lib/webhooks/delivery";
+import { insertEndpoint, listEndpoints } from "@/lib/webhooks/endpoints";
 
 export const dynamic = "force-dynamic";
 

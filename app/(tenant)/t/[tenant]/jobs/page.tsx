@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import type { SearchParams } from "nuqs/server";
 import { firstJobs } from "@/app/_lib/first-jobs";
-import { JobsPage } from "@/components/jobs/jobs-page";
+import { JobsPage } from "@/components/jobs/list/jobs-page";
 import { requirePage } from "@/lib/api/page";
 
 export const metadata: Metadata = { title: "Jobs" };

@@ -1,8 +1,8 @@
 import { auditedChange } from "@/lib/api/audited";
-import { limitInput } from "@/lib/api/queue-input";
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { limitInput } from "@/lib/api/resources/queue-input";
+import { limitChange, serializeLimit } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
-import { limitChange, serializeLimit } from "@/lib/api/serialize-queues";
 import { createLimit as createBody, limit, limitList } from "@/lib/contract";
 import { createLimit, listLimits } from "@/lib/queue";
 

@@ -1,8 +1,8 @@
 import { auditedChange } from "@/lib/api/audited";
-import { pauseInput } from "@/lib/api/queue-input";
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { pauseInput } from "@/lib/api/resources/queue-input";
+import { pauseChange, serializePause } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
-import { pauseChange, serializePause } from "@/lib/api/serialize-queues";
 import { createPause, pauseList, pauseView } from "@/lib/contract";
 import { listPauses, notifyPaused, pause } from "@/lib/queue";
 

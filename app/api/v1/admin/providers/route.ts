@@ -1,8 +1,8 @@
-import { registerProvider } from "@/lib/api/register-provider";
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { registerProvider } from "@/lib/api/resources/register-provider";
 import { platformRoute } from "@/lib/api/route";
 import { createProvider, provider, providerList, providerListQuery } from "@/lib/contract";
-import { listProviders } from "@/lib/tenancy/providers";
+import { listProviders } from "@/lib/inventory/providers";
 
 export const dynamic = "force-dynamic";
 

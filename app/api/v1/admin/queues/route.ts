@@ -1,8 +1,8 @@
 import { auditedChange } from "@/lib/api/audited";
-import { queueInput } from "@/lib/api/queue-input";
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { queueInput } from "@/lib/api/resources/queue-input";
+import { serializeQueue } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
-import { serializeQueue } from "@/lib/api/serialize-queues";
 import { createQueue as createBody, queue, queueList } from "@/lib/contract";
 import { createQueue, listQueues } from "@/lib/queue";
 

@@ -1,5 +1,5 @@
+import { serializeTenant } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
-import { serializeTenant } from "@/lib/api/serialize-queues";
 import { tenantList } from "@/lib/contract";
 import { listTenants } from "@/lib/tenancy/tenants";
 

@@ -1,6 +1,6 @@
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { createKey } from "@/lib/api/resources/worker-keys";
 import { platformRoute } from "@/lib/api/route";
-import { createKey } from "@/lib/api/worker-keys";
 import { listWorkerKeys } from "@/lib/auth/worker-keys";
 import { createWorkerKey, newWorkerKey, workerKeyList } from "@/lib/contract";
 

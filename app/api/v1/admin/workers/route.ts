@@ -1,5 +1,5 @@
+import { serializeTzVersions, serializeWorker } from "@/lib/api/resources/serialize";
 import { platformRoute } from "@/lib/api/route";
-import { serializeTzVersions, serializeWorker } from "@/lib/api/serialize";
 import { WORKER_THRESHOLDS, workerList } from "@/lib/contract";
 import { TZ_VERSION } from "@/lib/process";
 import { listTzVersions, listWorkers } from "@/lib/queue";

@@ -1,5 +1,5 @@
-import { serializeEvent } from "@/lib/api/events";
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { serializeEvent } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
 import { event, eventParams } from "@/lib/contract";
 import { getEvent } from "@/lib/queue";

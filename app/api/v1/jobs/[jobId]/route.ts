@@ -1,7 +1,7 @@
-import { jobChange } from "@/lib/api/filters";
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { jobChange } from "@/lib/api/resources/filters";
+import { serializeJob } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeJob } from "@/lib/api/serialize";
 import { changeJob as changeBody, job, jobParams } from "@/lib/contract";
 import { changeJob, getJob } from "@/lib/queue";
 

@@ -1,6 +1,6 @@
-import { bulkRequest, serializeJobAction, serializePreview } from "@/lib/api/job-actions";
-import { listPosition, listReply } from "@/lib/api/list";
-import { Reply } from "@/lib/api/respond";
+import { listPosition, listReply } from "@/lib/api/http/list";
+import { Reply } from "@/lib/api/http/respond";
+import { bulkRequest, serializeJobAction, serializePreview } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { createdJobAction, createJobAction, jobActionList, jobActionListQuery } from "@/lib/contract";
 import { acceptBulkAction, listBulkActions, previewBulkAction } from "@/lib/queue";

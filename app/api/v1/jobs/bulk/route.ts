@@ -1,9 +1,9 @@
-import { chainDepthOfJob } from "@/lib/api/chain";
-import { newJob, permissionsForNewJob } from "@/lib/api/filters";
-import { requireParents } from "@/lib/api/problem";
-import { Reply } from "@/lib/api/respond";
+import { requireParents } from "@/lib/api/http/problem";
+import { Reply } from "@/lib/api/http/respond";
+import { chainDepthOfJob } from "@/lib/api/resources/chain";
+import { newJob, permissionsForNewJob } from "@/lib/api/resources/filters";
+import { serializeEnqueued } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeEnqueued } from "@/lib/api/serialize";
 import { acceptedJobs, createJobs, LIMITS } from "@/lib/contract";
 import { enqueueJobs, knownJobs } from "@/lib/queue";
 

@@ -1,5 +1,5 @@
-import { deadLetterFilter, serializeDeadLetters } from "@/lib/api/dead-letters";
-import { listPosition, listReply } from "@/lib/api/list";
+import { listPosition, listReply } from "@/lib/api/http/list";
+import { deadLetterFilter, serializeDeadLetters } from "@/lib/api/resources/dead-letters";
 import { tenantRoute } from "@/lib/api/route";
 import { deadLetterList, deadLetterListQuery } from "@/lib/contract";
 import { listDeadLetters } from "@/lib/queue";

@@ -1,5 +1,5 @@
+import { serializeDefinition } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeDefinition } from "@/lib/api/serialize";
 import { definitionList } from "@/lib/contract";
 import { listDefinitions } from "@/lib/queue";
 

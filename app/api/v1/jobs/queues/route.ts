@@ -1,5 +1,5 @@
+import { serializeTenantQueue } from "@/lib/api/resources/serialize-queues";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeTenantQueue } from "@/lib/api/serialize-queues";
 import { tenantQueueList } from "@/lib/contract";
 import { listTenantQueues } from "@/lib/queue";
 

@@ -1,4 +1,4 @@
-import { jobStream } from "@/lib/api/stream";
+import { jobStream } from "@/web/live/stream";
 
 export const dynamic = "force-dynamic";
 export const GET = jobStream;

@@ -1,5 +1,5 @@
+import { serializeSummary } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeSummary } from "@/lib/api/serialize";
 import { jobSummary } from "@/lib/contract";
 import { summarizeJobs } from "@/lib/queue";
 

@@ -1,8 +1,8 @@
-import { etagOf } from "@/lib/api/etag";
-import { listPosition, listReply } from "@/lib/api/list";
-import { Reply } from "@/lib/api/respond";
+import { etagOf } from "@/lib/api/http/etag";
+import { listPosition, listReply } from "@/lib/api/http/list";
+import { Reply } from "@/lib/api/http/respond";
+import { serializeTrigger, triggerFilter, triggerInput } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeTrigger, triggerFilter, triggerInput } from "@/lib/api/triggers";
 import { createTrigger as createBody, trigger, triggerList, triggerListQuery } from "@/lib/contract";
 import { createTrigger, listTriggers } from "@/lib/queue";
 

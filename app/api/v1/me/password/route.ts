@@ -1,5 +1,5 @@
-import { HttpProblem } from "@/lib/api/problem";
-import { Reply } from "@/lib/api/respond";
+import { HttpProblem } from "@/lib/api/http/problem";
+import { Reply } from "@/lib/api/http/respond";
 import { signedInRoute } from "@/lib/api/route";
 import { changePassword } from "@/lib/auth/change-password";
 import { sessionCookie } from "@/lib/auth/cookies";

@@ -1,10 +1,10 @@
-import { etagOf } from "@/lib/api/etag";
-import { notFound } from "@/lib/api/problem";
-import { Reply } from "@/lib/api/respond";
+import { etagOf } from "@/lib/api/http/etag";
+import { notFound } from "@/lib/api/http/problem";
+import { Reply } from "@/lib/api/http/respond";
+import { auditedInTenant, checkEndpoint, endpointChange, inTenant, lockedEndpoint } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
-import { auditedInTenant, checkEndpoint, endpointChange, inTenant, lockedEndpoint } from "@/lib/api/webhooks";
 import { updateWebhook, webhookEndpoint, webhookParams } from "@/lib/contract";
-import { deleteEndpoint, findEndpoint, updateEndpoint } from "@/lib/tenancy/webhooks/endpoints";
+import { deleteEndpoint, findEndpoint, updateEndpoint } from "@/lib/webhooks/endpoints";
 
 export const dynamic = "force-dynamic";
 

@@ -1,6 +1,6 @@
 import { workerRoute } from "@/lib/api/remote/route";
 import { workerState, workerStateAnswer } from "@/lib/contract";
-import { drainWorker, stopWorker } from "@/lib/queue";
+import { drainWorker, stopWorker } from "@/lib/queue/remote";
 
 export const dynamic = "force-dynamic";
 

@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
-import { JobDetail } from "@/components/jobs/job-detail";
+import { JobDetail } from "@/components/jobs/detail/job-detail";
 import { requirePage } from "@/lib/api/page";
 import { jobParams } from "@/lib/contract";
 

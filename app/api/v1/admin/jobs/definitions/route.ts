@@ -1,8 +1,8 @@
 import { auditedChange } from "@/lib/api/audited";
-import { definitionInput } from "@/lib/api/filters";
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { definitionInput } from "@/lib/api/resources/filters";
+import { serializeDefinition } from "@/lib/api/resources/serialize";
 import { platformRoute } from "@/lib/api/route";
-import { serializeDefinition } from "@/lib/api/serialize";
 import { createDefinition as createBody, definition, definitionList } from "@/lib/contract";
 import { createDefinition, listDefinitions } from "@/lib/queue";
 

@@ -1,8 +1,8 @@
 import { auditedChange } from "@/lib/api/audited";
-import { limitValues } from "@/lib/api/queue-input";
+import { limitValues } from "@/lib/api/resources/queue-input";
+import { limitChange, serializeLimit } from "@/lib/api/resources/serialize-queues";
+import { wakeWorkers } from "@/lib/api/resources/wake";
 import { platformRoute } from "@/lib/api/route";
-import { limitChange, serializeLimit } from "@/lib/api/serialize-queues";
-import { wakeWorkers } from "@/lib/api/wake";
 import { limit, limitParams, updateLimit as updateBody } from "@/lib/contract";
 import { deleteLimit, updateLimit } from "@/lib/queue";
 

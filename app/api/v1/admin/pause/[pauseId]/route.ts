@@ -1,7 +1,7 @@
 import { auditedChange } from "@/lib/api/audited";
+import { pauseChange, serializePause } from "@/lib/api/resources/serialize-queues";
+import { wakeWorkers } from "@/lib/api/resources/wake";
 import { platformRoute } from "@/lib/api/route";
-import { pauseChange, serializePause } from "@/lib/api/serialize-queues";
-import { wakeWorkers } from "@/lib/api/wake";
 import { pauseParams, pauseView } from "@/lib/contract";
 import { endPause } from "@/lib/queue";
 

@@ -1,8 +1,8 @@
 import { auditedChange } from "@/lib/api/audited";
-import { queueInput } from "@/lib/api/queue-input";
+import { queueInput } from "@/lib/api/resources/queue-input";
+import { serializeQueue } from "@/lib/api/resources/serialize-queues";
+import { wakeWorkers } from "@/lib/api/resources/wake";
 import { platformRoute } from "@/lib/api/route";
-import { serializeQueue } from "@/lib/api/serialize-queues";
-import { wakeWorkers } from "@/lib/api/wake";
 import { queue, queueParams, updateQueue as updateBody } from "@/lib/contract";
 import { updateQueue } from "@/lib/queue";
 

@@ -1,7 +1,7 @@
 import { auditedChange } from "@/lib/api/audited";
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { serializeTenant } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
-import { serializeTenant } from "@/lib/api/serialize-queues";
 import { tenant, tenantParams, updateTenant } from "@/lib/contract";
 import { setTenantWeight } from "@/lib/tenancy/tenants";
 

@@ -1,5 +1,5 @@
+import { revokeKey } from "@/lib/api/resources/worker-keys";
 import { platformRoute } from "@/lib/api/route";
-import { revokeKey } from "@/lib/api/worker-keys";
 import { workerKey, workerKeyParams } from "@/lib/contract";
 
 export const dynamic = "force-dynamic";

@@ -1,5 +1,5 @@
-import { chainDepth } from "@/lib/api/chain";
-import { serializeReplayed } from "@/lib/api/events";
+import { chainDepth } from "@/lib/api/resources/chain";
+import { serializeReplayed } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
 import { replayEvent as body, eventParams, replayedEvent } from "@/lib/contract";
 import { replayEvent } from "@/lib/queue";

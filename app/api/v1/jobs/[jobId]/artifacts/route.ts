@@ -1,6 +1,6 @@
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { serializeArtifact } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeArtifact } from "@/lib/api/serialize";
 import { artifactList, jobParams } from "@/lib/contract";
 import { artifactUsage, listArtifacts } from "@/lib/queue";
 

@@ -1,7 +1,7 @@
-import { decodeNumber, encodeNumber } from "@/lib/api/cursor";
-import { notFound } from "@/lib/api/problem";
+import { decodeNumber, encodeNumber } from "@/lib/api/http/cursor";
+import { notFound } from "@/lib/api/http/problem";
+import { serializeAttempts } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeAttempts } from "@/lib/api/serialize";
 import { attemptList, attemptListQuery, jobParams, LIMITS } from "@/lib/contract";
 import { listAttempts } from "@/lib/queue";
 

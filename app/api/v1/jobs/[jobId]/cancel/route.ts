@@ -1,6 +1,6 @@
+import { serializeJob } from "@/lib/api/resources/serialize";
+import { wakeForCancel } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeJob } from "@/lib/api/serialize";
-import { wakeForCancel } from "@/lib/api/wake";
 import { cancelJob as cancelBody, job, jobParams } from "@/lib/contract";
 import { cancelJob } from "@/lib/queue";
 

@@ -1,6 +1,6 @@
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { serializeDependencies } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeDependencies } from "@/lib/api/serialize";
 import { jobDependencies, jobParams, LIMITS } from "@/lib/contract";
 import { listDependencies } from "@/lib/queue";
 

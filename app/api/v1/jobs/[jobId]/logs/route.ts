@@ -1,7 +1,7 @@
-import { logPosition } from "@/lib/api/filters";
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { logPosition } from "@/lib/api/resources/filters";
+import { serializeLogPage } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeLogPage } from "@/lib/api/serialize";
 import { jobParams, logPage, logQuery } from "@/lib/contract";
 import { readLogs } from "@/lib/queue";
 

@@ -1,6 +1,6 @@
+import { serializeJob } from "@/lib/api/resources/serialize";
+import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeJob } from "@/lib/api/serialize";
-import { wakeWorkers } from "@/lib/api/wake";
 import { pauseJob as body, job, jobParams } from "@/lib/contract";
 import { pauseJob } from "@/lib/queue";
 

@@ -1,8 +1,8 @@
-import { chainDepthOfJob } from "@/lib/api/chain";
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { chainDepthOfJob } from "@/lib/api/resources/chain";
+import { serializeJob } from "@/lib/api/resources/serialize";
+import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeJob } from "@/lib/api/serialize";
-import { wakeWorkers } from "@/lib/api/wake";
 import { job, jobParams, retryJob as retryBody } from "@/lib/contract";
 import { retryJob } from "@/lib/queue";
 

@@ -1,7 +1,7 @@
-import { stepPosition } from "@/lib/api/filters";
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { stepPosition } from "@/lib/api/resources/filters";
+import { serializeSteps } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeSteps } from "@/lib/api/serialize";
 import { jobParams, stepList, stepListQuery } from "@/lib/contract";
 import { listSteps } from "@/lib/queue";
 

@@ -1,5 +1,5 @@
-import { serializeJobAction } from "@/lib/api/job-actions";
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { serializeJobAction } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { jobAction, jobActionParams } from "@/lib/contract";
 import { getBulkAction } from "@/lib/queue";

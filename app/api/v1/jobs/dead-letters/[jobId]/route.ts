@@ -1,6 +1,6 @@
-import { serializeDeadLetter, serializeEvent } from "@/lib/api/dead-letters";
-import { defined } from "@/lib/api/filters";
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { serializeDeadLetter, serializeEvent } from "@/lib/api/resources/dead-letters";
+import { defined } from "@/lib/api/resources/filters";
 import { tenantRoute } from "@/lib/api/route";
 import { changeDeadLetter, deadLetterDetail, deadLetterParams } from "@/lib/contract";
 import { getDeadLetter, listJobEvents, triageDeadLetter } from "@/lib/queue";

@@ -1,9 +1,9 @@
-import { redriveRequest } from "@/lib/api/dead-letters";
-import { serializeJobAction, serializePreview } from "@/lib/api/job-actions";
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { redriveRequest } from "@/lib/api/resources/dead-letters";
+import { serializeJobAction, serializePreview } from "@/lib/api/resources/job-actions";
+import { serializeJob } from "@/lib/api/resources/serialize";
+import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeJob } from "@/lib/api/serialize";
-import { wakeWorkers } from "@/lib/api/wake";
 import { redrive, redriven } from "@/lib/contract";
 import { acceptBulkAction, previewBulkAction, redriveEdited } from "@/lib/queue";
 

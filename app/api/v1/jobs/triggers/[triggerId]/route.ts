@@ -1,8 +1,8 @@
-import { etagOf, expectedVersions } from "@/lib/api/etag";
-import { notFound } from "@/lib/api/problem";
-import { Reply } from "@/lib/api/respond";
+import { etagOf, expectedVersions } from "@/lib/api/http/etag";
+import { notFound } from "@/lib/api/http/problem";
+import { Reply } from "@/lib/api/http/respond";
+import { serializeTrigger, triggerPatch } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeTrigger, triggerPatch } from "@/lib/api/triggers";
 import { trigger, triggerParams, updateTrigger } from "@/lib/contract";
 import { changeTrigger, deleteTrigger, getTrigger } from "@/lib/queue";
 

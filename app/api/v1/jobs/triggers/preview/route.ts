@@ -1,5 +1,5 @@
+import { previewInput, serializePreview } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
-import { previewInput, serializePreview } from "@/lib/api/triggers";
 import { previewTrigger as previewBody, triggerPreview } from "@/lib/contract";
 import { previewTrigger } from "@/lib/queue";
 

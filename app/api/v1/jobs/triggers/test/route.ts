@@ -1,4 +1,4 @@
-import { serializeTests, testRequest } from "@/lib/api/events";
+import { serializeTests, testRequest } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
 import { testTriggers as testBody, triggerTests } from "@/lib/contract";
 import { testTriggers } from "@/lib/queue";

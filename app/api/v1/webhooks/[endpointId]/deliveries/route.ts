@@ -1,10 +1,10 @@
-import { listPosition, listReply } from "@/lib/api/list";
-import { notFound } from "@/lib/api/problem";
+import { listPosition, listReply } from "@/lib/api/http/list";
+import { notFound } from "@/lib/api/http/problem";
+import { inTenant } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
-import { inTenant } from "@/lib/api/webhooks";
 import { webhookDeliveryList, webhookDeliveryQuery, webhookParams } from "@/lib/contract";
-import { listDeliveries } from "@/lib/tenancy/webhooks/deliveries";
-import { findEndpoint } from "@/lib/tenancy/webhooks/endpoints";
+import { listDeliveries } from "@/lib/webhooks/deliveries";
+import { findEndpoint } from "@/lib/webhooks/endpoints";
 
 export const dynamic = "force-dynamic";
 

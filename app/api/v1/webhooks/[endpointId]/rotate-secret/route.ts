@@ -1,11 +1,11 @@
-import { etagOf } from "@/lib/api/etag";
-import { HttpProblem, notFound } from "@/lib/api/problem";
-import { Reply } from "@/lib/api/respond";
+import { etagOf } from "@/lib/api/http/etag";
+import { HttpProblem, notFound } from "@/lib/api/http/problem";
+import { Reply } from "@/lib/api/http/respond";
+import { auditedInTenant } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
-import { auditedInTenant } from "@/lib/api/webhooks";
 import { webhookEndpointWithSecret, webhookParams } from "@/lib/contract";
-import { newWebhookSecret } from "@/lib/execution/webhook";
-import { rotateSecret } from "@/lib/tenancy/webhooks/endpoints";
+import { newWebhookSecret } from "@/lib/webhooks/delivery";
+import { rotateSecret } from "@/lib/webhooks/endpoints";
 
 export const dynamic = "force-dynamic";
 

@@ -1,9 +1,9 @@
-import { notFound } from "@/lib/api/problem";
-import { Reply } from "@/lib/api/respond";
+import { notFound } from "@/lib/api/http/problem";
+import { Reply } from "@/lib/api/http/respond";
+import { inTenant, sendMessage } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
-import { inTenant, sendMessage } from "@/lib/api/webhooks";
 import { testWebhook, webhookJob, webhookParams } from "@/lib/contract";
-import { findEndpoint } from "@/lib/tenancy/webhooks/endpoints";
+import { findEndpoint } from "@/lib/webhooks/endpoints";
 
 export const dynamic = "force-dynamic";
 

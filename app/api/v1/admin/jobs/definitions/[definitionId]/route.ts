@@ -1,7 +1,7 @@
 import { auditedChange } from "@/lib/api/audited";
-import { definitionInput } from "@/lib/api/filters";
+import { definitionInput } from "@/lib/api/resources/filters";
+import { serializeDefinition } from "@/lib/api/resources/serialize";
 import { platformRoute } from "@/lib/api/route";
-import { serializeDefinition } from "@/lib/api/serialize";
 import { definition, definitionParams, updateDefinition as updateBody } from "@/lib/contract";
 import { updateDefinition } from "@/lib/queue";
 

@@ -1,6 +1,6 @@
-import { downloadArtifact } from "@/lib/api/artifact-download";
+import { downloadArtifact } from "@/lib/api/resources/artifact-download";
+import { serializeArtifact } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeArtifact } from "@/lib/api/serialize";
 import { artifact, artifactParams } from "@/lib/contract";
 import { deleteArtifact } from "@/lib/queue";
 

@@ -1,4 +1,4 @@
-import { serializeJobAction } from "@/lib/api/job-actions";
+import { serializeJobAction } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { abortJobAction, jobAction, jobActionParams } from "@/lib/contract";
 import { abortBulkAction } from "@/lib/queue";

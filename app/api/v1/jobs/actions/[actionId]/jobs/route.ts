@@ -1,5 +1,5 @@
-import { resultsRequest, serializeResults } from "@/lib/api/job-actions";
-import { notFound } from "@/lib/api/problem";
+import { notFound } from "@/lib/api/http/problem";
+import { resultsRequest, serializeResults } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { jobActionParams, jobActionResults, jobActionResultsQuery } from "@/lib/contract";
 import { listBulkResults } from "@/lib/queue";

@@ -1,8 +1,8 @@
-import { encodeCursor } from "@/lib/api/cursor";
-import { listPosition } from "@/lib/api/list";
-import { notFound } from "@/lib/api/problem";
+import { encodeCursor } from "@/lib/api/http/cursor";
+import { listPosition } from "@/lib/api/http/list";
+import { notFound } from "@/lib/api/http/problem";
+import { firingFilter, serializeFiring } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
-import { firingFilter, serializeFiring } from "@/lib/api/triggers";
 import { firingList, firingListQuery, triggerParams } from "@/lib/contract";
 import { listFirings } from "@/lib/queue";
 

@@ -1,8 +1,8 @@
-import { chainDepthOfJob } from "@/lib/api/chain";
-import { Reply } from "@/lib/api/respond";
+import { Reply } from "@/lib/api/http/respond";
+import { chainDepthOfJob } from "@/lib/api/resources/chain";
+import { serializeJob } from "@/lib/api/resources/serialize";
+import { serializeFiring } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
-import { serializeJob } from "@/lib/api/serialize";
-import { serializeFiring } from "@/lib/api/triggers";
 import { runTrigger as runBody, triggerParams, triggerRun } from "@/lib/contract";
 import { runTrigger } from "@/lib/queue";
 

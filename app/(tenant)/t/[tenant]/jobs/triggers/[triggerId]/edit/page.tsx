@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { notFound } from "next/navigation";
-import { TriggerFormPage } from "@/components/triggers/trigger-form-page";
+import { TriggerFormPage } from "@/components/triggers/form/trigger-form-page";
 import { requirePage } from "@/lib/api/page";
 import { triggerParams } from "@/lib/contract";
 import { readTimezone } from "@/lib/tenancy/timezone";

@@ -1,11 +1,11 @@
-import { HttpProblem, notFound } from "@/lib/api/problem";
-import { Reply } from "@/lib/api/respond";
+import { HttpProblem, notFound } from "@/lib/api/http/problem";
+import { Reply } from "@/lib/api/http/respond";
+import { inTenant, sendMessage } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
-import { inTenant, sendMessage } from "@/lib/api/webhooks";
 import { deliveryParams, webhookJob } from "@/lib/contract";
-import { webhookPayload } from "@/lib/execution/webhook";
-import { findSentMessage } from "@/lib/tenancy/webhooks/deliveries";
-import { findEndpoint } from "@/lib/tenancy/webhooks/endpoints";
+import { findSentMessage } from "@/lib/webhooks/deliveries";
+import { webhookPayload } from "@/lib/webhooks/delivery";
+import { findEndpoint } from "@/lib/webhooks/endpoints";
 
 export const dynamic = "force-dynamic";
 

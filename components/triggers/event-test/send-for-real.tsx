@@ -1,0 +1,41 @@
+"use client";
+
+import { useRouter } from "next/navigation";
+import { useRef } from "react";
+import { Button } from "@/components/ui/button";
+import { useToast } from "@/components/ui/toast";
+import { plural } from "@/lib/client/format";
+import { randomKey } from "@/lib/client/forms/random-key";
+import { usePublishEvent } from "@/lib/client/triggers/events";
+import { useReason, useTenant } from "../../shell/viewer";
+import { refusal } from "../refusal";
+
+/** Publishes the event that was tried: whatever listens to its name gets it. */
+export function SendForReal({ name, data }: { readonly name: string; readonly data: Record<string, unknown> }) {
+  const { slug } = useTenant();
+  const router = useRouter();
+  const toast = useToast();
+  const noSend = useReason("events:publish");
+  const publish = usePublishEvent(slug);
+  const key = useRef(randomKey());
+  const send = () =>
+    publish.mutate(
+      { body: { name, data }, key: key.current },
+      {
+        onSuccess: (event) => {
+          key.current = randomKey();
+          toast({ title: "Sent", detail: `${plural(event.started_count, "job")} started` });
+          router.push(`/t/${slug}/jobs/events?event=${event.id}`);
+        },
+        onError: (error) => {
+          key.current = randomKey();
+          toast({ title: "Not sent", detail: refusal(error), tone: "bad" });
+        },
+      },
+    );
+  return (
+    <Button size="sm" variant="primary" reason={noSend} busy={publish.isPending} onClick={send}>
+      Send for real
+    </Button>
+  );
+}

@@ -1,0 +1,53 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { Field } from "@/components/ui/field";
+import { eventsOptions } from "@/lib/client/triggers/events";
+import { useTenant } from "../../shell/viewer";
+import { FormSection, faultText, TextField } from "./form-fields";
+import type { TriggerForm } from "./use-trigger-form";
+
+/** Events that the product itself publishes of jobs; a trigger may wait for them before there was one. */
+const KNOWN = ["job.succeeded", "job.failed", "job.dead_letter", "job.canceled"];
+
+/** Which events an event's trigger waits for. */
+export function EventSection({ form }: { readonly form: TriggerForm }) {
+  const { slug } = useTenant();
+  const seen = useQuery(eventsOptions(slug, { limit: 200 })).data?.data ?? [];
+  const names = [...new Set([...seen.map(({ name }) => name), ...KNOWN])].sort();
+  return (
+    <FormSection title="When">
+      <TextField
+        form={form}
+        name="event_name"
+        label="Event name"
+        hint="The whole name, such as provider.folder.updated"
+        list="event-names"
+        mono
+        required
+      />
+      <datalist id="event-names">
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <Field
+        label="Only if"
+        hint='Empty: always. For example event.size > 100 && event.kind in ["jpg", "png"]'
+        error={faultText(form, "condition")}
+      >
+        {(control) => (
+          <textarea
+            {...control}
+            name="condition"
+            rows={3}
+            spellCheck={false}
+            value={form.fields.condition}
+            onChange={(event) => form.set("condition", event.target.value)}
+            className="field font-mono"
+          />
+        )}
+      </Field>
+    </FormSection>
+  );
+}

@@ -1,0 +1,121 @@
+"use client";
+
+import type { ReactNode } from "react";
+import { Field } from "@/components/ui/field";
+import type { FieldName } from "@/lib/client/triggers/trigger-form";
+import type { TriggerForm } from "./use-trigger-form";
+
+interface FormFieldProps {
+  readonly form: TriggerForm;
+  readonly name: FieldName;
+  readonly label: string;
+  readonly hint?: string;
+  readonly required?: boolean;
+}
+
+/** What is wrong with a field, in one text. */
+export function faultText(form: TriggerForm, name: FieldName): string | null {
+  const faults = form.faults.get(name) ?? [];
+  return faults.length === 0 ? null : faults.map(({ at, detail }) => (at ? `${at}: ${detail}` : detail)).join("; ");
+}
+
+interface TextFieldProps extends FormFieldProps {
+  readonly type?: "text" | "datetime-local";
+  readonly numeric?: boolean;
+  readonly mono?: boolean;
+  /** Id of a datalist. */
+  readonly list?: string;
+  readonly placeholder?: string;
+}
+
+export function TextField(props: TextFieldProps) {
+  const { form, name, label, hint, required, type = "text", numeric, mono, list, placeholder } = props;
+  return (
+    <Field label={label} hint={hint} required={required} error={faultText(form, name)}>
+      {(control) => (
+        <input
+          {...control}
+          name={name}
+          type={type}
+          step={type === "text" ? undefined : 1}
+          inputMode={numeric ? "numeric" : undefined}
+          list={list}
+          placeholder={placeholder}
+          autoComplete="off"
+          spellCheck={false}
+          value={form.fields[name]}
+          onChange={(event) => form.set(name, event.target.value)}
+          className={mono ? "field font-mono" : "field"}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface SelectFieldProps extends FormFieldProps {
+  readonly options: Readonly<Record<string, string>>;
+}
+
+export function SelectField({ form, name, label, hint, required, options }: SelectFieldProps) {
+  return (
+    <Field label={label} hint={hint} required={required} error={faultText(form, name)}>
+      {(control) => (
+        <select
+          {...control}
+          name={name}
+          value={form.fields[name]}
+          onChange={(event) => form.set(name, event.target.value)}
+          className="field"
+        >
+          {Object.entries(options).map(([value, words]) => (
+            <option key={value} value={value}>
+              {words}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface ChoiceProps extends FormFieldProps {
+  readonly options: Readonly<Record<string, string>>;
+  readonly disabled?: boolean;
+}
+
+/** A few choices side by side, all to be seen. */
+export function ChoiceField({ form, name, label, options, disabled }: ChoiceProps) {
+  return (
+    <fieldset disabled={disabled} className="flex flex-col gap-1">
+      <legend className="mb-1 font-medium text-sm">{label}</legend>
+      <div className="flex flex-wrap gap-2">
+        {Object.entries(options).map(([value, words]) => (
+          <label
+            key={value}
+            className="flex min-h-9 items-center gap-2 rounded-md border border-line px-3 text-sm has-checked:border-accent has-checked:bg-accent-soft has-disabled:opacity-55"
+          >
+            <input
+              type="radio"
+              name={name}
+              value={value}
+              checked={form.fields[name] === value}
+              onChange={() => form.set(name, value)}
+              className="size-4 accent-accent"
+            />
+            {words}
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+/** A part of the form under its own heading. */
+export function FormSection({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section aria-label={title} className="panel flex min-w-0 flex-col gap-4 p-4">
+      <h2 className="font-semibold text-base">{title}</h2>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,103 @@
+"use client";
+
+import { FoldMark } from "@/components/ui/fold-mark";
+import { LIMITS } from "@/lib/contract/limits";
+import { CATCH_UP_WORDS, OVERLAP_WORDS } from "../words";
+import { SelectField, TextField } from "./form-fields";
+import type { TriggerForm } from "./use-trigger-form";
+
+const INSIDE = ["overlap_policy", "catch_up", "catch_up_limit", "jitter_seconds", "max_runs", "expires_at", "priority"];
+
+/** How it behaves out of the ordinary; the defaults are right for most, so it is folded away. */
+export function MoreSection({ form, queues }: { readonly form: TriggerForm; readonly queues: readonly string[] }) {
+  const isEvent = form.fields.trigger_type === "event";
+  const hasFault = [...INSIDE, "queue", "dedupe_key_template", "dedupe_window_seconds"].some((name) =>
+    form.faults.has(name),
+  );
+  const queueNames = Object.fromEntries(["", ...queues].map((name) => [name, name || "The definition's"]));
+  if (form.fields.queue !== "") queueNames[form.fields.queue] = form.fields.queue;
+  return (
+    <details className="panel" open={hasFault || undefined}>
+      <summary className="flex min-h-11 items-center gap-1.5 px-4 font-semibold text-base">
+        <FoldMark />
+        More
+      </summary>
+      <div className="grid gap-4 border-line border-t p-4 sm:grid-cols-2">
+        <SelectField
+          form={form}
+          name="overlap_policy"
+          label="While a job of it is still there"
+          options={OVERLAP_WORDS}
+        />
+        {isEvent ? <Dedupe form={form} /> : <Past form={form} />}
+        <TextField form={form} name="max_runs" label="Runs at most" hint="Empty: without end" numeric />
+        <TextField
+          form={form}
+          name="expires_at"
+          type="datetime-local"
+          label="Not after"
+          hint="In this browser's zone"
+        />
+        <TextField
+          form={form}
+          name="priority"
+          label="Priority"
+          hint={`1 goes first, ${LIMITS.priorityMax} last; 100 when empty`}
+          numeric
+        />
+        <SelectField form={form} name="queue" label="Queue" options={queueNames} />
+      </div>
+    </details>
+  );
+}
+
+function Past({ form }: { readonly form: TriggerForm }) {
+  return (
+    <>
+      <SelectField
+        form={form}
+        name="catch_up"
+        label="Instants that passed while nothing could fire"
+        options={CATCH_UP_WORDS}
+      />
+      {form.fields.catch_up === "all" ? (
+        <TextField
+          form={form}
+          name="catch_up_limit"
+          label="Made up for at most"
+          hint={`1 to ${LIMITS.catchUpMax}`}
+          numeric
+        />
+      ) : null}
+      <TextField
+        form={form}
+        name="jitter_seconds"
+        label="Spread"
+        hint="Seconds that a job starts later, by chance, up to this many"
+        numeric
+      />
+    </>
+  );
+}
+
+function Dedupe({ form }: { readonly form: TriggerForm }) {
+  return (
+    <>
+      <TextField
+        form={form}
+        name="dedupe_key_template"
+        label="Same work"
+        hint="Events that give the same text start one job within the window. Empty: the whole payload"
+        placeholder="{{event.folder_id}}"
+        mono
+      />
+      <TextField
+        form={form}
+        name="dedupe_window_seconds"
+        label="Within"
+        hint="Seconds; 0 starts a job for each event"
+        numeric
+      />
+    </>
+  );
+}

@@ -1,0 +1,17 @@
+import { BLANK_TRIGGER } from "@/lib/client/triggers/trigger-form";
+import type { TriggerForm } from "./use-trigger-form";
+
+/** Faults that no field of the form can show. */
+export function OtherFaults({ form }: { readonly form: TriggerForm }) {
+  const others = [...form.faults]
+    .filter(([name]) => !Object.hasOwn(BLANK_TRIGGER, name))
+    .flatMap(([name, faults]) => faults.map(({ at, detail }) => `${name || "request"}${at}: ${detail}`));
+  const lines = form.general ? [form.general, ...others] : others;
+  return (
+    <div role="alert" className="text-bad text-sm empty:hidden">
+      {lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+    </div>
+  );
+}

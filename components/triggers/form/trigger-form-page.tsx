@@ -1,0 +1,78 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { ArrowLeft } from "lucide-react";
+import { Link } from "@/components/ui/link";
+import { ProblemPanel, Skeleton } from "@/components/ui/states";
+import { BLANK_TRIGGER, fieldsOf, type TriggerFields } from "@/lib/client/triggers/trigger-form";
+import { triggerOptions } from "@/lib/client/triggers/triggers";
+import { useTenant } from "../../shell/viewer";
+import { TriggerFormView } from "./trigger-form-view";
+
+/** What a new trigger begins as. */
+export type Template = "nightly" | "event";
+
+const TEMPLATES: Readonly<Record<Template, Partial<TriggerFields>>> = {
+  nightly: { label: "Every night", cron_expr: "0 2 * * *", definition_key: "sync-folder" },
+  event: {
+    label: "When a folder changes",
+    trigger_type: "event",
+    event_name: "provider.folder.updated",
+    definition_key: "sync-folder",
+    payload_template: JSON.stringify({ provider_id: "{{event.provider_id}}" }, null, 2),
+    overlap_policy: "allow",
+  },
+};
+
+interface TriggerFormPageProps {
+  readonly tenantZone: string;
+  /** The trigger to change, or to begin a new one from; null for an empty form. */
+  readonly id: string | null;
+  readonly mode: "new" | "edit";
+  readonly template?: Template | null;
+}
+
+/** The page of a new trigger, or of one that is changed. */
+export function TriggerFormPage({ tenantZone, id, mode, template }: TriggerFormPageProps) {
+  const { slug } = useTenant();
+  const query = useQuery({
+    ...triggerOptions(slug, id ?? ""),
+    enabled: id !== null,
+    refetchOnWindowFocus: false,
+    // A form begins with what is stored now, also when the page before it has just read it.
+    refetchOnMount: "always",
+  });
+  const list = `/t/${slug}/jobs/triggers`;
+  const isEdit = mode === "edit";
+  return (
+    <div className="flex flex-col gap-4">
+      <Link
+        href={isEdit && id ? `${list}/${id}` : list}
+        className="inline-flex min-h-6 items-center gap-1.5 self-start text-muted text-sm hover:text-ink"
+      >
+        <ArrowLeft aria-hidden className="size-3.5" />
+        {isEdit ? "Trigger" : "Triggers"}
+      </Link>
+      <h1 className="font-semibold text-xl tracking-tight">{isEdit ? "Edit trigger" : "New trigger"}</h1>
+      {id === null ? (
+        <TriggerFormView
+          initial={{ ...BLANK_TRIGGER, timezone: tenantZone, ...(template ? TEMPLATES[template] : {}) }}
+          trigger={null}
+          tenantZone={tenantZone}
+        />
+      ) : query.isError && !query.data ? (
+        <div className="panel">
+          <ProblemPanel error={query.error} onRetry={() => query.refetch()} busy={query.isFetching} />
+        </div>
+      ) : query.data && query.isFetchedAfterMount ? (
+        <TriggerFormView
+          initial={isEdit ? fieldsOf(query.data) : { ...fieldsOf(query.data), label: `Copy of ${query.data.label}` }}
+          trigger={isEdit ? query.data : null}
+          tenantZone={tenantZone}
+        />
+      ) : (
+        <Skeleton className="h-64 w-full rounded-lg" />
+      )}
+    </div>
+  );
+}

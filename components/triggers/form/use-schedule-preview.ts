@@ -1,0 +1,37 @@
+"use client";
+
+import { useQuery } from "@tanstack/react-query";
+import { previewBodyOf, type TriggerFields } from "@/lib/client/triggers/trigger-form";
+import { previewOptions } from "@/lib/client/triggers/triggers";
+import { useDebounced } from "@/lib/client/use-debounced";
+import type { TriggerPreview } from "@/lib/contract";
+import { type Faults, faultsOfError } from "./use-trigger-form";
+
+export interface SchedulePreviewState {
+  readonly preview: TriggerPreview | undefined;
+  readonly faults: Faults;
+  /** Why there is no preview. What is wrong with a field is said at the field. */
+  readonly fault: string | null;
+  readonly busy: boolean;
+  /** There is no schedule to look at. */
+  readonly none: boolean;
+}
+
+const NONE: Faults = new Map();
+
+/** What the schedule in the form would do, asked a quarter of a second after the last change. */
+export function useSchedulePreview(slug: string, fields: TriggerFields): SchedulePreviewState {
+  const body = previewBodyOf(fields);
+  const asked = useDebounced(body);
+  const query = useQuery({ ...previewOptions(slug, asked ?? {}), enabled: asked !== null });
+  const [faults, general] = asked !== null && query.error ? faultsOfError(query.error) : [NONE, null];
+  const example = asked === null || query.error ? [] : (query.data?.example?.problems ?? []);
+  const template = example.map(({ pointer, detail }) => ({ at: pointer, detail }));
+  return {
+    preview: asked === null ? undefined : query.data,
+    faults: template.length > 0 ? new Map([...faults, ["payload_template", template]]) : faults,
+    fault: general ?? (faults.size > 0 ? "Correct the marked field first." : null),
+    busy: query.isFetching || JSON.stringify(body) !== JSON.stringify(asked),
+    none: body === null,
+  };
+}

@@ -1,0 +1,150 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { randomKey } from "@/lib/client/forms/random-key";
+import { ApiError } from "@/lib/client/http";
+import { pointerHead } from "@/lib/client/triggers/schema-form";
+import {
+  bodyOf,
+  type Clash,
+  createBodyOf,
+  type FieldName,
+  fieldsOf,
+  mergeFields,
+  patchOf,
+  type TriggerFields,
+} from "@/lib/client/triggers/trigger-form";
+import { triggerOptions, useCreateTrigger, useUpdateTrigger } from "@/lib/client/triggers/triggers";
+import type { Trigger } from "@/lib/contract";
+
+/** What is wrong with a field; `at` is the place inside it, a JSON pointer. */
+export interface Fault {
+  readonly at: string;
+  readonly detail: string;
+}
+export type Faults = ReadonlyMap<string, readonly Fault[]>;
+
+interface Base {
+  readonly fields: TriggerFields;
+  /** The version that `fields` are of; null for a trigger that is not stored yet. */
+  readonly version: number | null;
+}
+
+interface FormState {
+  readonly fields: TriggerFields;
+  readonly base: Base;
+  readonly faults: Faults;
+  readonly general: string | null;
+  readonly clashes: readonly Clash[];
+}
+
+export interface TriggerForm {
+  readonly fields: TriggerFields;
+  readonly set: (name: FieldName, value: string) => void;
+  readonly faults: Faults;
+  readonly general: string | null;
+  /** What somebody else has changed since the form was opened; my own edits are kept. */
+  readonly clashes: readonly Clash[];
+  readonly isNew: boolean;
+  readonly isChanged: boolean;
+  readonly pending: boolean;
+  readonly submit: () => void;
+}
+
+interface FormStart {
+  readonly slug: string;
+  readonly initial: TriggerFields;
+  /** The trigger that is edited; null for a new one. */
+  readonly trigger: Trigger | null;
+  readonly onSaved: (trigger: Trigger) => void;
+}
+
+const NO_FAULTS: Faults = new Map();
+
+/** The state of a trigger that is being written: a new one is made once, an old one never over somebody else's change. */
+export function useTriggerForm({ slug, initial, trigger, onSaved }: FormStart): TriggerForm {
+  const client = useQueryClient();
+  const create = useCreateTrigger(slug);
+  const update = useUpdateTrigger(slug);
+  const intent = useRef({ body: "", key: "" });
+  const [state, setState] = useState<FormState>(() => ({
+    fields: initial,
+    base: { fields: initial, version: trigger?.version ?? null },
+    faults: NO_FAULTS,
+    general: null,
+    clashes: [],
+  }));
+  const fail = (faults: Faults, general: string | null) => setState((now) => ({ ...now, faults, general }));
+
+  const adopt = async (id: string) => {
+    const fresh = await client.fetchQuery({ ...triggerOptions(slug, id), staleTime: 0 });
+    setState((now) => {
+      const theirs = fieldsOf(fresh);
+      const { fields, clashes } = mergeFields(now.base.fields, now.fields, theirs);
+      return { fields, clashes, base: { fields: theirs, version: fresh.version }, faults: NO_FAULTS, general: null };
+    });
+  };
+  const refused = (error: Error) => {
+    if (error instanceof ApiError && error.status < 500) intent.current = { body: "", key: "" };
+    if (trigger && error instanceof ApiError && error.status === 412)
+      adopt(trigger.id).catch((lost: Error) => fail(NO_FAULTS, lost.message));
+    else fail(...faultsOfError(error));
+  };
+  const submit = () => {
+    if (create.isPending || update.isPending) return;
+    const { faults } = bodyOf(state.fields);
+    if (faults.size > 0) return fail(new Map([...faults].map(([name, detail]) => [name, [{ at: "", detail }]])), null);
+    const handlers = { onSuccess: onSaved, onError: refused };
+    const { version } = state.base;
+    if (trigger && version !== null) {
+      const patch = patchOf(state.base.fields, state.fields);
+      if (!patch) return onSaved(trigger);
+      return update.mutate({ id: trigger.id, version, patch }, handlers);
+    }
+    const body = createBodyOf(state.fields);
+    const text = JSON.stringify(body);
+    if (intent.current.body !== text) intent.current = { body: text, key: randomKey() };
+    create.mutate({ body, key: intent.current.key }, handlers);
+  };
+  const set = (name: FieldName, value: string) =>
+    setState((now) => ({
+      ...now,
+      fields: { ...now.fields, ...(name === "trigger_type" ? usualFor(value) : {}), [name]: value },
+      faults: without(now.faults, name),
+    }));
+  return {
+    ...state,
+    set,
+    isNew: trigger === null,
+    isChanged: patchOf(state.base.fields, state.fields) !== null,
+    pending: create.isPending || update.isPending,
+    submit,
+  };
+}
+
+/** What goes with a kind of trigger unless somebody wants it otherwise. */
+const usualFor = (kind: string) => ({ overlap_policy: kind === "event" ? "allow" : "skip" });
+
+function without(faults: Faults, name: string): Faults {
+  return faults.has(name) ? new Map([...faults].filter(([other]) => other !== name)) : faults;
+}
+
+/** Fields that the form names otherwise than the API does. */
+const RENAMED: Readonly<Record<string, FieldName>> = { interval_ms: "interval_every" };
+
+/** The faults that a refusal names, by field, and what belongs to none. `inside` is where the trigger is in the body. */
+export function faultsOfError(error: Error, inside = ""): [Faults, string | null] {
+  if (!(error instanceof ApiError)) return [NO_FAULTS, error.message];
+  const faults = new Map<string, Fault[]>();
+  for (const { pointer, detail } of error.errors) {
+    const path = pointer.startsWith(`${inside}/`) ? pointer.slice(inside.length) : pointer;
+    const plain = path.replace(/^\/dst_policy\/(gap|overlap)/, "/dst_$1");
+    const head = pointerHead(plain);
+    const name = RENAMED[head] ?? head;
+    const rest = plain.indexOf("/", 1);
+    faults.set(name, [...(faults.get(name) ?? []), { at: rest < 0 ? "" : plain.slice(rest), detail }]);
+  }
+  const request = error.requestId ? ` (request ${error.requestId})` : "";
+  return [faults, faults.size > 0 ? null : `${error.detail || error.title}${request}`];
+}

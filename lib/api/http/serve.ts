@@ -1,0 +1,93 @@
+import type * as z from "zod";
+import { isUnavailable } from "@/lib/db";
+import type { RouteAccess } from "../routes";
+import { getRuntime } from "../runtime";
+import { toHttpProblem } from "./errors";
+import { HttpProblem } from "./problem";
+import { requestInfo } from "./request-info";
+import { internalError, problemResponse } from "./respond";
+
+/** What Next hands to a route beside the request. */
+export interface NextContext {
+  readonly params: Promise<unknown>;
+}
+
+/** A declaration as documentation and tests read it. */
+export interface RouteDeclaration {
+  readonly access: RouteAccess;
+  readonly summary: string;
+  /** Refused to API keys, whatever their scopes. */
+  readonly sessionOnly?: boolean;
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  readonly response?: z.ZodType;
+  /** The answer carries a strong ETag, and a change takes If-Match. */
+  readonly etag?: boolean;
+  readonly chained?: boolean;
+  readonly status?: number;
+  /** What is refused with 429, if anything is. */
+  readonly tooMany?: string;
+  /** Media type of the body where it is not JSON. */
+  readonly bodyMediaType?: string;
+  /** Media type of the answer where it is not JSON. */
+  readonly mediaType?: string;
+}
+
+export interface RouteHandler {
+  (request: Request, context: NextContext): Promise<Response>;
+  readonly declaration: RouteDeclaration;
+}
+
+// The pools give up on connecting sooner; this is for a server that took a connection and then says nothing.
+export const ANSWER_WITHIN_MS = 4500;
+
+/** Gives a route its one edge: whatever it throws becomes problem+json, and no database makes a client wait for ever. */
+export function guarded(
+  serve: (request: Request, context: NextContext) => Promise<Response>,
+  declaration: RouteDeclaration,
+  answerWithinMs: number = ANSWER_WITHIN_MS,
+): RouteHandler {
+  const handler = async (request: Request, context: NextContext): Promise<Response> => {
+    try {
+      return await withDeadline(serve(request, context), answerWithinMs);
+    } catch (error) {
+      return failure(error, request);
+    }
+  };
+  return Object.assign(handler, { declaration });
+}
+
+async function withDeadline(work: Promise<Response>, answerWithinMs: number): Promise<Response> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const problem = new HttpProblem("unavailable", {
+      detail: "The answer took too long.",
+      headers: { "retry-after": "2" },
+    });
+    timer = setTimeout(() => {
+      reject(problem);
+      // What comes later has no reader: a stream must not go on for nobody.
+      work.then((answer) => answer.body?.cancel()).catch(() => undefined);
+    }, answerWithinMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function failure(error: unknown, request: Request): Response {
+  const info = requestInfo(request);
+  const problem = toHttpProblem(error) ?? internalError();
+  const fields = { request_id: info.id, ip: info.ip, method: info.method, path: info.path };
+  if (problem.code === "internal-error")
+    getRuntime().log.error({ ...fields, error: describe(error) }, "request failed");
+  else if (isUnavailable(error)) getRuntime().log.warn(fields, "database not available");
+  return problemResponse(problem, info.path, info.id);
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,145 @@
+import { writeAudit } from "@/lib/auth/audit";
+import {
+  type CreateWebhook,
+  escapeToken,
+  type ProblemError,
+  type UpdateWebhook,
+  type WebhookEndpoint,
+} from "@/lib/contract";
+import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import { enqueueJob } from "@/lib/queue";
+import type { Actor, TenantScope } from "@/lib/queue/types";
+import { checkTarget, headerProblems, type Refusal } from "@/lib/webhooks/delivery";
+import { type EndpointChange, lockEndpoint, MOST_ENDPOINTS } from "@/lib/webhooks/endpoints";
+import { expectedVersions } from "../http/etag";
+import { HttpProblem, notFound } from "../http/problem";
+import type { RequestInfo } from "../http/request-info";
+import { Slots } from "../http/slots";
+import type { ApiRuntime } from "../runtime";
+import { chainDepthOfJob } from "./chain";
+
+const DELIVER = "deliver-webhook";
+
+export interface WebhookContext {
+  readonly db: Database | TenantTransaction;
+  readonly scope: TenantScope;
+  readonly actor: Actor;
+  readonly info: RequestInfo;
+  readonly runtime: ApiRuntime;
+}
+
+/**
+ * Refuses an address that must not be written to and headers that must not be sent. Asks name servers, which may take
+ * seconds, so it must not be called in a transaction.
+ * @throws HttpProblem 422; 429 while too many addresses of the tenant are being looked up
+ */
+export async function checkEndpoint({ runtime, scope, body }: EndpointCheck): Promise<void> {
+  const errors: ProblemError[] = headerProblems(body.headers ?? {}).map(({ name, detail }) => ({
+    pointer: name === "" ? "/headers" : `/headers/${escapeToken(name)}`,
+    code: "header",
+    detail,
+  }));
+  const refusal = body.url === undefined ? null : await lookedUp(scope, body.url, runtime);
+  if (refusal !== null) errors.unshift({ pointer: "/url", code: refusal.code, detail: refusal.detail });
+  if (errors.length > 0) throw new HttpProblem("validation-failed", { errors });
+}
+
+interface EndpointCheck {
+  readonly runtime: ApiRuntime;
+  readonly scope: TenantScope;
+  readonly body: Partial<CreateWebhook> | UpdateWebhook;
+}
+
+/** Addresses of one tenant that this process looks up at once. */
+const MOST_LOOKUPS = 5;
+const lookups = new Slots(MOST_LOOKUPS);
+
+async function lookedUp({ tenantId }: TenantScope, url: string, { config }: ApiRuntime): Promise<Refusal | null> {
+  const release = lookups.take(tenantId);
+  if (!release) {
+    throw new HttpProblem("too-many-requests", {
+      detail: `${MOST_LOOKUPS} addresses of this tenant are being looked up. Send the request again in a few seconds.`,
+      headers: { "retry-after": "3" },
+    });
+  }
+  return checkTarget(url, config.webhooks).finally(release);
+}
+
+/** Runs a change in a transaction of the tenant, with its line in the security audit: neither without the other. */
+export function auditedInTenant<T>(
+  { db, scope, actor, info }: WebhookContext,
+  action: string,
+  work: (tx: TenantTransaction) => Promise<{ readonly objectId: string; readonly done: T }>,
+): Promise<T> {
+  return inTenant({ db, scope }, async (tx) => {
+    const { objectId, done } = await work(tx);
+    await writeAudit(tx, {
+      tenantId: scope.tenantId,
+      actorKind: actor.kind,
+      actorId: actor.id,
+      action,
+      severity: "medium",
+      objectKind: "webhook_endpoint",
+      objectId,
+      success: true,
+      requestId: info.id,
+      ip: info.ip,
+      userAgent: info.userAgent,
+    });
+    return done;
+  });
+}
+
+/** Reads or changes in a transaction of the tenant: that of the Idempotency-Key, if there is one. */
+export function inTenant<T>(
+  { db, scope }: Pick<WebhookContext, "db" | "scope">,
+  work: (tx: TenantTransaction) => Promise<T>,
+): Promise<T> {
+  return "tenantId" in db ? work(db) : withTenant(db, scope.tenantId, work);
+}
+
+/** The endpoint, whose row is held, if it is still what the client has seen. 404, 412 */
+export async function lockedEndpoint(tx: TenantTransaction, id: string, info: RequestInfo): Promise<WebhookEndpoint> {
+  const endpoint = await lockEndpoint(tx, id);
+  if (!endpoint) throw notFound();
+  const expected = expectedVersions(info.ifMatch);
+  if (expected !== null && !expected.includes(endpoint.version)) throw new HttpProblem("precondition-failed");
+  return endpoint;
+}
+
+/** A change in the words of the table; what was not sent is absent. */
+export function endpointChange(body: UpdateWebhook): EndpointChange {
+  return {
+    ...(body.url === undefined ? {} : { url: body.url }),
+    ...(body.description === undefined ? {} : { description: body.description }),
+    ...(body.event_types === undefined ? {} : { eventTypes: body.event_types }),
+    ...(body.is_enabled === undefined ? {} : { isEnabled: body.is_enabled }),
+    ...(body.headers === undefined ? {} : { headers: body.headers ?? {} }),
+  };
+}
+
+export const tooMany = (): HttpProblem =>
+  new HttpProblem("conflict", { detail: `A tenant has at most ${MOST_ENDPOINTS} webhook endpoints.` });
+
+/** A message to be delivered; the last two when it is one that was sent before. */
+export interface OutgoingMessage {
+  readonly endpoint_id: string;
+  readonly type: string;
+  readonly data: unknown;
+  readonly message_id?: string;
+  readonly timestamp?: string;
+}
+
+/** Enqueues a message to an endpoint that takes some. 409 when it is switched off, or when too many jobs caused each other */
+export async function sendMessage(
+  { db, scope, info, runtime }: Omit<WebhookContext, "actor">,
+  endpoint: WebhookEndpoint,
+  { message, definitionKey = DELIVER }: { readonly message: OutgoingMessage; readonly definitionKey?: string },
+): Promise<{ job_id: string }> {
+  if (!endpoint.is_enabled) {
+    throw new HttpProblem("conflict", { detail: "The endpoint is switched off. Switch it on first." });
+  }
+  const chainDepth = chainDepthOfJob(info, runtime.config.eventMaxDepth);
+  const { jobId } = await enqueueJob(db, scope, { definitionKey, payload: message, source: "manual", chainDepth });
+  return { job_id: jobId };
+}

@@ -1,0 +1,180 @@
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import type {
+  Artifact,
+  ArtifactList,
+  AttemptList,
+  ChangeJob,
+  CreateJob,
+  Job,
+  JobChange,
+  JobDependencies,
+  JobList,
+  JobRow,
+  JobSummary,
+  Step,
+  StepList,
+} from "@/lib/contract";
+import { randomKey } from "../forms/random-key";
+import { api, apiRequest } from "../http";
+import { queryString } from "../query-string";
+import { JOBS_PER_PAGE, type JobFilters, jobListQueryString } from "./job-filters";
+
+export const jobKeys = {
+  all: (tenant: string) => ["tenant", tenant, "jobs"] as const,
+  lists: (tenant: string) => ["tenant", tenant, "jobs", "list"] as const,
+  list: (tenant: string, filters: JobFilters) => ["tenant", tenant, "jobs", "list", filters] as const,
+  summary: (tenant: string) => ["tenant", tenant, "jobs", "summary"] as const,
+  one: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id] as const,
+  attempts: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "attempts"] as const,
+  steps: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "steps"] as const,
+  artifacts: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "artifacts"] as const,
+  dependencies: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "dependencies"] as const,
+  children: (tenant: string, id: string) => ["tenant", tenant, "jobs", "one", id, "children"] as const,
+};
+
+export function jobListOptions(tenant: string, filters: JobFilters) {
+  return queryOptions({
+    queryKey: jobKeys.list(tenant, filters),
+    queryFn: ({ signal }) => api<JobList>(`/jobs${jobListQueryString(filters, JOBS_PER_PAGE)}`, { tenant, signal }),
+  });
+}
+
+export function jobSummaryOptions(tenant: string) {
+  return queryOptions({
+    queryKey: jobKeys.summary(tenant),
+    queryFn: ({ signal }) => api<JobSummary>("/jobs/summary", { tenant, signal }),
+  });
+}
+
+export function jobOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.one(tenant, id),
+    queryFn: ({ signal }) => api<Job>(`/jobs/${id}`, { tenant, signal }),
+  });
+}
+
+/** The job's attempts, latest first, a page at a time. */
+export function attemptsOptions(tenant: string, id: string) {
+  return infiniteQueryOptions({
+    queryKey: jobKeys.attempts(tenant, id),
+    initialPageParam: null as string | null,
+    queryFn: ({ signal, pageParam }) => {
+      const after = pageParam === null ? "" : `&cursor=${encodeURIComponent(pageParam)}`;
+      return api<AttemptList>(`/jobs/${id}/attempts?limit=50${after}`, { tenant, signal });
+    },
+    getNextPageParam: (last) => last.pagination.next_cursor,
+  });
+}
+
+/** About so many steps are shown. */
+const STEPS_SHOWN = 1000;
+
+/** The job's steps, read page by page. */
+export function stepsOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.steps(tenant, id),
+    queryFn: async ({ signal }) => {
+      const steps: Step[] = [];
+      let after: string | null = null;
+      do {
+        const page: StepList = await api(`/jobs/${id}/steps${queryString({ after })}`, { tenant, signal });
+        steps.push(...page.data);
+        after = page.next_after;
+      } while (after !== null && steps.length < STEPS_SHOWN);
+      return steps;
+    },
+  });
+}
+
+export function artifactsOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.artifacts(tenant, id),
+    queryFn: ({ signal }) => api<ArtifactList>(`/jobs/${id}/artifacts`, { tenant, signal }),
+  });
+}
+
+/** Where a browser downloads an artifact. A link sends no headers, so it names the tenant itself. */
+export function artifactUrl(tenant: string, { id, job_id }: Artifact): string {
+  return `/api/v1/jobs/${job_id}/artifacts/${id}?tenant=${encodeURIComponent(tenant)}`;
+}
+
+export function useDeleteArtifact(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, job_id }: Artifact) =>
+      api<Artifact>(`/jobs/${job_id}/artifacts/${id}`, { tenant, method: "DELETE" }),
+    onSettled: (_answer, _error, { job_id }) =>
+      client.invalidateQueries({ queryKey: jobKeys.artifacts(tenant, job_id) }),
+  });
+}
+
+export function dependenciesOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.dependencies(tenant, id),
+    queryFn: ({ signal }) => api<JobDependencies>(`/jobs/${id}/dependencies`, { tenant, signal }),
+  });
+}
+
+/** The first of the jobs that this one has enqueued. */
+export function childrenOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: jobKeys.children(tenant, id),
+    queryFn: ({ signal }) => api<JobList>(`/jobs?parent_job_id=${id}&limit=20`, { tenant, signal }),
+  });
+}
+
+/** The row after a change that was pushed; what the push does not say stays until the next fetch. */
+export function applyChange<T extends JobRow>(row: T, change: JobChange): T {
+  if (row.id !== change.id) return row;
+  const left = row.status !== change.status;
+  return { ...row, ...change, wait_reason: left ? null : row.wait_reason };
+}
+
+/** Attempts of this run with the one that is running, which counts as spent only when it ends. */
+export function attemptsSoFar(job: JobRow): number {
+  return job.attempt_count + (job.status === "running" ? 1 : 0);
+}
+
+export type JobAction = "cancel" | "retry" | "pause" | "resume";
+
+/** Does an act to a job that needs no more words, and refreshes what shows it. */
+export function useJobAction(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, action }: { id: string; action: JobAction }) =>
+      api<Job>(`/jobs/${id}/${action}`, { tenant, method: "POST", body: {}, idempotencyKey: randomKey() }),
+    onSuccess: (job) => client.setQueryData(jobKeys.one(tenant, job.id), job),
+    onSettled: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+  });
+}
+
+/** Gives a waiting job another priority or time. */
+export function useChangeJob(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, change }: { id: string; change: ChangeJob }) =>
+      api<Job>(`/jobs/${id}`, { tenant, method: "PATCH", body: change }),
+    onSuccess: (job) => client.setQueryData(jobKeys.one(tenant, job.id), job),
+    onSettled: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+  });
+}
+
+/** Makes a new job of a finished one, with another payload. The same key sent twice makes one job. */
+export function useEditAndRetry(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, payload, key }: { id: string; payload: unknown; key: string }) =>
+      api<Job>(`/jobs/${id}/retry`, { tenant, method: "POST", body: { payload }, idempotencyKey: key }),
+    onSuccess: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+  });
+}
+
+/** Enqueues a job. The same key sent twice makes one job. `deduplicated` tells that another job held the dedupe key. */
+export function useCreateJob(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ body, key }: { body: CreateJob; key: string }) =>
+      (await apiRequest<Job>("/jobs", { tenant, method: "POST", body, idempotencyKey: key })).data,
+    onSuccess: () => void client.invalidateQueries({ queryKey: jobKeys.all(tenant) }),
+  });
+}

@@ -1,0 +1,158 @@
+import { keepPreviousData, type QueryClient, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import type {
+  CreateTrigger,
+  FiringList,
+  FiringOutcome,
+  PreviewTrigger,
+  RunTrigger,
+  TestTriggers,
+  Trigger,
+  TriggerList,
+  TriggerPreview,
+  TriggerRun,
+  TriggerTests,
+  UpdateTrigger,
+} from "@/lib/contract";
+import { api } from "../http";
+import { queryString } from "../query-string";
+
+const TRIGGERS_PER_PAGE = 50;
+const FIRINGS_PER_PAGE = 25;
+
+export const triggerKeys = {
+  all: (tenant: string) => ["tenant", tenant, "triggers"] as const,
+  lists: (tenant: string) => [...triggerKeys.all(tenant), "list"] as const,
+  one: (tenant: string, id: string) => [...triggerKeys.all(tenant), "one", id] as const,
+  firings: (tenant: string, id: string) => [...triggerKeys.one(tenant, id), "firings"] as const,
+};
+
+export interface TriggerPlace {
+  readonly kind: Trigger["trigger_type"] | null;
+  readonly q: string | null;
+  readonly cursor: string | null;
+}
+
+export function triggersOptions(tenant: string, { kind, q, cursor }: TriggerPlace) {
+  const query = queryString({ limit: TRIGGERS_PER_PAGE, trigger_type: kind, q: q?.trim(), cursor });
+  return queryOptions({
+    queryKey: [...triggerKeys.lists(tenant), query],
+    queryFn: ({ signal }) => api<TriggerList>(`/jobs/triggers${query}`, { tenant, signal }),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function triggerOptions(tenant: string, id: string) {
+  return queryOptions({
+    queryKey: triggerKeys.one(tenant, id),
+    queryFn: ({ signal }) => api<Trigger>(`/jobs/triggers/${id}`, { tenant, signal }),
+  });
+}
+
+export interface FiringPlace {
+  readonly outcome: FiringOutcome | null;
+  readonly cursor: string | null;
+}
+
+export function firingsOptions(tenant: string, id: string, { outcome, cursor }: FiringPlace) {
+  const query = queryString({ limit: FIRINGS_PER_PAGE, outcome, cursor });
+  return queryOptions({
+    queryKey: [...triggerKeys.firings(tenant, id), query],
+    queryFn: ({ signal }) => api<FiringList>(`/jobs/triggers/${id}/firings${query}`, { tenant, signal }),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** What a schedule would do. The same schedule is not asked for twice within a minute. */
+export function previewOptions(tenant: string, body: PreviewTrigger) {
+  return queryOptions({
+    queryKey: ["tenant", tenant, "trigger-preview", body],
+    queryFn: ({ signal }) => api<TriggerPreview>("/jobs/triggers/preview", { tenant, method: "POST", body, signal }),
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+    retry: false,
+  });
+}
+
+/** What an event would do with triggers; nothing of it is written. */
+export function testOptions(tenant: string, body: TestTriggers) {
+  return queryOptions({
+    queryKey: ["tenant", tenant, "trigger-test", body],
+    queryFn: ({ signal }) => api<TriggerTests>("/jobs/triggers/test", { tenant, method: "POST", body, signal }),
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+    retry: false,
+  });
+}
+
+const etagOf = (version: number): string => `"${version}"`;
+
+export function useCreateTrigger(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ body, key }: { body: CreateTrigger; key: string }) =>
+      api<Trigger>("/jobs/triggers", { tenant, method: "POST", body, idempotencyKey: key }),
+    onSuccess: () => refresh(client, tenant),
+  });
+}
+
+/** Changes a trigger as long as nobody else has changed it since `version`. */
+export function useUpdateTrigger(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, version, patch }: { id: string; version: number; patch: UpdateTrigger }) =>
+      api<Trigger>(`/jobs/triggers/${id}`, { tenant, method: "PATCH", body: patch, ifMatch: etagOf(version) }),
+    onSuccess: (trigger) => client.setQueryData(triggerKeys.one(tenant, trigger.id), trigger),
+    onSettled: () => refresh(client, tenant),
+  });
+}
+
+/** Switches a trigger on or off; the switch moves at once, and back when it is refused. */
+export function useSwitchTrigger(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ trigger, on }: { trigger: Trigger; on: boolean }) =>
+      api<Trigger>(`/jobs/triggers/${trigger.id}`, {
+        tenant,
+        method: "PATCH",
+        body: { is_enabled: on } satisfies UpdateTrigger,
+        ifMatch: etagOf(trigger.version),
+      }),
+    onMutate: async ({ trigger, on }) => {
+      await client.cancelQueries({ queryKey: triggerKeys.all(tenant) });
+      show(client, tenant, { ...trigger, is_enabled: on });
+    },
+    onSuccess: (trigger) => show(client, tenant, trigger),
+    onError: (_error, { trigger }) => show(client, tenant, trigger),
+    onSettled: () => refresh(client, tenant),
+  });
+}
+
+function show(client: QueryClient, tenant: string, trigger: Trigger): void {
+  client.setQueriesData<TriggerList>({ queryKey: triggerKeys.lists(tenant) }, (list) =>
+    list ? { ...list, data: list.data.map((row) => (row.id === trigger.id ? trigger : row)) } : list,
+  );
+  if (client.getQueryData(triggerKeys.one(tenant, trigger.id)))
+    client.setQueryData(triggerKeys.one(tenant, trigger.id), trigger);
+}
+
+export function useDeleteTrigger(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, version }: { id: string; version: number }) =>
+      api<Trigger>(`/jobs/triggers/${id}`, { tenant, method: "DELETE", ifMatch: etagOf(version) }),
+    onSettled: () => void client.invalidateQueries({ queryKey: triggerKeys.lists(tenant) }),
+  });
+}
+
+/** Makes a job of a trigger now. The same key sent twice makes one. */
+export function useRunTrigger(tenant: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, body, key }: { id: string; body: RunTrigger; key: string }) =>
+      api<TriggerRun>(`/jobs/triggers/${id}/run`, { tenant, method: "POST", body, idempotencyKey: key }),
+    onSuccess: () => refresh(client, tenant),
+  });
+}
+
+const refresh = (client: QueryClient, tenant: string): void =>
+  void client.invalidateQueries({ queryKey: triggerKeys.all(tenant) });

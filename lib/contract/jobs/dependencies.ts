@@ -1,0 +1,51 @@
+import * as z from "zod";
+import { id, jobStatus, json } from "../common";
+
+/** The name of a job inside one bulk, and of a parent in placeholders. */
+export const jobRef = z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, "must have 1 to 100 of A-Z a-z 0-9 _ -");
+
+export const DEPENDENCY_TYPES = ["completion", "success", "data", "conditional"] as const;
+const dependencyType = z.enum(DEPENDENCY_TYPES);
+export const onParentFailure = z.enum(["cancel", "fail", "run"]);
+
+const condition = z.strictObject({
+  path: z.string().min(1).max(500),
+  op: z.enum(["eq", "ne", "gt", "gte", "lt", "lte", "in", "exists"]),
+  value: json.optional(),
+});
+
+/** One job that a new job waits for: `job_id`, or `ref` of a job in the same bulk. */
+export const dependency = z.strictObject({
+  ref: jobRef.optional(),
+  job_id: id.optional(),
+  type: dependencyType.optional(),
+  condition: condition.optional(),
+  as: jobRef.optional(),
+});
+export type NewDependency = z.infer<typeof dependency>;
+
+export const DEPENDENCY_STATES = ["pending", "met", "failed"] as const;
+
+/** One edge as a job sees it: `job_id` and `status` are those of the job at its other end. */
+export const dependencyEdge = z.object({
+  job_id: id,
+  /** Its place in the child's depends_on, from 1. */
+  edge_no: z.int(),
+  definition_key: z.string(),
+  status: jobStatus,
+  type: dependencyType,
+  condition: condition.nullable(),
+  as: z.string().nullable(),
+  state: z.enum(DEPENDENCY_STATES),
+  on_parent_failure: onParentFailure,
+});
+export type DependencyEdge = z.infer<typeof dependencyEdge>;
+
+/** Whom a job waits or waited for, and who waits or waited for it. */
+export const jobDependencies = z.object({
+  parents: z.array(dependencyEdge),
+  children: z.array(dependencyEdge),
+  /** There are more children than are listed. */
+  has_more_children: z.boolean(),
+});
+export type JobDependencies = z.infer<typeof jobDependencies>;

@@ -1,0 +1,188 @@
+import * as z from "zod";
+import {
+  definitionKey,
+  id,
+  instant,
+  instantIn,
+  JOB_STATUSES,
+  jobStatus,
+  json,
+  jsonObject,
+  listOf,
+  pageQuery,
+  queueName,
+} from "../common";
+import { LIMITS } from "../limits";
+import { dependency, jobRef, onParentFailure } from "./dependencies";
+
+export const JOB_SOURCES = ["manual", "event", "schedule", "system"] as const;
+export const jobSource = z.enum(JOB_SOURCES);
+export type JobSource = z.infer<typeof jobSource>;
+
+export const waitReason = z.object({
+  code: z.enum([
+    "scheduled",
+    "retry_backoff",
+    "no_worker",
+    "at_limit",
+    "rate_limited",
+    "position",
+    "paused",
+    "suspended",
+    "blocked",
+  ]),
+  detail: z.string(),
+  until: instant.optional(),
+});
+export type WaitReason = z.infer<typeof waitReason>;
+
+export const jobProgress = z.object({ percent: z.number(), message: z.string().nullable() });
+
+/** A row of the job list: everything but what may be large. */
+export const jobRow = z.object({
+  id,
+  tenant_id: id,
+  definition_id: id,
+  definition_key: z.string(),
+  definition_version: z.int(),
+  queue: z.string(),
+  status: jobStatus,
+  source: jobSource,
+  source_ref: z.string().nullable(),
+  priority: z.int(),
+  tags: z.array(z.string()),
+  dedupe_key: z.string().nullable(),
+  correlation_id: z.string().nullable(),
+  parent_job_id: id.nullable(),
+  retried_from_id: id.nullable(),
+  scheduled_for: instant,
+  queued_at: instant,
+  started_at: instant.nullable(),
+  finished_at: instant.nullable(),
+  expires_at: instant.nullable(),
+  attempt_count: z.int(),
+  max_attempts: z.int(),
+  run_no: z.int(),
+  timeout_seconds: z.int(),
+  lease_expires_at: instant.nullable(),
+  claimed_by_worker: z.string().nullable(),
+  cancel_requested_at: instant.nullable(),
+  progress: jobProgress.nullable(),
+  last_error: z.string().nullable(),
+  error_type: z.string().nullable(),
+  created_by: id.nullable(),
+  wait_reason: waitReason.nullable(),
+});
+export type JobRow = z.infer<typeof jobRow>;
+
+export const job = jobRow.extend({
+  payload: json,
+  metadata: json,
+  result: json,
+  retried_by_id: id.nullable().meta({
+    description: "The newest job made of this one with another payload; retried_from_id of that job leads back",
+  }),
+  deduplicated: z.boolean().optional(),
+  /** With `deduplicated`: what was done to the job that holds the key. */
+  conflict: z.enum(["returned", "replaced", "rescheduled"]).optional(),
+});
+export type Job = z.infer<typeof job>;
+
+const tag = z.string().min(1).max(LIMITS.tagLength);
+const dedupe = z
+  .strictObject({
+    mode: z.enum(["live", "window", "retained"]).default("live"),
+    window_seconds: z.int().min(1).max(LIMITS.dedupeWindowSecondsMax).optional(),
+    /** What a taken key does to the job that holds it, as long as no worker has it. */
+    on_conflict: z.enum(["return", "replace_payload", "reschedule"]).default("return"),
+  })
+  .refine((value) => (value.mode === "window") === (value.window_seconds !== undefined), {
+    path: ["window_seconds"],
+    error: "belongs to the mode window, and only to it",
+  });
+
+const newJob = {
+  definition_key: definitionKey,
+  payload: json.default({}),
+  queue: queueName.optional(),
+  priority: z.int().min(1).max(LIMITS.priorityMax).optional(),
+  scheduled_for: instantIn.optional(),
+  expires_at: instantIn.optional(),
+  tags: z.array(tag).max(LIMITS.tagsMax).optional(),
+  metadata: jsonObject.optional(),
+  correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
+  parent_job_id: id.optional(),
+  max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).optional(),
+  timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).optional(),
+  retry_delay_seconds: z.number().min(0).max(LIMITS.retryDelaySecondsMax).optional(),
+  retry_multiplier: z.number().min(1).max(LIMITS.retryMultiplierMax).optional(),
+  dedupe_key: z.string().min(1).max(LIMITS.dedupeKeyLength).optional(),
+  dedupe: dedupe.optional(),
+  depends_on: z.array(dependency).min(1).max(LIMITS.dependenciesMax).optional(),
+  on_parent_failure: onParentFailure.optional(),
+};
+const keyOfDedupe = { path: ["dedupe"], error: "needs a dedupe_key" };
+const hasDedupeKey = (value: { dedupe?: unknown; dedupe_key?: string | undefined }): boolean =>
+  value.dedupe === undefined || value.dedupe_key !== undefined;
+
+/** Body of POST /api/v1/jobs. */
+export const createJob = z.strictObject(newJob).refine(hasDedupeKey, keyOfDedupe);
+/** One item of POST /api/v1/jobs/bulk; the others name it by its `ref`. */
+export const bulkJob = z.strictObject({ ...newJob, ref: jobRef.optional() }).refine(hasDedupeKey, keyOfDedupe);
+export type CreateJob = z.input<typeof createJob>;
+
+/** Body of POST /api/v1/jobs/{id}/retry: with a payload the answer is a new job. */
+export const retryJob = z.strictObject({ payload: json.optional() });
+export type RetryJob = z.infer<typeof retryJob>;
+
+/** Body of POST /api/v1/jobs/{id}/cancel. */
+export const cancelJob = z.strictObject({});
+
+/** Body of POST /api/v1/jobs/{id}/pause and /resume. */
+export const pauseJob = z.strictObject({});
+
+/** Body of PATCH /api/v1/jobs/{id}, for a job that is queued or paused. */
+export const changeJob = z
+  .strictObject({ priority: z.int().min(1).max(LIMITS.priorityMax).optional(), scheduled_for: instantIn.optional() })
+  .refine((value) => Object.keys(value).length > 0, "must name priority, scheduled_for or both");
+export type ChangeJob = z.infer<typeof changeJob>;
+
+export const jobParams = z.strictObject({ jobId: id });
+
+const commaSeparated = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) => [value].flat().flatMap((text) => text.split(",")));
+
+/** Query of GET /api/v1/jobs; `status` may be repeated or comma separated. */
+export const jobListQuery = z.strictObject({
+  ...pageQuery,
+  status: commaSeparated
+    .pipe(z.array(jobStatus).min(1).max(JOB_STATUSES.length))
+    .optional()
+    .meta({ description: `Repeated or separated by commas: ${JOB_STATUSES.join(", ")}` }),
+  source: jobSource.optional(),
+  queue: queueName.optional(),
+  definition_key: definitionKey.optional(),
+  tag: tag.optional(),
+  correlation_id: z.string().min(1).max(LIMITS.correlationIdLength).optional(),
+  parent_job_id: id.optional(),
+  retried_from_id: id.optional().meta({ description: "The edited retries of this job" }),
+  created_after: instantIn.optional(),
+  created_before: instantIn.optional(),
+  q: z.string().min(1).max(LIMITS.searchLength).optional(),
+});
+export type JobListQuery = z.infer<typeof jobListQuery>;
+
+export const jobList = listOf(jobRow);
+export type JobList = z.infer<typeof jobList>;
+
+export const jobSummary = z.object({
+  counts: z.record(jobStatus, z.int()).meta({
+    description:
+      "queued, blocked, paused and running: jobs that are so now. succeeded, failed, dead_letter, canceled and expired: runs that ended so in the last 24 hours",
+  }),
+  oldest_queued_age_seconds: z.number().nullable(),
+  running_count: z.int(),
+  as_of: instant,
+});
+export type JobSummary = z.infer<typeof jobSummary>;

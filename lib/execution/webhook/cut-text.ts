@@ -1,9 +1,0 @@
-import { storable } from "../output/clean-text";
-
-/** The beginning of a text as it can be stored, of at most so many UTF-8 bytes, cut between characters. */
-export function cutText(text: string, bytes: number): string {
-  const clean = storable(text);
-  if (Buffer.byteLength(clean) <= bytes) return clean;
-  const cut = Buffer.from(clean).subarray(0, bytes - Buffer.byteLength("…"));
-  return `${cut.toString("utf8").replace(/\ufffd{1,3}$/, "")}…`;
-}

@@ -1,0 +1,144 @@
+import type { Database, Statement, TenantTransaction } from "@/lib/db";
+import { jobNotFound, QueueError } from "../errors";
+import { getJob, inTenant } from "../read/get-job";
+import { isTerminal, type JobStatus } from "../states";
+import type { JobView, TenantScope } from "../types";
+import { auditJobsSql, statusesSql } from "./change-jobs.sql";
+import type { ActResult, Refusal } from "./types";
+
+export interface JobRow {
+  readonly job_id: string;
+  readonly status: JobStatus;
+  readonly lane_no: number;
+  /** True if the job stood where the action wanted it already; nothing is audited then. */
+  readonly unchanged?: boolean;
+}
+
+/** One kind of act, for one job or many. */
+export interface JobAct<R extends JobRow> {
+  /** As the audit names it. */
+  readonly action: string;
+  /** Locks the jobs that the act may be for, in the order of their ids. */
+  readonly lock: Statement;
+  /** Null when the act is legal for this job. */
+  readonly refuse: (job: R) => Refusal | null;
+  /** What only the database can say against it. */
+  readonly refuseMore?: (tx: TenantTransaction, jobs: readonly R[]) => Promise<ReadonlyMap<string, Refusal>>;
+  /** Writes it for jobs that are locked and legal; answers where each stands now. */
+  readonly write: (tx: TenantTransaction, jobs: readonly R[]) => Promise<readonly JobRow[]>;
+}
+
+export interface ChosenJobs {
+  readonly jobIds: readonly string[];
+  /** Goes into the audit, beside who did it. */
+  readonly reason?: string;
+}
+
+export const idsOf = (jobs: readonly { job_id: string }[]): string[] => jobs.map((job) => job.job_id);
+
+/**
+ * Does one act to each of many jobs of a tenant, or says why not; one result for each id, in their order. The jobs are
+ * locked first, so nothing moves between the decision and the write, and each change is in the audit. An action that
+ * changes nothing is answered as done and writes no audit row.
+ */
+export async function actOnJobs<R extends JobRow>(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  act: JobAct<R>,
+  chosen: ChosenJobs,
+): Promise<ActResult[]> {
+  const locked = await tx.run<R>(act.lock, [scope.tenantId, chosen.jobIds]);
+  const results = new Map<string, ActResult>();
+  const refuse = (job: R, code: Refusal | null | undefined) =>
+    code ? results.set(job.job_id, { jobId: job.job_id, code, status: job.status }) : undefined;
+  for (const job of locked) refuse(job, act.refuse(job));
+  const open = () => locked.filter((job) => !results.has(job.job_id));
+  const more = open().length === 0 ? undefined : await act.refuseMore?.(tx, open());
+  for (const job of open()) refuse(job, more?.get(job.job_id));
+  const legal = open();
+  const moved = legal.length === 0 ? [] : await act.write(tx, legal);
+  for (const { job_id, status } of moved) results.set(job_id, { jobId: job_id, code: "done", status });
+  await audit(tx, scope, { action: act.action, reason: chosen.reason, locked: legal, moved });
+  const missing = chosen.jobIds.filter((id) => !results.has(id));
+  for (const { job_id, status } of await readStatuses(tx, scope, missing))
+    results.set(job_id, { jobId: job_id, code: "state-conflict", status });
+  return chosen.jobIds.map((jobId) => results.get(jobId) ?? { jobId, code: "not-found", status: null });
+}
+
+/** Where jobs of the tenant stand; those that it does not have are left out. */
+export async function readStatuses(
+  tx: TenantTransaction,
+  { tenantId }: Pick<TenantScope, "tenantId">,
+  ids: readonly string[],
+): Promise<JobRow[]> {
+  return ids.length === 0 ? [] : tx.run<JobRow>(statusesSql, [tenantId, ids]);
+}
+
+interface Audited {
+  readonly action: string;
+  readonly reason: string | undefined;
+  readonly locked: readonly JobRow[];
+  readonly moved: readonly JobRow[];
+}
+
+/** Writes down who did what to jobs, in the transaction of the act. */
+export async function audit(tx: TenantTransaction, { tenantId, actor }: TenantScope, done: Audited): Promise<void> {
+  const moved = done.moved.filter((job) => !job.unchanged);
+  if (moved.length === 0) return;
+  const from = new Map(done.locked.map((job) => [job.job_id, job.status]));
+  await tx.run(auditJobsSql, [
+    tenantId,
+    idsOf(moved),
+    actor.kind,
+    actor.id,
+    done.action,
+    actor.requestId ?? null,
+    done.reason ?? null,
+    moved.map((job) => from.get(job.job_id)),
+    moved.map((job) => job.status),
+  ]);
+}
+
+/** Does an act to one job and answers the job. @throws QueueError for what an act on many would answer as a refusal */
+export function actOnOne<R extends JobRow>(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { act, jobId }: { readonly act: JobAct<R>; readonly jobId: string },
+): Promise<JobView> {
+  return inTenant(db, scope, async (tx) => {
+    const [result] = await actOnJobs(tx, scope, act, { jobIds: [jobId] });
+    if (result && result.code !== "done") throw refusal(act.action, result);
+    const job = await getJob(tx, scope, jobId);
+    if (!job) throw jobNotFound();
+    return job;
+  });
+}
+
+function refusal(action: string, { code, status }: ActResult): QueueError {
+  if (code === "not-found" || status === null) return jobNotFound();
+  if (code === "invalid-value") {
+    const problems = [{ pointer: "/scheduled_for", code: "order", detail: "must be before the job's expires_at" }];
+    return new QueueError("invalid-value", "The job would expire before it is due.", { problems });
+  }
+  if (code === "dedupe-taken") return new QueueError(code, "Another job holds this job's dedupe key.");
+  if (code === "definition-inactive") return new QueueError(code, "The definition of this job is switched off.");
+  return new QueueError("state-conflict", conflictText(action, { code, status }), { current: status });
+}
+
+const PARTICIPLES: Readonly<Record<string, string>> = {
+  cancel: "canceled",
+  pause: "paused",
+  resume: "resumed",
+  change: "changed",
+  retry: "retried",
+  retry_edited: "retried with another payload",
+  redrive: "redriven",
+};
+
+function conflictText(action: string, { code, status }: { code: ActResult["code"]; status: JobStatus }): string {
+  if (code === "held-by-parent")
+    return "What this job waited for has not happened: retry its parent first, or retry it with a payload.";
+  if (action === "cancel") return `The job is ${status} already.`;
+  if (action.startsWith("retry") && !isTerminal(status)) return `The job is ${status} and has not ended.`;
+  return `A job that is ${status} cannot be ${PARTICIPLES[action] ?? action}.`;
+}

@@ -1,0 +1,56 @@
+import {
+  type BulkActionName,
+  isCancelable,
+  isChangeable,
+  isPausable,
+  isResumable,
+  isRetryable,
+  JOB_STATUSES,
+  type JobStatus,
+} from "../states";
+import type { Problem } from "../types";
+import { checkJobChange } from "./job-change.policy";
+import type { ActResult, BulkAct } from "./types";
+
+const IS_FOR: Readonly<Record<BulkActionName, (status: JobStatus) => boolean>> = {
+  cancel: isCancelable,
+  retry: isRetryable,
+  redrive: (status) => status === "dead_letter",
+  pause: isPausable,
+  resume: isResumable,
+  set_priority: isChangeable,
+  reschedule: isChangeable,
+};
+
+/** The statuses that an action can do something to, of those that were asked for (none asked = any). */
+export function eligibleStatuses(action: BulkActionName, asked: readonly JobStatus[] = []): JobStatus[] {
+  return JOB_STATUSES.filter((status) => IS_FOR[action](status) && (asked.length === 0 || asked.includes(status)));
+}
+
+/** What is wrong with an act: a value that is missing, out of range, or belongs to another action. */
+export function checkBulkAct({ action, priority, scheduledFor }: BulkAct): Problem[] {
+  const needs = { priority: action === "set_priority", scheduled_for: action === "reschedule" };
+  const given = { priority: priority !== undefined, scheduled_for: scheduledFor !== undefined };
+  const misplaced = (["priority", "scheduled_for"] as const)
+    .filter((field) => needs[field] !== given[field])
+    .map((field): Problem => {
+      const detail = needs[field] ? `is required for ${action}` : `does not belong to ${action}`;
+      return { pointer: `/${field}`, code: needs[field] ? "required" : "unexpected", detail };
+    });
+  if (misplaced.length > 0) return misplaced;
+  if (!needs.priority && !needs.scheduled_for) return [];
+  return checkJobChange({ ...(priority === undefined ? {} : { priority }), ...(scheduledFor ? { scheduledFor } : {}) });
+}
+
+export interface ResultCounts {
+  readonly done: number;
+  readonly skipped: number;
+  readonly failed: number;
+}
+
+/** A job whose state had moved on (or that is gone) was skipped; what was refused for another reason failed. */
+export function countResults(results: readonly ActResult[]): ResultCounts {
+  const done = results.filter((result) => result.code === "done").length;
+  const skipped = results.filter((result) => result.code === "not-found" || result.code === "state-conflict").length;
+  return { done, skipped, failed: results.length - done - skipped };
+}

@@ -1,0 +1,184 @@
+import { afterAll, describe, expect, test, vi } from "vitest";
+import {
+  abortBulkAction,
+  acceptBulkAction,
+  type BulkRequest,
+  cancelJob,
+  getBulkAction,
+  getJob,
+  hasOpenActions,
+  listBulkResults,
+  previewBulkAction,
+  settleAttempts,
+} from "@/lib/queue/testing";
+import { testDatabase } from "@/lib/testing/database";
+import { dead } from "@/lib/testing/rows/attempt-ends";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { bulkFixture } from "./bulk-actions.fixture";
+
+// Thousands of jobs, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+const { member, many, turn, workOff, run, stateCounts } = await bulkFixture(database, make);
+
+describe("a bulk action by filter", () => {
+  test("does it to every job that matches, in chunks, and to none that came after it was accepted", async () => {
+    const { scope } = await member();
+    const jobs = await many(scope, 2500);
+    const others = await many(scope, 3, "other");
+    const request = { action: "pause", target: { filter: { tag: "x" } } } as const;
+    const accepted = await acceptBulkAction(make.web, scope, request);
+    expect(accepted).toMatchObject({ status: "queued", total: 2500, totalIsExact: true, done: 0 });
+    const [late] = await many(scope, 1);
+    await turn();
+    expect(await getBulkAction(make.web, scope, accepted.id)).toMatchObject({ status: "running", done: 1000 });
+    await workOff();
+    expect(await getBulkAction(make.web, scope, accepted.id)).toMatchObject({
+      status: "done",
+      done: 2500,
+      skipped: 0,
+      failed: 0,
+      finishedAt: expect.any(Date),
+    });
+    expect(await stateCounts(scope)).toEqual([
+      { state: "paused", n: jobs.length },
+      { state: "queued", n: others.length + 1 },
+    ]);
+    expect((await getJob(make.web, scope, late ?? ""))?.status).toBe("queued");
+    expect(await hasOpenActions(make.scheduler)).toBe(false);
+    const audited = await database.query(
+      "select count(*)::int as n, min(reason) as reason, min(request_id) as request_id from app.job_audit where tenant_id = $1",
+      [scope.tenantId],
+    );
+    expect(audited).toEqual([{ n: 2500, reason: `bulk action ${accepted.id}`, request_id: "req-1" }]);
+  });
+
+  test("a dry run counts what it would be for, shows the newest twenty and does nothing", async () => {
+    const { scope } = await member();
+    const jobs = await many(scope, 30);
+    await cancelJob(make.web, scope, jobs[0] ?? "");
+    const preview = await previewBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
+    expect(preview).toMatchObject({ count: 29, isExact: true });
+    expect(preview.samples.map((job) => job.id)).toEqual(jobs.slice(10).reverse());
+    const again = await previewBulkAction(make.web, scope, { action: "retry", target: { filter: {} } });
+    expect([again.count, again.samples.map((job) => job.id)]).toEqual([1, [jobs[0]]]);
+    const none = { action: "resume", target: { filter: { status: ["queued"] } } } as const;
+    expect(await previewBulkAction(make.web, scope, none)).toEqual({ count: 0, isExact: true, samples: [] });
+    expect(await stateCounts(scope)).toEqual([{ state: "queued", n: 29 }]);
+  });
+
+  test("each action does what it does to one job", async () => {
+    const { scope } = await member();
+    const jobs = await many(scope, 3);
+    const target = { filter: {} };
+    const counts = async (request: BulkRequest) => {
+      const { status, done, skipped, failed } = await run(scope, request);
+      return [status, done, skipped, failed];
+    };
+    expect(await counts({ action: "set_priority", priority: 20, target })).toEqual(["done", 3, 0, 0]);
+    const at = new Date(Date.now() + 86_400_000);
+    expect(await counts({ action: "reschedule", scheduledFor: at, target })).toEqual(["done", 3, 0, 0]);
+    expect(await getJob(make.web, scope, jobs[0] ?? "")).toMatchObject({ priority: 20, scheduledFor: at });
+    expect(await counts({ action: "pause", target })).toEqual(["done", 3, 0, 0]);
+    expect(await counts({ action: "resume", target })).toEqual(["done", 3, 0, 0]);
+    expect(await counts({ action: "redrive", target })).toEqual(["done", 0, 0, 0]);
+    expect(await counts({ action: "cancel", target })).toEqual(["done", 3, 0, 0]);
+    expect(await counts({ action: "retry", target })).toEqual(["done", 3, 0, 0]);
+    expect((await getJob(make.web, scope, jobs[0] ?? ""))?.runNo).toBe(2);
+  });
+
+  test("running jobs are asked to stop, and dead letters are put back", async () => {
+    const { scope } = await member();
+    const failed = await make.runningJob(scope);
+    await settleAttempts(make.worker, [dead(failed)]);
+    const running = await make.runningJob(scope);
+    expect(await run(scope, { action: "cancel", target: { filter: { status: ["running"] } } })).toMatchObject({
+      done: 1,
+    });
+    expect((await getJob(make.web, scope, running.jobId))?.cancelRequestedAt).toBeInstanceOf(Date);
+    expect(await run(scope, { action: "redrive", target: { filter: {} } })).toMatchObject({ done: 1 });
+    expect(await getJob(make.web, scope, failed.jobId)).toMatchObject({ status: "queued", runNo: 2, attemptCount: 0 });
+  });
+});
+
+describe("a bulk action by ids", () => {
+  test("tells of each id, the greatest included", async () => {
+    const { scope } = await member();
+    const jobIds = ["ffffffff-ffff-ffff-ffff-ffffffffffff", "00000000-0000-0000-0000-000000000000"];
+    const action = await run(scope, { action: "cancel", target: { jobIds } });
+    expect(action).toMatchObject({ status: "done", total: 2, done: 0, skipped: 2, failed: 0 });
+  });
+
+  test("tells for each job what became of it; another tenant's job is like one that is not there", async () => {
+    const { scope } = await member();
+    const other = await member();
+    const [foreign = ""] = await many(other.scope, 1);
+    const [waits = "", ended = ""] = await many(scope, 2);
+    const keyed = await make.job(scope, { dedupeKey: "k" });
+    await cancelJob(make.web, scope, ended);
+    await cancelJob(make.web, scope, keyed.id);
+    await make.job(scope, { dedupeKey: "k" });
+    const ids = [waits, ended, keyed.id, foreign, ended];
+    const action = await run(scope, { action: "retry", target: { jobIds: ids } });
+    expect(action).toMatchObject({ total: 4, done: 1, skipped: 2, failed: 1 });
+    const results = await listBulkResults(make.web, scope, action.id, { limit: 10 });
+    expect(new Map(results?.results.map((result) => [result.jobId, result.code]))).toEqual(
+      new Map([
+        [ended, "done"],
+        [waits, "state-conflict"],
+        [foreign, "not-found"],
+        [keyed.id, "dedupe-taken"],
+      ]),
+    );
+    const failed = await listBulkResults(make.web, scope, action.id, { limit: 10, codes: ["dedupe-taken"] });
+    expect(failed?.results.map((result) => result.jobId)).toEqual([keyed.id]);
+    expect((await getJob(make.web, other.scope, foreign))?.status).toBe("queued");
+    expect(await getBulkAction(make.web, other.scope, action.id)).toBeNull();
+    expect(await listBulkResults(make.web, other.scope, action.id, { limit: 1 })).toBeNull();
+    await expect(abortBulkAction(make.web, other.scope, action.id)).rejects.toMatchObject({ code: "not-found" });
+  });
+
+  test("pages of results go on where the last one ended, over chunks", async () => {
+    const { scope } = await member();
+    const jobs = await many(scope, 1100);
+    const action = await run(scope, { action: "cancel", target: { filter: {} } });
+    const seen: string[] = [];
+    let after: { chunkNo: number; place: number } | undefined;
+    for (;;) {
+      const page = await listBulkResults(make.web, scope, action.id, { limit: 400, ...(after ? { after } : {}) });
+      seen.push(...(page?.results.map((result) => result.jobId) ?? []));
+      after = page?.results.at(-1)?.position;
+      if (!page?.hasMore) break;
+    }
+    expect(seen).toEqual([...jobs].reverse());
+  });
+});
+
+test("a filter that no index serves reaches back beyond the newest jobs that a list looks at", async () => {
+  const { scope } = await member();
+  await many(scope, 3, "rare");
+  await database.query(
+    `insert into app.jobs (id, tenant_id, definition_id, definition_version, lane_no, source, scheduled_for, max_attempts)
+     select app.new_id(), j.tenant_id, j.definition_id, j.definition_version, j.lane_no, 'manual', now(), 1
+     from generate_series(1, 20010) cross join (select * from app.jobs where tenant_id = $1 limit 1) j`,
+    [scope.tenantId],
+  );
+  await many(scope, 2, "rare");
+  const request = { action: "pause", target: { filter: { tag: "rare" } } } as const;
+  expect(await previewBulkAction(make.web, scope, request)).toMatchObject({ count: 2, isExact: false });
+  expect(await run(scope, request)).toMatchObject({ status: "done", done: 5 });
+});
+
+test.each([
+  [{ action: "set_priority" }, "/priority"],
+  [{ action: "set_priority", priority: 0 }, "/priority"],
+  [{ action: "cancel", priority: 1 }, "/priority"],
+  [{ action: "reschedule" }, "/scheduled_for"],
+  [{ action: "pause", scheduledFor: new Date() }, "/scheduled_for"],
+] as const)("an action of %j is refused", async (act, pointer) => {
+  const { scope } = await member();
+  const accepting = async () => acceptBulkAction(make.web, scope, { ...act, target: { filter: {} } });
+  await expect(accepting()).rejects.toMatchObject({ code: "invalid-value", problems: [{ pointer }] });
+});

@@ -1,0 +1,136 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { bulkActionNotFound, QueueError } from "../errors";
+import { getJobRows, inTenant } from "../read/get-job";
+import { HIGHEST_ID } from "../read/list-jobs";
+import type { TenantScope } from "../types";
+import { checkBulkAct, eligibleStatuses } from "./bulk-action.policy";
+import {
+  acceptBulkActionSql,
+  countOpenActionsSql,
+  jobsInStatusSql,
+  lockOpenActionsSql,
+  newIdSql,
+  requestAbortSql,
+} from "./bulk-actions.sql";
+import { getBulkAction } from "./read-bulk-actions";
+import type { BulkAct, BulkActionView, BulkPreview, BulkTarget } from "./types";
+import { countTarget, nextJobs } from "./walk-jobs";
+
+const SAMPLES = 20;
+/** Actions of one tenant that wait or are under way. */
+const MOST_OPEN = 20;
+
+/** An act and the jobs that it is meant for. */
+export interface BulkRequest extends BulkAct {
+  readonly target: BulkTarget;
+}
+
+/**
+ * Says what a bulk action would be for, and does nothing: how many jobs stand where it can do something to them, and the
+ * newest of them.
+ * @throws QueueError invalid-value
+ */
+export function previewBulkAction(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  request: BulkRequest,
+): Promise<BulkPreview> {
+  return inTenant(db, scope, async (tx) => {
+    const { target, statuses } = narrow(request);
+    const counted = await countTarget(tx, scope, target, statuses);
+    return { ...counted, samples: await getJobRows(tx, scope, await newest(tx, scope, { target, statuses })) };
+  });
+}
+
+async function newest(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { target, statuses }: { readonly target: BulkTarget; readonly statuses: readonly string[] },
+): Promise<string[]> {
+  if (!("jobIds" in target)) {
+    return [...(await nextJobs(tx, scope, target, { beforeId: HIGHEST_ID, limit: SAMPLES })).ids];
+  }
+  const rows = await tx.run<{ id: string }>(jobsInStatusSql, [scope.tenantId, target.jobIds, statuses]);
+  return rows.slice(0, SAMPLES).map((row) => row.id);
+}
+
+/**
+ * Accepts an act on many jobs, to be worked off by the leading scheduler in the name of this actor. Which jobs it is for
+ * is settled now: the named ones, or those that match the filter and were there already; whoever matches no more when
+ * their turn comes is skipped.
+ * @throws QueueError invalid-value; too-many-actions
+ */
+export function acceptBulkAction(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  request: BulkRequest,
+): Promise<BulkActionView> {
+  return inTenant(db, scope, async (tx) => {
+    const { target, statuses } = narrow(request);
+    await refuseTooMany(tx, scope);
+    const [bound] = await tx.run<{ id: string }>(newIdSql);
+    const total =
+      "jobIds" in target
+        ? { count: target.jobIds.length, isExact: true }
+        : await countTarget(tx, scope, target, statuses);
+    const [accepted] = await tx.run<{ id: string }>(acceptBulkActionSql, [
+      scope.tenantId,
+      request.action,
+      request.priority ?? null,
+      request.scheduledFor ?? null,
+      JSON.stringify(target),
+      "jobIds" in target ? HIGHEST_ID : bound?.id,
+      total.count,
+      total.isExact,
+      scope.actor.kind,
+      scope.actor.id,
+      scope.actor.userId,
+      scope.actor.requestId ?? null,
+    ]);
+    return readAction(tx, scope, accepted?.id ?? "");
+  });
+}
+
+async function refuseTooMany(tx: TenantTransaction, scope: TenantScope): Promise<void> {
+  await tx.run(lockOpenActionsSql, [scope.tenantId]);
+  const [open] = await tx.run<{ n: number }>(countOpenActionsSql, [scope.tenantId]);
+  if ((open?.n ?? 0) < MOST_OPEN) return;
+  throw new QueueError("too-many-actions", `${MOST_OPEN} actions of this tenant are open. Wait for one, or abort one.`);
+}
+
+/** The target as it is kept: ids from newest to oldest, each once; of a filter only the statuses that can be acted on. */
+function narrow(request: BulkRequest): { target: BulkTarget; statuses: readonly string[] } {
+  const problems = checkBulkAct(request);
+  if (problems.length > 0) throw new QueueError("invalid-value", "The action is not valid.", { problems });
+  const { action, target } = request;
+  if ("jobIds" in target) {
+    const jobIds = [...new Set(target.jobIds.map((id) => id.toLowerCase()))].sort().reverse();
+    return { target: { jobIds }, statuses: eligibleStatuses(action) };
+  }
+  if ("deadLetters" in target) return { target, statuses: eligibleStatuses(action) };
+  const status = eligibleStatuses(action, target.filter.status);
+  return { target: { filter: { ...target.filter, status } }, statuses: status };
+}
+
+/**
+ * Ends an action after the chunk that is under way; what was done stays done.
+ * @throws QueueError not-found; action-over
+ */
+export function abortBulkAction(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  actionId: string,
+): Promise<BulkActionView> {
+  return inTenant(db, scope, async (tx) => {
+    const asked = await tx.run(requestAbortSql, [scope.tenantId, actionId]);
+    const action = await readAction(tx, scope, actionId);
+    if (asked.length === 0) throw new QueueError("action-over", `The action is over: ${action.status}.`);
+    return action;
+  });
+}
+
+async function readAction(tx: TenantTransaction, scope: TenantScope, id: string): Promise<BulkActionView> {
+  const action = await getBulkAction(tx, scope, id);
+  if (!action) throw bulkActionNotFound();
+  return action;
+}

@@ -1,0 +1,95 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { QueueError } from "../errors";
+import { notifyChanges, notifyWork } from "../notify";
+import { isChangeable, isPausable, isResumable, type LiveState } from "../states";
+import type { JobView, TenantScope } from "../types";
+import { actOnOne, idsOf, type JobAct, type JobRow } from "./act-on-jobs";
+import { changeJobsSql, ensureLanesSql, lockLiveJobsSql, pauseJobsSql, resumeJobsSql } from "./change-jobs.sql";
+import { checkJobChange } from "./job-change.policy";
+import type { JobChange, Refusal } from "./types";
+
+interface LiveRow extends JobRow {
+  readonly status: LiveState;
+  readonly expires_at: Date | null;
+}
+
+interface MovedRow extends JobRow {
+  readonly ready: boolean;
+  readonly old_lane_no?: number;
+}
+
+const refuseUnless = (legal: (row: LiveRow) => boolean) => (row: LiveRow) => (legal(row) ? null : "state-conflict");
+
+export const PAUSE: JobAct<LiveRow> = {
+  action: "pause",
+  lock: lockLiveJobsSql,
+  refuse: refuseUnless((job) => isPausable(job.status)),
+  write: async (tx, jobs) => told(tx, await tx.run<MovedRow>(pauseJobsSql, [tx.tenantId, idsOf(jobs)])),
+};
+
+export const RESUME: JobAct<LiveRow> = {
+  action: "resume",
+  lock: lockLiveJobsSql,
+  refuse: refuseUnless((job) => isResumable(job.status)),
+  write: async (tx, jobs) => told(tx, await tx.run<MovedRow>(resumeJobsSql, [tx.tenantId, idsOf(jobs)])),
+};
+
+/** The act of changing priority, time or both. @throws QueueError invalid-value */
+export function changeAct(change: JobChange): JobAct<LiveRow> {
+  const problems = checkJobChange(change);
+  if (problems.length > 0) throw new QueueError("invalid-value", "The change is not valid.", { problems });
+  const { priority = null, scheduledFor = null } = change;
+  return {
+    action: "change",
+    lock: lockLiveJobsSql,
+    refuse: (job): Refusal | null => {
+      if (!isChangeable(job.status)) return "state-conflict";
+      return scheduledFor && job.expires_at && job.expires_at <= scheduledFor ? "invalid-value" : null;
+    },
+    write: async (tx, jobs) => {
+      const chosen = [tx.tenantId, idsOf(jobs)];
+      if (priority !== null) await tx.run(ensureLanesSql, [...chosen, priority]);
+      return told(tx, await tx.run<MovedRow>(changeJobsSql, [...chosen, priority, scheduledFor]));
+    },
+  };
+}
+
+/** Hints go out after the commit: workers hear of what became ready, pages of every lane that was touched. */
+function told(tx: TenantTransaction, moved: readonly MovedRow[]): readonly MovedRow[] {
+  tx.afterCommit((pool) => {
+    notifyWork(
+      pool,
+      moved.filter((job) => job.ready).map((job) => job.lane_no),
+    );
+    notifyChanges(
+      pool,
+      moved.flatMap((job) => [job.lane_no, job.old_lane_no ?? job.lane_no]),
+    );
+  });
+  return moved;
+}
+
+/**
+ * Keeps a queued job from being started until it is resumed. It may still be canceled, and expires in its time.
+ * @throws QueueError not-found; state-conflict unless it is queued
+ */
+export const pauseJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
+  actOnOne(db, scope, { act: PAUSE, jobId });
+
+/**
+ * Puts a paused job back into its lane, where it stands as if it had never been paused.
+ * @throws QueueError not-found; state-conflict unless it is paused
+ */
+export const resumeJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
+  actOnOne(db, scope, { act: RESUME, jobId });
+
+/**
+ * Gives a queued or paused job another priority, time or both; they hold for later runs as well. What it has waited
+ * still counts. A time that is past makes it due at once.
+ * @throws QueueError not-found; state-conflict unless it is queued or paused; invalid-value
+ */
+export const changeJob = (
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { jobId, ...change }: JobChange & { readonly jobId: string },
+): Promise<JobView> => actOnOne(db, scope, { act: changeAct(change), jobId });

@@ -1,0 +1,16 @@
+import { isStorableDate, JOB_BOUNDS } from "../enqueue/new-job.policy";
+import type { Problem } from "../types";
+import type { JobChange } from "./types";
+
+/** What is wrong with a change of a waiting job; pointers have API field names. */
+export function checkJobChange({ priority, scheduledFor }: JobChange): Problem[] {
+  const problems: Problem[] = [];
+  const [min, max] = JOB_BOUNDS.priority;
+  if (priority === undefined && scheduledFor === undefined)
+    problems.push({ pointer: "", code: "required", detail: "must name priority, scheduled_for or both" });
+  if (priority !== undefined && (!Number.isInteger(priority) || priority < min || priority > max))
+    problems.push({ pointer: "/priority", code: "range", detail: `must be a whole number from ${min} to ${max}` });
+  if (scheduledFor !== undefined && !isStorableDate(scheduledFor))
+    problems.push({ pointer: "/scheduled_for", code: "date", detail: "must be a time from 1970 to 9999" });
+  return problems;
+}

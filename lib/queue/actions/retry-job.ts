@@ -1,0 +1,180 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { answeredSql } from "../dead-letters/dead-letters.sql";
+import { waitAgainSql } from "../dependencies/dependencies.sql";
+import { enqueueJob } from "../enqueue/enqueue-jobs";
+import { jobNotFound } from "../errors";
+import { notifyChanges, notifyWork } from "../notify";
+import { getJob, inTenant } from "../read/get-job";
+import { isRetryable, type JobStatus, type TerminalState } from "../states";
+import type { JobView, NewJob, TenantScope } from "../types";
+import { actOnOne, idsOf, type JobAct, type JobRow, readStatuses } from "./act-on-jobs";
+import {
+  giveKeysBackSql,
+  heldByParentsSql,
+  lockOutcomesSql,
+  ownSettingsSql,
+  reviveKeysSql,
+  startRunsSql,
+  takeKeysSql,
+} from "./retry-job.sql";
+import type { Refusal } from "./types";
+
+interface OutcomeRow extends JobRow {
+  readonly status: TerminalState;
+  readonly attempt_no: number;
+  readonly dedupe_key: string | null;
+  readonly is_active: boolean;
+}
+
+export interface Retried {
+  readonly job: JobView;
+  /** True when an edited payload made a new job; the old one stays as it is. */
+  readonly created: boolean;
+}
+
+/** Runs finished jobs again, as the same jobs in their next runs. */
+export const RETRY: JobAct<OutcomeRow> = {
+  action: "retry",
+  lock: lockOutcomesSql,
+  refuse: refuseRetry,
+  refuseMore: async (tx, jobs) => {
+    const held = await findHeld(tx, jobs, []);
+    const free = jobs.filter((job) => !held.has(job.job_id));
+    const taken = await takeKeysAgain(tx, free);
+    // Who does not get its key begins no run, so that its children are held, too.
+    const heldThen = taken.length === 0 ? held : await findHeld(tx, jobs, taken);
+    const late = free.filter((job) => heldThen.has(job.job_id) && job.dedupe_key !== null);
+    if (late.length > 0) await tx.run(giveKeysBackSql, [tx.tenantId, idsOf(late)]);
+    const refused = new Map<string, Refusal>([...heldThen].map((jobId) => [jobId, "held-by-parent"]));
+    for (const jobId of taken) refused.set(jobId, "dedupe-taken");
+    return refused;
+  },
+  write: startRuns,
+};
+
+/** As RETRY, for dead letters only. */
+export const REDRIVE: JobAct<OutcomeRow> = {
+  ...RETRY,
+  action: "redrive",
+  refuse: (job) => (job.status === "dead_letter" ? refuseRetry(job) : "state-conflict"),
+};
+
+function refuseRetry(job: OutcomeRow): Refusal | null {
+  if (!isRetryable(job.status)) return "state-conflict";
+  return job.is_active ? null : "definition-inactive";
+}
+
+async function findHeld(tx: TenantTransaction, jobs: readonly JobRow[], refused: readonly string[]) {
+  const rows = await tx.run<{ job_id: string }>(heldByParentsSql, [tx.tenantId, idsOf(jobs), refused]);
+  return new Set(rows.map((row) => row.job_id));
+}
+
+/** Takes the jobs' dedupe keys for them again; answers the jobs whose key another job holds. */
+async function takeKeysAgain(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Promise<string[]> {
+  const keyed = jobs.flatMap((job) => (job.dedupe_key === null ? [] : [{ ...job, key: job.dedupe_key }]));
+  if (keyed.length === 0) return [];
+  const keysOf = (those: typeof keyed) => those.map((job) => job.key);
+  const holders = await tx.run<{ key: string; job_id: string }>(takeKeysSql, [
+    tx.tenantId,
+    idsOf(keyed),
+    keysOf(keyed),
+  ]);
+  const holderOf = new Map(holders.map((holder) => [holder.key, holder.job_id]));
+  const own = keyed.filter((job) => holderOf.get(job.key) === job.job_id);
+  await tx.run(reviveKeysSql, [tx.tenantId, idsOf(own), keysOf(own)]);
+  return keyed.filter((job) => holderOf.get(job.key) !== job.job_id).map((job) => job.job_id);
+}
+
+// A job whose parents had not done what it waited for waits for them again, so it cannot run before them by a retry.
+async function startRuns(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Promise<JobRow[]> {
+  const attempts = jobs.map((job) => job.attempt_no);
+  const started = await tx.run<{ job_id: string; lane_no: number }>(startRunsSql, [tx.tenantId, idsOf(jobs), attempts]);
+  await tx.run(waitAgainSql, [tx.tenantId, idsOf(started)]);
+  const lanes = started.map((job) => job.lane_no);
+  tx.afterCommit((pool) => {
+    notifyWork(pool, lanes);
+    notifyChanges(pool, lanes);
+  });
+  const now = new Map<string, JobStatus>();
+  for (const { job_id, status } of await readStatuses(tx, tx, idsOf(started))) now.set(job_id, status);
+  return started.map((job) => ({ ...job, status: now.get(job.job_id) ?? "queued" }));
+}
+
+/**
+ * Runs a finished job again. Unchanged, it is the same job in its next run: attempts start anew, history stays. With a
+ * payload, it is a new job that names the old one and waits for nobody, and the payload is checked as at any door. Its
+ * chain goes on: it is as deep as the old job, or as `chainDepth` if that is more.
+ * A job that ended because of a parent waits for it again; while the parent is still over and not good, that is a conflict.
+ * @throws QueueError not-found; state-conflict unless failed, dead_letter, canceled or expired, or see above; dedupe-taken;
+ * definition-inactive; payload-invalid
+ */
+export async function retryJob(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { jobId, payload, chainDepth = 0 }: EditedRetry,
+): Promise<Retried> {
+  if (payload === undefined) return { job: await actOnOne(db, scope, { act: RETRY, jobId }), created: false };
+  return inTenant(db, scope, async (tx) => {
+    let created: string | undefined;
+    const edited: JobAct<OutcomeRow> = {
+      action: "retry_edited",
+      lock: lockOutcomesSql,
+      refuse: refuseRetry,
+      write: async (_, jobs) => {
+        created = await enqueueEdited(tx, scope, { jobId, payload, chainDepth });
+        const dead = jobs.filter((job) => job.status === "dead_letter");
+        if (dead.length > 0) await tx.run(answeredSql, [tx.tenantId, idsOf(dead), created, scope.actor.userId]);
+        return jobs;
+      },
+    };
+    const old = await actOnOne(tx, scope, { act: edited, jobId });
+    const job = created === undefined ? old : await getJob(tx, scope, created);
+    if (!job) throw jobNotFound();
+    return { job, created: true };
+  });
+}
+
+interface EditedRetry {
+  readonly jobId: string;
+  readonly payload?: unknown;
+  /** How many jobs that caused each other lie before the caller's request; 0 for a person. */
+  readonly chainDepth?: number;
+}
+
+interface OwnSettings {
+  readonly chain_depth: number;
+  readonly timeout_seconds: number | null;
+  readonly retry_delay_seconds: number | null;
+  readonly retry_multiplier: number | null;
+}
+
+/** The same request with another payload. No dedupe key: the old job's key stands for the old payload. */
+async function enqueueEdited(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { jobId, payload, chainDepth = 0 }: EditedRetry,
+): Promise<string> {
+  const job = await getJob(tx, scope, jobId);
+  const [own] = await tx.run<OwnSettings>(ownSettingsSql, [scope.tenantId, jobId]);
+  if (!job || !own) throw jobNotFound();
+  const optional = {
+    correlationId: job.correlationId,
+    parentJobId: job.parentJobId,
+    timeoutSeconds: own.timeout_seconds,
+    retryDelaySeconds: own.retry_delay_seconds,
+    retryMultiplier: own.retry_multiplier,
+  };
+  const copy: NewJob = {
+    definitionKey: job.definitionKey,
+    payload,
+    queue: job.queue,
+    priority: job.priority,
+    tags: job.tags,
+    metadata: job.metadata ?? {},
+    maxAttempts: job.maxAttempts,
+    retriedFromId: job.id,
+    chainDepth: Math.max(own.chain_depth, chainDepth),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
+  };
+  return (await enqueueJob(tx, scope, copy)).jobId;
+}

@@ -1,0 +1,221 @@
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { retryUndone } from "@/lib/db";
+import {
+  abortBulkAction,
+  acceptBulkAction,
+  cancelJob,
+  enqueueJob,
+  enqueueJobs,
+  getBulkAction,
+  getJob,
+  listBulkResults,
+  type NewJob,
+  type TenantScope,
+  takeBulkAction,
+  workOffChunk,
+} from "@/lib/queue/testing";
+import { mayStillAct } from "@/lib/tenancy/standing";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { bulkFixture } from "./bulk-actions.fixture";
+
+// Thousands of jobs, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+const { accounts, leader, member, many, turn, workOff, run, stateCounts } = await bulkFixture(database, make);
+
+describe("a bulk action on its way", () => {
+  test("a scheduler that lost its term does no chunk, and the next one goes on where it was", async () => {
+    const { scope } = await member();
+    await many(scope, 1500);
+    const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
+    await turn();
+    const stale = await takeBulkAction(make.scheduler, leader.term);
+    leader.term += 1;
+    const next = await takeBulkAction(make.scheduler, leader.term);
+    if (!stale || !next) throw new Error("nothing was taken");
+    await workOffChunk(make.web, stale, mayStillAct);
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "running", done: 1000 });
+    await Promise.all([workOffChunk(make.web, next, mayStillAct), workOffChunk(make.web, stale, mayStillAct)]);
+    await workOff();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 1500, skipped: 0 });
+  });
+
+  test("a chunk that breaks off leaves nothing behind and is done again", async () => {
+    const { scope } = await member();
+    await many(scope, 5);
+    const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
+    await database.query(`create function app.break_off() returns trigger language plpgsql as $$
+      begin raise exception 'broken off'; end $$`);
+    await database.query(
+      "create trigger break_off before insert on app.bulk_action_chunks for each row execute function app.break_off()",
+    );
+    await expect(turn()).rejects.toThrow();
+    expect(await stateCounts(scope)).toEqual([{ state: "queued", n: 5 }]);
+    await database.query("drop trigger break_off on app.bulk_action_chunks");
+    await workOff();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 5 });
+  });
+
+  test("one whose turns keep failing is given up and holds up nobody", async () => {
+    const { scope } = await member();
+    await many(scope, 1);
+    const request = { action: "cancel", target: { filter: {} } } as const;
+    const { id } = await acceptBulkAction(make.web, scope, request);
+    for (let failed = 0; failed < 20; failed += 1)
+      expect((await takeBulkAction(make.scheduler, leader.term))?.id).toBe(id);
+    expect(await takeBulkAction(make.scheduler, leader.term)).toBeNull();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({
+      status: "stopped",
+      stopReason: "failed-repeatedly",
+    });
+  });
+
+  test("tenants' actions take turns chunk by chunk", async () => {
+    const [big, small] = [await member(), await member()];
+    await many(big.scope, 2500);
+    await many(small.scope, 1);
+    const request = { action: "cancel", target: { filter: {} } } as const;
+    const first = await acceptBulkAction(make.web, big.scope, request);
+    const second = await acceptBulkAction(make.web, small.scope, request);
+    const turns = [];
+    for (let taken = await turn(); taken; taken = await turn()) turns.push(taken.id);
+    expect(turns).toEqual([first.id, second.id, first.id, first.id]);
+  });
+
+  test("many actions of one tenant do not hold up another tenant's", async () => {
+    const [many10, one] = [await member(), await member()];
+    const request = { action: "cancel", target: { filter: {} } } as const;
+    const accept = async ({ scope }: typeof one) => (await acceptBulkAction(make.web, scope, request)).id;
+    const [first, second, third] = [await accept(many10), await accept(many10), await accept(many10)];
+    await turn();
+    const late = await accept(one);
+    const turns = [first];
+    for (let taken = await turn(); taken; taken = await turn()) turns.push(taken.id);
+    expect(turns).toEqual([first, late, second, third]);
+  });
+
+  test("a tenant has at most 20 open actions, also when it asks for many at once", async () => {
+    const { scope } = await member();
+    const request = { action: "cancel", target: { filter: {} } } as const;
+    // A busy machine may have no connection in time; nothing was stored then.
+    const tryOnce = () => acceptBulkAction(make.web, scope, request);
+    const accept = () => retryUndone(8, tryOnce).catch((error: { code: string }) => error.code);
+    const answers = await Promise.all(Array.from({ length: 24 }, accept));
+    expect(answers.filter((answer) => answer === "too-many-actions")).toHaveLength(4);
+    const { scope: other } = await member();
+    expect(await acceptBulkAction(make.web, other, request)).toMatchObject({ status: "queued" });
+    await turn();
+    expect(await accept()).toMatchObject({ status: "queued" });
+    await workOff();
+  });
+
+  test("abort ends it after the chunk that is under way; what was done stays done", async () => {
+    const { scope } = await member();
+    await many(scope, 1500);
+    const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
+    await turn();
+    expect((await abortBulkAction(make.web, scope, id)).abortRequestedAt).toBeInstanceOf(Date);
+    await workOff();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "aborted", done: 1000 });
+    expect(await stateCounts(scope)).toEqual([{ state: "queued", n: 500 }]);
+    await expect(abortBulkAction(make.web, scope, id)).rejects.toMatchObject({ code: "action-over" });
+  });
+
+  test.each([
+    ["the membership is gone", "delete from app.memberships where user_id = $1"],
+    ["the role only reads", "update app.memberships set role = 'viewer' where user_id = $1"],
+    ["the person is disabled", "update app.users set disabled_at = now() where id = $1"],
+    [
+      "the tenant is suspended",
+      "update app.tenants set status = 'suspended' where id in (select tenant_id from app.memberships where user_id = $1)",
+    ],
+  ])("TENANT-01 it stops when its actor may not do it any more: %s", async (_why, revoke) => {
+    const { scope, userId } = await member();
+    await many(scope, 1500);
+    const { id } = await acceptBulkAction(make.web, scope, { action: "cancel", target: { filter: {} } });
+    await turn();
+    await database.query(revoke, [userId]);
+    await workOff();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({
+      status: "stopped",
+      stopReason: "rights-lost",
+      done: 1000,
+    });
+  });
+
+  test("TENANT-01 with an API key it stops when the key is revoked, and never does what its scopes do not allow", async () => {
+    const { scope, userId } = await member();
+    const person = { id: userId, email: "", password: "" };
+    const [good, poor] = [
+      await accounts.key(person, { tenantId: scope.tenantId, scopes: ["jobs:write"] }),
+      await accounts.key(person, { tenantId: scope.tenantId, scopes: ["jobs:read"] }),
+    ];
+    const as = (id: string): TenantScope => ({ ...scope, actor: { kind: "api_key", id, userId } });
+    const request = { action: "pause", target: { filter: {} } } as const;
+    await many(scope, 1);
+    expect(await run(as(poor.id), request)).toMatchObject({ status: "stopped", done: 0 });
+    expect(await run(as(good.id), request)).toMatchObject({ status: "done", done: 1 });
+    await database.query("update app.api_keys set revoked_at = now() where id = $1", [good.id]);
+    expect(await run(as(good.id), { ...request, action: "resume" })).toMatchObject({ status: "stopped", done: 0 });
+  });
+
+  test("a super admin's action goes on without a membership", async () => {
+    const { scope } = await member();
+    const { id } = await accounts.user({ superAdmin: true });
+    await many(scope, 1);
+    const as = { ...scope, actor: { kind: "user", id, userId: id } } as const;
+    expect(await run(as, { action: "pause", target: { filter: {} } })).toMatchObject({ status: "done", done: 1 });
+  });
+});
+
+describe("a retry of parents and children", () => {
+  /** A chain with more jobs between its links than a chunk has; answers the ids of its links, all of them canceled. */
+  const chainOverChunks = async (scope: TenantScope, definitionKey: string) => {
+    const ids: string[] = [];
+    for (let link = 0; link < 3; link += 1) {
+      const parent = ids.at(-1);
+      const first = { definitionKey, ...(parent === undefined ? {} : { dependsOn: [{ jobId: parent }] }) };
+      const between = Array.from({ length: link < 2 ? 1000 : 0 }, () => ({ definitionKey }));
+      const [job] = await enqueueJobs(make.web, scope, [first, ...between]);
+      ids.push(job?.jobId ?? "");
+    }
+    await run(scope, { action: "cancel", target: { filter: { definitionKey } } });
+    return ids;
+  };
+
+  test("brings them all back, wherever the borders of chunks fall; one whose parent stays over is told of", async () => {
+    const { scope } = await member();
+    const { key: definitionKey } = await make.definition();
+    const [outside = ""] = await many(scope, 1);
+    const [orphan] = await enqueueJobs(make.web, scope, [{ definitionKey, dependsOn: [{ jobId: outside }] }]);
+    await cancelJob(make.web, scope, outside);
+    const chain = await chainOverChunks(scope, definitionKey);
+    const action = await run(scope, { action: "retry", target: { filter: { definitionKey } } });
+    expect(action).toMatchObject({ status: "done", done: 2003, skipped: 0, failed: 1 });
+    const statuses = await Promise.all(chain.map(async (id) => (await getJob(make.web, scope, id))?.status));
+    expect(statuses).toEqual(["queued", "blocked", "blocked"]);
+    const refused = await listBulkResults(make.web, scope, action.id, { limit: 10, codes: ["held-by-parent"] });
+    expect(refused?.results.map(({ jobId }) => jobId)).toEqual([orphan?.jobId]);
+    const all = await listBulkResults(make.web, scope, action.id, { limit: 3000 });
+    expect(new Set(all?.results.map(({ jobId }) => jobId)).size).toBe(2004);
+  });
+
+  test("leaves a child alone whose parent in the same chunk gets no new run, and its dedupe key free", async () => {
+    const { scope } = await member();
+    const { key: definitionKey } = await make.definition();
+    const enqueue = async (job: Partial<NewJob>) =>
+      (await enqueueJob(make.web, scope, { definitionKey, ...job })).jobId;
+    const parent = await enqueue({ dedupeKey: "parent" });
+    const child = await enqueue({ dedupeKey: "child", dependsOn: [{ jobId: parent }] });
+    const grandchild = await enqueue({ dependsOn: [{ jobId: child }] });
+    await cancelJob(make.web, scope, parent);
+    await enqueue({ dedupeKey: "parent" });
+    const action = await run(scope, { action: "retry", target: { jobIds: [grandchild, child, parent] } });
+    expect(action).toMatchObject({ done: 0, failed: 3 });
+    expect((await getJob(make.web, scope, grandchild))?.runNo).toBe(1);
+    expect((await enqueueJob(make.web, scope, { definitionKey, dedupeKey: "child" })).deduplicated).toBe(false);
+  });
+});

@@ -1,0 +1,151 @@
+import { type Database, type Runner, type TenantTransaction, withTenant } from "@/lib/db";
+import type { BulkActionName } from "../states";
+import type { Actor, TenantScope } from "../types";
+import { actOnJobs, type ChosenJobs } from "./act-on-jobs";
+import { countResults } from "./bulk-action.policy";
+import {
+  anyOpenActionSql,
+  endBulkActionSql,
+  LOWEST,
+  lockBulkActionSql,
+  storeChunkSql,
+  takeBulkActionSql,
+  takeHeldJobsSql,
+} from "./bulk-actions.sql";
+import { CANCEL } from "./cancel-job";
+import { changeAct, PAUSE, RESUME } from "./change-jobs";
+import { targetOf } from "./read-bulk-actions";
+import { REDRIVE, RETRY } from "./retry-job";
+import type { ActResult } from "./types";
+import { nextJobs } from "./walk-jobs";
+
+/** Jobs of one transaction. */
+const CHUNK = 1000;
+/** Turns in a row that may fail before an action is given up. */
+const MAX_TRIES = 20;
+
+export interface TakenAction {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly term: number;
+}
+
+export const hasOpenActions = async (db: Runner): Promise<boolean> =>
+  (await db.run<{ is_open: boolean }>(anyOpenActionSql))[0]?.is_open === true;
+
+/**
+ * Chooses the action whose turn it is, for the leader of this term; null when there is none. Tenants take turns chunk by
+ * chunk, and so do the actions of one: neither a big action nor many of them hold up another tenant's.
+ */
+export async function takeBulkAction(db: Runner, term: number): Promise<TakenAction | null> {
+  const [row] = await db.run<{ id: string; tenant_id: string; status: string }>(takeBulkActionSql, [term, MAX_TRIES]);
+  return row && row.status !== "stopped" ? { id: row.id, tenantId: row.tenant_id, term } : null;
+}
+
+/** Whether this actor may still do this in the tenant of the transaction. */
+export type MayAct = (tx: TenantTransaction, action: BulkActionName, actor: Actor) => Promise<boolean>;
+
+interface ActionRow {
+  readonly action: BulkActionName;
+  readonly priority: number | null;
+  readonly scheduled_for: Date | null;
+  readonly target: unknown;
+  readonly next_before: string;
+  readonly chunk_count: number;
+  readonly actor_kind: Actor["kind"];
+  readonly actor_id: string | null;
+  readonly user_id: string | null;
+  readonly request_id: string | null;
+  readonly abort_requested: boolean;
+}
+
+/**
+ * Does one chunk of an action, in one transaction with its results and how far it came, so a crash loses and repeats
+ * nothing. Does nothing when another term has taken the action. The actor's rights are looked at first, in this
+ * transaction: an action does not outlive them. `db` is the web role's pool: a chunk sees and may do what a request of
+ * this tenant could.
+ */
+export function workOffChunk(db: Database, taken: TakenAction, mayAct: MayAct): Promise<void> {
+  return withTenant(db, taken.tenantId, async (tx) => {
+    const key = [taken.tenantId, taken.id];
+    const [row] = await tx.run<ActionRow>(lockBulkActionSql, [...key, taken.term]);
+    if (!row) return;
+    const actor: Actor = {
+      kind: row.actor_kind,
+      id: row.actor_id,
+      userId: row.user_id,
+      ...(row.request_id === null ? {} : { requestId: row.request_id }),
+    };
+    if (row.abort_requested) return void (await tx.run(endBulkActionSql, [...key, "aborted", null]));
+    if (!(await mayAct(tx, row.action, actor)))
+      return void (await tx.run(endBulkActionSql, [...key, "stopped", "rights-lost"]));
+    await doChunk(tx, { tenantId: taken.tenantId, actor }, { id: taken.id, row });
+  });
+}
+
+interface Chunk {
+  readonly ids: readonly string[];
+  /** Where the walk goes on; null when it has come by all jobs. */
+  readonly nextBefore: string | null;
+  /** Whether a job whose parent is over may be looked at again later, since its parent may be still to come. */
+  readonly maySetAside: boolean;
+}
+
+async function doChunk(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { id, row }: { readonly id: string; readonly row: ActionRow },
+): Promise<void> {
+  const { ids, nextBefore, maySetAside } = await nextChunk(tx, scope, { id, row });
+  const chosen = { jobIds: ids, reason: `bulk action ${id}` };
+  const all = ids.length === 0 ? [] : await actWith(tx, scope, row, chosen);
+  const isHeld = ({ code }: ActResult) => maySetAside && code === "held-by-parent";
+  const results = all.filter((result) => !isHeld(result));
+  const { done, skipped, failed } = countResults(results);
+  await tx.run(storeChunkSql, [
+    scope.tenantId,
+    id,
+    ids.length === 0 ? row.chunk_count : row.chunk_count + 1,
+    results.map((result) => result.jobId),
+    results.map((result) => result.code),
+    nextBefore,
+    done,
+    skipped,
+    failed,
+    all.filter(isHeld).map((result) => result.jobId),
+  ]);
+}
+
+// From the newest job to the oldest comes a child before its parent. So what is held by a parent waits until the walk is
+// through, and then the chunks have their turns from the oldest to the newest.
+async function nextChunk(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { id, row }: { readonly id: string; readonly row: ActionRow },
+): Promise<Chunk> {
+  if (row.next_before !== LOWEST) {
+    const step = await nextJobs(tx, scope, targetOf(row.target), { beforeId: row.next_before, limit: CHUNK });
+    return { ...step, maySetAside: true };
+  }
+  const [held] = await tx.run<{ held_ids: string[] }>(takeHeldJobsSql, [scope.tenantId, id]);
+  return { ids: held?.held_ids ?? [], nextBefore: null, maySetAside: false };
+}
+
+function actWith(tx: TenantTransaction, scope: TenantScope, row: ActionRow, chosen: ChosenJobs): Promise<ActResult[]> {
+  switch (row.action) {
+    case "cancel":
+      return actOnJobs(tx, scope, CANCEL, chosen);
+    case "retry":
+      return actOnJobs(tx, scope, RETRY, chosen);
+    case "redrive":
+      return actOnJobs(tx, scope, REDRIVE, chosen);
+    case "pause":
+      return actOnJobs(tx, scope, PAUSE, chosen);
+    case "resume":
+      return actOnJobs(tx, scope, RESUME, chosen);
+    case "set_priority":
+      return actOnJobs(tx, scope, changeAct({ priority: row.priority ?? 100 }), chosen);
+    case "reschedule":
+      return actOnJobs(tx, scope, changeAct({ scheduledFor: row.scheduled_for ?? new Date(0) }), chosen);
+  }
+}

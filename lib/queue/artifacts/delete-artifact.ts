@@ -1,0 +1,27 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { auditJobsSql } from "../actions/change-jobs.sql";
+import { QueueError } from "../errors";
+import { inTenant } from "../read/get-job";
+import type { ArtifactView, TenantScope } from "../types";
+import { deleteArtifactSql } from "./artifacts.sql";
+import { type ArtifactRow, toArtifact } from "./read-artifacts";
+
+/**
+ * Deletes a complete artifact, whatever its job does, gives its bytes back to the tenant's quota and records who did it
+ * and its name in the job's audit. A running attempt may keep another artifact of the name. Returns what was deleted.
+ * @throws QueueError not-found
+ */
+export function deleteArtifact(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { jobId, artifactId }: { readonly jobId: string; readonly artifactId: string },
+): Promise<ArtifactView> {
+  const { tenantId, actor } = scope;
+  return inTenant(db, scope, async (tx) => {
+    const [row] = await tx.run<ArtifactRow>(deleteArtifactSql, [tenantId, jobId, artifactId]);
+    if (!row) throw new QueueError("not-found", "There is no such artifact.");
+    const { kind, id, requestId = null } = actor;
+    await tx.run(auditJobsSql, [tenantId, [jobId], kind, id, "delete_artifact", requestId, row.name, [null], [null]]);
+    return toArtifact(row);
+  });
+}

@@ -1,0 +1,42 @@
+import type { Runner } from "@/lib/db";
+import { queueRetrySql } from "../queues/queues.sql";
+import type { Random } from "../retry/retry.policy";
+import type { RetrySettings } from "../types";
+import { decideEnd, type Ended } from "./attempt-end.policy";
+import type { AttemptEnd } from "./types";
+
+/** Many failures of one queue come together, when what they all need is away. */
+const KNOWN_FOR_MS = 5000;
+const MOST_KNOWN = 1000;
+
+interface Known {
+  readonly at: number;
+  readonly settings: RetrySettings;
+}
+
+const cache = new WeakMap<Runner, Map<number, Known>>();
+
+/**
+ * What an ended execution means for its job, with what its queue says of retries just now. Only a failure looks the queue up;
+ * when the database does not answer, the queue has said nothing.
+ */
+export async function decideAttemptEnd(db: Runner, ended: Omit<Ended, "queue">, random: Random): Promise<AttemptEnd> {
+  const { kind } = ended.execution;
+  if (kind !== "failed" && kind !== "timeout") return decideEnd(ended, random);
+  const queue = await settingsOf(db, ended.claimed.laneNo).catch(() => undefined);
+  return decideEnd({ ...ended, queue }, random);
+}
+
+async function settingsOf(db: Runner, laneNo: number): Promise<RetrySettings> {
+  const known = cache.get(db) ?? new Map<number, Known>();
+  cache.set(db, known);
+  const hit = known.get(laneNo);
+  if (hit && performance.now() - hit.at < KNOWN_FOR_MS) return hit.settings;
+  const [row] = await db.run<{ retry_delay_seconds: number | null; retry_multiplier: number | null }>(queueRetrySql, [
+    laneNo,
+  ]);
+  const settings = { delaySeconds: row?.retry_delay_seconds ?? null, multiplier: row?.retry_multiplier ?? null };
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(laneNo, { at: performance.now(), settings });
+  return settings;
+}

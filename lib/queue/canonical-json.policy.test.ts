@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { canonicalJson } from "./canonical-json.policy";
+
+test("LEASE-15 values are equal when only the order of their members differs, at any depth, and not otherwise", () => {
+  const value = { a: [1, { b: "x", c: null }], d: { e: 1, f: [] } };
+  expect(canonicalJson({ d: { f: [], e: 1 }, a: [1, { c: null, b: "x" }] })).toBe(canonicalJson(value));
+  const others = [
+    { ...value, a: [1, { b: "y", c: null }] },
+    { ...value, a: [1, { b: "x" }] },
+    { ...value, a: ["1", { b: "x", c: null }] },
+    { ...value, a: [{ b: "x", c: null }, 1] },
+    { ...value, d: { e: 1, f: {} } },
+    { ...value, d: { e: true, f: [] } },
+    { ...value, 'd":{"e': 1 },
+  ];
+  const texts = [value, ...others].map(canonicalJson);
+  expect(new Set(texts).size).toBe(texts.length);
+  expect(canonicalJson(["a:b", "c"])).not.toBe(canonicalJson(["a", "b:c"]));
+});

@@ -1,0 +1,135 @@
+import { statement } from "@/lib/db";
+import { heldRows } from "../attempts/leased-rows.sql";
+import { notPaused } from "../pauses/pauses.sql";
+import { claimedColumns, LIVE_COLUMNS, recordOf } from "./claimed-columns.sql";
+
+const IS_PAUSED =
+  "(select app.is_paused(n.queue_id, n.definition_id, n.tenant_id) from app.lanes n where n.lane_no = l.lane_no)";
+/** app.is_limited of the lane of a row `l`. Written out, since a call costs several times as much; a test compares the two. */
+export const IS_LIMITED = `(select exists (
+             select 1 from app.concurrency_limits c where (c.tenant_id is null or c.tenant_id = n.tenant_id)
+               and (c.queue_id = n.queue_id or c.definition_id = n.definition_id))
+           from app.lanes n where n.lane_no = l.lane_no)`;
+// The first part of each is evaluated once for the statement, the second only while there is a pause or limit.
+const IS_OPEN = `${notPaused(IS_PAUSED)}
+       and (not (select exists (select 1 from app.concurrency_limits))
+         or not ${IS_LIMITED})`;
+
+/** What has expired does not begin, also in the second before the sweep ends it. */
+const IS_IN_TIME = "(expires_at is null or expires_at > app.clock())";
+
+/** Read once, after every row was locked: whatever made these rows ready has committed by then. */
+const MOMENT = "(select at from moment)";
+
+/**
+ * Claims up to `$3` ready jobs from the lanes `$1` (at most `$2[i]` from lane `$1[i]`, first in sort_key order, from
+ * sort_key `$6[i]` on) for the worker `$4`, under leases of `$5[i]` seconds. Two claimers never get the same job, and
+ * none waits for another. Each claimed row has the next lease number of its job. Lanes are read through
+ * live_jobs_claim, whose order is the ORDER BY, so there is no Sort, and a lane's backlog does not matter. A lane that
+ * is paused or has a limit gives nothing, whatever the claimer believes; while there is no pause and no limit, that
+ * costs two looks for the whole statement. The claims' instant is read after the last row is locked, so it is later than
+ * the end of each job's former lease. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
+ * planner statistics can turn a join around. The first `$7` of them are marked as started at once; all are
+ * numbered from `$8` on.
+ */
+export const claimJobsSql = statement(
+  "claim_jobs",
+  `with picked as materialized (
+     select x.tid, l.lease_seconds, row_number() over () as nth
+     from unnest($1::int[], $2::int[], $5::int[], $6::float8[]) with ordinality
+       l (lane_no, n, lease_seconds, low, turn)
+     cross join lateral (
+       select ctid as tid from app.live_jobs where lane_no = l.lane_no and ready and sort_key >= l.low and ${IS_IN_TIME}
+       order by sort_key limit l.n for update skip locked) x
+     where ${IS_OPEN}
+     limit $3
+   ), moment as materialized (
+     select app.clock() as at from (select count(*) from picked) p
+   ), claimed as (
+     update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $4,
+       claimed_at = ${MOMENT}, progress = null, progress_message = null,
+       attempt_started_at = case when p.nth <= $7 then ${MOMENT} end, claim_no = $8::bigint + p.nth - 1,
+       started_at = case when p.nth <= $7 then coalesce(r.started_at, ${MOMENT}) else r.started_at end,
+       lease_expires_at = ${MOMENT} + make_interval(secs => p.lease_seconds)
+     from picked p where r.ctid = p.tid
+     returning ${LIVE_COLUMNS}
+   )
+   select ${claimedColumns("c", "j")}, c.started, j.payload from claimed c ${recordOf("c.job_id")}`,
+);
+
+/**
+ * Reserves places in lanes with limits, never one over any of them; see app.reserve_places. Besides reservations, it
+ * answers a row without one for each lane that a limit held back. Not for transactions of a caller's: it commits at once.
+ */
+export const reservePlacesSql = statement(
+  "reserve_places",
+  "select lane_no, reservation, held_back, retry_in_ms from app.reserve_places($1, $2, $3, $4)",
+);
+
+/**
+ * Claims for the reservations `$1` as the worker `$2`, under leases of `$3[i]` seconds, from sort_key `$4[i]` on,
+ * numbered from `$5` on. A reservation that is gone gives nothing. In this transaction the jobs take its place, so
+ * whoever counts sees one or the other. The claims' instant is that of the reservation, when the count was right and
+ * the starts were taken; a job that became ready or whose last lease ended after it is left for the next claim. Starts
+ * that were taken for more jobs than there were are given back, if nobody has taken any since.
+ */
+export const claimReservedSql = statement(
+  "claim_reserved",
+  `with mine as (
+     delete from app.claim_reservations r
+     using unnest($1::bigint[], $3::int[], $4::float8[]) with ordinality u (id, lease_seconds, low, turn)
+     where r.id = u.id returning r.lane_no, r.n, r.reserved_at, u.lease_seconds, u.low, u.turn
+   ), place as materialized (
+     select m.*, n.queue_id, n.definition_id, n.tenant_id from mine m join app.lanes n on n.lane_no = m.lane_no
+     order by m.turn
+   ), picked as materialized (
+     select x.tid, p.turn, p.lease_seconds, p.reserved_at, row_number() over () as nth
+     from place p
+     cross join lateral (
+       select ctid as tid, job_id, lease_no from app.live_jobs
+       where lane_no = p.lane_no and ready and sort_key >= p.low and ${IS_IN_TIME}
+         and not (scheduled_for > p.reserved_at and scheduled_for <= app.clock())
+       order by sort_key limit p.n for update skip locked) x
+     where ${notPaused("app.is_paused(p.queue_id, p.definition_id, p.tenant_id)")}
+       and (x.lease_no = 0 or not exists (select 1 from app.job_attempts a
+         where a.job_id = x.job_id and a.attempt_no = x.lease_no and a.finished_at > p.reserved_at))
+   ), claimed as (
+     update app.live_jobs r set state = 'running', ready = false, lease_no = r.lease_no + 1, claimed_by_worker = $2,
+       claimed_at = p.reserved_at, attempt_started_at = null, claim_no = $5::bigint + p.nth - 1,
+       progress = null, progress_message = null,
+       lease_expires_at = p.reserved_at + make_interval(secs => p.lease_seconds)
+     from picked p where r.ctid = p.tid
+     returning ${LIVE_COLUMNS}
+   ), unused as (
+     select p.*, p.n - (select count(*) from picked x where x.turn = p.turn) as unused from place p
+   ), given_back as (
+     update app.start_buckets b set tokens = least(c.burst, b.tokens + u.unused)
+     from unused u cross join lateral app.limits_on(u.queue_id, u.definition_id, u.tenant_id) c
+     where u.unused > 0 and c.starts_per_second is not null and b.limit_id = c.id and b.refilled_at = u.reserved_at
+       and b.tenant_id is not distinct from (case when c.scope like 'tenant%' then u.tenant_id end)
+   )
+   select ${claimedColumns("c", "j")}, c.started, j.payload from claimed c ${recordOf("c.job_id")}`,
+);
+
+/**
+ * Marks attempts as started, under the fence, before their first side effect, or `$3[i]` milliseconds after it for one
+ * that a note says has begun. A job that has not begun by its expires_at, by the clock after its row is locked, is
+ * answered as expired and not marked. A lease that is missing from the answer is lost, or its row was changed by somebody
+ * else in this very moment.
+ */
+export const startAttemptsSql = statement(
+  "start_attempts",
+  `with held as materialized (
+     select r.tid, r.job_id, x.began_ms_ago is null and r.expires_at <= app.clock() as has_expired,
+       app.clock() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
+     from unnest($1::uuid[], $2::bigint[], $3::float8[]) x (job_id, lease_no, began_ms_ago)
+     cross join lateral (${heldRows("ctid as tid, job_id, expires_at")} for no key update) r
+   ), begun as (
+     update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, h.began_at),
+       started_at = coalesce(r.started_at, greatest(r.claimed_at, h.began_at))
+     from held h where r.ctid = h.tid and h.has_expired is not true
+     returning r.job_id
+   )
+   select job_id, false as has_expired from begun
+   union all select job_id, true from held where has_expired`,
+);

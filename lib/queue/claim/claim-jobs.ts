@@ -1,0 +1,248 @@
+import type { Runner } from "@/lib/db";
+import { readLeasesSql } from "../attempts/settle-attempts.sql";
+import type { Claim, ClaimedJob, HeldBack, LaneRequest, Lease } from "../attempts/types";
+import { claimJobsSql, claimReservedSql, reservePlacesSql, startAttemptsSql } from "./claim-jobs.sql";
+
+export interface ClaimRequest {
+  readonly workerId: string;
+  /** In the order in which they are asked. */
+  readonly lanes: readonly LaneRequest[];
+  /** At most this many in all. */
+  readonly limit: number;
+  /** The first so many are marked as started in the same statement, as far as their lanes have no limits. */
+  readonly startAtOnce?: number;
+  /** The first of `limit` numbers for what is claimed. */
+  readonly firstNo?: number;
+}
+
+/** A claimed job as statements answer it. */
+export interface ClaimedRow {
+  job_id: string;
+  lease_no: number;
+  tenant_id: string;
+  lane_no: number;
+  priority: number;
+  claimed_at: Date;
+  sort_key: number;
+  started: boolean;
+  claim_no: number | string | null;
+  definition_id: string;
+  definition_version: number;
+  payload: unknown;
+  max_attempts: number;
+  correlation_id: string | null;
+  unusual: UnusualOfJob | null;
+}
+
+/** What few jobs have. */
+interface UnusualOfJob {
+  run_no: number;
+  attempts_spent: number;
+  timeouts: number;
+  snoozes: number;
+  reclaims: number;
+  chain_depth: number;
+  timeout_seconds: number | null;
+  retry_delay_seconds: number | null;
+  retry_multiplier: number | null;
+  expires_in_ms: number | null;
+}
+
+const USUAL: UnusualOfJob = {
+  run_no: 1,
+  attempts_spent: 0,
+  timeouts: 0,
+  snoozes: 0,
+  reclaims: 0,
+  chain_depth: 0,
+  timeout_seconds: null,
+  retry_delay_seconds: null,
+  retry_multiplier: null,
+  expires_in_ms: null,
+};
+
+/** Places in a lane, or a lane that a limit held back, which has none. */
+interface PlaceRow {
+  lane_no: number;
+  reservation: string | number | null;
+  held_back: HeldBack["by"] | null;
+  retry_in_ms: number | null;
+}
+
+/** Takes ready jobs under leases of their own. No two claimers get the same job; jobs that are not ready cost nothing. */
+export async function claimJobs(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
+  return [...(await claimFromLanes(db, request)).jobs];
+}
+
+/**
+ * As `claimJobs`, and tells which lanes have jobs that a limit held back. Lanes with limits are asked apart from the
+ * others, each kind for the places that the order of the lanes gives it, and then for those that are left.
+ */
+export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise<Claim> {
+  const limited = request.lanes.filter((lane) => lane.limited);
+  const open = request.lanes.filter((lane) => !lane.limited);
+  if (limited.length === 0) return { jobs: await claimOpen(db, request), heldBack: [] };
+  const planned = open.length === 0 ? request.limit : placesOfLimited(request);
+  const first = await claimLimited(db, { ...request, lanes: limited, limit: planned });
+  const startAtOnce = Math.max(0, (request.startAtOnce ?? 0) - first.jobs.length);
+  const rest = { ...request, ...numbersAfter(request, first.jobs.length) };
+  const jobs = await claimOpen(db, { ...rest, lanes: open, limit: request.limit - first.jobs.length, startAtOnce });
+  const left = request.limit - first.jobs.length - jobs.length;
+  if (left === 0 || first.jobs.length < planned) return { jobs: [...first.jobs, ...jobs], heldBack: first.heldBack };
+  const numbers = numbersAfter(request, first.jobs.length + jobs.length);
+  const more = await claimLimited(db, { ...request, ...numbers, lanes: limited, limit: left });
+  return { jobs: [...first.jobs, ...jobs, ...more.jobs], heldBack: more.heldBack };
+}
+
+/** The numbers that are left when so many jobs have theirs. */
+const numbersAfter = ({ firstNo }: ClaimRequest, count: number): Pick<ClaimRequest, "firstNo"> =>
+  firstNo === undefined ? {} : { firstNo: firstNo + count };
+
+/** How many of the places fall to lanes with limits when the lanes take theirs in order. */
+function placesOfLimited({ lanes, limit }: ClaimRequest): number {
+  let left = limit;
+  let places = 0;
+  for (const lane of lanes) {
+    const taken = Math.min(left, lane.limit);
+    left -= taken;
+    if (lane.limited) places += taken;
+  }
+  return places;
+}
+
+async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
+  if (request.lanes.length === 0 || request.limit < 1) return [];
+  const values = [...claimValues(request), request.startAtOnce ?? 0, request.firstNo ?? null];
+  return claimedJobs(await db.run<ClaimedRow>(claimJobsSql, values), request);
+}
+
+/** First the places, under the limits' locks, then the jobs: so that other claimers wait for the counting alone. */
+async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: ClaimRequest): Promise<Claim> {
+  if (lanes.length === 0 || limit < 1) return { jobs: [], heldBack: [] };
+  if ("inTransaction" in db) throw new Error("claims under limits have transactions of their own");
+  const asked = new Map(lanes.map((lane) => [lane.laneNo, lane]));
+  const rows = await db.run<PlaceRow>(reservePlacesSql, [
+    lanes.map((lane) => lane.laneNo),
+    lanes.map((lane) => lane.limit),
+    limit,
+    lanes.map(lowestOf),
+  ]);
+  const heldBack = rows.flatMap((row) =>
+    row.held_back === null ? [] : [{ laneNo: row.lane_no, by: row.held_back, retryInMs: row.retry_in_ms }],
+  );
+  const places = rows.flatMap(({ reservation, lane_no }) => {
+    const lane = asked.get(lane_no);
+    return reservation === null || !lane ? [] : [{ reservation, lane }];
+  });
+  if (places.length === 0) return { jobs: [], heldBack };
+  const claimed = await db.run<ClaimedRow>(claimReservedSql, [
+    places.map(({ reservation }) => reservation),
+    workerId,
+    places.map(({ lane }) => lane.leaseSeconds),
+    places.map(({ lane }) => lowestOf(lane)),
+    firstNo ?? null,
+  ]);
+  return { jobs: claimedJobs(claimed, { lanes }), heldBack };
+}
+
+/** Answers no end of the lease, which follows from the request: the fewer columns, the more jobs a second. */
+function claimedJobs(rows: readonly ClaimedRow[], { lanes }: Pick<ClaimRequest, "lanes">): ClaimedJob[] {
+  const seconds = new Map(lanes.map(({ laneNo, leaseSeconds }) => [laneNo, leaseSeconds]));
+  return rows.map((row) => toClaimedJob(row, seconds.get(row.lane_no) ?? 1));
+}
+
+const lowestOf = (lane: LaneRequest): number => lane.from ?? Number.NEGATIVE_INFINITY;
+
+function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {
+  return [
+    lanes.map((lane) => lane.laneNo),
+    lanes.map((lane) => lane.limit),
+    limit,
+    workerId,
+    lanes.map((lane) => lane.leaseSeconds),
+    lanes.map(lowestOf),
+  ];
+}
+
+/** The ids of jobs whose attempts were to start. A job whose lease is lost is in neither list. */
+export interface StartedAttempts {
+  readonly begun: readonly string[];
+  /** Their expires_at passed first: the holder gives them back unspent, and they end as expired. */
+  readonly expired: readonly string[];
+}
+
+/**
+ * Marks attempts as started, before their first side effect. `beganAt`, by `performance.now()`, is of those that have
+ * begun already; they are marked also after their expires_at.
+ */
+export async function startAttempts(
+  db: Runner,
+  leases: readonly (Lease & { readonly beganAt?: number | undefined })[],
+): Promise<StartedAttempts> {
+  const begun = new Set<string>();
+  const expired = new Set<string>();
+  for (let asked = leases; asked.length > 0; ) {
+    const values = [...leaseArrays(asked), beganArray(asked)];
+    const rows = await db.run<{ job_id: string; has_expired: boolean }>(startAttemptsSql, values);
+    for (const row of rows) (row.has_expired ? expired : begun).add(row.job_id);
+    const missing = asked.filter(({ jobId }) => !begun.has(jobId) && !expired.has(jobId));
+    // A row that somebody else changed in the moment of the statement was passed over: its lease is still held.
+    asked = missing.length === 0 ? [] : await heldOf(db, missing);
+  }
+  return { begun: [...begun], expired: [...expired] };
+}
+
+async function heldOf<L extends Lease>(db: Runner, leases: readonly L[]): Promise<L[]> {
+  const rows = await db.run<{ job_id: string }>(readLeasesSql, leaseArrays(leases));
+  const held = new Set(rows.map((row) => row.job_id));
+  return leases.filter(({ jobId }) => held.has(jobId));
+}
+
+const LONGEST_MS = 1e12;
+
+/** How long ago an attempt began, in whole milliseconds; null when its own row says it. */
+export const msSinceBegun = ({ beganAt }: { readonly beganAt?: number | undefined }): number | null =>
+  beganAt === undefined ? null : Math.min(LONGEST_MS, Math.round(performance.now() - beganAt));
+
+/** An array as PostgreSQL writes it, of values that need no quotes: much cheaper than what the driver does for any. */
+const plainArray = (values: readonly (string | number)[]): string => `{${values.join(",")}}`;
+
+/** Leases as the two parallel arrays that the fenced statements take. */
+export function leaseArrays(leases: readonly Lease[]): [jobIds: string, leaseNos: string] {
+  return [plainArray(leases.map(({ jobId }) => jobId)), plainArray(leases.map(({ leaseNo }) => leaseNo))];
+}
+
+/** How long ago attempts began, as an array; see `msSinceBegun`. */
+export const beganArray = (began: readonly { readonly beganAt?: number | undefined }[]): string =>
+  plainArray(began.map((one) => msSinceBegun(one) ?? "null"));
+
+export function toClaimedJob(row: ClaimedRow, leaseSeconds: number): ClaimedJob {
+  const own = row.unusual ?? USUAL;
+  return {
+    jobId: row.job_id,
+    leaseNo: Number(row.lease_no),
+    tenantId: row.tenant_id,
+    laneNo: row.lane_no,
+    priority: row.priority,
+    runNo: own.run_no,
+    attemptsSpent: own.attempts_spent,
+    timeouts: own.timeouts,
+    snoozes: own.snoozes,
+    reclaims: own.reclaims,
+    claimedAt: row.claimed_at,
+    leaseSeconds,
+    sortKey: row.sort_key,
+    started: row.started,
+    expiresInMs: own.expires_in_ms,
+    claimNo: row.claim_no === null ? null : Number(row.claim_no),
+    definitionId: row.definition_id,
+    definitionVersion: row.definition_version,
+    payload: row.payload,
+    maxAttempts: row.max_attempts,
+    timeoutSeconds: own.timeout_seconds,
+    retryDelaySeconds: own.retry_delay_seconds,
+    retryMultiplier: own.retry_multiplier,
+    correlationId: row.correlation_id,
+    chainDepth: own.chain_depth,
+  };
+}

@@ -1,0 +1,135 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import type { DeadLetterFilter, DeadLetterView, JobEvent } from "../actions/types";
+import { getJob, getJobRows, inTenant } from "../read/get-job";
+import { COUNTED_JOBS } from "../read/list-jobs";
+import { newestRetriesSql } from "../read/read-jobs.sql";
+import type { TriageStatus } from "../states";
+import type { Actor, JobView, Page, TenantScope } from "../types";
+import { countDeadLettersSql, getDeadLetterSql, jobEventsSql, listDeadLettersSql } from "./dead-letters.sql";
+
+type Tenant = Pick<TenantScope, "tenantId">;
+
+interface TriageRow {
+  readonly job_id: string;
+  readonly status: TriageStatus;
+  readonly note: string;
+  readonly changed_at: Date | null;
+  readonly changed_by: string | null;
+}
+
+interface RetryRow {
+  readonly job_id: string;
+  readonly retried_by_id: string;
+}
+
+export interface DeadLetterPage {
+  readonly letters: readonly DeadLetterView[];
+  readonly hasMore: boolean;
+  readonly total: number;
+  readonly totalRelation: "eq" | "gte";
+}
+
+const valuesOf = ({ tenantId }: Tenant, filter: DeadLetterFilter, beforeId: string | null): unknown[] => [
+  tenantId,
+  beforeId,
+  filter.status?.length ? filter.status : null,
+  filter.errorType ?? null,
+  filter.definitionKey ?? null,
+];
+
+/** The tenant's jobs that failed for good and were not put back, newest first, with what people made of them. */
+export function listDeadLetters(
+  db: Database | TenantTransaction,
+  scope: Tenant,
+  filter: DeadLetterFilter,
+  { limit, offset = 0, afterId }: Page,
+): Promise<DeadLetterPage> {
+  return inTenant(db, scope, async (tx) => {
+    const rows = await readPage(tx, scope, filter, { beforeId: afterId ?? null, limit: limit + 1, offset });
+    const total = await countDeadLetters(tx, scope, filter, COUNTED_JOBS + 1);
+    const shown = rows.slice(0, limit);
+    const ids = shown.map((row) => row.job_id);
+    const jobs = await getJobRows(tx, scope, ids);
+    const retries = await tx.run<RetryRow>(newestRetriesSql, [scope.tenantId, ids]);
+    const retryOf = new Map(retries.map((row) => [row.job_id, row.retried_by_id]));
+    const jobOf = new Map(jobs.map((job) => [job.id, { ...job, retriedById: retryOf.get(job.id) ?? null }]));
+    return {
+      letters: shown.flatMap((row) => toView(row, jobOf.get(row.job_id))),
+      hasMore: rows.length > limit,
+      total: Math.min(total, COUNTED_JOBS),
+      totalRelation: total > COUNTED_JOBS ? "gte" : "eq",
+    };
+  });
+}
+
+const readPage = (
+  tx: TenantTransaction,
+  scope: Tenant,
+  filter: DeadLetterFilter,
+  { beforeId, limit, offset }: { readonly beforeId: string | null; readonly limit: number; readonly offset: number },
+): Promise<TriageRow[]> => tx.run<TriageRow>(listDeadLettersSql, [...valuesOf(scope, filter, beforeId), limit, offset]);
+
+/** The ids of the dead letters below an id, newest first. */
+export async function deadLetterIds(
+  tx: TenantTransaction,
+  scope: Tenant,
+  filter: DeadLetterFilter,
+  bound: { readonly beforeId: string; readonly limit: number },
+): Promise<string[]> {
+  return (await readPage(tx, scope, filter, { ...bound, offset: 0 })).map((row) => row.job_id);
+}
+
+/** How many there are, up to `most`. */
+export async function countDeadLetters(
+  tx: TenantTransaction,
+  scope: Tenant,
+  filter: DeadLetterFilter,
+  most: number,
+): Promise<number> {
+  const [counted] = await tx.run<{ n: number }>(countDeadLettersSql, [...valuesOf(scope, filter, null), most]);
+  return counted?.n ?? 0;
+}
+
+function toView(row: TriageRow, job: JobView | null | undefined): DeadLetterView[] {
+  const { status, note, changed_at, changed_by } = row;
+  if (!job) return [];
+  return [{ job, retriedById: job.retriedById ?? null, status, note, changedAt: changed_at, changedBy: changed_by }];
+}
+
+/** One dead letter; null when the job is none, or is not this tenant's. */
+export function getDeadLetter(
+  db: Database | TenantTransaction,
+  scope: Tenant,
+  jobId: string,
+): Promise<DeadLetterView | null> {
+  return inTenant(db, scope, async (tx) => {
+    const [row] = await tx.run<TriageRow>(getDeadLetterSql, [scope.tenantId, jobId]);
+    return (row && toView(row, await getJob(tx, scope, jobId))[0]) ?? null;
+  });
+}
+
+interface EventRow {
+  readonly at: Date;
+  readonly action: string;
+  readonly from_status: string | null;
+  readonly to_status: string | null;
+  readonly reason: string | null;
+  readonly actor_kind: Actor["kind"];
+  readonly actor: string | null;
+}
+
+/** What people and keys did to a job, newest first, 200 at most. */
+export function listJobEvents(db: Database | TenantTransaction, scope: Tenant, jobId: string): Promise<JobEvent[]> {
+  return inTenant(db, scope, async (tx) => {
+    const rows = await tx.run<EventRow>(jobEventsSql, [scope.tenantId, jobId]);
+    return rows.map((row) => ({
+      at: row.at,
+      action: row.action,
+      from: row.from_status,
+      to: row.to_status,
+      note: row.reason,
+      actor: row.actor,
+      actorKind: row.actor_kind,
+    }));
+  });
+}

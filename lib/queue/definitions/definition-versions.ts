@@ -1,0 +1,41 @@
+import type { Runner } from "@/lib/db";
+import type { ClaimedJob, RunnableDefinition } from "../attempts/types";
+import { loadDefinitionVersion } from "./definitions";
+
+const MOST_KNOWN = 1000;
+
+type Accepted = Pick<ClaimedJob, "definitionId" | "definitionVersion">;
+
+const keyOf = ({ definitionId, definitionVersion }: Accepted): string => `${definitionId}:${definitionVersion}`;
+
+/** The versions of definitions that jobs were accepted with. A version never changes, so each is read once. */
+export class DefinitionVersions {
+  private readonly known = new Map<string, RunnableDefinition | Promise<RunnableDefinition>>();
+  /** Jobs come in rows of one definition: for all but the first, no key is made. */
+  private last: RunnableDefinition | undefined;
+
+  /** The version that a job was accepted with. @throws QueueError definition-unknown */
+  async of(db: Runner, job: Accepted): Promise<RunnableDefinition> {
+    const key = keyOf(job);
+    const hit = this.known.get(key);
+    if (hit) return hit;
+    if (this.known.size >= MOST_KNOWN) this.known.clear();
+    const loading = loadDefinitionVersion(db, job.definitionId, job.definitionVersion);
+    this.known.set(key, loading);
+    loading.then(
+      (definition) => this.known.set(key, definition),
+      () => this.known.delete(key),
+    );
+    return loading;
+  }
+
+  /** The version if it has been read already. */
+  ifKnown(job: Accepted): RunnableDefinition | undefined {
+    const { last } = this;
+    if (last?.definitionId === job.definitionId && last.version === job.definitionVersion) return last;
+    const hit = this.known.get(keyOf(job));
+    if (hit === undefined || hit instanceof Promise) return undefined;
+    this.last = hit;
+    return hit;
+  }
+}

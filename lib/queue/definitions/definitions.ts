@@ -1,0 +1,268 @@
+import type { Database, Runner } from "@/lib/db";
+import type { RunnableDefinition, Servable } from "../attempts/types";
+import { QueueError } from "../errors";
+import { checkRetry } from "../retry/retry-settings.policy";
+import type {
+  Actor,
+  DefinitionInput,
+  DefinitionPatch,
+  DefinitionView,
+  Executor,
+  RetryClasses,
+  RetryStrategy,
+} from "../types";
+import { compileArgSchema } from "./arg-schema.policy";
+import {
+  definitionByKeySql,
+  definitionVersionSql,
+  insertDefinitionSql,
+  keepDefinitionVersionSql,
+  listDefinitionsSql,
+  listQueuesSql,
+  lockDefinitionSql,
+  queueByNameSql,
+  updateDefinitionSql,
+} from "./definitions.sql";
+import { validatorOf } from "./payload-validators";
+
+export interface DefinitionRow {
+  id: string;
+  key: string;
+  description: string;
+  executor: Executor;
+  command_key: string | null;
+  queue: string;
+  queue_id: number;
+  arg_schema: Record<string, unknown>;
+  timeout_seconds: number;
+  max_attempts: number;
+  /** What the definition says itself; null = its queue says it. */
+  own_timeout_seconds: number | null;
+  own_max_attempts: number | null;
+  lease_seconds: number;
+  kill_grace_seconds: number;
+  retry_strategy: RetryStrategy | null;
+  retry_delay_seconds: number | null;
+  retry_multiplier: number | null;
+  retry_max_delay_seconds: number | null;
+  retry_jitter: number | null;
+  retry_classes: RetryClasses;
+  dead_letter: boolean;
+  is_active: boolean;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** All definitions, by key. They are global: which ones there are is no tenant's secret. */
+export async function listDefinitions(db: Runner): Promise<DefinitionView[]> {
+  return (await db.run<DefinitionRow>(listDefinitionsSql)).map(toDefinitionView);
+}
+
+/** Adds a definition. @throws QueueError definition-exists, queue-unknown, schema-invalid, invalid-value */
+export async function createDefinition(db: Database, actor: Actor, input: DefinitionInput): Promise<DefinitionView> {
+  const merged = merge(DEFAULTS, input);
+  compileArgSchema(merged.argSchema);
+  checkRetry(input);
+  return db.transaction(async (tx) => {
+    const queueId = await queueIdOf(tx, merged.queue);
+    const [row] = await tx.run<{ id: string }>(insertDefinitionSql, values(input.key, merged, queueId));
+    if (!row) throw new QueueError("definition-exists", "There is a definition with this key already.");
+    await tx.run(keepDefinitionVersionSql, [row.id, actor.userId]);
+    return toDefinitionView(await definitionById(tx, row.id));
+  });
+}
+
+/**
+ * Changes a definition under a new version. Jobs that wait keep the version that they were accepted with.
+ * @throws QueueError not-found, queue-unknown, schema-invalid, invalid-value
+ */
+export async function updateDefinition(
+  db: Database,
+  actor: Actor,
+  { id, patch }: { readonly id: string; readonly patch: DefinitionPatch },
+): Promise<DefinitionView> {
+  if (patch.argSchema) compileArgSchema(patch.argSchema);
+  checkRetry(patch);
+  return db.transaction(async (tx) => {
+    const current = await definitionById(tx, id);
+    const own = { timeoutSeconds: current.own_timeout_seconds, maxAttempts: current.own_max_attempts };
+    const merged = merge({ ...toDefinitionView(current), ...own }, patch);
+    keepSide(current, merged);
+    const queueId = await queueIdOf(tx, merged.queue);
+    await tx.run(updateDefinitionSql, values(current.key, merged, queueId));
+    await tx.run(keepDefinitionVersionSql, [id, actor.userId]);
+    return toDefinitionView(await definitionById(tx, id));
+  });
+}
+
+// Waiting jobs keep the version they were accepted with, so a change of sides would hand them to workers of the wrong one.
+function keepSide(current: Pick<DefinitionRow, "executor">, next: Settings): void {
+  if ((current.executor === "remote") === (next.executor === "remote")) return;
+  throw new QueueError("invalid-value", "A definition cannot change between remote and local. Make a new one.", {
+    problems: [{ pointer: "/executor", code: "fixed", detail: "cannot change between remote and another executor" }],
+  });
+}
+
+/** The version a job was accepted with. @throws QueueError definition-unknown */
+export async function loadDefinitionVersion(
+  db: Runner,
+  definitionId: string,
+  version: number,
+): Promise<RunnableDefinition> {
+  const [row] = await db.run<DefinitionRow>(definitionVersionSql, [definitionId, version]);
+  if (!row) throw new QueueError("definition-unknown", "There is no such version of the definition.");
+  return {
+    definitionId,
+    version,
+    key: row.key,
+    executor: row.executor,
+    commandKey: row.command_key,
+    validate: validatorOf({ id: definitionId, version, arg_schema: row.arg_schema }),
+    timeoutSeconds: row.timeout_seconds,
+    maxAttempts: row.max_attempts,
+    leaseSeconds: row.lease_seconds,
+    killGraceSeconds: row.kill_grace_seconds,
+    retry: retryOf(row),
+    retryClasses: row.retry_classes,
+    deadLetter: row.dead_letter,
+  };
+}
+
+/** What is active: a worker serves the part of it that it knows and was told to. */
+export async function listServable(db: Runner): Promise<Servable> {
+  const [definitions, queues] = [
+    await db.run<DefinitionRow>(listDefinitionsSql),
+    await db.run<{ id: number; name: string }>(listQueuesSql),
+  ];
+  return {
+    queues,
+    definitions: definitions
+      .filter((row) => row.is_active)
+      .map((row) => ({
+        id: row.id,
+        key: row.key,
+        executor: row.executor,
+        commandKey: row.command_key,
+        leaseSeconds: row.lease_seconds,
+        version: row.version,
+      })),
+  };
+}
+
+/** One definition as enqueue needs it; null when there is none with this key. */
+export async function findDefinition(db: Runner, key: string): Promise<DefinitionRow | null> {
+  const [row] = await db.run<DefinitionRow>(definitionByKeySql, [key]);
+  return row ?? null;
+}
+
+/** @throws QueueError queue-unknown, also for one that is switched off */
+export async function queueIdOf(db: Runner, name: string): Promise<number> {
+  const [row] = await db.run<{ id: number; is_active: boolean }>(queueByNameSql, [name]);
+  if (row?.is_active) return row.id;
+  throw new QueueError("queue-unknown", "There is no active queue with this name.", {
+    problems: [{ pointer: "/queue", code: "queue-unknown", detail: "is not the name of an active queue" }],
+  });
+}
+
+async function definitionById(db: Runner, id: string): Promise<DefinitionRow> {
+  const [row] = await db.run<DefinitionRow>(lockDefinitionSql, [id]);
+  if (!row) throw new QueueError("not-found", "There is no such definition.");
+  return row;
+}
+
+type Settings = Omit<
+  DefinitionView,
+  "id" | "key" | "version" | "createdAt" | "updatedAt" | "commandKey" | "timeoutSeconds" | "maxAttempts"
+> & {
+  readonly timeoutSeconds: number | null;
+  readonly maxAttempts: number | null;
+  readonly commandKey: string | null | undefined;
+};
+
+const DEFAULTS: Settings = {
+  description: "",
+  executor: "command",
+  commandKey: undefined,
+  queue: "default",
+  argSchema: {},
+  timeoutSeconds: null,
+  maxAttempts: null,
+  leaseSeconds: 30,
+  killGraceSeconds: 5,
+  retry: { strategy: null, delaySeconds: null, multiplier: null, maxDelaySeconds: null, jitter: null },
+  retryClasses: {},
+  deadLetter: true,
+  isActive: true,
+};
+
+function merge(current: Settings, change: DefinitionPatch & { readonly key?: string }): Settings {
+  const { retry, key, ...rest } = change;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const merged: Settings = { ...current, ...given, retry: { ...current.retry, ...retry } };
+  const commandKey = merged.executor === "command" ? (merged.commandKey ?? key) : null;
+  if (commandKey === undefined) {
+    throw new QueueError("invalid-value", "A definition that runs a command needs a command_key.", {
+      problems: [{ pointer: "/command_key", code: "required", detail: "is required for executor command" }],
+    });
+  }
+  return { ...merged, commandKey };
+}
+
+/** In the order of the columns in insertDefinitionSql. */
+function values(key: string, settings: Settings, queueId: number): unknown[] {
+  const { retry } = settings;
+  return [
+    key,
+    settings.description,
+    settings.executor,
+    settings.commandKey,
+    queueId,
+    JSON.stringify(settings.argSchema),
+    settings.timeoutSeconds,
+    settings.maxAttempts,
+    settings.leaseSeconds,
+    settings.killGraceSeconds,
+    retry.strategy,
+    retry.delaySeconds,
+    retry.multiplier,
+    retry.maxDelaySeconds,
+    retry.jitter,
+    JSON.stringify(settings.retryClasses),
+    settings.deadLetter,
+    settings.isActive,
+  ];
+}
+
+function retryOf(row: DefinitionRow): DefinitionView["retry"] {
+  return {
+    strategy: row.retry_strategy,
+    delaySeconds: row.retry_delay_seconds,
+    multiplier: row.retry_multiplier,
+    maxDelaySeconds: row.retry_max_delay_seconds,
+    jitter: row.retry_jitter,
+  };
+}
+
+function toDefinitionView(row: DefinitionRow): DefinitionView {
+  return {
+    id: row.id,
+    key: row.key,
+    description: row.description,
+    executor: row.executor,
+    commandKey: row.command_key,
+    queue: row.queue,
+    argSchema: row.arg_schema,
+    timeoutSeconds: row.timeout_seconds,
+    maxAttempts: row.max_attempts,
+    leaseSeconds: row.lease_seconds,
+    killGraceSeconds: row.kill_grace_seconds,
+    retry: retryOf(row),
+    retryClasses: row.retry_classes,
+    deadLetter: row.dead_letter,
+    isActive: row.is_active,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

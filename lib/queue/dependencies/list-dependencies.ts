@@ -1,0 +1,68 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { inTenant } from "../read/get-job";
+import type { JobStatus } from "../states";
+import type { DependenciesView, DependencyType, DependencyView, OnParentFailure, TenantScope } from "../types";
+import type { StoredCondition } from "./condition.policy";
+import { knownJobsSql, listChildrenSql, listParentsSql } from "./dependencies.sql";
+
+interface EdgeRow {
+  job_id: string;
+  edge_no: number;
+  definition_key: string;
+  status: JobStatus;
+  type: DependencyType;
+  condition: StoredCondition | null;
+  alias: string | null;
+  state: DependencyView["state"];
+  on_failure: OnParentFailure;
+}
+
+/** Whom a job waits or waited for and who does for it, at most `limit` of each; null when the tenant has no such job. */
+export function listDependencies(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  { jobId, limit }: { readonly jobId: string; readonly limit: number },
+): Promise<DependenciesView | null> {
+  return inTenant(db, scope, async (tx) => {
+    if (!(await knownJobs(tx, scope, [jobId])).has(jobId)) return null;
+    const key = [scope.tenantId, jobId];
+    const parents = await tx.run<EdgeRow>(listParentsSql, [...key, limit]);
+    const children = await tx.run<EdgeRow>(listChildrenSql, [...key, limit + 1]);
+    return {
+      parents: parents.map(toView),
+      children: children.slice(0, limit).map(toView),
+      hasMoreChildren: children.length > limit,
+    };
+  });
+}
+
+/** Which of the given jobs this tenant has. */
+export function knownJobs(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  return inTenant(db, scope, async (tx) => {
+    const rows = await tx.run<{ id: string }>(knownJobsSql, [scope.tenantId, ids]);
+    return new Set(rows.map(({ id }) => id));
+  });
+}
+
+function toView(row: EdgeRow): DependencyView {
+  const { condition } = row;
+  return {
+    jobId: row.job_id,
+    edgeNo: row.edge_no,
+    definitionKey: row.definition_key,
+    status: row.status,
+    type: row.type,
+    condition: condition && {
+      path: condition.path,
+      op: condition.op,
+      ...(condition.value === undefined ? {} : { value: condition.value }),
+    },
+    as: row.alias,
+    state: row.state,
+    onParentFailure: row.on_failure,
+  };
+}

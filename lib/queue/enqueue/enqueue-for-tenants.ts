@@ -1,0 +1,55 @@
+import type { Transaction } from "@/lib/db";
+import { dbRefusal } from "../db-refusals";
+import { enqueueForTenantsSql } from "../schedules/fire-due-schedules.sql";
+import { batchParameters } from "./batch-parameters";
+import { eachOf } from "./insert-items";
+import { forgetDefinitions, type NewJobItem } from "./new-job-item";
+
+export interface TenantBatch {
+  readonly tenantId: string;
+  readonly items: readonly NewJobItem[];
+}
+
+export interface PlacedJob {
+  readonly job_id: string;
+  readonly deduplicated: boolean;
+  readonly ready: boolean;
+  readonly lane_no: number;
+}
+
+type GroupOfTenant = Omit<PlacedJob, "job_id"> & { batch: number; places: string; job_ids: string };
+
+/**
+ * Whether definition, queue, tenant or a parent changed between the look at it and the insert, so that it is worth trying
+ * again with a fresh look.
+ */
+export const wasChanged = (error: unknown): boolean => dbRefusal(error) !== null;
+
+/**
+ * Enqueues checked jobs of several tenants in one round trip, in a transaction of a role that sees them all. Answers a
+ * row for each item, batch by batch in their order. All or nothing. Waking the workers is left to the caller.
+ */
+export async function enqueueForTenants(tx: Transaction, batches: readonly TenantBatch[]): Promise<PlacedJob[][]> {
+  const answers: PlacedJob[][] = batches.map(() => []);
+  if (batches.length === 0) return answers;
+  const parameters = batches.map(({ items }) => batchParameters(items));
+  try {
+    const groups = await tx.run<GroupOfTenant>(enqueueForTenantsSql, [
+      batches.map(({ tenantId }) => tenantId),
+      parameters.map(([kinds]) => kinds),
+      parameters.map(([, items]) => items),
+      parameters.map(([, , parents]) => `{${parents.join(",")}}`),
+    ]);
+    for (const { batch, places, job_ids, ...common } of groups) {
+      const answer = answers[batch - 1];
+      if (!answer) continue;
+      eachOf({ places, job_ids }, (index, job_id) => {
+        answer[index] = { ...common, job_id };
+      });
+    }
+    return answers;
+  } catch (error) {
+    if (wasChanged(error)) forgetDefinitions(tx);
+    throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import { afterAll, expect, test } from "vitest";
+import { handOut } from "@/lib/api/remote/hand-out";
+import { withTenant } from "@/lib/db";
+import { type ClaimedJob, enqueueJobs, type NewJob } from "@/lib/queue/testing";
+import { testDatabase } from "@/lib/testing/database";
+import { shareOfLongestTurn } from "@/lib/testing/measure/longest-turn";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { enqueueEach } from "./enqueue-each";
+
+const make = makeFactory(await testDatabase());
+afterAll(() => make.close());
+
+/** Of a few milliseconds to check. */
+const SLOW = { items: { anyOf: [...Array.from({ length: 60 }, () => ({ type: "string" })), { type: "number" }] } };
+const payload = { list: Array.from({ length: 3000 }, (_, n) => n) };
+
+/** Of the whole that one turn may take; a batch in one turn takes nearly all. */
+const MOST = 1 / 3;
+
+async function slowJobs(): Promise<readonly NewJob[]> {
+  const { key } = await make.definition({ argSchema: { properties: { list: SLOW } } });
+  return Array.from({ length: 20 }, (_, n) => ({ definitionKey: key, payload, priority: n + 1 }));
+}
+
+test("checking a batch of large payloads yields the event loop between the jobs", async () => {
+  const scope = await make.tenant();
+  const jobs = await slowJobs();
+  await enqueueJobs(make.web, scope, jobs.slice(0, 1));
+  const enqueue = () => enqueueJobs(make.web, scope, jobs, { inTurns: true });
+  expect(await shareOfLongestTurn(enqueue, MOST)).toBeLessThan(MOST);
+});
+
+test("checking the jobs that triggers start yields the event loop between the jobs", async () => {
+  const scope = await make.tenant();
+  const jobs = await slowJobs();
+  await enqueueJobs(make.web, scope, jobs.slice(0, 1));
+  const enqueue = () => withTenant(make.web, scope.tenantId, (tx) => enqueueEach(tx, scope, jobs));
+  expect(await shareOfLongestTurn(enqueue, MOST)).toBeLessThan(MOST);
+});
+
+test("checking the jobs of a remote worker yields the event loop between the jobs", async () => {
+  const { id: definitionId, version: definitionVersion } = await make.definition({
+    executor: "remote",
+    argSchema: { properties: { list: SLOW } },
+  });
+  const now = new Date();
+  const about = { definitionId, definitionVersion, payload, claimedAt: now, leaseSeconds: 30, expiresInMs: null };
+  const jobs = Array.from({ length: 20 }, () => about as ClaimedJob);
+  const hand = () => handOut(make.worker, jobs, { maxTimeoutSeconds: 60, since: performance.now() });
+  expect((await hand()).sent).toHaveLength(20);
+  expect(await shareOfLongestTurn(hand, MOST)).toBeLessThan(MOST);
+});

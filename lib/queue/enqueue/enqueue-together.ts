@@ -1,0 +1,133 @@
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
+import { type Database, DatabaseError } from "@/lib/db";
+import { type EnqueuedRow, insertAlike, insertPlain, likenessOf } from "./insert-items";
+import type { NewJobItem } from "./new-job-item";
+import { tellEnqueued } from "./notify-enqueued";
+
+/** Statements under way for jobs of one kind, before calls wait for each other. */
+const STATEMENTS = 2;
+/** Nobody waits longer than this for a statement of others to end: one that hangs is no reason to hang as well. */
+const PATIENCE_MS = 250;
+const MOST_JOBS = 100;
+/** About as many characters of payloads in one statement, so that nobody waits long for the jobs of others. */
+const MOST_CHARACTERS = 256 * 1024;
+
+interface Call {
+  readonly item: NewJobItem;
+  /** Its payload as JSON: the caller may change the object meanwhile. */
+  readonly payload: string;
+  readonly resolve: (row: EnqueuedRow) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Calls of one process for jobs that differ in their payload only. */
+interface Meeting {
+  waiting: Call[];
+  underWay: number;
+  /** Whether the next statement is about to go. */
+  called: boolean;
+  impatience: NodeJS.Timeout | undefined;
+}
+
+const meetings = new WeakMap<Database, Map<string, Meeting>>();
+
+/**
+ * Inserts one plain job, and tells of it. A call that meets no other goes at once and alone; calls of one turn of the event
+ * loop, and those that come while statements of their kind are under way, share the next one and its commit. Each is answered for
+ * itself: what the database refuses of many it is asked again one by one, so that no caller's job keeps another's out.
+ */
+export function enqueueTogether(db: Database, tenantId: string, item: NewJobItem): Promise<EnqueuedRow> {
+  const ofHandle = meetings.get(db) ?? new Map<string, Meeting>();
+  meetings.set(db, ofHandle);
+  const key = `${tenantId} ${likenessOf(item)}`;
+  const meeting = ofHandle.get(key) ?? { waiting: [], underWay: 0, called: false, impatience: undefined };
+  ofHandle.set(key, meeting);
+  return new Promise((resolve, reject) => {
+    meeting.waiting.push({ item, payload: JSON.stringify(item.payload), resolve, reject });
+    sendSoon({ db, tenantId, meeting, close: () => ofHandle.delete(key) });
+  });
+}
+
+interface Place {
+  readonly db: Database;
+  readonly tenantId: string;
+  readonly meeting: Meeting;
+  readonly close: () => void;
+}
+
+function sendSoon(place: Place): void {
+  const { meeting } = place;
+  if (meeting.waiting.length === 0) return;
+  if (meeting.underWay < STATEMENTS) callNext(place);
+  else meeting.impatience ??= setTimeout(callNext, PATIENCE_MS, place);
+}
+
+/** After all that is ready to run has run, so that who was just answered can call again before the next statement goes. */
+function callNext(place: Place): void {
+  const { meeting } = place;
+  if (meeting.called) return;
+  meeting.called = true;
+  setImmediate(() => {
+    meeting.called = false;
+    void send(place);
+  });
+}
+
+async function send(place: Place): Promise<void> {
+  const { db, tenantId, meeting, close } = place;
+  clearTimeout(meeting.impatience);
+  meeting.impatience = undefined;
+  const calls = take(meeting);
+  meeting.underWay += 1;
+  sendSoon(place);
+  await insertCalls(db, tenantId, calls);
+  meeting.underWay -= 1;
+  if (meeting.underWay === 0 && meeting.waiting.length === 0) close();
+  else sendSoon(place);
+}
+
+function take(meeting: Meeting): Call[] {
+  let characters = 0;
+  let n = 0;
+  for (const call of meeting.waiting) {
+    characters += call.payload.length;
+    if (n === MOST_JOBS || (n > 0 && characters > MOST_CHARACTERS)) break;
+    n += 1;
+  }
+  return meeting.waiting.splice(0, n);
+}
+
+/** Never rejects: each call has its own answer. */
+async function insertCalls(db: Database, tenantId: string, calls: readonly Call[]): Promise<void> {
+  const [first, ...others] = calls;
+  if (!first) return;
+  try {
+    const rows =
+      others.length === 0
+        ? await insertPlain(db, tenantId, first)
+        : await insertAlike(db, tenantId, {
+            item: first.item,
+            payloads: `[${calls.map((call) => call.payload).join(",")}]`,
+          });
+    tellEnqueued(db, rows);
+    for (const [index, call] of calls.entries()) answer(call, rows[index]);
+  } catch (error) {
+    if (others.length > 0 && isOfOne(error)) {
+      await Promise.all(calls.map((call) => insertCalls(db, tenantId, [call])));
+      return;
+    }
+    for (const call of calls) call.reject(error);
+  }
+}
+
+function answer({ resolve, reject }: Call, row: EnqueuedRow | undefined): void {
+  if (row) resolve(row);
+  else reject(new Error("enqueue answered too few rows"));
+}
+
+/** Whether it may be about one of them: their tenant, definition and queue are the same, and a server in need is left alone. */
+const isOfOne = (error: unknown): boolean =>
+  error instanceof DatabaseError &&
+  error.code === undefined &&
+  error.sqlState !== undefined &&
+  (error.kind === "invalid" || error.kind === "conflict" || error.kind === "forbidden" || error.kind === "other");

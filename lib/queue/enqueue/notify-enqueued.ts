@@ -1,0 +1,18 @@
+import type { Database, Runner, TenantTransaction } from "@/lib/db";
+import { notifyEnqueued } from "../notify";
+import type { EnqueuedRow } from "./insert-items";
+
+/** Wakes whom the new jobs concern, once they are there for others. */
+export function tellEnqueued<R extends readonly EnqueuedRow[]>(db: Database | TenantTransaction, rows: R): R {
+  const work = new Set<number>();
+  const changes = new Set<number>();
+  for (const { conflict, ready, lane_no } of rows) {
+    if (conflict === "returned") continue;
+    changes.add(lane_no);
+    if (ready) work.add(lane_no);
+  }
+  const wake = (pool: Runner) => notifyEnqueued(pool, { work: [...work], changes: [...changes] });
+  if ("inTransaction" in db) db.afterCommit(wake);
+  else wake(db);
+  return rows;
+}

@@ -1,0 +1,261 @@
+import { afterAll, expect, test } from "vitest";
+import { withTenant } from "@/lib/db";
+import { getEvent, getJob, listEvents, publishEvent, publishEvents, type TenantScope } from "@/lib/queue/testing";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { type ListenerFields, listener } from "@/lib/testing/rows/listener";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+const definition = await make.definition({
+  argSchema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: true },
+});
+const listens = (scope: TenantScope, fields: Partial<ListenerFields> = {}) =>
+  listener(database, scope, { definitionId: definition.id, ...fields });
+const shown = async (scope: TenantScope, id: string) => {
+  const event = await getEvent(make.web, scope, id);
+  if (!event) throw new Error("the event is not there");
+  return event;
+};
+
+test("an event starts a job for each trigger that matches, under its correlation id, and says what it did", async () => {
+  const scope = await make.tenant();
+  const other = await make.tenant();
+  await listens(other, { payloadTemplate: { foreign: true } });
+  const plain = await listens(scope, { payloadTemplate: { n: "{{event.n}}", from: "{{meta.name}}" }, priority: 20 });
+  const picky = await listens(scope, { condition: "event.n > 5 && has(event.path)", label: "picky" });
+  await listens(scope, { eventName: "another.thing" });
+  const published = await publishEvent(make.web, scope, { name: "thing.happened", data: { n: 3 } });
+  expect(published).toMatchObject({
+    duplicate: false,
+    status: "done",
+    considered: 2,
+    matched: 1,
+    started: 1,
+    reason: null,
+  });
+  const event = await shown(scope, published.id);
+  expect(event).toMatchObject({ source: "app", depth: 0, correlationId: published.id, data: { n: 3 } });
+  expect(event.firings).toMatchObject([
+    { triggerId: plain, outcome: "enqueued", jobStatus: "queued", definitionKey: definition.key },
+  ]);
+  expect(event.misses).toEqual([
+    { triggerId: picky, triggerLabel: "picky", reason: "condition", part: "event.n > 5", detail: null },
+  ]);
+  const job = await getJob(make.web, scope, event.firings[0]?.jobId ?? "");
+  expect(job).toMatchObject({
+    payload: { n: 3, from: "thing.happened" },
+    source: "event",
+    sourceRef: published.id,
+    correlationId: published.id,
+    priority: 20,
+  });
+  const [trigger] = await database.query("select run_count::int, last_run_at from app.job_triggers where id = $1", [
+    plain,
+  ]);
+  expect(trigger).toEqual({ run_count: 1, last_run_at: expect.any(Date) });
+  expect(await getEvent(make.web, other, published.id)).toBeNull();
+  expect(await listEvents(make.web, other, { filter: {}, limit: 10 })).toEqual({ events: [], hasMore: false });
+});
+
+test("why nothing: nobody listens, or nobody's condition holds", async () => {
+  const scope = await make.tenant();
+  expect(await publishEvent(make.web, scope, { name: "thing.happened" })).toMatchObject({ reason: "no_trigger" });
+  await listens(scope, { condition: "event.n == 1" });
+  await listens(scope, { expiresAt: "2020-01-01T00:00:00Z" });
+  const { id, ...rest } = await publishEvent(make.web, scope, { name: "thing.happened" });
+  expect(rest).toMatchObject({ considered: 2, matched: 0, started: 0, reason: "no_match" });
+  expect((await shown(scope, id)).misses).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ reason: "condition", part: "event.n == 1", detail: "No such key: n" }),
+      expect.objectContaining({ reason: "expired", part: null }),
+    ]),
+  );
+});
+
+test("a payload that cannot be made is a failed firing with the pointer, and keeps no other trigger from its job", async () => {
+  const scope = await make.tenant();
+  const missing = await listens(scope, { payloadTemplate: { a: ["{{event.q}}"] } });
+  const misfit = await listens(scope, { payloadTemplate: { n: "{{event.text}}" } });
+  const lost = await listens(scope, { dedupeKeyTemplate: '{{event.none | default: ""}}' });
+  const fine = await listens(scope, { payloadTemplate: { n: "{{event.n}}" } });
+  const { id, ...rest } = await publishEvent(make.web, scope, { name: "thing.happened", data: { n: 1, text: "x" } });
+  expect(rest).toMatchObject({ matched: 4, started: 1, reason: null });
+  const { firings } = await shown(scope, id);
+  expect(new Map(firings.map(({ triggerId, ...firing }) => [triggerId, firing]))).toMatchObject(
+    new Map([
+      [missing, { outcome: "failed", reason: "template", detail: "/a/0 there is nothing at event.q", jobId: null }],
+      [misfit, { outcome: "failed", reason: "payload", detail: expect.stringContaining("/payload/n ") }],
+      [lost, { outcome: "failed", reason: "dedupe_key" }],
+      [fine, { outcome: "enqueued", reason: null }],
+    ]),
+  );
+});
+
+test("a definition or queue that is not active fails its firings only", async () => {
+  const scope = await make.tenant();
+  const off = await make.definition({ isActive: false });
+  const inactive = await listens(scope, { definitionId: off.id });
+  const noQueue = await listens(scope, { queue: "default" });
+  const fine = await listens(scope, { payloadTemplate: { n: 2 } });
+  await database.query("insert into app.job_queues (name, is_active) values ('closed', false) on conflict do nothing");
+  await database.query("update app.job_triggers set queue = 'closed' where id = $1", [noQueue]);
+  const { id } = await publishEvent(make.web, scope, { name: "thing.happened" });
+  const { firings } = await shown(scope, id);
+  expect(new Map(firings.map(({ triggerId, outcome, reason }) => [triggerId, { outcome, reason }]))).toEqual(
+    new Map([
+      [inactive, { outcome: "failed", reason: "definition-inactive" }],
+      [noQueue, { outcome: "failed", reason: "queue-unknown" }],
+      [fine, { outcome: "enqueued", reason: null }],
+    ]),
+  );
+});
+
+test("a trigger and an equal payload make one job within the window; a key of one's own says what is equal", async () => {
+  const scope = await make.tenant();
+  await listens(scope, { payloadTemplate: { n: "{{event.n}}" } });
+  const outcomes = async (data: object) => {
+    const { id } = await publishEvent(make.web, scope, { name: "thing.happened", data });
+    return (await shown(scope, id)).firings.map(({ outcome }) => outcome).sort();
+  };
+  expect(await outcomes({ n: 1 })).toEqual(["enqueued"]);
+  expect(await outcomes({ n: 1, more: true })).toEqual(["deduplicated"]);
+  expect(await outcomes({ n: 2 })).toEqual(["enqueued"]);
+  await listens(scope, { payloadTemplate: { n: "{{event.n}}" }, dedupeKeyTemplate: "k:{{event.k}}" });
+  expect(await outcomes({ n: 3, k: "a" })).toEqual(["enqueued", "enqueued"]);
+  expect(await outcomes({ n: 4, k: "a" })).toEqual(["deduplicated", "enqueued"]);
+  await listens(scope, { payloadTemplate: { same: true }, dedupeWindowSeconds: 0 });
+  expect(await outcomes({ n: 4, k: "b" })).toEqual(["deduplicated", "enqueued", "enqueued"]);
+  expect(await outcomes({ n: 4, k: "b" })).toEqual(["deduplicated", "deduplicated", "enqueued"]);
+});
+
+test("max_runs and the overlap policy hold within a batch and between publishers", async () => {
+  const scope = await make.tenant();
+  const twice = await listens(scope, { maxRuns: 2, payloadTemplate: { a: "{{event.n}}" }, label: "twice" });
+  const alone = await listens(scope, { overlapPolicy: "skip", payloadTemplate: { b: "{{event.n}}" }, label: "alone" });
+  const next = await listens(scope, {
+    overlapPolicy: "queue_one",
+    payloadTemplate: { c: "{{event.n}}" },
+    label: "next",
+  });
+  const events = (from: number) => [0, 1, 2].map((i) => ({ name: "thing.happened", data: { n: from + i } }));
+  await Promise.all([publishEvents(make.web, scope, events(0)), publishEvents(make.web, scope, events(10))]);
+  const count = await database.query<{ label: string; outcome: string; reason: string | null; n: number }>(
+    `select t.label, f.outcome, f.reason, count(*)::int as n from app.trigger_firings f
+     join app.job_triggers t on t.id = f.trigger_id where f.tenant_id = $1 group by 1, 2, 3 order by 1, 2, 3`,
+    [scope.tenantId],
+  );
+  expect(count).toEqual([
+    { label: "alone", outcome: "enqueued", reason: null, n: 1 },
+    { label: "alone", outcome: "skipped", reason: "overlap", n: 5 },
+    { label: "next", outcome: "enqueued", reason: null, n: 2 },
+    { label: "next", outcome: "skipped", reason: "overlap", n: 4 },
+    { label: "twice", outcome: "enqueued", reason: null, n: 2 },
+    // The second publisher does not meet it any more.
+    { label: "twice", outcome: "skipped", reason: "max_runs", n: 1 },
+  ]);
+  const states = await database.query(
+    `select l.state from app.live_jobs l join app.trigger_firings f on f.job_id = l.job_id where f.trigger_id = $1 order by 1`,
+    [next],
+  );
+  expect(states).toEqual([{ state: "blocked" }, { state: "queued" }]);
+  const [over] = await database.query("select status, status_reason from app.job_triggers where id = $1", [twice]);
+  expect(over).toEqual({ status: "finished", status_reason: "max_runs" });
+  expect(alone).not.toBe(next);
+});
+
+test("a producer id is one event, for twenty callers at once too", async () => {
+  const scope = await make.tenant();
+  const other = await make.tenant();
+  await listens(scope, { payloadTemplate: { n: "{{event.n}}" }, dedupeWindowSeconds: 0 });
+  const publish = (n: number) =>
+    publishEvent(make.web, scope, { name: "thing.happened", producerId: "order-7", data: { n } });
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => publish(n)));
+  expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+  expect(answers.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
+  expect(answers.every(({ status, started }) => status === "done" && started === 1)).toBe(true);
+  const [jobs] = await database.query("select count(*)::int as n from app.jobs where tenant_id = $1", [scope.tenantId]);
+  expect(jobs).toEqual({ n: 1 });
+  const elsewhere = await publishEvent(make.web, other, { name: "thing.happened", producerId: "order-7" });
+  expect(elsewhere).toMatchObject({ duplicate: false });
+  const batch = await publishEvents(make.web, scope, [
+    { name: "a", producerId: "new" },
+    { name: "b", producerId: "new" },
+    { name: "c", producerId: "order-7" },
+  ]);
+  expect(batch.map(({ name, duplicate }) => [name, duplicate])).toEqual([
+    ["a", false],
+    ["a", true],
+    ["thing.happened", true],
+  ]);
+});
+
+test("event, firings and jobs are one transaction: when it breaks, nothing of them is there", async () => {
+  const scope = await make.tenant();
+  await listens(scope);
+  const broken = withTenant(make.web, scope.tenantId, async (tx) => {
+    await publishEvent(tx, scope, { name: "thing.happened", producerId: "p" });
+    throw new Error("the process died here");
+  });
+  await expect(broken).rejects.toThrow("died");
+  for (const table of ["events", "trigger_firings", "jobs", "live_jobs", "dedupe_keys"]) {
+    const rows = await database.query(`select 1 from app.${table} where tenant_id = $1`, [scope.tenantId]);
+    expect(rows, table).toEqual([]);
+  }
+  expect(await publishEvent(make.web, scope, { name: "thing.happened", producerId: "p" })).toMatchObject({
+    duplicate: false,
+    started: 1,
+  });
+});
+
+test("TEMPLATE-08 an event that lies too deep starts nothing, and says loop", async () => {
+  const scope = await make.tenant();
+  const triggerId = await listens(scope, { payloadTemplate: { all: "{{event}}" } });
+  const at = (depth: number) => publishEvent(make.web, scope, { name: "thing.happened", data: { depth }, depth });
+  expect(await at(7)).toMatchObject({ started: 1, reason: null });
+  const { id, ...rest } = await at(8);
+  expect(rest).toMatchObject({ matched: 1, started: 0, reason: "loop" });
+  expect((await shown(scope, id)).firings).toMatchObject([{ triggerId, outcome: "skipped", reason: "loop" }]);
+  const [job] = await database.query("select chain_depth from app.jobs where tenant_id = $1", [scope.tenantId]);
+  expect(job).toEqual({ chain_depth: 8 });
+});
+
+test.each([
+  [{ name: "" }, "invalid-value", "/name"],
+  [{ name: "a b" }, "invalid-value", "/name"],
+  [{ name: "a", data: [1] }, "invalid-value", "/data"],
+  [{ name: "a", data: { x: "\u0000" } }, "payload-invalid", "/data/x"],
+  [{ name: "a", data: { x: "y".repeat(300_000) } }, "payload-too-large", "/data"],
+  [{ name: "a", producerId: "" }, "invalid-value", "/producer_id"],
+  [{ name: "a", correlationId: "x\ud800" }, "invalid-value", "/correlation_id"],
+])("an event that cannot be stored as it is is refused, with the place", async (event, code, pointer) => {
+  const scope = await make.tenant();
+  await expect(publishEvents(make.web, scope, [{ name: "fine" }, event])).rejects.toMatchObject({
+    code,
+    problems: [{ pointer: `/events/1${pointer}` }],
+  });
+  expect(await listEvents(make.web, scope, { filter: {}, limit: 1 })).toEqual({ events: [], hasMore: false });
+});
+
+test("the list: newest first, by name or beginning of names, since, correlation and cause, page by page", async () => {
+  const scope = await make.tenant();
+  const published = await publishEvents(
+    make.web,
+    scope,
+    ["a.one", "a.two", "b.one", "a.one"].map((name, index) => ({ name, correlationId: `c-${index % 2}` })),
+  );
+  const names = async (filter: Parameters<typeof listEvents>[2]["filter"], page = {}) =>
+    (await listEvents(make.web, scope, { filter, limit: 10, ...page })).events.map(({ name }) => name);
+  expect((await names({})).sort()).toEqual(["a.one", "a.one", "a.two", "b.one"]);
+  expect(await names({ name: "a.one" })).toEqual(["a.one", "a.one"]);
+  expect((await names({ name: "a.*" })).sort()).toEqual(["a.one", "a.one", "a.two"]);
+  expect((await names({ correlationId: "c-1" })).sort()).toEqual(["a.one", "a.two"]);
+  expect(await names({ name: "a.one", correlationId: "c-1" })).toEqual(["a.one"]);
+  expect(await names({ since: new Date(Date.now() + 3_600_000) })).toEqual([]);
+  expect(await names({ since: new Date(Date.now() - 3_600_000) })).toHaveLength(4);
+  const first = await listEvents(make.web, scope, { filter: {}, limit: 3 });
+  expect(first.hasMore).toBe(true);
+  expect(await names({}, { afterId: first.events[2]?.id ?? "" })).toHaveLength(1);
+  expect(published).toHaveLength(4);
+});

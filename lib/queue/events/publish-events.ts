@@ -1,0 +1,179 @@
+import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import type { Actor, EventReason, NewEvent, PublishedEvent, TenantScope } from "../types";
+import { EVENT_MAX_DEPTH, type OccurredEvent } from "./event-match.policy";
+import { eventsOfProducerSql, insertEventsSql } from "./events.sql";
+import { type FannedOut, fanOut } from "./fan-out";
+import { checkNewEvent, refuseReserved } from "./new-event.policy";
+
+export interface PublishOptions {
+  /** Events at this depth start nothing; default 8. */
+  readonly maxDepth?: number;
+  /** How deep the events lie for some triggers, by their ids; for the others, as deep as they say. */
+  readonly depths?: ReadonlyMap<string, number>;
+  /** Where an event stands in the request, as a JSON pointer. */
+  readonly at?: (index: number) => string;
+}
+
+/**
+ * Publishes an event: stores it, compares it with the tenant's triggers and enqueues what they ask for, in one
+ * transaction, that of the caller where there is one. An event whose producer id this producer has used is not stored again,
+ * and the answer tells of the one that is.
+ * @throws QueueError invalid-value, payload-invalid, payload-too-large, tenant-suspended: nothing is stored then
+ */
+export async function publishEvent(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  event: NewEvent,
+  options: PublishOptions = {},
+): Promise<PublishedEvent> {
+  const [published] = await publishEvents(db, scope, [event], { at: () => "", ...options });
+  if (!published) throw new Error("publishing answered nothing");
+  return published;
+}
+
+/**
+ * The same for many, all or none, in their order. Where they would start very many jobs, the last of them are stored as
+ * pending, and the leading scheduler goes on with them within a second or so.
+ */
+export async function publishEvents(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  events: readonly NewEvent[],
+  options: PublishOptions = {},
+): Promise<PublishedEvent[]> {
+  const { maxDepth = EVENT_MAX_DEPTH, depths, at = (index: number) => `/events/${index}` } = options;
+  events.forEach((event, index) => {
+    checkNewEvent(event, at(index));
+    refuseReserved(event, at(index));
+  });
+  if (events.length === 0) return [];
+  const publish = async (tx: TenantTransaction): Promise<PublishedEvent[]> => {
+    const stored = await storeEvents(tx, scope, events);
+    const fresh = stored.flatMap(({ occurred }) => occurred ?? []);
+    const done = await fanOut(tx, scope, { events: fresh, maxDepth, depths, mayDefer: true });
+    return tellOf(tx, scope, { stored, done });
+  };
+  return "inTransaction" in db ? publish(db) : withTenant(db, scope.tenantId, publish);
+}
+
+interface Stored {
+  readonly id: string;
+  readonly event: NewEvent;
+  /** Null: there was one of the same producer id. */
+  readonly occurred: OccurredEvent | null;
+}
+
+interface InsertedRow {
+  readonly id: string;
+  readonly received_at: Date | null;
+  readonly correlation_id: string | null;
+}
+
+async function storeEvents(
+  tx: TenantTransaction,
+  { actor }: TenantScope,
+  events: readonly NewEvent[],
+): Promise<Stored[]> {
+  // As it will be stored: a Date is its ISO string by then.
+  const asked = events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data ?? {})) as unknown }));
+  const rows = await tx.run<InsertedRow>(insertEventsSql, [
+    tx.tenantId,
+    JSON.stringify(asked.map(toItem)),
+    actor.kind,
+    actor.id,
+  ]);
+  return asked.map((event, index) => {
+    const row = rows[index];
+    if (!row) throw new Error("an event was neither stored nor found");
+    const { id, received_at, correlation_id } = row;
+    if (received_at === null || correlation_id === null) return { id, event, occurred: null };
+    return { id, event, occurred: occurredOf(event, { id, receivedAt: received_at, correlationId: correlation_id }) };
+  });
+}
+
+const toItem = (event: NewEvent) => ({
+  name: event.name,
+  producer_id: event.producerId,
+  data: event.data,
+  source: event.source ?? "app",
+  correlation_id: event.correlationId,
+  depth: event.depth ?? 0,
+  caused_by_job_id: event.causedByJobId,
+});
+
+function occurredOf(
+  event: NewEvent,
+  stored: Pick<OccurredEvent, "id" | "receivedAt" | "correlationId">,
+): OccurredEvent {
+  return {
+    ...stored,
+    name: event.name,
+    data: event.data,
+    producerId: event.producerId ?? null,
+    source: event.source ?? "app",
+    depth: event.depth ?? 0,
+  };
+}
+
+interface SummaryRow {
+  readonly id: string;
+  readonly name: string;
+  readonly producer_id: string;
+  readonly received_at: Date;
+  readonly status: "pending" | "done";
+  readonly considered_count: number;
+  readonly matched_count: number;
+  readonly started_count: number;
+  readonly reason: EventReason | null;
+  readonly job_ids: readonly string[];
+}
+
+async function tellOf(
+  tx: TenantTransaction,
+  { actor }: TenantScope,
+  { stored, done }: { readonly stored: readonly Stored[]; readonly done: readonly FannedOut[] },
+): Promise<PublishedEvent[]> {
+  const results = new Map(done.map((one) => [one.eventId, one]));
+  const earlier = await earlierOnes(tx, actor, stored);
+  return stored.map(({ event, occurred }) => {
+    if (!occurred) {
+      const known = earlier.get(event.producerId ?? "");
+      if (!known) throw new Error("an event was neither stored nor found");
+      return known;
+    }
+    const result = results.get(occurred.id);
+    const { considered = 0, matched = 0, started = 0, reason = null, jobIds = [] } = result ?? {};
+    const { id, name, producerId, receivedAt } = occurred;
+    const status = result ? "done" : "pending";
+    return { id, name, producerId, duplicate: false, receivedAt, status, considered, matched, started, reason, jobIds };
+  });
+}
+
+/** Those whose producer ids were taken, as they stand now. */
+async function earlierOnes(
+  tx: TenantTransaction,
+  actor: Actor,
+  stored: readonly Stored[],
+): Promise<Map<string, PublishedEvent>> {
+  const ids = stored.flatMap(({ event, occurred }) => (occurred ? [] : (event.producerId ?? [])));
+  if (ids.length === 0) return new Map();
+  const rows = await tx.run<SummaryRow>(eventsOfProducerSql, [tx.tenantId, ids, actor.kind, actor.id]);
+  return new Map(
+    rows.map((row) => [
+      row.producer_id,
+      {
+        id: row.id,
+        name: row.name,
+        producerId: row.producer_id,
+        duplicate: true,
+        receivedAt: row.received_at,
+        status: row.status,
+        considered: row.considered_count,
+        matched: row.matched_count,
+        started: row.started_count,
+        reason: row.reason,
+        jobIds: row.job_ids,
+      },
+    ]),
+  );
+}

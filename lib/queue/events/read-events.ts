@@ -1,0 +1,200 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { inTenant } from "../read/get-job";
+import { PAGE_BYTES } from "../read/page-bytes";
+import type { JobStatus } from "../states";
+import type {
+  EventDetail,
+  EventFilter,
+  EventFiring,
+  EventMiss,
+  EventReason,
+  EventReplay,
+  EventSource,
+  EventView,
+  FiringOutcome,
+  TenantScope,
+} from "../types";
+import { type EventDriver, firingsOfEventsSql, getEventSql, listEventsSql, replaysOfEventSql } from "./events.sql";
+
+/** Firings that a list and a single event show. */
+const LISTED_FIRINGS = 20;
+const SHOWN_FIRINGS = 1000;
+
+interface EventRow {
+  readonly id: string;
+  readonly name: string;
+  readonly producer_id: string | null;
+  readonly received_at: Date;
+  readonly status: "pending" | "done";
+  readonly considered_count: number;
+  readonly matched_count: number;
+  readonly started_count: number;
+  readonly reason: EventReason | null;
+  readonly source: EventSource;
+  readonly correlation_id: string | null;
+  readonly depth: number;
+  readonly caused_by_job_id: string | null;
+}
+
+/**
+ * A page of the tenant's events, newest first, each with what it started. It ends before what its firings say of their ends
+ * exceeds 512 KiB, but has at least one event.
+ */
+export function listEvents(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { filter, limit, afterId }: { readonly filter: EventFilter; readonly limit: number; readonly afterId?: string },
+): Promise<{ readonly events: readonly EventView[]; readonly hasMore: boolean }> {
+  return inTenant(db, scope, async (tx) => {
+    const { driver, from, to } = rangeOf(filter);
+    const rows = await tx.run<EventRow>(listEventsSql[driver], [
+      scope.tenantId,
+      from,
+      to,
+      filter.since ?? null,
+      filter.correlationId ?? null,
+      filter.causedByJobId ?? null,
+      afterId ?? null,
+      limit + 1,
+    ]);
+    const shown = rows.slice(0, limit);
+    const firings = await firingsOf(
+      tx,
+      shown.map(({ id }) => id),
+      LISTED_FIRINGS,
+    );
+    const events = fitting(shown.map((row) => toView(row, firings)));
+    return { events, hasMore: rows.length > events.length };
+  });
+}
+
+function fitting(events: readonly EventView[]): readonly EventView[] {
+  let bytes = 0;
+  const end = events.findIndex((event) => {
+    for (const { detail } of event.firings) bytes += Buffer.byteLength(detail ?? "");
+    return bytes > PAGE_BYTES;
+  });
+  return end === -1 ? events : events.slice(0, Math.max(end, 1));
+}
+
+function rangeOf({ name, correlationId, causedByJobId }: EventFilter): {
+  readonly driver: EventDriver;
+  readonly from: string | null;
+  readonly to: string | null;
+} {
+  const prefix = name?.endsWith("*") ? name.slice(0, -1) : undefined;
+  // Names are ASCII, so that this one comes after all that begin with the prefix.
+  const to = prefix === undefined ? null : `${prefix}\u007f`;
+  const range = { from: prefix ?? name ?? null, to };
+  if (causedByJobId !== undefined) return { ...range, driver: "cause" };
+  if (correlationId !== undefined) return { ...range, driver: "correlation" };
+  if (name === undefined) return { ...range, driver: "none" };
+  return { ...range, driver: prefix === undefined ? "name" : "prefix" };
+}
+
+/** An event of the tenant with its data, what it started, and which triggers did not match and why; null: there is none. */
+export function getEvent(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  eventId: string,
+): Promise<EventDetail | null> {
+  return inTenant(db, scope, async (tx) => {
+    const [row] = await tx.run<EventRow & { readonly data: unknown; readonly misses: readonly MissRow[] | null }>(
+      getEventSql,
+      [scope.tenantId, eventId],
+    );
+    if (!row) return null;
+    const firings = await firingsOf(tx, [row.id], SHOWN_FIRINGS);
+    const replays = await tx.run<ReplayRow>(replaysOfEventSql, [tx.tenantId, row.id]);
+    return {
+      ...toView(row, firings),
+      data: row.data,
+      misses: (row.misses ?? []).map(toMiss),
+      replays: replays.map(({ at, actor_kind: actorKind, actor, reason }) => ({
+        at,
+        actorKind,
+        actor,
+        detail: reason ?? "",
+      })),
+    };
+  });
+}
+
+interface ReplayRow {
+  readonly at: Date;
+  readonly actor_kind: EventReplay["actorKind"];
+  readonly actor: string | null;
+  readonly reason: string | null;
+}
+
+interface MissRow {
+  readonly trigger_id: string;
+  readonly label: string | null;
+  readonly reason: EventMiss["reason"];
+  readonly part: string | null;
+  readonly detail: string | null;
+}
+
+const toMiss = ({ trigger_id, label, reason, part, detail }: MissRow): EventMiss => ({
+  triggerId: trigger_id,
+  triggerLabel: label,
+  reason,
+  part,
+  detail,
+});
+
+interface FiringRow {
+  readonly id: string;
+  readonly event_id: string;
+  readonly trigger_id: string;
+  readonly label: string;
+  readonly definition_key: string;
+  readonly outcome: FiringOutcome;
+  readonly reason: string | null;
+  readonly detail: string | null;
+  readonly job_id: string | null;
+  readonly job_status: JobStatus | null;
+}
+
+async function firingsOf(
+  tx: TenantTransaction,
+  eventIds: readonly string[],
+  limit: number,
+): Promise<Map<string, EventFiring[]>> {
+  const found = new Map<string, EventFiring[]>(eventIds.map((id) => [id, []]));
+  if (eventIds.length === 0) return found;
+  for (const row of await tx.run<FiringRow>(firingsOfEventsSql, [tx.tenantId, eventIds, limit]))
+    found.get(row.event_id)?.push(toFiring(row));
+  return found;
+}
+
+const toFiring = (row: FiringRow): EventFiring => ({
+  id: row.id,
+  triggerId: row.trigger_id,
+  triggerLabel: row.label,
+  definitionKey: row.definition_key,
+  outcome: row.outcome,
+  reason: row.reason,
+  detail: row.detail,
+  jobId: row.job_id,
+  jobStatus: row.job_status,
+});
+
+function toView(row: EventRow, firings: ReadonlyMap<string, readonly EventFiring[]>): EventView {
+  return {
+    id: row.id,
+    name: row.name,
+    producerId: row.producer_id,
+    receivedAt: row.received_at,
+    status: row.status,
+    considered: row.considered_count,
+    matched: row.matched_count,
+    started: row.started_count,
+    reason: row.reason,
+    source: row.source,
+    correlationId: row.correlation_id ?? row.id,
+    depth: row.depth,
+    causedByJobId: row.caused_by_job_id,
+    firings: firings.get(row.id) ?? [],
+  };
+}

@@ -1,0 +1,27 @@
+import type { EventSource } from "../types";
+import type { OccurredEvent } from "./event-match.policy";
+
+/** A row of app.events, as far as triggers see it. */
+export interface StoredEventRow {
+  readonly id: string;
+  readonly name: string;
+  readonly data: unknown;
+  readonly received_at: Date;
+  readonly producer_id: string | null;
+  readonly correlation_id: string;
+  readonly source: EventSource;
+  /** How many jobs and events caused each other before this one. */
+  readonly depth: number;
+}
+
+/** A stored event as it is compared with triggers. */
+export const toOccurred = (row: StoredEventRow): OccurredEvent => ({
+  id: row.id,
+  name: row.name,
+  data: row.data,
+  receivedAt: row.received_at,
+  producerId: row.producer_id,
+  correlationId: row.correlation_id,
+  source: row.source,
+  depth: row.depth,
+});

@@ -1,0 +1,48 @@
+import { afterAll, expect, test } from "vitest";
+import { publishEvent, testTriggers } from "@/lib/queue/testing";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { listener } from "@/lib/testing/rows/listener";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+const definition = await make.definition();
+const big = { list: Array.from({ length: 9000 }, (_, n) => `value ${n} ${"x".repeat(14)}`) };
+
+test.each([
+  { what: "payloads", fields: { payloadTemplate: { all: "{{event}}" } } },
+  { what: "conditions", fields: { condition: "event.list == event.list && event.list.size() == 0" } },
+])(
+  "trying many large events on many triggers is refused before it keeps the process busy: $what",
+  async ({ fields }) => {
+    const scope = await make.tenant();
+    const ids: string[] = [];
+    for (let n = 0; n < 50; n += 1)
+      ids.push(await listener(database, scope, { definitionId: definition.id, eventName: "large", ...fields }));
+    for (let n = 0; n < 20; n += 1) await publishEvent(make.web, scope, { name: "large", data: big }, { maxDepth: 0 });
+
+    await expect(testTriggers(make.web, scope, { replay: 20 })).rejects.toMatchObject({
+      code: "invalid-value",
+      problems: [{ pointer: "/trigger_id" }],
+    });
+    const [triggerId = ""] = ids;
+    expect(await testTriggers(make.web, scope, { replay: 20, triggerId })).toMatchObject({
+      events: 20,
+      considered: 20,
+    });
+  },
+);
+
+test("a trigger that compares large objects counts each comparison", async () => {
+  const scope = await make.tenant();
+  const object = Object.fromEntries(Array.from({ length: 4900 }, (_, n) => [`key ${n}`, n]));
+  const condition = Array.from({ length: 8 }, () => "event.a == event.b").join(" && ");
+  const draft = { eventName: "large", condition };
+  for (let n = 0; n < 64; n += 1)
+    await publishEvent(make.web, scope, { name: "large", data: { a: object, b: object } }, { maxDepth: 0 });
+  const began = process.cpuUsage();
+  await expect(testTriggers(make.web, scope, { replay: 64, draft })).rejects.toMatchObject({ code: "invalid-value" });
+  const { user, system } = process.cpuUsage(began);
+  expect((user + system) / 1000).toBeLessThan(8000);
+});

@@ -1,0 +1,264 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { Turns } from "@/lib/turns";
+import { toItem } from "../enqueue/new-job-item";
+import { QueueError } from "../errors";
+import { inTenant } from "../read/get-job";
+import type {
+  DraftTrigger,
+  NewEvent,
+  NewJob,
+  Problem,
+  TenantScope,
+  TestRequest,
+  TriggerTest,
+  TriggerTests,
+} from "../types";
+import {
+  type Asked,
+  askForJob,
+  compileListener,
+  explainWork,
+  matchEvent,
+  type OccurredEvent,
+} from "./event-match.policy";
+import { heldKeysSql, replayEventsSql } from "./events.sql";
+import { type Listener, listenersToTry } from "./listeners";
+import { checkNewEvent } from "./new-event.policy";
+import { type StoredEventRow, toOccurred } from "./stored-event";
+
+const RESULTS_MAX = 500;
+const LISTENERS_MAX = 1000;
+/** Events put together with triggers in one request. */
+const PAIRS_MAX = 10_000;
+/** Most characters that conditions read and templates produce in one request: about a second of work. */
+const WORK_MAX_CHARACTERS = 64 * 1024 * 1024;
+/** Checking and hashing one character of a rendered payload costs as much as reading this many. */
+const WORK_OF_GIVEN = 8;
+/** Most characters of all payloads in one answer. */
+const CHARACTERS_MAX = 2_000_000;
+/** Stands for the ids of what is not stored. */
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+
+/** A trigger that is stored or not, and whether an event of its name reaches it now. */
+interface Candidate {
+  readonly listener: Listener;
+  readonly isStored: boolean;
+}
+
+interface Occurred {
+  readonly event: OccurredEvent;
+  /** Of its data as JSON. */
+  readonly characters: number;
+  readonly isStored: boolean;
+}
+
+type Pair = Candidate & { readonly occurred: Occurred };
+
+/**
+ * Says what an event, or each of the newest stored events, would do with one trigger, with a draft, or with all triggers
+ * that listen: whether it matches or which part of the condition does not hold, the payload, and whether another job
+ * holds the dedupe key. With one trigger or a draft, a replay takes events of its name. Writes nothing.
+ * @throws QueueError not-found, invalid-value (of event and draft, by pointer)
+ */
+export function testTriggers(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  request: TestRequest,
+): Promise<TriggerTests> {
+  return inTenant(db, scope, async (tx) => {
+    const candidates = await candidatesOf(tx, request);
+    const events = await eventsOf(tx, request, candidates);
+    const isSingle = request.triggerId !== undefined || request.draft !== undefined;
+    const pairs = events.flatMap((occurred) =>
+      candidates
+        .filter(({ listener }) => isSingle || listener.eventName === occurred.event.name)
+        .map((candidate) => ({ ...candidate, occurred })),
+    );
+    if (pairs.length > PAIRS_MAX) throw tooMany();
+    const results: TriggerTest[] = [];
+    const work = { done: 0, turns: new Turns() };
+    for (const pair of pairs) {
+      await account(work, pair);
+      const tried = await tryPair(tx, scope, pair);
+      results.push(tried.result);
+      work.done += tried.characters * WORK_OF_GIVEN;
+    }
+    return summaryOf(events.length, await withHolders(tx, results));
+  });
+}
+
+/** Refuses what would keep this process busy for long, and yields the event loop between pairs. */
+async function account(
+  work: { done: number; readonly turns: Turns },
+  { occurred, listener: { understood } }: Pair,
+): Promise<void> {
+  if ("listener" in understood) work.done += explainWork(understood.listener, occurred.characters);
+  if (work.done > WORK_MAX_CHARACTERS) throw tooMany();
+  await work.turns.next();
+}
+
+const tooMany = (): QueueError =>
+  new QueueError("invalid-value", "Too many triggers listen to these events; name one.", {
+    problems: [{ pointer: "/trigger_id", code: "required", detail: "is needed where so many triggers listen" }],
+  });
+
+async function candidatesOf(tx: TenantTransaction, { triggerId, draft }: TestRequest): Promise<Candidate[]> {
+  if (draft) return [{ listener: draftListener(draft), isStored: false }];
+  const found = await listenersToTry(tx, { triggerId: triggerId ?? null, limit: LISTENERS_MAX });
+  if (triggerId !== undefined && found.length === 0)
+    throw new QueueError("not-found", "There is no such event trigger.");
+  return found.map((listener) => ({ listener, isStored: true }));
+}
+
+function draftListener(draft: DraftTrigger): Listener {
+  const label = draft.label ?? "draft";
+  const understood = compileListener({
+    id: NO_ID,
+    label,
+    condition: draft.condition ?? null,
+    payloadTemplate: draft.payloadTemplate ?? {},
+    dedupeKeyTemplate: draft.dedupeKeyTemplate ?? null,
+    dedupeWindowSeconds: draft.dedupeWindowSeconds ?? 300,
+  });
+  if ("problems" in understood) {
+    const problems = understood.problems.map((found) => ({ ...found, pointer: `/draft${found.pointer}` }));
+    throw new QueueError("invalid-value", "The trigger is not valid.", { problems });
+  }
+  return {
+    id: NO_ID,
+    label,
+    eventName: draft.eventName,
+    definitionKey: draft.definitionKey ?? "",
+    queue: null,
+    priority: null,
+    overlap: "allow",
+    runsLeft: null,
+    isExpired: false,
+    isListening: true,
+    understood,
+  };
+}
+
+async function eventsOf(
+  tx: TenantTransaction,
+  { event, replay, triggerId, draft }: TestRequest,
+  candidates: readonly Candidate[],
+): Promise<Occurred[]> {
+  if (event) return [occurredOf(madeUp(event), false)];
+  const name = triggerId !== undefined || draft ? (candidates[0]?.listener.eventName ?? null) : null;
+  const rows = await tx.run<StoredEventRow>(replayEventsSql, [tx.tenantId, name, replay ?? 0]);
+  return rows.map((row) => occurredOf(toOccurred(row), true));
+}
+
+const occurredOf = (event: OccurredEvent, isStored: boolean): Occurred => ({
+  event,
+  isStored,
+  characters: JSON.stringify(event.data ?? null).length,
+});
+
+function madeUp(event: NewEvent): OccurredEvent {
+  checkNewEvent(event, "/event");
+  return {
+    id: NO_ID,
+    name: event.name,
+    data: JSON.parse(JSON.stringify(event.data ?? {})) as unknown,
+    receivedAt: new Date(),
+    producerId: event.producerId ?? null,
+    correlationId: event.correlationId ?? NO_ID,
+    source: "api",
+    depth: 0,
+  };
+}
+
+interface Tried {
+  readonly result: TriggerTest;
+  /** Of the payload. */
+  readonly characters: number;
+}
+
+async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): Promise<Tried> {
+  const { listener, occurred } = pair;
+  const unrendered = (result: TriggerTest): Tried => ({ result, characters: 0 });
+  const base = {
+    eventId: occurred.isStored ? occurred.event.id : null,
+    eventName: occurred.event.name,
+    receivedAt: occurred.isStored ? occurred.event.receivedAt : null,
+    triggerId: pair.isStored ? listener.id : null,
+    triggerLabel: listener.label,
+    parts: [],
+    verdict: null,
+    payload: null,
+    payloadOmitted: false,
+    problems: [],
+    dedupe: null,
+  };
+  const { understood } = listener;
+  if (listener.eventName !== occurred.event.name) return unrendered({ ...base, matched: false, mismatch: "name" });
+  if ("problems" in understood)
+    return unrendered({ ...base, matched: true, mismatch: null, verdict: "fail", problems: understood.problems });
+  const { matched, parts } = matchEvent(understood.listener, occurred.event);
+  const tried = { ...base, parts };
+  if (!matched) return unrendered({ ...tried, matched, mismatch: "condition" });
+  const mismatch = listener.isExpired ? "expired" : listener.isListening ? null : "disabled";
+  const asked = askForJob(understood.listener, occurred.event);
+  const problems = await problemsOf(tx, scope, { asked, listener });
+  if ("reason" in asked) return unrendered({ ...tried, matched, mismatch, verdict: "fail", problems });
+  const { payload, dedupeKey, dedupe } = asked.job;
+  const held =
+    dedupeKey === undefined ? null : { key: dedupeKey, windowSeconds: dedupe?.windowSeconds ?? 0, heldByJobId: null };
+  const verdict = problems.length > 0 ? ("fail" as const) : ("start" as const);
+  return {
+    result: { ...tried, matched, mismatch, payload, problems, verdict, dedupe: held },
+    characters: asked.characters,
+  };
+}
+
+/** What would keep the job from being accepted. A draft without a definition is as good as its templates. */
+async function problemsOf(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { asked, listener }: { readonly asked: Asked; readonly listener: Listener },
+): Promise<readonly Problem[]> {
+  if ("reason" in asked) return asked.problems;
+  if (listener.definitionKey === "") return [];
+  const job: NewJob = { ...asked.job, definitionKey: listener.definitionKey, source: "event" };
+  try {
+    // Without the bars of the caller, as when the trigger fires.
+    await toItem(tx, { tenantId: scope.tenantId, actor: scope.actor }, { job, link: undefined, at: "" });
+    return [];
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error;
+    const { problems, code, message } = error;
+    return problems.length > 0 ? problems : [{ pointer: "", code, detail: message }];
+  }
+}
+
+/** Looks up once who holds the keys that would be taken. */
+async function withHolders(tx: TenantTransaction, results: readonly TriggerTest[]): Promise<TriggerTest[]> {
+  const keys = [...new Set(results.flatMap(({ dedupe }) => dedupe?.key ?? []))];
+  if (keys.length === 0) return [...results];
+  const rows = await tx.run<{ key: string; job_id: string }>(heldKeysSql, [tx.tenantId, keys]);
+  const holders = new Map(rows.map(({ key, job_id }) => [key, job_id]));
+  return results.map((result) => {
+    const heldByJobId = result.dedupe ? (holders.get(result.dedupe.key) ?? null) : null;
+    if (!result.dedupe || heldByJobId === null) return result;
+    const verdict = result.verdict === "start" ? "deduplicate" : result.verdict;
+    return { ...result, verdict, dedupe: { ...result.dedupe, heldByJobId } };
+  });
+}
+
+function summaryOf(events: number, results: readonly TriggerTest[]): TriggerTests {
+  let left = CHARACTERS_MAX;
+  const shown = results.slice(0, RESULTS_MAX).map((result) => {
+    left -= JSON.stringify(result.payload ?? null).length;
+    return left >= 0 ? result : { ...result, payload: null, payloadOmitted: true };
+  });
+  const matched = results.filter((result) => result.matched && result.mismatch === null);
+  return {
+    events,
+    considered: results.length,
+    matched: matched.length,
+    wouldStart: matched.filter(({ verdict }) => verdict === "start").length,
+    results: shown,
+  };
+}

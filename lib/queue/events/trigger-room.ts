@@ -1,0 +1,103 @@
+import type { NewJob } from "../types";
+import type { Listener } from "./listeners";
+
+/** What became of a firing. */
+export interface Ended {
+  readonly outcome: "enqueued" | "deduplicated" | "skipped" | "failed";
+  readonly reason: string | null;
+  readonly detail: string | null;
+  readonly job_id: string | null;
+}
+
+/**
+ * How many jobs one trigger may still start in this transaction, by `max_runs` and its overlap policy. Gives each firing
+ * the end that it would have if firings came one after the other, while as many as possible share a round.
+ */
+export class Room {
+  #started = 0;
+  readonly #unfinished: string[];
+  /** The job of each dedupe key that was taken when a firing asked for it. */
+  readonly #holders = new Map<string, { readonly payload: string; readonly jobId: string }>();
+  /** One for each job that the round can start: firings of the same dedupe key start one together. */
+  #inRound = new Set<unknown>();
+  #isHeld = false;
+
+  constructor(
+    private readonly listener: Listener,
+    unfinished: readonly string[],
+  ) {
+    this.#unfinished = [...unfinished];
+  }
+
+  beginRound(): void {
+    this.#inRound = new Set();
+    this.#isHeld = false;
+  }
+
+  /** Returns the job to enqueue in this round, the end of the firing, or "later" if that depends on the round. */
+  ask(job: NewJob): { readonly job: NewJob } | Ended | "later" {
+    if (this.#isHeld) return "later";
+    const reason = this.#refusal();
+    if (reason) return { outcome: "skipped", reason, detail: null, job_id: null };
+    if (this.#inRound.size >= this.#roundMax()) {
+      this.#isHeld = true;
+      return "later";
+    }
+    const holder = job.dedupeKey === undefined ? undefined : this.#holders.get(job.dedupeKey);
+    // Another payload under the same key may be refused by the schema, so only an equal one is sure to end the same way.
+    if (holder && holder.payload === payloadText(job))
+      return { outcome: "deduplicated", reason: null, detail: null, job_id: holder.jobId };
+    this.#inRound.add(job.dedupeKey ?? job);
+    const [before] = this.listener.overlap === "queue_one" ? this.#unfinished : [];
+    return { job: before === undefined ? job : after(job, before) };
+  }
+
+  /** Records how a job of the round ended. */
+  took(job: NewJob, { outcome, job_id }: Ended): void {
+    if (job_id === null) return;
+    const { dedupeKey } = job;
+    if (dedupeKey !== undefined) this.#holders.set(dedupeKey, { payload: payloadText(job), jobId: job_id });
+    if (outcome !== "enqueued") return;
+    this.#started += 1;
+    this.#unfinished.push(job_id);
+  }
+
+  #refusal(): "max_runs" | "overlap" | null {
+    if (this.#runsLeft() <= 0) return "max_runs";
+    return this.#overlapLeft() <= 0 ? "overlap" : null;
+  }
+
+  #roundMax(): number {
+    // The second job waits for the first, whose id is unknown until the round is over.
+    const isFirst = this.listener.overlap === "queue_one" && this.#unfinished.length === 0;
+    return Math.min(this.#runsLeft(), isFirst ? 1 : this.#overlapLeft());
+  }
+
+  #runsLeft(): number {
+    return (this.listener.runsLeft ?? Number.POSITIVE_INFINITY) - this.#started;
+  }
+
+  #overlapLeft(): number {
+    if (this.listener.overlap === "allow") return Number.POSITIVE_INFINITY;
+    return (this.listener.overlap === "skip" ? 1 : 2) - this.#unfinished.length;
+  }
+}
+
+/** The payload as JSON, made once for a job, which may ask in every round. */
+function payloadText(job: NewJob): string {
+  const key = job.payload;
+  if (typeof key !== "object" || key === null) return JSON.stringify(key ?? null);
+  const known = payloadTexts.get(key);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(key);
+  payloadTexts.set(key, text);
+  return text;
+}
+const payloadTexts = new WeakMap<object, string>();
+
+/** A job that waits until another is over, however that ends. */
+const after = (job: NewJob, jobId: string): NewJob => ({
+  ...job,
+  dependsOn: [{ jobId, type: "completion" }],
+  onParentFailure: "run",
+});

@@ -1,0 +1,179 @@
+/** Which lanes a worker asks for next: tenants in turn, then a tenant's queues, their bands, a band's definitions. */
+import { Contender, InTurn } from "./stride.policy";
+
+export interface KnownLane {
+  readonly laneNo: number;
+  readonly tenantId: string;
+  readonly definitionId: string;
+  readonly queueId: number;
+  readonly band: number;
+  readonly tenantWeight: number;
+  readonly queueWeight: number;
+  /** It has limits, so that it is claimed in another way. */
+  readonly limited: boolean;
+}
+
+export interface LanePick {
+  readonly laneNo: number;
+  readonly limit: number;
+}
+
+/** What a tenant's jobs of one queue have cost. */
+export interface Served {
+  readonly tenantId: string;
+  readonly queueId: number;
+  readonly cost: number;
+}
+
+export interface Places {
+  /** How many jobs the claim may take. */
+  readonly free: number;
+  /** How many of them one tenant may take. */
+  readonly mostOf: (tenantId: string) => number;
+}
+
+/** Critical, high, normal, low, background. */
+export const BAND_WEIGHTS = [16, 8, 4, 2, 1] as const;
+
+/** Bounds the claim statement; what is left out comes first the next time, since it was not charged. */
+const MAX_LANES_PER_CLAIM = 256;
+
+type Node = Contender<KnownLane>;
+
+/**
+ * Remembers how much each tenant, each of its queues, their bands and lanes have been served, and gives the next places
+ * to the least served for their weight. Several workers are fair together when each tells the others what it has served
+ * (`takeServed`, `chargeOthers`). Holds no clock; chance is handed in and breaks ties.
+ */
+export class FairShare {
+  private readonly tenants: Node = new Contender();
+  private readonly untold = new Map<string, Served>();
+  /** Seconds that have yet to be charged: thousands of jobs end between two claims. */
+  private readonly spent = new Map<KnownLane, number>();
+  private round = 0;
+
+  /**
+   * Lists the lanes to claim from, in order, with the places that each is due. Lanes that are due none follow with one
+   * each, for the case that those before have fewer jobs than it seemed.
+   */
+  pick(lanes: readonly KnownLane[], places: Places, random: () => number): LanePick[] {
+    this.chargeSpent();
+    this.enter(lanes, random);
+    const picks = new Map<number, number>();
+    const left = new Map<Node, number>();
+    const turns = new InTurn(this.tenants.competing);
+    const leftOf = (tenant: Node): number => left.get(tenant) ?? places.mostOf(tenantOf(tenant));
+    for (let place = 0; place < places.free && picks.size < MAX_LANES_PER_CLAIM; ) {
+      const tenant = turns.take();
+      if (!tenant) break;
+      if (leftOf(tenant) < 1) continue;
+      const lane = planOne(tenant);
+      picks.set(lane.laneNo, (picks.get(lane.laneNo) ?? 0) + 1);
+      left.set(tenant, leftOf(tenant) - 1);
+      place += 1;
+      turns.add(tenant);
+    }
+    for (const lane of this.others(lanes, picks)) {
+      const tenant = this.tenants.child(lane.tenantId);
+      if (picks.size >= MAX_LANES_PER_CLAIM) break;
+      if (!tenant || leftOf(tenant) < 1) continue;
+      left.set(tenant, leftOf(tenant) - 1);
+      picks.set(lane.laneNo, 1);
+    }
+    return [...picks].map(([laneNo, limit]) => ({ laneNo, limit }));
+  }
+
+  /** Charges what was really claimed: one for each job. */
+  charge(claimed: readonly KnownLane[]): void {
+    const jobs = new Map<KnownLane, number>();
+    for (const lane of claimed) jobs.set(lane, (jobs.get(lane) ?? 0) + 1);
+    for (const [lane, count] of jobs) this.serve(lane, count);
+  }
+
+  /** Charges a job's time when it has ended, so that long jobs count for more than short ones. */
+  chargeSeconds(lane: KnownLane, seconds: number): void {
+    this.spent.set(lane, (this.spent.get(lane) ?? 0) + seconds);
+  }
+
+  /** What this worker has served since the last call, to be told to the others. */
+  takeServed(): Served[] {
+    this.chargeSpent();
+    const served = [...this.untold.values()];
+    this.untold.clear();
+    return served;
+  }
+
+  /** Charges what other workers have served. */
+  chargeOthers(served: readonly Served[]): void {
+    for (const { tenantId, queueId, cost } of served) {
+      const tenant = this.tenants.child(tenantId);
+      tenant?.serve(cost);
+      tenant?.child(queueId)?.serve(cost);
+    }
+  }
+
+  private enter(lanes: readonly KnownLane[], random: () => number): void {
+    this.round += 1;
+    const round = { no: this.round, random };
+    this.tenants.clear();
+    for (const lane of lanes) {
+      const tenant = this.tenants.enter(lane.tenantId, lane.tenantWeight, round);
+      const queue = tenant.enter(lane.queueId, lane.queueWeight, round);
+      const band = queue.enter(lane.band, BAND_WEIGHTS[lane.band] ?? 1, round);
+      band.enter(lane.laneNo, 1, round).leaf = lane;
+      tenant.leaf = lane;
+    }
+    this.tenants.begin(this.round);
+  }
+
+  /** Lanes without a place, the least served tenants' first and one of each tenant before the next of any. */
+  private others(lanes: readonly KnownLane[], picks: ReadonlyMap<number, number>): KnownLane[] {
+    if (picks.size >= MAX_LANES_PER_CLAIM || lanes.length === picks.size) return [];
+    const nth = new Map<string, number>();
+    return lanes
+      .filter(({ laneNo }) => !picks.has(laneNo))
+      .map((lane) => {
+        const turn = nth.get(lane.tenantId) ?? 0;
+        nth.set(lane.tenantId, turn + 1);
+        return { lane, turn, planned: this.tenants.child(lane.tenantId)?.planned ?? 0 };
+      })
+      .sort((a, b) => a.turn - b.turn || a.planned - b.planned)
+      .map(({ lane }) => lane);
+  }
+
+  private chargeSpent(): void {
+    for (const [lane, seconds] of this.spent) this.serveTenant(lane, seconds);
+    this.spent.clear();
+  }
+
+  private serve(lane: KnownLane, cost: number): void {
+    const queue = this.serveTenant(lane, cost);
+    const band = queue?.child(lane.band);
+    band?.serve(cost);
+    band?.child(lane.laneNo)?.serve(cost);
+  }
+
+  private serveTenant({ tenantId, queueId }: KnownLane, cost: number): Node | undefined {
+    const key = `${tenantId}:${queueId}`;
+    this.untold.set(key, { tenantId, queueId, cost: (this.untold.get(key)?.cost ?? 0) + cost });
+    const tenant = this.tenants.child(tenantId);
+    const queue = tenant?.child(queueId);
+    tenant?.serve(cost);
+    queue?.serve(cost);
+    return queue;
+  }
+}
+
+const tenantOf = (tenant: Node): string => tenant.leaf?.tenantId ?? "";
+
+/** Gives the next place of a tenant to the lane that is due, and remembers that it was given. */
+function planOne(tenant: Node): KnownLane {
+  tenant.plan();
+  let node: Node = tenant;
+  for (let next = node.next(); next; next = node.next()) {
+    next.plan();
+    node = next;
+  }
+  if (!node.leaf) throw new Error("a tenant competes without a lane");
+  return node.leaf;
+}

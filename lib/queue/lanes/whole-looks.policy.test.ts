@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { DueMark, WholeLooks } from "./whole-looks.policy";
+
+test("looks are whole while that is cheap, and take a twentieth of the time while it is costly", () => {
+  const looks = new WholeLooks();
+  expect(looks.isDue(0)).toBe(true);
+  looks.took(5, 0);
+  expect([looks.isCostly, looks.isDue(1)]).toEqual([false, true]);
+  looks.took(100, 1000);
+  expect([looks.isCostly, looks.isDue(2999), looks.isDue(3000)]).toEqual([true, false, true]);
+  looks.took(3000, 10_000);
+  expect([looks.isDue(19_999), looks.isDue(20_000)]).toEqual([false, true]);
+});
+
+test("a requested whole look comes within a second, or takes at most half of the time", () => {
+  const looks = new WholeLooks();
+  looks.took(400, 0);
+  looks.ask();
+  expect([looks.isDue(999), looks.isDue(1000)]).toEqual([false, true]);
+  looks.took(3000, 1000);
+  expect(looks.isDue(10_999)).toBe(false);
+  looks.ask();
+  expect([looks.isDue(6999), looks.isDue(7000)]).toEqual([false, true]);
+});
+
+test("a look at what is due begins where the last one ended while whole looks are costly, and never skips what failed", () => {
+  const mark = new DueMark();
+  const [a, b] = [new Date(1000), new Date(2000)];
+  expect(mark.next(0)).toBeUndefined();
+  mark.looked(undefined, { lookedTo: a, tookMs: 100 }, 0);
+  expect(mark.next(1999)).toEqual(a);
+  mark.looked(a, { lookedTo: b, tookMs: 1 }, 1999);
+  mark.looked(b, { lookedTo: null, tookMs: 1 }, 1999);
+  expect([mark.next(1999), mark.next(2000)]).toEqual([b, undefined]);
+});

@@ -1,0 +1,36 @@
+import { statement } from "@/lib/db";
+
+export const hasLeaderSql = statement(
+  "has_leader",
+  "select coalesce(last_seen_at > app.now() - interval '10 seconds', false) as leads from app.leader",
+  { repeatable: true },
+);
+
+/** Starts the next term; the caller holds the leader's lock. */
+export const takeTermSql = statement(
+  "take_term",
+  `update app.leader set term = term + 1, leader_id = $1, acquired_at = app.now(), last_seen_at = app.now()
+   returning term::float8 as term`,
+);
+
+/** The first statement of each transaction of a leader: no row = another one leads by now. */
+export const keepTermSql = statement(
+  "keep_term",
+  `select 1 as kept from app.leader where leader_id = $1 and term = $2 for share`,
+);
+
+/** The leader's sign of life, which tells the workers that they need not promote and rescue. */
+export const beatTermSql = statement(
+  "beat_term",
+  "update app.leader set last_seen_at = app.now() where leader_id = $1 and term = $2 returning 1 as kept",
+);
+
+/** The lock of the one leader. It belongs to a session, so it is free as soon as its holder's connection is gone. */
+export const tryLeadSql = statement(
+  "try_lead",
+  "select pg_try_advisory_lock(hashtextextended('leasehold.leader', 0)) as held",
+);
+
+export const unlockSql = statement("unlock", "select pg_advisory_unlock_all()");
+
+export const pingSql = statement("ping", "select 1");

@@ -1,0 +1,89 @@
+import type { Runner, TenantTransaction } from "@/lib/db";
+import type { Lease, LogChunk } from "../attempts/types";
+import { cleanText, cutText } from "../clean.policy";
+import { LeaseLostError } from "../errors";
+import {
+  appendLogsSql,
+  canceledAttemptsSql,
+  extendLeasesSql,
+  holdLeaseSql,
+  noteProcessSql,
+  reportProgressSql,
+} from "./hold-leases.sql";
+
+export interface ExtendedLeases {
+  readonly renewed: readonly { readonly jobId: string; readonly leaseExpiresAt: Date }[];
+  /** Over and taken, or ended: stop the work, drop the result. */
+  readonly lost: readonly string[];
+  /** Held by another transaction just now: ask again within the second. */
+  readonly locked: readonly string[];
+  readonly cancelRequested: readonly string[];
+}
+
+interface ExtendedRow {
+  job_id: string;
+  lease_expires_at: Date | null;
+  cancel_requested: boolean;
+}
+
+/** Renews the leases that are still held. A lease that ran out but that nobody reclaimed yet is renewed too. */
+export async function extendLeases(
+  db: Runner,
+  leases: readonly (Lease & { readonly leaseSeconds: number })[],
+): Promise<ExtendedLeases> {
+  if (leases.length === 0) return { renewed: [], lost: [], locked: [], cancelRequested: [] };
+  const rows = await db.run<ExtendedRow>(extendLeasesSql, [
+    leases.map((lease) => lease.jobId),
+    leases.map((lease) => lease.leaseNo),
+    leases.map((lease) => lease.leaseSeconds),
+  ]);
+  const renewed = rows.flatMap((row) =>
+    row.lease_expires_at ? [{ jobId: row.job_id, leaseExpiresAt: row.lease_expires_at }] : [],
+  );
+  const isRenewed = new Set(renewed.map(({ jobId }) => jobId));
+  const isHeld = new Set(rows.map((row) => row.job_id));
+  const others = leases.map(({ jobId }) => jobId).filter((jobId) => !isRenewed.has(jobId));
+  return {
+    renewed,
+    lost: others.filter((jobId) => !isHeld.has(jobId)),
+    locked: others.filter((jobId) => isHeld.has(jobId)),
+    cancelRequested: rows.filter((row) => row.cancel_requested).map((row) => row.job_id),
+  };
+}
+
+/**
+ * The last statement of a transaction that writes a job's work: keeps the lease from being taken until COMMIT.
+ * @throws LeaseLostError when it is lost, so that the transaction rolls back
+ */
+export async function holdLease(tx: TenantTransaction, lease: Lease): Promise<void> {
+  const rows = await tx.run(holdLeaseSql, [lease.jobId, lease.leaseNo]);
+  if (rows.length === 0) throw new LeaseLostError();
+}
+
+/** Shows how far an attempt is (0–100). Returns false when the lease is lost. */
+export async function reportProgress(
+  db: Runner,
+  lease: Lease,
+  progress: { readonly percent: number; readonly message?: string | null },
+): Promise<boolean> {
+  const percent = Math.round(Math.min(100, Math.max(0, Number.isFinite(progress.percent) ? progress.percent : 0)));
+  const message = progress.message ? cutText(cleanText(progress.message), 500) : null;
+  return (await db.run(reportProgressSql, [lease.jobId, lease.leaseNo, percent, message])).length > 0;
+}
+
+/** Shows the process that an attempt runs. Returns false when the lease is lost. */
+export const noteProcess = async (db: Runner, lease: Lease, pid: number): Promise<boolean> =>
+  (await db.run(noteProcessSql, [lease.jobId, lease.leaseNo, pid])).length > 0;
+
+/** Stores output of an attempt. Returns false when the lease is lost; nothing is stored then. */
+export async function appendLogs(db: Runner, lease: Lease, chunks: readonly LogChunk[]): Promise<boolean> {
+  if (chunks.length === 0) return true;
+  const clean = chunks.map((chunk) => ({ ...chunk, body: cleanText(chunk.body) }));
+  return (await db.run(appendLogsSql, [lease.jobId, lease.leaseNo, JSON.stringify(clean)])).length > 0;
+}
+
+/** The leases of a worker whose jobs somebody wants to be stopped. */
+export async function canceledAttempts(db: Runner, workerId: string): Promise<Lease[]> {
+  const rows = await db.run<{ job_id: string; lease_no: number }>(canceledAttemptsSql, [workerId]);
+  return rows.map((row) => ({ jobId: row.job_id, leaseNo: row.lease_no }));
+}

@@ -1,0 +1,36 @@
+import pg from "pg";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { createLimit, listLimits, updateLimit } from "@/lib/queue/testing";
+import { testDatabase } from "@/lib/testing/database";
+import { waitFor } from "@/lib/testing/processes";
+import { makeFactory } from "@/lib/testing/rows/factories";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+const { key: definitionKey } = await make.definition();
+afterAll(() => make.close());
+beforeEach(() => database.query("truncate app.concurrency_limits, app.start_buckets"));
+
+const theLimit = (values: Partial<Parameters<typeof createLimit>[1]>) =>
+  createLimit(make.platform, { scope: "definition", definitionKey, ...values });
+
+test("of two changes of one limit that meet, neither is lost", async () => {
+  const { id } = await theLimit({ maxRunning: 10, startsPerSecond: 5 });
+  const holder = new pg.Client({ connectionString: database.adminUrl });
+  await holder.connect();
+  await holder.query("begin; select 1 from app.concurrency_limits for update");
+  const both = [{ maxRunning: 1 }, { startsPerSecond: 0.5 }].map((patch) => updateLimit(make.platform, { id, patch }));
+  const held = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await waitFor(async () => (await database.query(held)).length === 2, { what: "both changes before the limit" });
+  await holder.query("rollback");
+  await holder.end();
+  await Promise.all(both);
+  expect(await listLimits(make.platform)).toMatchObject([{ maxRunning: 1, startsPerSecond: 0.5 }]);
+});
+
+test("a burst that nobody named follows the rate, and one that was named stays", async () => {
+  const { id } = await theLimit({ startsPerSecond: 1000 });
+  expect(await updateLimit(make.platform, { id, patch: { startsPerSecond: 1 } })).toMatchObject({ burst: 1 });
+  expect(await updateLimit(make.platform, { id, patch: { burst: 7 } })).toMatchObject({ startsPerSecond: 1, burst: 7 });
+  expect(await updateLimit(make.platform, { id, patch: { startsPerSecond: 2 } })).toMatchObject({ burst: 7 });
+});

@@ -1,6 +1,0 @@
-/** Time of schedules: the one engine that validation, preview and scheduler use. Pure: clock and chance are handed in. */
-export { CATCH_UP_SPREAD_MS, clampDelay, decideDue, instantChance, ON_TIME_MS } from "./due";
-export { countInstants, instantAt, newestInstants, nextInstant, nextInstants } from "./instants";
-export { previewSchedule } from "./preview";
-export { INTERVAL_BOUNDS, type ReadSchedule, readSchedule, zoneProblems } from "./read";
-export { describeSchedule } from "./words";

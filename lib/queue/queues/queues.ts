@@ -1,0 +1,115 @@
+import type { Database, Runner, TenantTransaction } from "@/lib/db";
+import { QueueError } from "../errors";
+import { inTenant } from "../read/get-job";
+import type { PauseScope, QueueInput, QueuePatch, QueueView, TenantScope } from "../types";
+import { insertQueueSql, listQueueSettingsSql, lockQueueSql, updateQueueSql } from "./queues.sql";
+
+interface QueueRow {
+  id: number;
+  name: string;
+  description: string;
+  default_priority: number;
+  timeout_seconds: number | null;
+  max_attempts: number | null;
+  retry_delay_seconds: number | null;
+  retry_multiplier: number | null;
+  weight: number;
+  is_active: boolean;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+  pause: { scope: PauseScope; reason: string; since: string; until: string | null } | null;
+}
+
+const DEFAULTS = {
+  description: "",
+  defaultPriority: 100,
+  timeoutSeconds: null,
+  maxAttempts: null,
+  retryDelaySeconds: null,
+  retryMultiplier: null,
+  weight: 1,
+  isActive: true,
+} as const;
+
+/** All queues, by name, with the pause that holds them now. */
+export async function listQueues(db: Runner): Promise<QueueView[]> {
+  return (await db.run<QueueRow>(listQueueSettingsSql, [null])).map(toQueueView);
+}
+
+/** The queues that take jobs, as one tenant finds them: its own pause counts too. */
+export function listTenantQueues(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+): Promise<QueueView[]> {
+  return inTenant(db, scope, async (tx) => {
+    const rows = await tx.run<QueueRow>(listQueueSettingsSql, [scope.tenantId]);
+    return rows.filter((row) => row.is_active).map(toQueueView);
+  });
+}
+
+/** Adds a queue. @throws QueueError queue-exists */
+export async function createQueue(db: Database, input: QueueInput): Promise<QueueView> {
+  return db.transaction(async (tx) => {
+    const [row] = await tx.run<{ id: number }>(insertQueueSql, values(input.name, { ...DEFAULTS, ...input }));
+    if (!row) throw new QueueError("queue-exists", "There is a queue with this name already.");
+    return queueById(tx, row.id);
+  });
+}
+
+/** Changes a queue for the jobs that are enqueued and started from now on. @throws QueueError not-found */
+export async function updateQueue(
+  db: Database,
+  { id, patch }: { readonly id: number; readonly patch: QueuePatch },
+): Promise<QueueView> {
+  return db.transaction(async (tx) => {
+    const current = await queueById(tx, id);
+    await tx.run(updateQueueSql, values(current.name, { ...current, ...patch }));
+    return queueById(tx, id);
+  });
+}
+
+async function queueById(db: Runner, id: number): Promise<QueueView> {
+  const [row] = await db.run<QueueRow>(lockQueueSql, [id]);
+  if (!row) throw new QueueError("not-found", "There is no such queue.");
+  return toQueueView(row);
+}
+
+/** In the order of the columns in insertQueueSql. */
+function values(name: string, queue: Required<Omit<QueueInput, "name">>): unknown[] {
+  return [
+    name,
+    queue.description,
+    queue.defaultPriority,
+    queue.timeoutSeconds,
+    queue.maxAttempts,
+    queue.retryDelaySeconds,
+    queue.retryMultiplier,
+    queue.weight,
+    queue.isActive,
+  ];
+}
+
+function toQueueView(row: QueueRow): QueueView {
+  const { pause } = row;
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    defaultPriority: row.default_priority,
+    timeoutSeconds: row.timeout_seconds,
+    maxAttempts: row.max_attempts,
+    retryDelaySeconds: row.retry_delay_seconds,
+    retryMultiplier: row.retry_multiplier,
+    weight: row.weight,
+    isActive: row.is_active,
+    pause: pause && {
+      scope: pause.scope,
+      reason: pause.reason,
+      since: new Date(pause.since),
+      until: pause.until === null ? null : new Date(pause.until),
+    },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,138 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import type { AttemptStatus } from "../states";
+import type { AttemptView, LogLevel, LogPage, LogStream, TenantScope } from "../types";
+import { getJob, inTenant } from "./get-job";
+import { PAGE_BYTES } from "./page-bytes";
+import { listAttemptsSql, readLogsSql } from "./read-jobs.sql";
+
+interface AttemptRow {
+  job_id: string;
+  attempt_no: number;
+  run_no: number;
+  status: AttemptStatus | "running";
+  worker_id: string;
+  claimed_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  pid: number | null;
+  exit_code: number | null;
+  signal: string | null;
+  error_type: string | null;
+  error_text: string | null;
+  stdout_tail: string | null;
+  stderr_tail: string | null;
+  stdout_bytes: number | null;
+  stderr_bytes: number | null;
+  dropped_bytes: number | null;
+  cpu_ms: number | null;
+  peak_rss_bytes: number | null;
+  retry_at: Date | null;
+  progress: number | null;
+  progress_message: string | null;
+  has_older: boolean;
+}
+
+export interface AttemptsPage {
+  /** At most so many; default 50. */
+  readonly limit?: number;
+  /** Only attempts with a lower number. */
+  readonly beforeNo?: number | undefined;
+  /** True reads the ends of stdout and stderr too, up to 384 KiB of characters for each attempt; else they are null. */
+  readonly tails?: boolean;
+}
+
+/**
+ * A job's attempts over all its runs, latest first, the running one included; null when there is no such job. A page ends
+ * before its texts exceed 512 KiB, but has at least one attempt; `hasOlder` of its last says whether others follow.
+ */
+export function listAttempts(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  jobId: string,
+  { limit = 50, beforeNo, tails = false }: AttemptsPage = {},
+): Promise<AttemptView[] | null> {
+  return inTenant(db, scope, async (tx) => {
+    const which = [scope.tenantId, jobId, limit, beforeNo ?? null, tails];
+    const rows = await tx.run<AttemptRow>(listAttemptsSql, [...which, PAGE_BYTES]);
+    if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
+    return rows.map(toAttempt);
+  });
+}
+
+function toAttempt(row: AttemptRow): AttemptView {
+  const from = row.started_at ?? row.claimed_at;
+  return {
+    jobId: row.job_id,
+    attemptNo: row.attempt_no,
+    runNo: row.run_no,
+    status: row.status,
+    workerId: row.worker_id,
+    claimedAt: row.claimed_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    durationMs: row.finished_at === null ? null : Math.max(0, row.finished_at.getTime() - from.getTime()),
+    pid: row.pid,
+    exitCode: row.exit_code,
+    signal: row.signal,
+    errorType: row.error_type,
+    errorText: row.error_text,
+    stdoutTail: row.stdout_tail,
+    stderrTail: row.stderr_tail,
+    stdoutBytes: row.stdout_bytes,
+    stderrBytes: row.stderr_bytes,
+    droppedBytes: row.dropped_bytes,
+    cpuMs: row.cpu_ms,
+    peakRssBytes: row.peak_rss_bytes,
+    retryAt: row.retry_at,
+    progress: row.progress === null ? null : { percent: row.progress, message: row.progress_message },
+    hasOlder: row.has_older,
+  };
+}
+
+export interface LogPosition {
+  readonly attempt?: number;
+  /** Everything after this chunk. */
+  readonly after?: { readonly attemptNo: number; readonly seq: number };
+  readonly stream?: LogStream;
+  readonly limit?: number;
+}
+
+interface LogRow {
+  attempt_no: number;
+  seq: number;
+  stream: LogStream;
+  level: LogLevel | null;
+  at: Date;
+  body: string;
+  context: unknown;
+  found: number;
+}
+
+/**
+ * Output of a job's attempts, oldest first; null when there is no such job. A page ends before its chunks exceed 512 KiB,
+ * but has at least one; `hasMore` says whether others follow.
+ */
+export function readLogs(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  jobId: string,
+  position: LogPosition = {},
+): Promise<LogPage | null> {
+  return inTenant(db, scope, async (tx) => {
+    const job = await getJob(tx, scope, jobId);
+    if (job === null) return null;
+    const limit = position.limit ?? 500;
+    const rows = await tx.run<LogRow>(readLogsSql, [
+      scope.tenantId,
+      jobId,
+      position.attempt ?? null,
+      position.after?.attemptNo ?? 0,
+      position.after?.seq ?? -1,
+      position.stream ?? null,
+      limit,
+      PAGE_BYTES,
+    ]);
+    const lines = rows.map(({ attempt_no, found: _found, ...row }) => ({ ...row, attemptNo: attempt_no }));
+    return { lines, hasMore: rows.length < (rows[0]?.found ?? 0), running: job.status === "running" };
+  });
+}

@@ -1,0 +1,85 @@
+/** What attempts leave behind. Client-safe: types only; reached through types.ts. */
+import type { AttemptStatus } from "../states";
+
+export interface AttemptView {
+  readonly jobId: string;
+  readonly attemptNo: number;
+  readonly runNo: number;
+  readonly status: AttemptStatus | "running";
+  readonly workerId: string;
+  readonly claimedAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly durationMs: number | null;
+  readonly pid: number | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly errorType: string | null;
+  readonly errorText: string | null;
+  readonly stdoutTail: string | null;
+  readonly stderrTail: string | null;
+  readonly stdoutBytes: number | null;
+  readonly stderrBytes: number | null;
+  readonly droppedBytes: number | null;
+  /** Of the command's processes; null where nothing was measured. */
+  readonly cpuMs: number | null;
+  readonly peakRssBytes: number | null;
+  readonly retryAt: Date | null;
+  /** The last that it reported; 100 % of one that succeeded. */
+  readonly progress: { readonly percent: number; readonly message: string | null } | null;
+  /** Whether the job has attempts before this one. */
+  readonly hasOlder: boolean;
+}
+
+export type LogStream = "stdout" | "stderr" | "log";
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface LogLine {
+  readonly attemptNo: number;
+  readonly seq: number;
+  readonly stream: LogStream;
+  readonly level: LogLevel | null;
+  readonly at: Date;
+  readonly body: string;
+  readonly context: unknown;
+}
+
+export interface LogPage {
+  readonly lines: readonly LogLine[];
+  readonly hasMore: boolean;
+  readonly running: boolean;
+}
+
+export interface StepsPage {
+  readonly steps: readonly StepView[];
+  readonly hasMore: boolean;
+}
+
+/** A step that an attempt has done for good. */
+export interface StepView {
+  readonly name: string;
+  readonly runNo: number;
+  readonly attemptNo: number;
+  readonly createdAt: Date;
+  readonly resultBytes: number;
+  /** Null as well when it is too large to be shown (`isShown` false). */
+  readonly result: unknown;
+  readonly isShown: boolean;
+}
+
+/** A file that an attempt made. */
+export interface ArtifactView {
+  readonly id: string;
+  readonly jobId: string;
+  readonly runNo: number;
+  readonly attemptNo: number;
+  readonly name: string;
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly chunks: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+  /** When it was complete. */
+  readonly createdAt: Date;
+}

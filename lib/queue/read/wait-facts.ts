@@ -1,0 +1,49 @@
+import type { TenantTransaction } from "@/lib/db";
+import { pendingParentsSql } from "../dependencies/dependencies.sql";
+import type { TenantScope } from "../types";
+import { placesInLanesSql } from "./read-jobs.sql";
+import type { JobRow } from "./view";
+import type { MoreFacts, PlaceInLane } from "./wait-reason.policy";
+
+/**
+ * Reads why the given jobs wait: the place in its lane and the limit for a ready job, the parents for a blocked one.
+ * Two statements at most for any number of jobs, none if no job needs them. One job and a list are read alike.
+ */
+export async function readWaitFacts(
+  tx: TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  rows: readonly JobRow[],
+): Promise<ReadonlyMap<string, MoreFacts>> {
+  const ready = rows.filter((row) => row.status === "queued" && row.is_future === false && row.lane_no !== null);
+  const blocked = rows.filter((row) => row.status === "blocked").map((row) => row.id);
+  const facts = new Map<string, MoreFacts>();
+  for (const { job_id, place } of await readPlaces(tx, scope, ready)) facts.set(job_id, { place });
+  for (const { child_id, job_id, definition_key, n } of await readParents(tx, scope, blocked)) {
+    const first = facts.get(child_id)?.blockedBy?.first ?? [];
+    const blocker = { jobId: job_id, definitionKey: definition_key };
+    facts.set(child_id, { blockedBy: { first: [...first, blocker], count: n } });
+  }
+  return facts;
+}
+
+async function readPlaces(
+  tx: TenantTransaction,
+  { tenantId }: Pick<TenantScope, "tenantId">,
+  ready: readonly JobRow[],
+): Promise<{ job_id: string; place: PlaceInLane }[]> {
+  if (ready.length === 0) return [];
+  return tx.run(placesInLanesSql, [
+    tenantId,
+    ready.map((row) => row.id),
+    ready.map((row) => row.lane_no),
+    ready.map((row) => row.sort_key),
+  ]);
+}
+
+async function readParents(
+  tx: TenantTransaction,
+  { tenantId }: Pick<TenantScope, "tenantId">,
+  blocked: readonly string[],
+): Promise<{ child_id: string; job_id: string; definition_key: string; n: number }[]> {
+  return blocked.length === 0 ? [] : tx.run(pendingParentsSql, [tenantId, blocked]);
+}

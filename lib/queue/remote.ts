@@ -1,0 +1,31 @@
+/** The queue as the routes of remote workers use it. */
+export { findAttemptArtifact, readOwnChunk } from "./artifacts/read-artifacts";
+export { appendArtifact, beginArtifact, discardArtifacts, finishArtifact } from "./artifacts/store-artifacts";
+export { type ExecutionEnd, releasedEnd } from "./attempts/attempt-end.policy";
+export { decideAttemptEnd } from "./attempts/decide-attempt-end";
+export { settleAttempts } from "./attempts/settle-attempts";
+export type * from "./attempts/types";
+export { DefinitionVersions } from "./definitions/definition-versions";
+export { LeaseLostError, QueueError } from "./errors";
+export { FairShare } from "./lanes/fairness.policy";
+export { WholeLooks } from "./lanes/whole-looks.policy";
+export { appendLogs, canceledAttempts, extendLeases, reportProgress } from "./leases/hold-leases";
+export { CHANNELS, notifyChanges, notifyWork } from "./notify";
+export { RemoteLanes, type RemoteScope } from "./remote/remote-lanes";
+export {
+  claimRemoteJobs,
+  decideRelease,
+  describeRemoteLanes,
+  type EndedAttempt,
+  findEndedAttempt,
+  findHeldAttempt,
+  type HeldAttempt,
+  markHeard,
+  measureLog,
+  noteRemoteWorker,
+  SINCE_HAND_OUT,
+  seeRemoteWorker,
+} from "./remote/remote-work";
+export { attemptTimeout } from "./retry/retry-levels.policy";
+export type * from "./types";
+export { drainWorker, stopWorker } from "./workers/workers";

@@ -1,0 +1,212 @@
+import type { Runner } from "@/lib/db";
+import { releasedEnd } from "../attempts/attempt-end.policy";
+import type { AttemptEnd, ClaimedJob, Lease, WorkerRegistration } from "../attempts/types";
+import { type ClaimedRow, claimFromLanes, startAttempts, toClaimedJob } from "../claim/claim-jobs";
+import type { FairShare } from "../lanes/fairness.policy";
+import { describeLanes } from "../lanes/poll-work";
+import { WholeLooks } from "../lanes/whole-looks.policy";
+import { MAX_RECLAIMS, type Random } from "../retry/retry.policy";
+import type { AttemptStatus, TerminalState } from "../states";
+import { countHeld, type RemoteLanes, type RemoteScope } from "./remote-lanes";
+import {
+  attemptLogBytesSql,
+  endedRemoteAttemptSql,
+  heldRemoteAttemptSql,
+  noteRemoteWorkerSql,
+  releasesSql,
+  remoteLaneFactsSql,
+  seeRemoteWorkerSql,
+} from "./remote-work.sql";
+
+/** Nobody tells when a limit has room again. */
+const RETRY_MS = 1000;
+const SOONEST_RETRY_MS = 50;
+/** So that a key cannot fill the list of workers with names. */
+const WORKERS_PER_KEY = 500;
+
+export interface RemoteClaim {
+  readonly workerId: string;
+  readonly scope: RemoteScope;
+  readonly limit: number;
+  /** Wished for; never longer than the definition's own. */
+  readonly leaseSeconds: number | undefined;
+  readonly share: FairShare;
+  /** Of the same scope. */
+  readonly lanes: RemoteLanes;
+}
+
+export interface RemoteClaimed {
+  readonly jobs: readonly ClaimedJob[];
+  /** When to look again for jobs that a limit held back; null = none was. */
+  readonly retryInMs: number | null;
+}
+
+/** Claims ready jobs of remote definitions, and of nothing outside the scope. */
+export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Random): Promise<RemoteClaimed> {
+  const { scope, limit, workerId, share } = claim;
+  const found = new Map((await claim.lanes.find(db, scope)).map((lane) => [lane.laneNo, lane]));
+  const lanes = await describeLanes(db, [...found.keys()]);
+  const known = new Map(lanes.map((lane) => [lane.laneNo, lane]));
+  const asked = share.pick(lanes, { free: limit, mostOf: () => limit }, random).map(({ laneNo, limit: most }) => {
+    const { leaseSeconds: own = 0, from } = found.get(laneNo) ?? {};
+    const leaseSeconds = Math.min(claim.leaseSeconds ?? own, own);
+    const request = { laneNo, limit: most, leaseSeconds, limited: known.get(laneNo)?.limited ?? true };
+    return from === undefined ? request : { ...request, from };
+  });
+  const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: asked, limit });
+  share.charge(jobs.flatMap(({ laneNo }) => known.get(laneNo) ?? []));
+  const waits = heldBack.map(({ retryInMs }) => Math.max(SOONEST_RETRY_MS, retryInMs ?? RETRY_MS));
+  return { jobs, retryInMs: waits.length === 0 ? null : Math.min(RETRY_MS, ...waits) };
+}
+
+/** What a lane of a remote definition holds; it never changes. */
+export interface RemoteLane {
+  readonly laneNo: number;
+  readonly tenantId: string;
+  readonly definitionKey: string;
+  readonly queue: string;
+}
+
+/** Of these lanes, those of remote definitions. */
+export async function describeRemoteLanes(db: Runner, laneNos: readonly number[]): Promise<RemoteLane[]> {
+  const rows = await db.run<{ lane_no: number; tenant_id: string; definition_key: string; queue: string }>(
+    remoteLaneFactsSql,
+    [laneNos],
+  );
+  return rows.map((row) => ({
+    laneNo: row.lane_no,
+    tenantId: row.tenant_id,
+    definitionKey: row.definition_key,
+    queue: row.queue,
+  }));
+}
+
+/** A running attempt as its holder's next message meets it; the payload is left out. */
+export interface HeldAttempt {
+  readonly job: ClaimedJob;
+  readonly workerId: string;
+  readonly cancelRequested: boolean;
+  readonly runningSeconds: number;
+}
+
+interface HeldRow extends ClaimedRow {
+  worker_id: string;
+  cancel_requested: boolean;
+  running_seconds: number;
+  lease_seconds: number;
+}
+
+/**
+ * The attempt of this lease, if a worker of this holder has it. A lease number can be guessed, so whoever names one must
+ * also be the one that it was given to. `holder` is what all ids of the holder's workers begin with.
+ */
+export async function findHeldAttempt(db: Runner, holder: string, lease: Lease): Promise<HeldAttempt | null> {
+  const [row] = await db.run<HeldRow>(heldRemoteAttemptSql, [lease.jobId, lease.leaseNo, holder]);
+  if (!row) return null;
+  return {
+    job: toClaimedJob(row, row.lease_seconds),
+    workerId: row.worker_id,
+    cancelRequested: row.cancel_requested,
+    runningSeconds: row.running_seconds,
+  };
+}
+
+/**
+ * For the end of an attempt whose worker says nothing else of it: it began when it was handed out. Lost answers show only
+ * in that no message comes.
+ */
+export const SINCE_HAND_OUT = Number.NEGATIVE_INFINITY;
+
+/**
+ * Marks an attempt as begun, from its hand-out on, because its worker was heard of; free for one that is marked already.
+ * Returns false when the lease is lost.
+ */
+export async function markHeard(db: Runner, { job }: Pick<HeldAttempt, "job">): Promise<boolean> {
+  if (job.started) return true;
+  const { begun } = await startAttempts(db, [{ ...job, beganAt: SINCE_HAND_OUT }]);
+  return begun.length > 0;
+}
+
+export interface EndedAttempt {
+  readonly status: AttemptStatus;
+  /** Null when the job goes on. */
+  readonly outcome: TerminalState | null;
+  readonly retryAt: Date | null;
+}
+
+/** How the attempt of this lease ended, if a worker of this holder had it. */
+export async function findEndedAttempt(db: Runner, holder: string, lease: Lease): Promise<EndedAttempt | null> {
+  const [row] = await db.run<{ status: AttemptStatus; outcome: TerminalState | null; retry_at: Date | null }>(
+    endedRemoteAttemptSql,
+    [lease.jobId, lease.leaseNo, holder],
+  );
+  return row ? { status: row.status, outcome: row.outcome, retryAt: row.retry_at } : null;
+}
+
+/**
+ * What follows when a remote worker gives a job back: it is queued again, and no attempt is spent. A run that was given
+ * back as often as a run may lose its lease ends instead, so that no worker passes a job round for ever.
+ */
+export async function decideRelease(
+  db: Runner,
+  job: Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId" | "runNo">,
+  { deadLetter, reason }: { readonly deadLetter: boolean; readonly reason: string },
+): Promise<AttemptEnd> {
+  const [row] = await db.run<{ n: number }>(releasesSql, [job.jobId, job.runNo]);
+  const errorText = reason || "Its worker gave the job back.";
+  if ((row?.n ?? 0) + 1 < MAX_RECLAIMS) return { ...releasedEnd(job), errorText };
+  const { jobId, leaseNo, tenantId } = job;
+  return {
+    jobId,
+    leaseNo,
+    tenantId,
+    status: "failed",
+    outcome: deadLetter ? "dead_letter" : "failed",
+    spent: false,
+    errorType: "worker_lost",
+    errorText: `Workers gave the job back ${MAX_RECLAIMS} times in this run. ${errorText}`,
+  };
+}
+
+/** How much output of an attempt is stored. */
+export async function measureLog(db: Runner, lease: Lease): Promise<{ bytes: number; lines: number }> {
+  const [row] = await db.run<{ bytes: number; lines: number }>(attemptLogBytesSql, [lease.jobId, lease.leaseNo]);
+  return row ?? { bytes: 0, lines: 0 };
+}
+
+export interface RemoteWorker extends Omit<WorkerRegistration, "isolation" | "healthPort"> {
+  /** The tenant that it is confined to; null = none. */
+  readonly tenantId: string | null;
+}
+
+/**
+ * Makes a remote worker known, and says that it lives. Returns false when its holder has too many of them already.
+ * `counts` decides how often what it holds is counted: one for each process.
+ */
+export async function noteRemoteWorker(
+  db: Runner,
+  holder: string,
+  worker: RemoteWorker,
+  counts = new WholeLooks(),
+): Promise<boolean> {
+  const held = await countHeld(db, worker.workerId, counts);
+  const rows = await db.run(noteRemoteWorkerSql, [
+    worker.workerId,
+    worker.hostname,
+    worker.pid,
+    worker.version,
+    worker.label,
+    worker.queues,
+    worker.definitions,
+    worker.capacity,
+    held,
+    holder,
+    WORKERS_PER_KEY,
+    worker.tenantId,
+  ]);
+  return rows.length > 0;
+}
+
+/** The sign of life that comes with any other message of a remote worker. */
+export const seeRemoteWorker = async (db: Runner, workerId: string): Promise<void> =>
+  void (await db.run(seeRemoteWorkerSql, [workerId]));

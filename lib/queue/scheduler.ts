@@ -1,0 +1,20 @@
+/** The queue as the scheduler uses it. */
+export { hasOpenActions, takeBulkAction, workOffChunk } from "./actions/work-off-bulk-action";
+export { deleteStrayArtifacts } from "./artifacts/store-artifacts";
+export { markRunning, unmarkRunning } from "./claim/mark-running";
+export { hasReleasesLeft, passOverBlocked, sweepDependents, workOffReleases } from "./dependencies/sweep-dependents";
+export { QueueError, TermLostError } from "./errors";
+export { fanOutPending, tenantsWithPendingEvents } from "./events/fan-out-pending";
+export { publishWatched } from "./events/publish-watched";
+export { DueMark } from "./lanes/whole-looks.policy";
+export { seekLeadership } from "./leader/lead";
+export { listTzVersions, pruneSchedulers } from "./leader/schedulers";
+export { beatTerm, hasLeader, keepTerm } from "./leader/term";
+export { LeaseWatch, rescueExpiredLeases } from "./leases/rescue-expired-leases";
+export { CHANNELS, notifyChanges, notifyWork } from "./notify";
+export { fireDueSchedules, msToNextSchedule } from "./schedules/fire-due-schedules";
+export { SYSTEM } from "./system-actor";
+export type * from "./types";
+export { expireJobs, promoteDueJobs } from "./upkeep/promote-due-jobs";
+export { listSnapshotHolders, type SnapshotHolder, seesAllSessions } from "./upkeep/snapshots";
+export { deleteExpired, foldStatDeltas, makeDays, partitionProblem, pruneWorkers } from "./upkeep/upkeep";

@@ -1,0 +1,214 @@
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { withTenant } from "@/lib/db";
+import {
+  changeTrigger,
+  createTrigger,
+  deleteTrigger,
+  fireDueSchedules,
+  previewTrigger,
+  type TenantScope,
+} from "@/lib/queue/testing";
+import type { TriggerInput, TriggerPatch } from "@/lib/queue/types";
+import { testDatabase } from "@/lib/testing/database";
+import { waitFor } from "@/lib/testing/processes";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { scheduleFixture } from "@/lib/testing/rows/schedules";
+
+const database = await testDatabase();
+const { query } = database;
+const make = makeFactory(database);
+const { clock, trigger, fire, firings, read, jobs } = scheduleFixture(database, make);
+const scope = await make.tenant();
+const { key: definitionKey } = await make.definition();
+afterAll(() => make.close());
+afterEach(() => query("update app.job_triggers set next_run_at = null, following_run_at = null"));
+
+const create = (input: Partial<TriggerInput>, as: TenantScope = scope) =>
+  createTrigger(make.web, as, {
+    label: "nightly",
+    triggerType: "schedule",
+    definitionKey,
+    overlapPolicy: "allow",
+    ...input,
+  });
+const change = (triggerId: string, patch: TriggerPatch) =>
+  changeTrigger(make.web, scope, { triggerId, expected: null, patch });
+
+describe("a schedule that people change", () => {
+  test("SCHED-15 switched off or deleted, it makes no job for any instant after that commit; jobs that it made stay", async () => {
+    await clock("2026-03-02T08:59:30Z");
+    const [off, gone] = [await create({ cronExpr: "* * * * *" }), await create({ cronExpr: "* * * * *" })];
+    await clock("2026-03-02T09:00:00.010Z");
+    await fire();
+    await change(off.id, { isEnabled: false });
+    await deleteTrigger(make.web, scope, { triggerId: gone.id, expected: null });
+    for (const minute of ["01", "02", "30"]) {
+      await clock(`2026-03-02T09:${minute}:00.010Z`);
+      await fire();
+    }
+    for (const { id } of [off, gone]) {
+      expect(await jobs(id)).toHaveLength(1);
+      expect(await firings(id)).toHaveLength(1);
+    }
+    expect(
+      await query("select 1 from app.live_jobs l join app.jobs j on j.id = l.job_id where j.source_ref = $1", [
+        gone.id,
+      ]),
+    ).toHaveLength(1);
+  });
+
+  test("SCHED-15 SCHED-16 an edit that waits for a turn finds its instant fired; a turn that meets an edit fires what it left", async () => {
+    await clock("2026-03-02T08:59:30Z");
+    const { id } = await create({ cronExpr: "* * * * *", payloadTemplate: { v: 1 } });
+    await clock("2026-03-02T09:00:00.010Z");
+    let edited: Promise<unknown> = Promise.resolve();
+    await make.scheduler.transaction(async (tx) => {
+      await fireDueSchedules(tx, { limit: 10 });
+      edited = change(id, { payloadTemplate: { v: 2 }, cronExpr: "*/1 * * * *" });
+      await waitFor(
+        async () =>
+          (
+            await query(
+              "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+            )
+          ).length > 0,
+        { what: "the edit that waits" },
+      );
+    });
+    await edited;
+    await fire();
+    expect((await jobs(id)).map(({ payload }) => payload)).toEqual([{ v: 1 }]);
+    expect(await read(id)).toMatchObject({ next: "2026-03-02T09:01:00Z" });
+    await clock("2026-03-02T09:01:00.010Z");
+    // An edit under way: the turn leaves this trigger for the next one, and waits for nobody.
+    await withTenant(make.web, scope.tenantId, async (tx) => {
+      await changeTrigger(tx, scope, { triggerId: id, expected: null, patch: { payloadTemplate: { v: 3 } } });
+      expect(await fire()).toMatchObject({ triggers: 0 });
+    });
+    await fire();
+    expect((await jobs(id)).map(({ payload }) => payload)).toEqual([{ v: 1 }, { v: 3 }]);
+  });
+
+  test("SCHED-20 from yearly to each minute, it fires in the next minute", async () => {
+    await clock("2026-03-02T08:59:30Z");
+    const { id } = await create({ cronExpr: "0 0 1 1 *" });
+    expect(await read(id)).toMatchObject({ next: "2027-01-01T00:00:00Z" });
+    await change(id, { cronExpr: "* * * * *" });
+    await clock("2026-03-02T09:00:00.010Z");
+    expect(await fire()).toMatchObject({ jobs: 1 });
+    expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
+  });
+
+  test("SCHED-21 switched on after thirty days, it fires at the next instant and makes up for none", async () => {
+    await clock("2026-03-02T09:00:30Z");
+    const { id } = await create({ cronExpr: "* * * * *", catchUp: "all", catchUpLimit: 100 });
+    await change(id, { isEnabled: false });
+    await clock("2026-04-01T09:00:30Z");
+    expect(await fire()).toMatchObject({ triggers: 0 });
+    await change(id, { isEnabled: true });
+    expect(await fire()).toMatchObject({ triggers: 0 });
+    await clock("2026-04-01T09:01:00.010Z");
+    expect(await fire()).toMatchObject({ jobs: 1, skipped: 0 });
+    expect(await firings(id)).toMatchObject([{ at: "2026-04-01T09:01:00Z", is_catch_up: false }]);
+  });
+
+  test("a trigger that was broken is active again when it is mended, and fires", async () => {
+    await clock("2026-03-02T09:00:00.010Z");
+    const id = await trigger(scope, { timezone: "Mars/Base", next_run_at: "2026-03-02T09:00:00Z" });
+    await fire();
+    expect(await read(id)).toMatchObject({ status: "broken", next: null });
+    await change(id, { timezone: "Europe/Berlin" });
+    expect(await read(id)).toMatchObject({ status: "active", status_reason: null });
+    await clock("2026-03-02T09:01:00.010Z");
+    expect(await fire()).toMatchObject({ jobs: 1 });
+  });
+});
+
+describe("an instant that is due when its schedule is edited fires, or has a firing that says why not", () => {
+  const edits: [string, TriggerPatch, string | null][] = [
+    ["another schedule that names it too", { cronExpr: "*/10 * * * *" }, "2026-03-02T09:10:00Z"],
+    ["another schedule that does not name it", { cronExpr: "7 * * * *" }, "2026-03-02T09:07:00Z"],
+    ["another type", { scheduleType: "interval", intervalMs: 3_600_000 }, null],
+    ["another zone", { timezone: "Asia/Kathmandu" }, "2026-03-02T09:01:00Z"],
+    ["an end", { expiresAt: new Date("2026-03-03T00:00:00Z") }, "2026-03-02T09:01:00Z"],
+    ["a number of runs", { maxRuns: 5 }, "2026-03-02T09:01:00Z"],
+    ["the switch", { isEnabled: false }, null],
+  ];
+  test.each(edits)("%s", async (_, patch, next) => {
+    await clock("2026-03-02T08:59:30Z");
+    const { id } = await create({ cronExpr: "* * * * *", catchUp: "all", catchUpLimit: 5, payloadTemplate: { v: 1 } });
+    await clock("2026-03-02T09:00:20Z");
+    await change(id, { ...patch, payloadTemplate: { v: 2 } });
+    if (patch.isEnabled === false) await change(id, { isEnabled: true });
+    await fire();
+    expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
+    expect((await jobs(id)).map(({ payload }) => payload)).toEqual([{ v: 1 }]);
+    if (next !== null) expect(await read(id)).toMatchObject({ next });
+  });
+
+  test("missed instants follow the trigger's policy, and each has its firing", async () => {
+    await clock("2026-03-02T08:59:30Z");
+    const { id } = await create({ cronExpr: "* * * * *", catchUp: "skip" });
+    await clock("2026-03-02T09:03:20Z");
+    await change(id, { maxRuns: 100 });
+    expect((await firings(id)).map(({ at, outcome }) => [at.slice(11, 16), outcome]).sort()).toEqual([
+      ["09:00", "skipped"],
+      ["09:01", "skipped"],
+      ["09:02", "skipped"],
+      ["09:03", "enqueued"],
+    ]);
+  });
+
+  test("a run that is due counts before max_runs is compared, and the last one ends the trigger", async () => {
+    await clock("2026-03-02T08:59:30Z");
+    const { id } = await create({ cronExpr: "* * * * *" });
+    await clock("2026-03-02T09:00:20Z");
+    await expect(change(id, { maxRuns: 1 })).rejects.toMatchObject({ problems: [{ pointer: "/max_runs" }] });
+    await fire();
+    expect(await firings(id)).toMatchObject([{ at: "2026-03-02T09:00:00Z", outcome: "enqueued" }]);
+  });
+});
+
+describe("through a day", () => {
+  test("SCHED-06 fifty noons, each with one scheduler gone just before and another there just after: each fires once", async () => {
+    const id = await trigger(scope, { cron_expr: "0 12 * * *", next_run_at: "2026-03-02T12:00:00Z" });
+    for (let day = 0; day < 50; day += 1) {
+      const noon = Date.parse("2026-03-02T12:00:00Z") + day * 86_400_000;
+      await clock(new Date(noon - 100).toISOString());
+      await fire();
+      await clock(new Date(noon + 400).toISOString());
+      await fire();
+    }
+    const all = await firings(id);
+    expect(all.map(({ at }) => at.slice(10))).toEqual(Array(50).fill("T12:00:00Z"));
+    expect(new Set((await jobs(id)).map(({ metadata }) => JSON.stringify(metadata))).size).toBe(50);
+  });
+
+  test("CRON-01 CRON-05 what the preview tells is what fires, over both clock changes", async () => {
+    for (const [zone, from] of [
+      ["America/New_York", "2026-03-08T05:30:00Z"],
+      ["Europe/Berlin", "2026-10-24T23:30:00Z"],
+    ] as const) {
+      await clock(from);
+      const made = await Promise.all(
+        ["30 2 * * *", "0 * * * *", "*/30 2 * * *"].map((cronExpr) => create({ cronExpr, timezone: zone })),
+      );
+      const told = await Promise.all(
+        made.map(async ({ cronExpr }) => {
+          const schedule = { cronExpr: cronExpr ?? "", timezone: zone };
+          const input = { schedule, count: 10, after: new Date(from) };
+          const { occurrences } = await previewTrigger(make.web, scope, input);
+          const end = Date.parse(from) + 6 * 3_600_000;
+          return occurrences.map(({ at }) => at.getTime()).filter((at) => at <= end);
+        }),
+      );
+      for (let step = 1; step <= 24; step += 1) {
+        await clock(new Date(Date.parse(from) + step * 15 * 60_000 + 20).toISOString());
+        await fire();
+      }
+      const fired = await Promise.all(made.map(async ({ id }) => (await firings(id)).map(({ at }) => Date.parse(at))));
+      expect(fired).toEqual(told);
+      for (const { id } of made) await deleteTrigger(make.web, scope, { triggerId: id, expected: null });
+    }
+  });
+});

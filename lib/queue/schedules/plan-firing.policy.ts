@@ -1,0 +1,158 @@
+import type { NewJob, Problem } from "../types";
+import type { DueDecision, DueInstant } from "./types";
+
+/** A trigger whose row is locked, as far as its firing depends on it. */
+export interface DueTrigger {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly tenantIsActive: boolean;
+  readonly definitionKey: string;
+  readonly definitionIsActive: boolean;
+  readonly queue: string | null;
+  readonly queueIsActive: boolean;
+  readonly priority: number | null;
+  readonly overlapPolicy: "allow" | "skip" | "queue_one";
+  readonly nextRunAt: Date;
+  readonly status: "active" | "broken";
+  readonly statusReason: string | null;
+}
+
+/** A job of a trigger that is not over. */
+export interface LiveJob {
+  readonly jobId: string;
+  readonly isRunning: boolean;
+}
+
+/** Why an instant made no job; the sentence is for people and holds no values. */
+export interface Refusal {
+  readonly reason: string;
+  readonly detail: string;
+}
+
+/** What is to become of one instant, or of a run of `n` of them until `until`: a job, or none and why. */
+export interface Firing {
+  readonly at: Date;
+  readonly n: number;
+  readonly until: Date | null;
+  readonly isCatchUp: boolean;
+  readonly note: string | null;
+  readonly outcome:
+    | { readonly kind: "job"; readonly job: NewJob; readonly waitsFor: readonly string[] }
+    | { readonly kind: "skipped"; readonly reason: string }
+    | ({ readonly kind: "failed" } & Refusal);
+}
+
+/** How a trigger stands after its turn. */
+export interface Advance {
+  readonly nextRunAt: Date | null;
+  readonly followingRunAt: Date | null;
+  readonly status: "active" | "broken" | "finished";
+  readonly statusReason: string | null;
+}
+
+export interface Occasion {
+  readonly decision: DueDecision;
+  readonly live: readonly LiveJob[];
+  /** The clock of the decision. */
+  readonly now: Date;
+  /** The payload of an instant, or what is wrong with the template. */
+  readonly render: (instant: DueInstant) => { readonly payload: unknown } | { readonly problems: readonly Problem[] };
+}
+
+/**
+ * Decides what becomes of each due instant, oldest first. A trigger that waits for its own job, or whose tenant is
+ * suspended, skips them. Instants of one turn are not in each other's way, so that who asked for all that were missed
+ * gets them; only `queue_one` makes one job of them.
+ */
+export function draftFirings(trigger: DueTrigger, occasion: Occasion): Firing[] {
+  const missed = occasion.decision.skipped.map(
+    ({ at, until, n, reason, note = null }): Firing => ({
+      at,
+      n,
+      until,
+      isCatchUp: false,
+      note,
+      outcome: { kind: "skipped", reason },
+    }),
+  );
+  const kept = skipReason(trigger, occasion.live);
+  const due = occasion.decision.fire.map((instant, index): Firing => {
+    const { at, isCatchUp, note } = instant;
+    const tooMany = trigger.overlapPolicy === "queue_one" && index > 0 ? "overlap" : null;
+    const reason = kept ?? tooMany;
+    const outcome: Firing["outcome"] = reason === null ? fire(trigger, instant, occasion) : { kind: "skipped", reason };
+    return { at, n: 1, until: null, isCatchUp, note, outcome };
+  });
+  return [...missed, ...due].toSorted((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** Why none of the due instants makes a job; null when they do. */
+export function skipReason(trigger: DueTrigger, live: readonly LiveJob[]): "tenant-suspended" | "overlap" | null {
+  if (!trigger.tenantIsActive) return "tenant-suspended";
+  if (trigger.overlapPolicy === "skip" && live.length > 0) return "overlap";
+  if (trigger.overlapPolicy === "queue_one" && live.some(({ isRunning }) => !isRunning)) return "overlap";
+  return null;
+}
+
+function fire(trigger: DueTrigger, instant: DueInstant, { live, now, render }: Occasion): Firing["outcome"] {
+  const refusal = refusalOf(trigger);
+  if (refusal) return { kind: "failed", ...refusal };
+  const rendered = render(instant);
+  if ("problems" in rendered) return { kind: "failed", ...refusalFrom("template", rendered.problems) };
+  const { at, startAt, isCatchUp } = instant;
+  const job: NewJob = {
+    definitionKey: trigger.definitionKey,
+    payload: rendered.payload,
+    source: "schedule",
+    sourceRef: trigger.id,
+    metadata: { instant: at.toISOString(), ...(isCatchUp ? { catch_up: true } : {}) },
+    ...(trigger.queue === null ? {} : { queue: trigger.queue }),
+    ...(trigger.priority === null ? {} : { priority: trigger.priority }),
+    ...(startAt > now ? { scheduledFor: startAt } : {}),
+  };
+  return { kind: "job", job, waitsFor: trigger.overlapPolicy === "queue_one" ? live.map(({ jobId }) => jobId) : [] };
+}
+
+function refusalOf({ definitionIsActive, queueIsActive }: DueTrigger): Refusal | null {
+  if (!definitionIsActive) return { reason: "definition-inactive", detail: "The definition is switched off or gone." };
+  if (!queueIsActive) return { reason: "queue-unknown", detail: "There is no active queue with this name." };
+  return null;
+}
+
+/** Names the first few problems by their pointers. */
+export function refusalFrom(reason: string, problems: readonly Problem[]): Refusal {
+  const told = problems.slice(0, 5).map(({ pointer, detail }) => `${pointer || "/"} ${detail}`);
+  return { reason, detail: told.join("; ") };
+}
+
+/**
+ * How the trigger goes on. The last instant that was to make a job tells how it is: broken with the reason that there was
+ * none, active when there was one. An end because of `max_runs` holds only if all the runs took place; `unbounded`
+ * decides without them.
+ */
+export function advance(
+  trigger: DueTrigger,
+  firings: readonly Firing[],
+  given: { readonly decision: DueDecision; readonly unbounded: () => DueDecision },
+): Advance {
+  const due = firings.filter(({ outcome }) => outcome.kind !== "skipped");
+  const isShort = given.decision.fire.length > firings.filter(({ outcome }) => outcome.kind === "job").length;
+  const decision = given.decision.finished === "max_runs" && isShort ? given.unbounded() : given.decision;
+  const { nextRunAt, followingRunAt, finished } = decision;
+  const last = due.at(-1)?.outcome;
+  if (last?.kind === "failed")
+    return { nextRunAt, followingRunAt, status: "broken", statusReason: `${last.reason}: ${last.detail}` };
+  if (finished !== null || nextRunAt === null)
+    return { nextRunAt: null, followingRunAt: null, status: "finished", statusReason: finished ?? "over" };
+  if (last !== undefined) return { nextRunAt, followingRunAt, status: "active", statusReason: null };
+  return { nextRunAt, followingRunAt, status: trigger.status, statusReason: trigger.statusReason };
+}
+
+/** For a trigger whose instants cannot be told: the one that is due failed, and none is to come until it is edited. */
+export function giveUp(trigger: DueTrigger, { reason, detail }: Refusal): { firings: Firing[]; advance: Advance } {
+  const outcome = { kind: "failed", reason, detail } as const;
+  return {
+    firings: [{ at: trigger.nextRunAt, n: 1, until: null, isCatchUp: false, note: null, outcome }],
+    advance: { nextRunAt: null, followingRunAt: null, status: "broken", statusReason: `${reason}: ${detail}` },
+  };
+}

@@ -1,0 +1,26 @@
+import type { PreviewRequest, SchedulePreview, ScheduleWarning } from "../../types";
+import { nextInstants } from "./instants.policy";
+import { describeSchedule } from "./words.policy";
+
+/** Closer together than this, instants are warned of. */
+const OFTEN_MS = 60_000;
+
+/**
+ * Shows what a schedule will do: its words and its next instants, found by the same search that the scheduler uses, and
+ * what is odd about them.
+ */
+export function previewSchedule({ rule, after, count, expiresAt, runsLeft }: PreviewRequest): SchedulePreview {
+  const most = Math.max(2, count);
+  const ahead = nextInstants(rule, after, most)
+    .filter(({ at }) => !expiresAt || at < expiresAt)
+    .slice(0, Math.max(0, runsLeft ?? most));
+  const isOften = ahead.some(({ at }, index) => {
+    const next = ahead[index + 1];
+    return next !== undefined && next.at.getTime() - at.getTime() < OFTEN_MS;
+  });
+  const warnings: ScheduleWarning[] = [
+    ...(ahead.length === 0 ? (["never"] as const) : []),
+    ...(isOften ? (["too_often"] as const) : []),
+  ];
+  return { description: describeSchedule(rule), occurrences: ahead.slice(0, count), warnings };
+}

@@ -1,0 +1,136 @@
+import type { GapPolicy, OverlapPolicy, Problem, ScheduleFields, ScheduleRule } from "../../types";
+import { calendarOf } from "./calendar.policy";
+import { LATEST } from "./cron.policy";
+import { CronError, tidyCron } from "./grammar.policy";
+import { isZone, spellingOf } from "./zone.policy";
+
+/** Problems point at the API's fields: /schedule_type, /cron_expr, /interval_ms, /anchor_at, /once_at, /timezone, … */
+export type ReadSchedule =
+  | { readonly rule: ScheduleRule; readonly problems?: undefined }
+  | { readonly rule?: undefined; readonly problems: readonly Problem[] };
+
+/** Of an interval. The longest is a leap year. */
+export const INTERVAL_BOUNDS = { leastMs: 1000, mostMs: 366 * 86_400_000 } as const;
+
+const GAP: readonly GapPolicy[] = ["run_after", "skip"];
+const OVERLAP: readonly OverlapPolicy[] = ["first", "both"];
+
+/** Which fields belong to which kind, besides the zone. */
+const OWN_FIELDS = {
+  cron: ["cronExpr", "dstGap", "dstOverlap"],
+  interval: ["intervalMs", "anchorAt"],
+  once: ["onceAt"],
+} as const satisfies Record<ScheduleRule["type"], readonly (keyof ScheduleFields)[]>;
+
+/**
+ * Makes a rule of the schedule fields of a trigger, or says what is wrong with each. Without a type it is cron. Bounded in
+ * time and memory, and independent of today's date: what is valid once is valid as long as Node knows its zone.
+ */
+export function readSchedule(fields: ScheduleFields): ReadSchedule {
+  const type = fields.scheduleType ?? "cron";
+  if (!isType(type)) return { problems: [problem("scheduleType", "unknown", "must be cron, interval or once")] };
+  const problems = [...strangers(type, fields), ...zoneProblems(fields.timezone)];
+  const rule = READERS[type](fields, fields.timezone ?? "", problems);
+  return rule !== null && problems.length === 0 ? { rule } : { problems };
+}
+
+const isType = (type: string): type is ScheduleRule["type"] => Object.hasOwn(OWN_FIELDS, type);
+
+/** What is wrong with the name of a zone: anything but an IANA name in its exact spelling. Empty if nothing is. */
+export function zoneProblems(name: string | null | undefined): Problem[] {
+  if (name === null || name === undefined) return [problem("timezone", "required", "must be an IANA time zone")];
+  if (isZone(name)) return [];
+  const right = spellingOf(name);
+  const hint = right === undefined ? "such as Europe/Berlin; abbreviations and offsets are none" : `spelled ${right}`;
+  return [problem("timezone", "unknown", `must be an IANA time zone, ${hint}`)];
+}
+
+type Reader = (fields: ScheduleFields, timezone: string, problems: Problem[]) => ScheduleRule | null;
+
+const READERS: Record<ScheduleRule["type"], Reader> = {
+  cron: (fields, timezone, problems) => {
+    const gap = choice(fields, "dstGap", GAP, problems);
+    const overlap = choice(fields, "dstOverlap", OVERLAP, problems);
+    const expr = fields.cronExpr;
+    if (expr === null || expr === undefined) {
+      problems.push(problem("cronExpr", "required", "is needed for a schedule of type cron"));
+      return null;
+    }
+    problems.push(...cronProblems(expr));
+    return { type: "cron", expr: tidyCron(expr), timezone, gap, overlap };
+  },
+  interval: ({ intervalMs, anchorAt }, timezone, problems) => {
+    const { leastMs, mostMs } = INTERVAL_BOUNDS;
+    const everyMs = intervalMs ?? Number.NaN;
+    if (!Number.isInteger(everyMs) || everyMs < leastMs || everyMs > mostMs) {
+      problems.push(problem("intervalMs", "range", `must be a whole number from ${leastMs} to ${mostMs}`));
+    }
+    const anchor = instant(anchorAt, "anchorAt", problems);
+    return anchor && { type: "interval", everyMs, anchorAt: anchor, timezone };
+  },
+  once: ({ onceAt }, timezone, problems) => {
+    const at = instant(onceAt, "onceAt", problems);
+    return at && { type: "once", at, timezone };
+  },
+};
+
+function cronProblems(expr: string): Problem[] {
+  try {
+    calendarOf(tidyCron(expr));
+    return [];
+  } catch (error) {
+    if (error instanceof CronError) return [problem("cronExpr", `cron-${error.code}`, error.message)];
+    throw error;
+  }
+}
+
+function choice<T extends string>(
+  fields: ScheduleFields,
+  name: "dstGap" | "dstOverlap",
+  allowed: readonly T[],
+  problems: Problem[],
+): T | null {
+  const value = fields[name] ?? null;
+  if (value === null) return null;
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) problems.push(problem(name, "unknown", `must be ${allowed.join(" or ")}, or null`));
+  return found ?? null;
+}
+
+function instant(value: Date | null | undefined, name: "anchorAt" | "onceAt", problems: Problem[]): Date | null {
+  if (value === null || value === undefined) {
+    problems.push(problem(name, "required", "is needed for a schedule of this type"));
+    return null;
+  }
+  const time = value.getTime();
+  if (time >= 0 && time <= LATEST) return value;
+  problems.push(problem(name, "range", "must lie between 1970 and 9999"));
+  return null;
+}
+
+function strangers(type: ScheduleRule["type"], fields: ScheduleFields): Problem[] {
+  return Object.entries(OWN_FIELDS).flatMap(([owner, names]) =>
+    owner === type
+      ? []
+      : names
+          .filter((name) => (fields[name] ?? null) !== null)
+          .map((name) => problem(name, "other-type", `is for schedules of type ${owner}`)),
+  );
+}
+
+const POINTERS: Record<keyof ScheduleFields, string> = {
+  scheduleType: "/schedule_type",
+  cronExpr: "/cron_expr",
+  intervalMs: "/interval_ms",
+  anchorAt: "/anchor_at",
+  onceAt: "/once_at",
+  timezone: "/timezone",
+  dstGap: "/dst_policy/gap",
+  dstOverlap: "/dst_policy/overlap",
+};
+
+const problem = (field: keyof ScheduleFields, code: string, detail: string): Problem => ({
+  pointer: POINTERS[field],
+  code,
+  detail,
+});

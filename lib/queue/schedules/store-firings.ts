@@ -1,0 +1,218 @@
+import { DatabaseError, type Transaction } from "@/lib/db";
+import { Turns } from "@/lib/turns";
+import { cutText } from "../clean.policy";
+import { enqueueForTenants, type PlacedJob, wasChanged } from "../enqueue/enqueue-for-tenants";
+import { type NewJobItem, toItem } from "../enqueue/new-job-item";
+import { QueueError } from "../errors";
+import { SYSTEM } from "../system-actor";
+import { advanceTriggersSql, insertFiringsSql, knownInstantsSql } from "./fire-due-schedules.sql";
+import { type Advance, type DueTrigger, type Firing, giveUp, refusalFrom } from "./plan-firing.policy";
+
+/** What was decided about one trigger. How it goes on depends on what its jobs' definitions say to the payloads. */
+export interface FiringTurn {
+  readonly trigger: DueTrigger;
+  readonly firings: readonly Firing[];
+  readonly advance: (firings: readonly Firing[]) => Advance;
+}
+
+/** A trigger that made no job of an instant, or whose instants cannot be told. */
+export interface BrokenTrigger {
+  readonly tenantId: string;
+  readonly triggerId: string;
+  readonly reason: string;
+}
+
+export interface StoredFirings {
+  readonly jobs: number;
+  readonly skipped: number;
+  readonly broken: readonly BrokenTrigger[];
+  /** Lanes with new ready jobs, and lanes where anything changed. */
+  readonly work: readonly number[];
+  readonly changes: readonly number[];
+}
+
+interface CheckedFiring {
+  readonly firing: Firing;
+  readonly item: NewJobItem | null;
+}
+
+interface CheckedTurn {
+  readonly turn: FiringTurn;
+  readonly checked: readonly CheckedFiring[];
+}
+
+/** As long as the column of a firing's detail takes. */
+const DETAIL_MAX = 2000;
+const NOTHING: StoredFirings = { jobs: 0, skipped: 0, broken: [], work: [], changes: [] };
+
+/**
+ * Stores firings with their jobs and moves their triggers on. What the database refuses is looked for by halves, until
+ * the one trigger stands alone; it is set aside, and all others are stored.
+ */
+export async function storeFirings(tx: Transaction, turns: readonly FiringTurn[]): Promise<StoredFirings> {
+  if (turns.length === 0) return NOTHING;
+  try {
+    return await tx.savepoint(() => storeTogether(tx, turns));
+  } catch (error) {
+    if (!isOfOneTrigger(error)) throw error;
+    const [only] = turns;
+    if (only && turns.length === 1) return setAside(tx, only, error);
+    const middle = turns.length >> 1;
+    const first = await storeFirings(tx, turns.slice(0, middle));
+    return joined(first, await storeFirings(tx, turns.slice(middle)));
+  }
+}
+
+const isOfOneTrigger = (error: unknown): boolean =>
+  error instanceof DatabaseError &&
+  !error.connectionLost &&
+  !["unavailable", "retryable", "forbidden"].includes(error.kind);
+
+const joined = (a: StoredFirings, b: StoredFirings): StoredFirings => ({
+  jobs: a.jobs + b.jobs,
+  skipped: a.skipped + b.skipped,
+  broken: [...a.broken, ...b.broken],
+  work: [...a.work, ...b.work],
+  changes: [...a.changes, ...b.changes],
+});
+
+/**
+ * One trigger alone was refused. When something was changed just now, or somebody holds a row that it needs, it is still
+ * due and its next turn sees how it is; anything else would be refused for ever.
+ */
+async function setAside(tx: Transaction, turn: FiringTurn, error: unknown): Promise<StoredFirings> {
+  if (wasChanged(error) || (error instanceof DatabaseError && error.kind === "timeout")) return NOTHING;
+  const refusal = { reason: "store", detail: "The database did not take what was to be stored." };
+  const { advance } = giveUp(turn.trigger, refusal);
+  await tx.savepoint(() => tx.run(advanceTriggersSql, [JSON.stringify([advanceRow(turn.trigger, [], advance)])]));
+  return { ...NOTHING, broken: brokenBy(turn.trigger, advance) };
+}
+
+async function storeTogether(tx: Transaction, turns: readonly FiringTurn[]): Promise<StoredFirings> {
+  const known = await readKnown(tx, turns);
+  const pauses = new Turns();
+  const checked: CheckedTurn[] = [];
+  for (const turn of turns) checked.push({ turn, checked: await checkFirings(tx, turn, { known, pauses }) });
+  const placed = await enqueueAll(tx, checked);
+  const rows = checked.flatMap(({ turn, checked: all }) => all.map((one) => firingRow(turn.trigger, one, placed)));
+  if (rows.length > 0) await tx.run(insertFiringsSql, [JSON.stringify(rows)]);
+  const advances = checked.map(({ turn, checked: all }) => {
+    const firings = all.map(({ firing }) => firing);
+    return { trigger: turn.trigger, firings, advance: turn.advance(firings) };
+  });
+  await tx.run(advanceTriggersSql, [
+    JSON.stringify(advances.map(({ trigger, firings, advance }) => advanceRow(trigger, firings, advance))),
+  ]);
+  const fresh = [...placed.values()].filter(({ deduplicated }) => !deduplicated);
+  return {
+    jobs: fresh.length,
+    skipped: rows.reduce((sum, { outcome, n }) => sum + (outcome === "skipped" ? n : 0), 0),
+    broken: advances.flatMap(({ trigger, advance }) => brokenBy(trigger, advance)),
+    work: fresh.filter(({ ready }) => ready).map(({ lane_no }) => lane_no),
+    changes: fresh.map(({ lane_no }) => lane_no),
+  };
+}
+
+const brokenBy = (trigger: DueTrigger, { status, statusReason }: Advance): BrokenTrigger[] =>
+  status === "broken" && (trigger.status !== "broken" || trigger.statusReason !== statusReason)
+    ? [{ tenantId: trigger.tenantId, triggerId: trigger.id, reason: statusReason ?? "" }]
+    : [];
+
+const nameOf = (triggerId: string, at: Date): string => `${triggerId} ${at.getTime()}`;
+
+/** Instants that have a firing already: a clock that went back, or a time set back by hand. They are over. */
+async function readKnown(tx: Transaction, turns: readonly FiringTurn[]): Promise<Set<string>> {
+  const all = turns.flatMap(({ trigger, firings }) => firings.map(({ at }) => ({ trigger, at })));
+  const rows = await tx.run<{ trigger_id: string; fire_at: Date }>(knownInstantsSql, [
+    all.map(({ trigger }) => trigger.tenantId),
+    all.map(({ trigger }) => trigger.id),
+    all.map(({ at }) => at),
+  ]);
+  return new Set(rows.map(({ trigger_id, fire_at }) => nameOf(trigger_id, fire_at)));
+}
+
+async function checkFirings(
+  tx: Transaction,
+  { trigger, firings }: FiringTurn,
+  { known, pauses }: { readonly known: ReadonlySet<string>; readonly pauses: Turns },
+): Promise<CheckedFiring[]> {
+  const checked: CheckedFiring[] = [];
+  for (const firing of firings) {
+    await pauses.next();
+    if (!known.has(nameOf(trigger.id, firing.at))) checked.push(await checkFiring(tx, trigger, firing));
+  }
+  return checked;
+}
+
+/** Compares a payload with its definition's schema; a refusal is what becomes of the instant. */
+async function checkFiring(tx: Transaction, trigger: DueTrigger, firing: Firing): Promise<CheckedFiring> {
+  if (firing.outcome.kind !== "job") return { firing, item: null };
+  const { job, waitsFor } = firing.outcome;
+  try {
+    const item = await toItem(tx, { tenantId: trigger.tenantId, actor: SYSTEM }, { job, link: undefined, at: "" });
+    return { firing, item: waitsFor.length > 0 ? { ...item, depends_on: waitsFor.map(afterIt) } : item };
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error;
+    const reason = error.code.startsWith("payload") ? "payload" : error.code;
+    const refusal = error.problems.length > 0 ? refusalFrom(reason, error.problems) : { reason, detail: error.message };
+    return { firing: { ...firing, outcome: { kind: "failed", ...refusal } }, item: null };
+  }
+}
+
+const afterIt = (parentId: string, index: number) =>
+  ({ edge_no: index + 1, parent: parentId, type: "completion", on_failure: "run" }) as const;
+
+/** Jobs by their firing, each tenant's in one batch. */
+async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promise<Map<Firing, PlacedJob>> {
+  const byTenant = new Map<string, { readonly firing: Firing; readonly item: NewJobItem }[]>();
+  for (const { turn, checked } of turns) {
+    for (const { firing, item } of checked) {
+      if (item === null) continue;
+      const of = byTenant.get(turn.trigger.tenantId) ?? [];
+      byTenant.set(turn.trigger.tenantId, of);
+      of.push({ firing, item });
+    }
+  }
+  const batches = [...byTenant].map(([tenantId, all]) => ({ tenantId, items: all.map(({ item }) => item) }));
+  const answers = await enqueueForTenants(tx, batches);
+  const placed = new Map<Firing, PlacedJob>();
+  [...byTenant.values()].forEach((all, place) => {
+    all.forEach(({ firing }, index) => {
+      const job = answers[place]?.[index];
+      if (job) placed.set(firing, job);
+    });
+  });
+  return placed;
+}
+
+function firingRow(trigger: DueTrigger, { firing }: CheckedFiring, placed: ReadonlyMap<Firing, PlacedJob>) {
+  const { at, n, until, isCatchUp, note, outcome } = firing;
+  const job = placed.get(firing);
+  return {
+    tenant_id: trigger.tenantId,
+    trigger_id: trigger.id,
+    fire_at: at,
+    outcome: outcome.kind !== "job" ? outcome.kind : job?.deduplicated ? "deduplicated" : "enqueued",
+    reason: outcome.kind === "job" ? null : outcome.reason,
+    detail: outcome.kind === "failed" ? cutText(outcome.detail, DETAIL_MAX) : null,
+    n,
+    until,
+    job_id: job?.job_id ?? null,
+    is_catch_up: isCatchUp,
+    note,
+  };
+}
+
+function advanceRow(trigger: DueTrigger, firings: readonly Firing[], advance: Advance) {
+  const runs = firings.filter(({ outcome }) => outcome.kind === "job");
+  return {
+    tenant_id: trigger.tenantId,
+    trigger_id: trigger.id,
+    runs: runs.length,
+    next_run_at: advance.nextRunAt,
+    following_run_at: advance.followingRunAt,
+    last_run_at: runs.at(-1)?.at ?? null,
+    status: advance.status,
+    status_reason: advance.statusReason,
+  };
+}

@@ -1,0 +1,51 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { getJob, inTenant } from "../read/get-job";
+import { PAGE_BYTES } from "../read/page-bytes";
+import type { StepsPage, TenantScope } from "../types";
+import { listStepsSql } from "./steps.sql";
+
+const SHOWN_BYTES = 16 * 1024;
+const PAGE_SIZE = 1000;
+
+interface StepRow {
+  run_no: number;
+  name: string;
+  attempt_no: number;
+  created_at: Date;
+  result_bytes: number;
+  result: unknown;
+  found: number;
+}
+
+interface StepPosition {
+  readonly runNo: number;
+  readonly name: string;
+}
+
+/**
+ * The steps that a job's attempts have stored, latest run first; null when there is no such job. A page has at most 1,000
+ * steps and ends before they exceed 512 KiB, but has at least one. `after` is the last step of the page before.
+ */
+export function listSteps(
+  db: Database | TenantTransaction,
+  scope: Pick<TenantScope, "tenantId">,
+  jobId: string,
+  after?: StepPosition,
+): Promise<StepsPage | null> {
+  return inTenant(db, scope, async (tx) => {
+    const position = [after?.runNo ?? null, after?.name ?? null];
+    const which = [scope.tenantId, jobId, SHOWN_BYTES, ...position, PAGE_SIZE, PAGE_BYTES];
+    const rows = await tx.run<StepRow>(listStepsSql, which);
+    if (rows.length === 0 && (await getJob(tx, scope, jobId)) === null) return null;
+    const steps = rows.map((row) => ({
+      name: row.name,
+      runNo: row.run_no,
+      attemptNo: Number(row.attempt_no),
+      createdAt: row.created_at,
+      resultBytes: row.result_bytes,
+      result: row.result,
+      isShown: row.result_bytes <= SHOWN_BYTES,
+    }));
+    return { steps, hasMore: rows.length < (rows[0]?.found ?? 0) };
+  });
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { listen } from "@/lib/db";
+import { CHANNELS, deleteTrigger, getJob, getTrigger, runTrigger } from "@/lib/queue/testing";
+import { waitFor } from "@/lib/testing/processes";
+import { MINUTE, nextMinute, pointers, triggersFixture } from "./triggers.fixture";
+
+const { database, factory, scope, make, change, clock, stored } = await triggersFixture();
+
+describe("a change", () => {
+  test("SCHED-20 of the cron tells the next instant anew in the same transaction", async () => {
+    const { id, nextRunAt } = await make({ cronExpr: "0 0 1 1 *" });
+    expect((nextRunAt?.getTime() ?? 0) - (await clock())).toBeGreaterThan(0);
+    const changed = await change(id, { cronExpr: "* * * * *" });
+    expect(changed.nextRunAt).toEqual(nextMinute(await clock()));
+    expect((await stored(id)).next_run_at).toEqual(changed.nextRunAt);
+  });
+
+  test("SCHED-15 that switches off or deletes leaves nothing that is due, at once", async () => {
+    const due = async () => {
+      await database.moveClock(10 * MINUTE);
+      return database.query("select id from app.job_triggers where next_run_at <= app.now() and id = any ($1)", [
+        [a.id, b.id],
+      ]);
+    };
+    const [a, b] = [await make(), await make()];
+    expect(await due()).toHaveLength(2);
+    const off = await change(a.id, { isEnabled: false });
+    await deleteTrigger(factory.web, scope, { triggerId: b.id, expected: null });
+    expect([await due(), off.nextRunAt]).toEqual([[], null]);
+    expect(await getTrigger(factory.web, scope, b.id)).toBeNull();
+    expect((await stored(b.id)).deleted_at).not.toBeNull();
+  });
+
+  test("SCHED-21 that switches on after a month starts at the next instant, with nothing to catch up", async () => {
+    const { id } = await make();
+    await change(id, { isEnabled: false });
+    await database.moveClock(30 * 86_400_000);
+    const on = await change(id, { isEnabled: true });
+    expect(on.nextRunAt).toEqual(nextMinute(await clock()));
+  });
+
+  test("of something else leaves an instant that is due as it is", async () => {
+    const { id, nextRunAt } = await make();
+    await database.moveClock(5 * MINUTE);
+    expect((await change(id, { label: "renamed", payloadTemplate: { a: 1 } })).nextRunAt).toEqual(nextRunAt);
+  });
+
+  test("keeps what it does not name, and null takes a value away", async () => {
+    const { id } = await make({ priority: 5, maxRuns: 3, timezone: "Europe/Berlin" });
+    const renamed = await change(id, { label: "other" });
+    expect(renamed).toMatchObject({ label: "other", priority: 5, maxRuns: 3, timezone: "Europe/Berlin", version: 2 });
+    const emptied = await change(id, { priority: null, maxRuns: null, timezone: null });
+    expect(emptied).toMatchObject({
+      priority: null,
+      maxRuns: null,
+      timezone: "UTC",
+      cronExpr: "* * * * *",
+      version: 3,
+    });
+  });
+
+  test("to another type of schedule drops the fields of the old one", async () => {
+    const { id } = await make();
+    const changed = await change(id, { intervalMs: 5 * MINUTE });
+    expect(changed).toMatchObject({ scheduleType: "interval", cronExpr: null, intervalMs: 5 * MINUTE });
+    const back = await change(id, { scheduleType: "cron", cronExpr: "0 9 * * *" });
+    expect(back).toMatchObject({ scheduleType: "cron", intervalMs: null, anchorAt: null });
+  });
+
+  test("mends a broken trigger, and does not by a new name alone", async () => {
+    const { id } = await make();
+    await database.query(
+      "update app.job_triggers set status = 'broken', status_reason = 'template', next_run_at = null, following_run_at = null where id = $1",
+      [id],
+    );
+    expect(await change(id, { label: "still broken" })).toMatchObject({ status: "broken", nextRunAt: null });
+    const mended = await change(id, { payloadTemplate: {} });
+    expect(mended).toMatchObject({ status: "active", statusReason: null });
+    expect(mended.nextRunAt).toEqual(nextMinute(await clock()));
+  });
+
+  test("never goes back to an instant that was fired while it waited", async () => {
+    const { id } = await make();
+    await database.query("update app.job_triggers set last_run_at = app.now() + interval '2 minutes' where id = $1", [
+      id,
+    ]);
+    const next = (await change(id, { cronExpr: "*/1 * * * *" })).nextRunAt;
+    expect(next?.getTime()).toBeGreaterThan((await clock()) + 2 * MINUTE - 1000);
+  });
+
+  test("of a row that cannot be read any more refuses its schedule and takes a name", async () => {
+    const { id } = await make();
+    await database.query("update app.job_triggers set cron_expr = '0 0 30 2 *' where id = $1", [id]);
+    expect(await change(id, { label: "odd" })).toMatchObject({ label: "odd", description: null });
+    expect(await pointers(change(id, { timezone: "Asia/Tokyo" }))).toEqual(["/cron_expr"]);
+  });
+
+  test("of two admins at once, the later one is told", async () => {
+    const { id, version } = await make();
+    const both = await Promise.allSettled([
+      change(id, { label: "one" }, [version]),
+      change(id, { label: "two" }, [version]),
+    ]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "version-conflict" } });
+    await expect(deleteTrigger(factory.web, scope, { triggerId: id, expected: [version] })).rejects.toMatchObject({
+      code: "version-conflict",
+    });
+  });
+
+  test("leaves jobs that were made as they are, and is in the audit", async () => {
+    const { id } = await make();
+    const { job } = await runTrigger(factory.web, scope, { triggerId: id });
+    await change(id, { label: "renamed", cronExpr: "0 * * * *" });
+    await deleteTrigger(factory.web, scope, { triggerId: id, expected: null });
+    expect((await getJob(factory.web, scope, job.id))?.status).toBe("queued");
+    const acts = await database.query(
+      "select action, reason, job_id from app.job_audit where trigger_id = $1 order by id",
+      [id],
+    );
+    expect(acts).toEqual([
+      { action: "trigger.create", reason: "nightly", job_id: null },
+      { action: "trigger.run", reason: null, job_id: job.id },
+      { action: "trigger.change", reason: "label, cron_expr", job_id: null },
+      { action: "trigger.delete", reason: "renamed", job_id: null },
+    ]);
+  });
+
+  test("wakes the schedulers after its commit", async () => {
+    let heard = 0;
+    let ready = false;
+    const listener = listen({
+      url: database.urlFor("scheduler"),
+      channels: [CHANNELS.schedules],
+      onNotify: () => void heard++,
+      onReady: () => {
+        ready = true;
+      },
+    });
+    await waitFor(() => Promise.resolve(ready), { withinMs: 10_000 });
+    await make();
+    await waitFor(() => Promise.resolve(heard > 0), { withinMs: 10_000 });
+    listener.close();
+  });
+});

@@ -1,0 +1,161 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { QueueError } from "../errors";
+import { notifySchedules } from "../notify";
+import { inTenant } from "../read/get-job";
+import { fireDueTrigger } from "../schedules/fire-due-schedules";
+import type { TenantScope } from "../types";
+import {
+  invalidTrigger,
+  neverProblems,
+  type Prospects,
+  prospectsOf,
+  refuseBarredTrigger,
+  refuseProblems,
+  requireDefinition,
+  requireQueue,
+  ruleOf,
+  textProblems,
+} from "./check-trigger";
+import { getTrigger } from "./read-triggers";
+import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
+import {
+  auditTrigger,
+  columnsOf,
+  type LockedTrigger,
+  lockTrigger,
+  readSurroundings,
+  triggerNotFound,
+} from "./trigger-row";
+import {
+  changedSettings,
+  changesEnd,
+  changesTiming,
+  mayMend,
+  settingsProblems,
+  type TriggerSurroundings,
+} from "./trigger-settings.policy";
+import { deleteTriggerSql, updateTriggerSql } from "./triggers.sql";
+import type { TriggerPatch, TriggerSettings, TriggerTarget, TriggerView } from "./types";
+
+interface Change {
+  readonly row: LockedTrigger;
+  readonly before: TriggerSettings;
+  readonly after: TriggerSettings;
+  readonly patch: TriggerPatch;
+}
+
+/**
+ * Changes a trigger. When its schedule or its end changes, or it is switched on or off, instants that are due fire first,
+ * under the settings that they became due under; then its next instant is computed from the database's now. Jobs that it made stay as they are.
+ * @throws QueueError not-found, version-conflict; else as `createTrigger`
+ */
+export function changeTrigger(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { patch, ...target }: TriggerTarget & { readonly patch: TriggerPatch },
+): Promise<TriggerView> {
+  return inTenant(db, scope, async (tx) => {
+    const around = await readSurroundings(tx);
+    const { row: found, settings: before } = await lockTrigger(tx, scope, target);
+    const after = changedSettings(before, patch, around);
+    await refuseBarredTrigger(tx, scope, before.definitionKey);
+    const definitionId = await checkPlaces(tx, scope, { row: found, before, after, patch });
+    const row = await fireWhatIsDue(tx, scope, { row: found, before, after, patch });
+    const change = { row, before, after, patch };
+    const prospects = newProspects(change, around);
+    const { eventName } = change.after;
+    if (eventName !== before.eventName) await requireRoom(tx, { eventName, isNew: false });
+    if (patch.payloadTemplate !== undefined)
+      await requireTemplateRoom(tx, {
+        template: after.payloadTemplate,
+        replaces: { id: row.id, template: before.payloadTemplate },
+      });
+    if (eventName !== before.eventName || patch.condition !== undefined)
+      await requireConditionRoom(tx, { ...after, replaces: { ...before, id: row.id } });
+    await tx.run(updateTriggerSql, [
+      scope.tenantId,
+      row.id,
+      columnsOf(change.after, prospects, definitionId),
+      JSON.stringify(change.after.payloadTemplate),
+    ]);
+    await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.change", reason: namesOf(patch) });
+    tx.afterCommit(notifySchedules);
+    const view = await getTrigger(tx, scope, row.id);
+    if (!view) throw triggerNotFound();
+    return view;
+  });
+}
+
+/** Fires instants that are due if the change would lose them; answers the trigger as it is then. */
+async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, before, after }: Change) {
+  const isMoved = changesTiming(before, after) || changesEnd(before, after) || before.isEnabled !== after.isEnabled;
+  if (!isMoved || row.next_run_at === null) return row;
+  if (!(await fireDueTrigger(tx, { tenantId: scope.tenantId, triggerId: row.id })))
+    throw new QueueError("version-conflict", "This trigger is firing right now. Send the change again.");
+  return (await lockTrigger(tx, scope, { triggerId: row.id, expected: null })).row;
+}
+
+/** Looks at definition, queue and texts as far as the change touches them; answers the definition's id. */
+async function checkPlaces(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { row, before, after, patch }: Change,
+): Promise<string> {
+  if (patch.queue !== undefined && after.queue !== before.queue) await requireQueue(tx, after.queue);
+  const touchesTexts = [patch.definitionKey, patch.payloadTemplate, patch.condition, patch.dedupeKeyTemplate].some(
+    (value) => value !== undefined,
+  );
+  if (!touchesTexts) {
+    refuseProblems(settingsProblems(after));
+    return row.definition_id;
+  }
+  const definition = await requireDefinition(tx, scope, after.definitionKey);
+  refuseProblems([...settingsProblems(after), ...textProblems(after, definition)]);
+  return definition.id;
+}
+
+/** What the stored instants become. Nothing is touched when nothing that they follow from was. */
+function newProspects({ row, before, after, patch }: Change, { now }: TriggerSurroundings): Prospects {
+  const stored: Prospects = {
+    status: row.status,
+    reason: row.status_reason,
+    nextRunAt: row.next_run_at,
+    followingRunAt: row.following_run_at,
+  };
+  const retimed = changesTiming(before, after);
+  const ends = changesEnd(before, after);
+  const moves = retimed || ends || (after.isEnabled && !before.isEnabled);
+  const mends = row.status === "broken" && mayMend(patch);
+  if (!after.isEnabled && !moves && !mends) return { ...stored, nextRunAt: null, followingRunAt: null };
+  if (!moves && !mends) return stored;
+  const read = ruleOf(after);
+  if (read.problems) throw invalidTrigger(read.problems);
+  // The transaction's clock may be older than an instant that was fired while this change waited for the trigger.
+  const since = row.last_run_at && row.last_run_at > now ? row.last_run_at : now;
+  const prospects = prospectsOf(after, read.rule, { now: since, runCount: row.run_count });
+  // A trigger that is over may be switched on and stays over; a new schedule must have something to come.
+  if (retimed || ends) refuseProblems(neverProblems(after, prospects));
+  return prospects;
+}
+
+/** Ends a trigger: it fires no more, whatever a scheduler has in memory. @throws QueueError not-found, version-conflict */
+export function deleteTrigger(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  target: TriggerTarget,
+): Promise<TriggerView> {
+  return inTenant(db, scope, async (tx) => {
+    const { row } = await lockTrigger(tx, scope, target);
+    const view = await getTrigger(tx, scope, row.id);
+    if (!view) throw triggerNotFound();
+    await tx.run(deleteTriggerSql, [scope.tenantId, row.id]);
+    await auditTrigger(tx, scope, { triggerId: row.id, action: "trigger.delete", reason: row.label });
+    tx.afterCommit(notifySchedules);
+    return { ...view, nextRunAt: null };
+  });
+}
+
+const namesOf = (patch: TriggerPatch): string =>
+  Object.keys(patch)
+    .map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+    .join(", ");

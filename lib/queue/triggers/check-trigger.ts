@@ -1,0 +1,121 @@
+import type { TenantTransaction } from "@/lib/db";
+import { type DefinitionRow, findDefinition, queueIdOf } from "../definitions/definitions";
+import { validatorOf } from "../definitions/payload-validators";
+import { refuseBarred } from "../enqueue/new-job-item";
+import { QueueError } from "../errors";
+import { nextInstants, type ReadSchedule, readSchedule } from "../schedules/rules";
+import type { Problem, ScheduleRule, TenantScope } from "../types";
+import { compileTriggerCondition } from "./trigger-condition.policy";
+import { scheduleFields } from "./trigger-settings.policy";
+import { compileTriggerTemplate } from "./trigger-template.policy";
+import type { TriggerSettings, TriggerStatus } from "./types";
+
+const at = (pointer: string, problems: readonly Problem[]): Problem[] =>
+  problems.map((found) => ({ ...found, pointer: pointer + found.pointer }));
+
+export function invalidTrigger(problems: readonly Problem[]): QueueError {
+  return problems.some(({ code, pointer }) => code === "too-large" && pointer.startsWith("/payload_template"))
+    ? new QueueError("payload-too-large", "The template is larger than a payload may be.", { problems })
+    : new QueueError("invalid-value", "The trigger is not valid.", { problems });
+}
+
+/** @throws QueueError invalid-value when there are any; payload-too-large for a template that no payload could hold */
+export function refuseProblems(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw invalidTrigger(problems);
+}
+
+/** The definition that a trigger names. @throws QueueError definition-unknown, definition-inactive, executor-barred */
+export async function requireDefinition(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  key: string,
+): Promise<DefinitionRow> {
+  const row = await findDefinition(tx, key);
+  const problems = [{ pointer: "/definition_key", code: "unknown", detail: "is not the key of an active definition" }];
+  if (!row) throw new QueueError("definition-unknown", "There is no such definition.", { problems });
+  if (!row.is_active) throw new QueueError("definition-inactive", "This definition is switched off.", { problems });
+  refuseBarred(scope, row);
+  return row;
+}
+
+/** Refuses to change a trigger whose jobs the actor may not start. @throws QueueError executor-barred */
+export async function refuseBarredTrigger(tx: TenantTransaction, scope: TenantScope, key: string): Promise<void> {
+  const row = scope.barredExecutors && (await findDefinition(tx, key));
+  if (row) refuseBarred(scope, row);
+}
+
+/** @throws QueueError queue-unknown */
+export async function requireQueue(tx: TenantTransaction, queue: string | null): Promise<void> {
+  if (queue !== null) await queueIdOf(tx, queue);
+}
+
+/** What is wrong with condition and templates. A template without placeholders must be a payload of its definition. */
+export function textProblems(settings: TriggerSettings, definition: DefinitionRow): Problem[] {
+  const { payloadTemplate, condition, dedupeKeyTemplate, triggerType } = settings;
+  const compiled = compileTriggerTemplate(payloadTemplate, triggerType);
+  const problems =
+    "problems" in compiled
+      ? at("/payload_template", compiled.problems)
+      : compiled.template.bindings.length > 0
+        ? []
+        : at("/payload_template", validatorOf(definition)(compiled.template.source));
+  if (condition !== null && triggerType === "event") {
+    const read = compileTriggerCondition(condition);
+    if ("problems" in read) problems.push(...at("/condition", read.problems));
+  }
+  if (dedupeKeyTemplate !== null && triggerType === "event") {
+    const read = compileTriggerTemplate(dedupeKeyTemplate, "event");
+    if ("problems" in read) problems.push(...at("/dedupe_key_template", read.problems));
+  }
+  return problems;
+}
+
+/** When a trigger fires next, and whether it ever will. */
+export interface Prospects {
+  readonly status: TriggerStatus;
+  readonly reason: string | null;
+  readonly nextRunAt: Date | null;
+  readonly followingRunAt: Date | null;
+}
+
+const finished = (reason: string): Prospects => ({
+  status: "finished",
+  reason,
+  nextRunAt: null,
+  followingRunAt: null,
+});
+
+/** The schedule of a trigger, null for an event's; or what is wrong with it. */
+export function ruleOf(
+  settings: TriggerSettings,
+): ReadSchedule | { readonly rule: null; readonly problems?: undefined } {
+  return settings.triggerType === "event" ? { rule: null } : readSchedule(scheduleFields(settings));
+}
+
+/** What is to come of a trigger after `now`: instants that are past, also by a moment, are never made up for. */
+export function prospectsOf(
+  settings: TriggerSettings,
+  rule: ScheduleRule | null,
+  { now, runCount }: { readonly now: Date; readonly runCount: number },
+): Prospects {
+  const { maxRuns, expiresAt, isEnabled } = settings;
+  if (maxRuns !== null && runCount >= maxRuns) return finished("max_runs");
+  if (expiresAt && expiresAt <= now) return finished("expired");
+  const waits: Prospects = { status: "active", reason: null, nextRunAt: null, followingRunAt: null };
+  if (!rule) return waits;
+  const [next, following] = nextInstants(rule, now, 2);
+  if (!next) return finished("over");
+  if (expiresAt && next.at >= expiresAt) return finished("expired");
+  return isEnabled ? { ...waits, nextRunAt: next.at, followingRunAt: following?.at ?? null } : waits;
+}
+
+/** Why a trigger that somebody saves would never fire: said where they can change it. */
+export function neverProblems({ scheduleType }: TriggerSettings, prospects: Prospects): Problem[] {
+  if (prospects.status !== "finished") return [];
+  if (prospects.reason === "max_runs")
+    return [{ pointer: "/max_runs", code: "never", detail: "is not more than the runs that there have been" }];
+  const isOver = prospects.reason === "over" && scheduleType === "once";
+  return isOver
+    ? [{ pointer: "/once_at", code: "never", detail: "must lie in the future" }]
+    : [{ pointer: "/expires_at", code: "never", detail: "must be after now and after the next instant" }];
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { changeTrigger, getTrigger } from "@/lib/queue/testing";
+import type { TriggerInput, TriggerPatch } from "@/lib/queue/types";
+import { MINUTE, nextMinute, pointers, triggersFixture } from "./triggers.fixture";
+
+const { database, factory, scope, make, clock, stored } = await triggersFixture();
+
+describe("a new trigger", () => {
+  test("fires first at the next instant of the database's clock, and knows the one after it", async () => {
+    await database.moveClock(-400 * 86_400_000);
+    const made = await make();
+    expect(made.nextRunAt).toEqual(nextMinute(await clock()));
+    const row = await stored(made.id);
+    expect(row.following_run_at).toEqual(new Date((made.nextRunAt?.getTime() ?? 0) + MINUTE));
+    expect(made).toMatchObject({ timezone: "UTC", overlapPolicy: "skip", status: "active", version: 1, runCount: 0 });
+  });
+
+  test("takes its tenant's zone where it names none, and keeps it when the tenant's zone changes", async () => {
+    await database.query("update app.tenants set timezone = 'Asia/Kathmandu' where id = $1", [scope.tenantId]);
+    const made = await make({ cronExpr: "30 8 * * *" });
+    await database.query("update app.tenants set timezone = 'UTC' where id = $1", [scope.tenantId]);
+    expect(made.timezone).toBe("Asia/Kathmandu");
+    expect(made.nextRunAt?.toISOString()).toMatch(/T02:45:00/);
+    expect((await getTrigger(factory.web, scope, made.id))?.timezone).toBe("Asia/Kathmandu");
+  });
+
+  test("counts an interval from its anchor, or from now", async () => {
+    const anchorAt = new Date(Math.floor((await clock()) / MINUTE) * MINUTE - 10 * MINUTE);
+    const base = { cronExpr: null, intervalMs: 7 * MINUTE };
+    expect((await make({ ...base, anchorAt })).nextRunAt).toEqual(new Date(anchorAt.getTime() + 14 * MINUTE));
+    const unanchored = await make(base);
+    expect(unanchored.nextRunAt?.getTime()).toBe((unanchored.anchorAt?.getTime() ?? 0) + 7 * MINUTE);
+  });
+
+  test("of an event waits for events, and lets jobs overlap", async () => {
+    const made = await make({ triggerType: "event", cronExpr: null, eventName: "provider.folder.updated" });
+    expect(made).toMatchObject({ nextRunAt: null, timezone: null, overlapPolicy: "allow", description: null });
+  });
+
+  test.each<[string, Partial<TriggerInput>, string[]]>([
+    ["fields of the other kind", { eventName: "a", condition: "true" }, ["/event_name", "/condition"]],
+    ["a schedule on an event", { triggerType: "event", eventName: "a", timezone: "UTC" }, ["/cron_expr", "/timezone"]],
+    ["an event without a name", { triggerType: "event", cronExpr: null }, ["/event_name"]],
+    ["no schedule", { cronExpr: null }, ["/cron_expr"]],
+    ["two schedules", { intervalMs: MINUTE }, ["/interval_ms"]],
+    ["once in the past", { cronExpr: null, onceAt: new Date(0) }, ["/once_at"]],
+    ["an end before its beginning", { cronExpr: "0 0 1 1 *", expiresAt: new Date(Date.now() + 1000) }, ["/expires_at"]],
+    ["a zone that is none", { timezone: "Mars/Base" }, ["/timezone"]],
+    ["a template with a fault", { payloadTemplate: { a: "{{nothing.x}}" } }, ["/payload_template/a"]],
+    ["a payload that does not fit", { definitionKey: "strict", payloadTemplate: { n: "x" } }, ["/payload_template/n"]],
+    ["a key that is not active", { definitionKey: "gone" }, ["/definition_key"]],
+    ["a queue that is not there", { queue: "gone" }, ["/queue"]],
+  ])("is refused for %s", async (_what, input, expected) => {
+    expect(await pointers(make(input))).toEqual(expected);
+  });
+
+  test("with placeholders is not compared with the schema yet", async () => {
+    const made = await make({ definitionKey: "strict", payloadTemplate: { n: "{{schedule.at}}" } });
+    expect(made.payloadTemplate).toEqual({ n: "{{schedule.at}}" });
+  });
+});
+
+describe("one trigger more than a tenant may have", () => {
+  const fill = (tenantId: string, count: number, eventName: string | null) =>
+    database.query(
+      `insert into app.job_triggers (tenant_id, label, trigger_type, definition_id, event_name, schedule_type, interval_ms, anchor_at,
+         timezone, overlap_policy, deleted_at)
+       select $1, 'x', case when $3::text is null then 'schedule' else 'event' end, d.id, $3::text,
+         case when $3::text is null then 'interval' end, case when $3::text is null then 60000 end,
+         case when $3::text is null then now() end, case when $3::text is null then 'UTC' end, 'allow',
+         case when n > $2 then now() end
+       from app.job_definitions d cross join generate_series(1, $2 + 5) n where d.key = 'any'`,
+      [tenantId, count, eventName],
+    );
+  const codes = (making: readonly Promise<unknown>[]) =>
+    Promise.all(
+      making.map((one) =>
+        one.then(
+          () => "made",
+          (error: { code: string }) => error.code,
+        ),
+      ),
+    );
+
+  test("is refused, also of two that ask at once; deleted ones do not count", async () => {
+    const full = await factory.tenant();
+    await fill(full.tenantId, 999, null);
+    expect((await codes([make({}, full), make({}, full)])).sort()).toEqual(["made", "too-many-triggers"]);
+    expect(await codes([make()])).toEqual(["made"]);
+  });
+
+  test("is refused on one name of an event, when it is made and when it moves there", async () => {
+    const full = await factory.tenant();
+    await fill(full.tenantId, 199, "busy");
+    const on = (eventName: string) => make({ triggerType: "event", cronExpr: null, eventName }, full);
+    const other = await on("quiet");
+    const move = () =>
+      changeTrigger(factory.web, full, { triggerId: other.id, expected: null, patch: { eventName: "busy" } });
+    expect((await codes([on("busy"), move()])).sort()).toEqual(["made", "too-many-triggers"]);
+  });
+
+  test("payload templates have room for 4 MiB together, small ones always; one may become smaller", async () => {
+    const full = await factory.tenant();
+    const sized = (kib: number) => ({ payloadTemplate: { text: "x".repeat(kib * 1024) } });
+    for (let n = 0; n < 15; n += 1) await make(sized(255), full);
+    const last = await make(sized(255), full);
+    expect(await codes([make(sized(250), full), make(sized(4), full)])).toEqual(["too-many-triggers", "made"]);
+    const change = (kib: number) =>
+      changeTrigger(factory.web, full, { triggerId: last.id, expected: null, patch: sized(kib) });
+    expect(await codes([change(100)])).toEqual(["made"]);
+    expect(await codes([make(sized(150), full)])).toEqual(["made"]);
+    expect(await codes([change(200)])).toEqual(["too-many-triggers"]);
+  });
+
+  test("conditions that read an event often have room together on its name, others always; one may become shorter", async () => {
+    const full = await factory.tenant();
+    const reads = (count: number, eventName = "busy"): Partial<TriggerInput> => ({
+      ...{ triggerType: "event", cronExpr: null, eventName },
+      condition: Array.from({ length: count }, (_, n) => `"${n}" in event.a`).join(" || "),
+    });
+    for (let n = 0; n < 16; n += 1) await make(reads(14), full);
+    const elsewhere = await make(reads(14, "quiet"), full);
+    expect(await codes([make(reads(14), full), make(reads(1), full)])).toEqual(["too-many-triggers", "made"]);
+    const change = (triggerId: string, patch: TriggerPatch) =>
+      changeTrigger(factory.web, full, { triggerId, expected: null, patch });
+    expect(await codes([change(elsewhere.id, { eventName: "busy" })])).toEqual(["too-many-triggers"]);
+    const last = await make(reads(2), full);
+    const longer = change(last.id, { condition: reads(14).condition ?? null });
+    expect(await codes([longer])).toEqual(["too-many-triggers"]);
+    expect(await codes([change(last.id, { condition: reads(1).condition ?? null })])).toEqual(["made"]);
+  });
+});

@@ -1,0 +1,58 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { notifySchedules } from "../notify";
+import { inTenant } from "../read/get-job";
+import type { TenantScope } from "../types";
+import {
+  neverProblems,
+  prospectsOf,
+  refuseProblems,
+  requireDefinition,
+  requireQueue,
+  ruleOf,
+  textProblems,
+} from "./check-trigger";
+import { getTrigger } from "./read-triggers";
+import { requireConditionRoom, requireRoom, requireTemplateRoom } from "./room";
+import { auditTrigger, columnsOf, readSurroundings, triggerNotFound } from "./trigger-row";
+import { newSettings, settingsProblems } from "./trigger-settings.policy";
+import { insertTriggerSql } from "./triggers.sql";
+import type { TriggerInput, TriggerView } from "./types";
+
+/**
+ * Makes a trigger. A schedule's first instant is the first one after the database's now.
+ * @throws QueueError invalid-value with pointers to the API's fields; payload-too-large, definition-unknown,
+ * definition-inactive, queue-unknown, executor-barred, tenant-suspended, too-many-triggers
+ */
+export function createTrigger(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  input: TriggerInput,
+): Promise<TriggerView> {
+  return inTenant(db, scope, async (tx) => {
+    const around = await readSurroundings(tx);
+    const settings = newSettings(input, around);
+    const definition = await requireDefinition(tx, scope, settings.definitionKey);
+    await requireQueue(tx, settings.queue);
+    const read = ruleOf(settings);
+    const problems = [...settingsProblems(settings), ...(read.problems ?? []), ...textProblems(settings, definition)];
+    refuseProblems(problems);
+    const prospects = prospectsOf(settings, read.rule ?? null, { now: around.now, runCount: 0 });
+    refuseProblems(neverProblems(settings, prospects));
+    await requireRoom(tx, { eventName: settings.eventName, isNew: true });
+    await requireTemplateRoom(tx, { template: settings.payloadTemplate });
+    await requireConditionRoom(tx, settings);
+    const [made] = await tx.run<{ id: string }>(insertTriggerSql, [
+      scope.tenantId,
+      columnsOf(settings, prospects, definition.id),
+      JSON.stringify(settings.payloadTemplate),
+      settings.triggerType,
+      scope.actor.userId,
+    ]);
+    if (!made) throw triggerNotFound();
+    await auditTrigger(tx, scope, { triggerId: made.id, action: "trigger.create", reason: settings.label });
+    tx.afterCommit(notifySchedules);
+    const view = await getTrigger(tx, scope, made.id);
+    if (!view) throw triggerNotFound();
+    return view;
+  });
+}

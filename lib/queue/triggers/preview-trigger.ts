@@ -1,0 +1,72 @@
+import type { Database, TenantTransaction } from "@/lib/db";
+import { findDefinition } from "../definitions/definitions";
+import { validatorOf } from "../definitions/payload-validators";
+import { inTenant } from "../read/get-job";
+import { instantAt, previewSchedule, readSchedule } from "../schedules/rules";
+import type { Problem, SchedulePreview, TenantScope } from "../types";
+import { invalidTrigger } from "./check-trigger";
+import { readSurroundings } from "./trigger-row";
+import { newSettings, scheduleFields } from "./trigger-settings.policy";
+import { compileTriggerTemplate, renderTriggerTemplate, type ScheduleContext } from "./trigger-template.policy";
+import type { TriggerInput } from "./types";
+
+export interface PreviewInput {
+  readonly schedule: Omit<TriggerInput, "label" | "triggerType" | "definitionKey">;
+  /** Instants after this one; default the database's now. */
+  readonly after?: Date;
+  readonly count: number;
+  /** Also filled in for the first instant, and compared with the definition's schema when one is named. */
+  readonly template?: PreviewTemplate;
+}
+
+interface PreviewTemplate {
+  readonly source: unknown;
+  readonly definitionKey?: string;
+  readonly label?: string;
+}
+
+/** What a template gives; `payload` is null when it gives nothing. Pointers are into the template. */
+export interface TemplateExample {
+  readonly payload: unknown;
+  readonly problems: readonly Problem[];
+}
+
+export type TriggerPreview = SchedulePreview & { readonly example?: TemplateExample };
+
+/** Stands for the id of a trigger that is not stored. */
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+
+/** What a schedule would do, read by the engine that will fire it. @throws QueueError invalid-value, tenant-suspended */
+export function previewTrigger(
+  db: Database | TenantTransaction,
+  scope: TenantScope,
+  { schedule, after, count, template }: PreviewInput,
+): Promise<TriggerPreview> {
+  return inTenant(db, scope, async (tx) => {
+    const around = await readSurroundings(tx);
+    const settings = newSettings({ ...schedule, label: "", triggerType: "schedule", definitionKey: "" }, around);
+    const read = readSchedule(scheduleFields(settings));
+    if (read.problems) throw invalidTrigger(read.problems);
+    const { expiresAt, maxRuns: runsLeft } = settings;
+    const from = after ?? around.now;
+    const preview = previewSchedule({ rule: read.rule, after: from, count, expiresAt, runsLeft });
+    if (template === undefined) return preview;
+    const { at, local } = preview.occurrences[0] ?? instantAt(read.rule, from);
+    return { ...preview, example: await renderExample(tx, template, { at: at.toISOString(), local }) };
+  });
+}
+
+async function renderExample(
+  tx: TenantTransaction,
+  { source, definitionKey, label = "" }: PreviewTemplate,
+  instant: Pick<ScheduleContext["schedule"], "at" | "local">,
+): Promise<TemplateExample> {
+  const compiled = compileTriggerTemplate(source, "schedule");
+  if ("problems" in compiled) return { payload: null, problems: compiled.problems };
+  const trigger = { id: NO_ID, label };
+  const schedule = { ...instant, trigger_id: trigger.id, label };
+  const rendered = renderTriggerTemplate(compiled.template, { schedule, trigger });
+  if ("problems" in rendered) return { payload: null, problems: rendered.problems };
+  const definition = definitionKey === undefined ? null : await findDefinition(tx, definitionKey);
+  return { payload: rendered.payload, problems: definition ? validatorOf(definition)(rendered.payload) : [] };
+}

@@ -1,0 +1,105 @@
+import type { TenantTransaction } from "@/lib/db";
+import { mapInTurns } from "@/lib/turns";
+import { PAYLOAD_LIMITS } from "../enqueue/payload-check.policy";
+import { QueueError } from "../errors";
+import { matchWork } from "../events/event-match.policy";
+import { compileTriggerCondition } from "./trigger-condition.policy";
+import {
+  conditionsOfNameSql,
+  countTriggersOfTenantSql,
+  lockTriggersOfTenantSql,
+  templateBytesOfTenantSql,
+} from "./triggers.sql";
+
+/** Triggers of one tenant. */
+const MOST_TRIGGERS = 1000;
+/** Triggers of one tenant on one name of an event: each of them is compared with every such event. */
+const MOST_LISTENERS = 200;
+/** Most bytes of all payload templates of a tenant: an event, a test or a list may read all of them. */
+const MOST_TEMPLATE_BYTES = 4 * 1024 * 1024;
+/** A template of this size always has room. */
+const SMALL_TEMPLATE_BYTES = MOST_TEMPLATE_BYTES / MOST_TRIGGERS;
+/** Most work of all conditions on one name of an event, for the largest event, in the unit of `matchWork`: about a second. */
+const MOST_WORK = 60_000_000;
+/** A condition of so much work always has room. */
+const SMALL_WORK = MOST_WORK / MOST_LISTENERS;
+
+/**
+ * Refuses one trigger more than a tenant may have, in all (`isNew`) and on the name of an event. A
+ * concurrent call for the tenant waits until this transaction is over.
+ * @throws QueueError too-many-triggers
+ */
+export async function requireRoom(
+  tx: TenantTransaction,
+  { eventName, isNew }: { readonly eventName: string | null; readonly isNew: boolean },
+): Promise<void> {
+  await tx.run(lockTriggersOfTenantSql, [tx.tenantId]);
+  const [row] = await tx.run<{ n: number; of_name: number }>(countTriggersOfTenantSql, [tx.tenantId, eventName]);
+  const refuse = (message: string) => new QueueError("too-many-triggers", `${message} Delete one first.`);
+  if (isNew && (row?.n ?? 0) >= MOST_TRIGGERS) throw refuse(`A tenant has at most ${MOST_TRIGGERS} triggers.`);
+  if ((row?.of_name ?? 0) >= MOST_LISTENERS)
+    throw refuse(`At most ${MOST_LISTENERS} triggers of a tenant listen to one name of an event.`);
+}
+
+/**
+ * Refuses a template if all templates of the tenant would be too large with it. One that replaces a larger one has room. A
+ * concurrent call for the tenant waits until this transaction is over.
+ * @throws QueueError too-many-triggers
+ */
+export async function requireTemplateRoom(
+  tx: TenantTransaction,
+  {
+    template,
+    replaces,
+  }: { readonly template: unknown; readonly replaces?: { readonly id: string; readonly template: unknown } },
+): Promise<void> {
+  const bytes = bytesOf(template);
+  if (bytes <= SMALL_TEMPLATE_BYTES || (replaces && bytes <= bytesOf(replaces.template))) return;
+  await tx.run(lockTriggersOfTenantSql, [tx.tenantId]);
+  const [row] = await tx.run<{ bytes: number }>(templateBytesOfTenantSql, [tx.tenantId, replaces?.id ?? null]);
+  if (bytes + (row?.bytes ?? 0) <= MOST_TEMPLATE_BYTES) return;
+  const most = MOST_TEMPLATE_BYTES / 1024 / 1024;
+  throw new QueueError(
+    "too-many-triggers",
+    `The payload templates of a tenant's triggers may have ${most} MiB together. Shorten this one, or delete another trigger.`,
+  );
+}
+
+/**
+ * Refuses a condition if an event would have to be read too often for all triggers on its name. One that replaces another
+ * of as much work has room. A concurrent call for the tenant waits until this transaction is over.
+ * @throws QueueError too-many-triggers
+ */
+export async function requireConditionRoom(
+  tx: TenantTransaction,
+  {
+    eventName,
+    condition,
+    replaces,
+  }: {
+    readonly eventName: string | null;
+    readonly condition: string | null;
+    readonly replaces?: { readonly id: string; readonly eventName: string | null; readonly condition: string | null };
+  },
+): Promise<void> {
+  const work = workOf(condition);
+  const replaced = replaces && replaces.eventName === eventName ? workOf(replaces.condition) : 0;
+  if (work <= Math.max(SMALL_WORK, replaced)) return;
+  await tx.run(lockTriggersOfTenantSql, [tx.tenantId]);
+  const parameters = [tx.tenantId, eventName, replaces?.id ?? null];
+  const rows = await tx.run<{ condition: string }>(conditionsOfNameSql, parameters);
+  const others = await mapInTurns(rows, (row) => workOf(row.condition));
+  if (others.reduce((sum, other) => sum + other, work) <= MOST_WORK) return;
+  throw new QueueError(
+    "too-many-triggers",
+    "The conditions of the triggers on this name search or measure lists and texts of the event too often. Shorten this condition, or delete another trigger.",
+  );
+}
+
+/** Of one condition and the largest event. */
+function workOf(text: string | null): number {
+  const read = text === null ? null : compileTriggerCondition(text);
+  return matchWork({ condition: read && "condition" in read ? read.condition : null }, PAYLOAD_LIMITS.maxBytes);
+}
+
+const bytesOf = (template: unknown): number => Buffer.byteLength(JSON.stringify(template) ?? "");

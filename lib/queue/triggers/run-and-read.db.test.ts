@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import {
+  changeTrigger,
+  deleteExpired,
+  deleteTrigger,
+  getTrigger,
+  listFirings,
+  listTriggers,
+  previewTrigger,
+  runTrigger,
+} from "@/lib/queue/testing";
+import { pointers, triggersFixture } from "./triggers.fixture";
+
+const { database, factory, scope, other, make, change } = await triggersFixture();
+
+describe("a run by hand", () => {
+  test("makes a job from the template with the moment in it, also of a trigger that is off", async () => {
+    const { id } = await make({
+      payloadTemplate: { at: "{{schedule.at}}", from: "{{schedule.label}}" },
+      isEnabled: false,
+    });
+    const { job, firing } = await runTrigger(factory.web, scope, { triggerId: id });
+    expect(job).toMatchObject({ source: "manual", sourceRef: id, payload: { from: "nightly" } });
+    expect(firing).toMatchObject({ kind: "manual", outcome: "enqueued", jobId: job.id, jobStatus: "queued" });
+    expect(await getTrigger(factory.web, scope, id)).toMatchObject({ runCount: 0, recentFirings: [{ jobId: job.id }] });
+  });
+
+  test("takes another payload, or the data of an event", async () => {
+    const { id } = await make({
+      triggerType: "event",
+      cronExpr: null,
+      eventName: "a.b",
+      definitionKey: "strict",
+      payloadTemplate: { n: "{{event.n}}" },
+    });
+    const run = (request: { payload?: unknown; event?: unknown }) =>
+      runTrigger(factory.web, scope, { triggerId: id, ...request });
+    expect((await run({ payload: { n: 1 } })).job.payload).toEqual({ n: 1 });
+    expect((await run({ event: { n: 2 } })).job.payload).toEqual({ n: 2 });
+    expect(await pointers(run({}))).toEqual(["/payload_template/n"]);
+    expect(await pointers(run({ payload: { n: "x" } }))).toEqual(["/payload/n"]);
+    const { firings } =
+      (await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 10 } })) ?? {};
+    expect(firings).toHaveLength(2);
+  });
+});
+
+test("a list shows how the newest firings ended, and what was missed", async () => {
+  const { id } = await make({ label: "A Bar 100%" });
+  await database.query(
+    `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, reason, n, until)
+     select $1, $2, 'schedule', app.now() - make_interval(mins => i), 'skipped', 'catch_up', case i when 1 then 5 else 1 end,
+       case i when 1 then app.now() end from generate_series(1, 25) i`,
+    [scope.tenantId, id],
+  );
+  const { job } = await runTrigger(factory.web, scope, { triggerId: id });
+  const page = await listTriggers(factory.web, scope, { q: "bar 100%", triggerType: "schedule" }, { limit: 10 });
+  expect(page).toMatchObject({ total: 1, hasMore: false });
+  const [row] = page.triggers;
+  expect(row).toMatchObject({ id, missedCount: 29 });
+  expect(row?.recentFirings).toHaveLength(20);
+  expect(row?.recentFirings[0]).toMatchObject({ outcome: "enqueued", jobId: job.id, jobStatus: "queued" });
+  const first = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20 } });
+  const afterId = first?.firings.at(-1)?.id ?? "";
+  const second = await listFirings(factory.web, scope, { triggerId: id, filter: {}, page: { limit: 20, afterId } });
+  expect([first?.hasMore, second?.firings.length, second?.hasMore]).toEqual([true, 6, false]);
+});
+
+test("firings are kept for 90 days", async () => {
+  const { id: triggerId } = await make();
+  for (const days of [89, 91]) {
+    await database.query(
+      `insert into app.trigger_firings (id, tenant_id, trigger_id, kind, fire_at, outcome, reason)
+       select app.id_floor(at), $1, $2, 'schedule', at, 'skipped', 'catch_up' from (select app.now() - make_interval(days => $3)) x (at)`,
+      [scope.tenantId, triggerId, days],
+    );
+  }
+  expect(await deleteExpired(factory.scheduler)).toBe(1);
+  const left = await listFirings(factory.web, scope, { triggerId, filter: {}, page: { limit: 10 } });
+  expect(left?.firings).toHaveLength(1);
+});
+
+test("deleted triggers are kept for 90 days, the others for ever", async () => {
+  const [gone, late, stays] = [await make(), await make(), await make()];
+  for (const { id: triggerId } of [gone, late]) await deleteTrigger(factory.web, scope, { triggerId, expected: null });
+  for (const [{ id }, days] of [
+    [gone, 91],
+    [late, 89],
+  ] as const)
+    await database.query(
+      "update app.job_triggers set deleted_at = app.now() - make_interval(days => $2) where id = $1",
+      [id, days],
+    );
+  expect(await deleteExpired(factory.scheduler)).toBe(1);
+  const left = await database.query("select id from app.job_triggers where id = any ($1)", [
+    [gone, late, stays].map(({ id }) => id),
+  ]);
+  expect(left.map(({ id }) => id).sort()).toEqual([late.id, stays.id].sort());
+});
+
+test("another tenant's trigger is not there for any verb", async () => {
+  const { id: triggerId } = await make({}, other);
+  const missing = { code: "not-found" };
+  expect(await getTrigger(factory.web, scope, triggerId)).toBeNull();
+  expect(await listFirings(factory.web, scope, { triggerId, filter: {}, page: { limit: 1 } })).toBeNull();
+  await expect(change(triggerId, { label: "mine" })).rejects.toMatchObject(missing);
+  await expect(deleteTrigger(factory.web, scope, { triggerId, expected: null })).rejects.toMatchObject(missing);
+  await expect(runTrigger(factory.web, scope, { triggerId })).rejects.toMatchObject(missing);
+  expect((await listTriggers(factory.web, other, {}, { limit: 10 })).triggers.map(({ id }) => id)).toEqual([triggerId]);
+});
+
+test("a preview fills the template in for its first instant, and says what is wrong with it", async () => {
+  const example = async (source: unknown, definitionKey?: string) => {
+    const schedule = { cronExpr: "30 2 * * *", timezone: "Europe/Berlin" };
+    const after = new Date("2026-03-28T12:00:00Z");
+    const template = { source, label: "Nightly", ...(definitionKey ? { definitionKey } : {}) };
+    return (await previewTrigger(factory.web, scope, { schedule, after, count: 1, template })).example;
+  };
+  expect(await example({ text: "{{trigger.label}}, {{schedule.local}}" })).toEqual({
+    payload: { text: "Nightly, 2026-03-29T03:00:00+02:00" },
+    problems: [],
+  });
+  const [unknown, unfit] = [
+    await example({ list: ["{{event.x}}"] }),
+    await example({ n: "{{schedule.at}}" }, "strict"),
+  ];
+  expect(unknown).toMatchObject({ payload: null, problems: [{ pointer: "/list/0" }] });
+  expect(unfit).toMatchObject({ problems: [{ pointer: "/n" }] });
+});
+
+test("SCHED-23 a suspended tenant makes, changes, runs and previews nothing, and may delete", async () => {
+  const tenant = await factory.tenant("frozen");
+  const { id: triggerId } = await make({}, tenant);
+  await database.query("update app.tenants set status = 'suspended' where id = $1", [tenant.tenantId]);
+  const refused = { code: "tenant-suspended" };
+  await expect(make({}, tenant)).rejects.toMatchObject(refused);
+  await expect(runTrigger(factory.web, tenant, { triggerId })).rejects.toMatchObject(refused);
+  await expect(
+    changeTrigger(factory.web, tenant, { triggerId, expected: null, patch: { label: "x" } }),
+  ).rejects.toMatchObject(refused);
+  await expect(previewTrigger(factory.web, tenant, { schedule: {}, count: 1 })).rejects.toMatchObject(refused);
+  await deleteTrigger(factory.web, tenant, { triggerId, expected: null });
+});

@@ -1,0 +1,254 @@
+import {
+  type ASTNode,
+  TypeError as CelTypeError,
+  Environment,
+  EvaluationError,
+  ParseError,
+  serialize,
+} from "@marcbachmann/cel-js";
+import { faultOfNumber } from "@/lib/text/exact-numbers";
+import { cutText } from "../clean.policy";
+import type { Problem } from "../types";
+import { isIn } from "./is-in.policy";
+import type { EventMeta } from "./trigger-template.policy";
+
+/** What a condition is about: the event's data, and what is known of it besides. */
+export interface ConditionSubject {
+  readonly event: unknown;
+  readonly meta: EventMeta;
+}
+
+/** A condition that was checked. It holds when all its parts do; they are what `&&` joins. */
+export interface TriggerCondition {
+  readonly parts: readonly {
+    readonly text: string;
+    readonly evaluate: (subject: ConditionSubject) => unknown;
+  }[];
+  /** How often it may have to read a whole event: to compare lists or objects, to search a list, to measure a size. */
+  readonly looks: number;
+  /** The `&&` and `||` within its parts. Each of their operands may fail, as a path that leads nowhere does. */
+  readonly joins: number;
+}
+
+/** What became of one part; `detail` says why it could not be told, if so. */
+export interface ConditionPart {
+  readonly text: string;
+  readonly holds: boolean;
+  readonly detail: string | null;
+}
+
+export interface ConditionVerdict {
+  readonly holds: boolean;
+  readonly parts: readonly ConditionPart[];
+}
+
+export const CONDITION_MAX_CHARACTERS = 2000;
+/**
+ * The most comparisons between two values of the event. Each may take some milliseconds for the largest event, longer than
+ * any other operation of a condition.
+ */
+const COMPARISONS_MAX = 8;
+/** The same with what else reads a whole list or text, which takes as long. */
+const LOOKS_MAX = 16;
+const LIMITS = { maxAstNodes: 200, maxDepth: 32, maxListElements: 100, maxMapEntries: 1, maxCallArguments: 2 };
+
+const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
+  .registerVariable("event", "map")
+  .registerVariable("meta", "map");
+
+/** Where conditions are evaluated: `isIn` is no word of theirs, it stands for `in` of two values of the event. */
+const evaluator = environment.clone().registerFunction("isIn(dyn, dyn): bool", isIn);
+
+/**
+ * Checks a condition, or says what is wrong with it. The language is a part of CEL whose cost is bounded by the sizes of
+ * condition and event: paths (`event.a.b[0]`, `event["a b"]`, `meta.name`), texts, numbers, true, false, null, lists of
+ * them, `== != < <= > >= in && || !`, `has(event.a)`, `size(…)`, `.startsWith(…)`, `.endsWith(…)`. No arithmetic, no
+ * loops, no patterns.
+ */
+export function compileTriggerCondition(
+  text: string,
+): { readonly condition: TriggerCondition } | { readonly problems: readonly Problem[] } {
+  if (text.trim() === "" || text.length > CONDITION_MAX_CHARACTERS)
+    return refused("length", `must have 1 to ${CONDITION_MAX_CHARACTERS} characters`);
+  try {
+    const parsed = environment.parse(text);
+    const foreign = findForeign(parsed.ast);
+    if (foreign) return refused("condition", foreign);
+    const parts = conjuncts(parsed.ast).map(serialize);
+    const fault = parts.map(findUntyped).find((found) => found !== null);
+    if (fault) return refused("condition", fault);
+    const { comparisons, looks, joins } = workOf(parsed.ast);
+    if (comparisons > COMPARISONS_MAX)
+      return refused("condition", `compares values of the event with each other more than ${COMPARISONS_MAX} times`);
+    if (looks > LOOKS_MAX)
+      return refused("condition", `searches, measures or compares values of the event more than ${LOOKS_MAX} times`);
+    replaceMembership(parsed.ast);
+    const evaluated = conjuncts(parsed.ast).map(serialize);
+    const compiled = parts.map((part, index) => compilePart(part, evaluated[index] ?? part));
+    return { condition: { parts: compiled, looks, joins: joins - (parts.length - 1) } };
+  } catch (error) {
+    return refused("condition", `is not a condition: ${summaryOf(error)}`);
+  }
+}
+
+const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
+
+/** Counts the operations of a condition whose cost grows with the event, and those that join others. */
+function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: number; readonly joins: number } {
+  let [comparisons, looks, joins] = [0, 0, 0];
+  const todo: ASTNode[] = [root];
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    const operands = operandsOf(node);
+    if (typeof operands === "string") continue;
+    todo.push(...operands);
+    if (node.op === "&&" || node.op === "||") joins += 1;
+    const ofEvent = operands.filter(isOfEvent).length;
+    if (COMPARING.has(node.op) && ofEvent > 1) comparisons += 1;
+    else if (node.op === "in" ? isOfEvent(node.args[1]) : MEASURING.has(node.op) && ofEvent > 0) looks += 1;
+  }
+  return { comparisons, looks: comparisons + looks, joins };
+}
+
+const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">=", "in"]);
+/** Calls; of the functions of conditions only the cost of `size` grows with the value. */
+const MEASURING: ReadonlySet<string> = new Set(["call", "rcall"]);
+const isOfEvent = (node: ASTNode): boolean => node.op === "." || node.op === "[]" || node.op === "id";
+
+/** Whether a condition holds for an event, and which of its parts do not. Never throws. */
+export function explainTriggerCondition(condition: TriggerCondition, subject: ConditionSubject): ConditionVerdict {
+  const parts = condition.parts.map(({ text, evaluate }) => ({ text, ...decide(() => evaluate(subject)) }));
+  return { holds: parts.every(({ holds }) => holds), parts };
+}
+
+/** The first part that does not hold for an event, or null. Looks at none after it. Never throws. */
+export function failingPart(condition: TriggerCondition, subject: ConditionSubject): ConditionPart | null {
+  for (const { text, evaluate } of condition.parts) {
+    const decided = decide(() => evaluate(subject));
+    if (!decided.holds) return { text, ...decided };
+  }
+  return null;
+}
+
+function decide(evaluate: () => unknown): { readonly holds: boolean; readonly detail: string | null } {
+  try {
+    const value = evaluate();
+    return { holds: value === true, detail: typeof value === "boolean" ? null : "is neither true nor false" };
+  } catch (error) {
+    return { holds: false, detail: summaryOf(error) };
+  }
+}
+
+/** Lets `isIn` search the lists of an event, since CEL's `in` takes time in proportion to value × list. */
+function replaceMembership(root: ASTNode): void {
+  const todo: ASTNode[] = [root];
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    const operands = operandsOf(node);
+    if (typeof operands !== "string") todo.push(...operands);
+    if (node.op === "in" && node.args.every(isOfEvent)) Object.assign(node, { op: "call", args: ["isIn", node.args] });
+  }
+}
+
+/** `evaluated`: the same with what conditions do not have. */
+function compilePart(text: string, evaluated: string): TriggerCondition["parts"][number] {
+  const evaluate = evaluator.parse(evaluated);
+  return { text, evaluate: ({ event, meta }) => evaluate({ event, meta }) };
+}
+
+/** Who is not true or false can be told before any event is there, except for what an event holds. */
+function findUntyped(text: string): string | null {
+  const checked = environment.check(text);
+  if (!checked.valid) return `is not a condition: ${summaryOf(checked.error)}`;
+  return checked.type === "bool" || checked.type === "dyn" ? null : `is neither true nor false: ${text}`;
+}
+
+/** The parts that `&&` joins, from left to right. */
+function conjuncts(root: ASTNode): ASTNode[] {
+  const found: ASTNode[] = [];
+  const todo = [root];
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    if (node.op === "&&") todo.push(node.args[1], node.args[0]);
+    else found.push(node);
+  }
+  return found;
+}
+
+/** Looks for what CEL has and conditions have not: anything whose cost the sizes of condition and event do not bound. */
+function findForeign(root: ASTNode): string | null {
+  const todo = [root];
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    const operands = operandsOf(node);
+    if (typeof operands === "string") return operands;
+    todo.push(...operands);
+  }
+  return null;
+}
+
+const METHODS: ReadonlySet<string> = new Set(["startsWith", "endsWith", "size"]);
+const FUNCTIONS: ReadonlySet<string> = new Set(["has", "size"]);
+const ROOTS: ReadonlySet<string> = new Set(["event", "meta"]);
+
+/** The operands that are left to look at, or what is wrong. */
+function operandsOf(node: ASTNode): readonly ASTNode[] | string {
+  switch (node.op) {
+    case "&&":
+    case "||":
+    case "==":
+    case "!=":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+    case "in":
+      return node.args;
+    case "!_":
+      return [node.args];
+    case "-_":
+      return isNumber(node.args) ? [node.args] : "has - before something that is no number";
+    case "list":
+      return node.args.every(isLiteral)
+        ? node.args
+        : "has a list of something else than texts, numbers, true, false and null";
+    case "[]":
+      return node.args[1].op === "value" ? node.args : "has something else than a text or a number in [ ]";
+    case ".":
+      return [node.args[0]];
+    case "id":
+      return ROOTS.has(node.args) ? [] : `names something else than event or meta: ${node.args}`;
+    case "value":
+      if (isRounded(node)) return "has a number that cannot be kept exactly; write fewer digits";
+      return isLiteral(node) ? [] : "has a kind of value that JSON does not have";
+    case "call":
+      return FUNCTIONS.has(node.args[0]) ? node.args[1] : `uses a function that is not has or size: ${node.args[0]}`;
+    case "rcall":
+      return METHODS.has(node.args[0])
+        ? [node.args[1], ...node.args[2]]
+        : `uses a method that is not startsWith, endsWith or size: ${node.args[0]}`;
+    default:
+      return `uses ${node.op}, which conditions do not have`;
+  }
+}
+
+function isLiteral(node: ASTNode): boolean {
+  if (node.op === "-_") return isNumber(node.args);
+  return (
+    node.op === "value" && (node.args === null || ["string", "number", "bigint", "boolean"].includes(typeof node.args))
+  );
+}
+
+const isNumber = (node: ASTNode): boolean =>
+  node.op === "value" && (typeof node.args === "number" || typeof node.args === "bigint");
+
+/** True for a decimal whose double is another number, which an event can hold. Whole numbers are never rounded. */
+function isRounded({ args, input, start, end }: ASTNode): boolean {
+  if (typeof args !== "number") return false;
+  const fault = faultOfNumber(input.slice(start, end));
+  return fault === "too-many-digits" || fault === "too-small";
+}
+
+const SUMMARY_MAX = 200;
+
+/** The library's message without its picture of the place; it may quote the condition, never the event. */
+function summaryOf(error: unknown): string {
+  const isKnown = error instanceof EvaluationError || error instanceof ParseError || error instanceof CelTypeError;
+  return cutText(isKnown ? error.summary : "it cannot be evaluated", SUMMARY_MAX);
+}

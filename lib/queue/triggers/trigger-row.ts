@@ -1,0 +1,95 @@
+import type { TenantTransaction } from "@/lib/db";
+import { QueueError } from "../errors";
+import type { TenantScope } from "../types";
+import type { Prospects } from "./check-trigger";
+import type { TriggerSurroundings } from "./trigger-settings.policy";
+import { settingsOf, type TriggerRow } from "./trigger-view";
+import { auditTriggerSql, lockTriggerSql, triggerSurroundingsSql } from "./triggers.sql";
+import type { TriggerSettings, TriggerTarget } from "./types";
+
+export const triggerNotFound = (): QueueError => new QueueError("not-found", "There is no such trigger.");
+
+export interface LockedTrigger extends TriggerRow {
+  readonly following_run_at: Date | null;
+}
+
+/** @throws QueueError tenant-suspended: nothing is made or changed for such a tenant */
+export async function readSurroundings(tx: TenantTransaction): Promise<TriggerSurroundings> {
+  const [row] = await tx.run<TriggerSurroundings & { status: string }>(triggerSurroundingsSql, [tx.tenantId]);
+  if (row?.status !== "active") throw new QueueError("tenant-suspended", "This tenant is suspended.");
+  return { timezone: row.timezone, now: row.now };
+}
+
+/**
+ * The trigger, kept as it is until the transaction is over.
+ * @throws QueueError not-found; version-conflict when the caller saw another version
+ */
+export async function lockTrigger(
+  tx: TenantTransaction,
+  scope: TenantScope,
+  { triggerId, expected }: TriggerTarget,
+): Promise<{ readonly row: LockedTrigger; readonly settings: TriggerSettings }> {
+  const [row] = await tx.run<LockedTrigger>(lockTriggerSql, [scope.tenantId, triggerId]);
+  if (!row) throw triggerNotFound();
+  if (expected !== null && !expected.includes(row.version))
+    throw new QueueError("version-conflict", "Somebody else has changed this trigger since you read it.");
+  return { row, settings: settingsOf(row) };
+}
+
+/** Settings and prospects by the columns of the table, as the statements take them. */
+export function columnsOf(settings: TriggerSettings, prospects: Prospects, definitionId: string): string {
+  return JSON.stringify({
+    label: settings.label,
+    is_enabled: settings.isEnabled,
+    definition_id: definitionId,
+    queue: settings.queue,
+    priority: settings.priority,
+    dedupe_window_seconds: settings.dedupeWindowSeconds,
+    dedupe_key_template: settings.dedupeKeyTemplate,
+    event_name: settings.eventName,
+    condition: settings.condition,
+    schedule_type: settings.scheduleType,
+    cron_expr: settings.cronExpr,
+    interval_ms: settings.intervalMs,
+    anchor_at: settings.anchorAt,
+    once_at: settings.onceAt,
+    timezone: settings.timezone,
+    overlap_policy: settings.overlapPolicy,
+    catch_up: settings.catchUp,
+    catch_up_limit: settings.catchUpLimit,
+    dst_gap: settings.dstGap,
+    dst_overlap: settings.dstOverlap,
+    jitter_seconds: settings.jitterSeconds,
+    max_runs: settings.maxRuns,
+    expires_at: settings.expiresAt,
+    next_run_at: prospects.nextRunAt,
+    following_run_at: prospects.followingRunAt,
+    status: prospects.status,
+    status_reason: prospects.reason,
+  });
+}
+
+interface TriggerAct {
+  readonly triggerId: string;
+  readonly action: "trigger.create" | "trigger.change" | "trigger.delete" | "trigger.run";
+  /** Which fields were changed, or what the trigger was called. */
+  readonly reason?: string;
+  readonly jobId?: string;
+}
+
+export async function auditTrigger(
+  tx: TenantTransaction,
+  { tenantId, actor }: TenantScope,
+  { triggerId, action, reason, jobId }: TriggerAct,
+): Promise<void> {
+  await tx.run(auditTriggerSql, [
+    tenantId,
+    triggerId,
+    jobId ?? null,
+    actor.kind,
+    actor.id,
+    action,
+    actor.requestId ?? null,
+    reason ?? null,
+  ]);
+}

@@ -1,0 +1,230 @@
+import { parseSteps } from "../dependencies/result-path.policy";
+import { checkPayload, PAYLOAD_LIMITS } from "../enqueue/payload-check.policy";
+import type { Problem, TriggerKind } from "../types";
+import {
+  type Binding,
+  pointerTo,
+  type ScannedTemplate,
+  scanTemplate,
+  shown,
+  type TemplatePath,
+} from "./template-parts.policy";
+import { sizeOfValue } from "./value-size.policy";
+
+/** A template that was checked: what it holds besides placeholders, and where their values go. */
+export interface TriggerTemplate {
+  readonly source: unknown;
+  /** Of the source as JSON. */
+  readonly characters: number;
+  readonly bindings: readonly Binding[];
+  /** The places of the bindings, as a tree from the root. */
+  readonly places: Place;
+}
+
+/** A place in a template: the index of the binding that stands there, or the places inside it by name. */
+interface Place {
+  binding?: number;
+  readonly inside: Map<string, Place>;
+}
+
+/** What is known of the event, outside of its data. */
+export interface EventMeta {
+  readonly id: string;
+  readonly name: string;
+  /** RFC 3339, UTC. */
+  readonly received_at: string;
+  readonly producer_id: string | null;
+  readonly correlation_id: string | null;
+  readonly source: string;
+}
+
+interface TriggerName {
+  readonly id: string;
+  readonly label: string;
+}
+
+/** What the placeholders of a trigger that an event starts are looked up in; `event` is the event's data. */
+export interface EventContext {
+  readonly event: unknown;
+  readonly meta: EventMeta;
+  readonly trigger: TriggerName;
+}
+
+/** What the placeholders of a trigger that a schedule starts are looked up in. Times are RFC 3339. */
+export interface ScheduleContext {
+  readonly schedule: {
+    readonly at: string;
+    readonly local: string;
+    readonly trigger_id: string;
+    readonly label: string;
+  };
+  readonly trigger: TriggerName;
+}
+
+export type TemplateContext = EventContext | ScheduleContext;
+
+/**
+ * What a template became and about how many characters it has as JSON, or why it became nothing; pointers are into the
+ * template.
+ */
+export type Rendered =
+  | { readonly payload: unknown; readonly characters: number }
+  | { readonly problems: readonly Problem[] };
+
+/** What may follow the first word of a path; null = any fields. */
+const ROOTS: Readonly<Record<TriggerKind, Readonly<Record<string, readonly string[] | null>>>> = {
+  event: {
+    event: null,
+    meta: ["id", "name", "received_at", "producer_id", "correlation_id", "source"],
+    trigger: ["id", "label"],
+  },
+  schedule: { schedule: ["at", "local", "trigger_id", "label"], trigger: ["id", "label"] },
+};
+
+/** What all values of one rendering may have together: more than any payload may, and little memory. */
+const RENDERED_MAX_CHARACTERS = 512 * 1024;
+const MOST_PROBLEMS = 10;
+
+/**
+ * Checks a payload template of a trigger, or lists what is wrong with it by pointers into it. An event's trigger may name
+ * `event` (its data), `meta` and `trigger`; a schedule's `schedule` and `trigger`.
+ */
+export function compileTriggerTemplate(
+  template: unknown,
+  kind: TriggerKind,
+): { readonly template: TriggerTemplate } | { readonly problems: readonly Problem[] } {
+  const unstorable = checkPayload(template);
+  if (unstorable.length > 0) return { problems: unstorable };
+  // As it will be stored: a Date is its ISO string by then.
+  const json = JSON.stringify(template);
+  const source = JSON.parse(json) as unknown;
+  const { bindings, problems }: ScannedTemplate = scanTemplate(source, (path) => readPath(path, kind));
+  if (problems.length > 0) return { problems };
+  return { template: { source, characters: json.length, bindings, places: placesOf(bindings) } };
+}
+
+function placesOf(bindings: readonly Binding[]): Place {
+  const root: Place = { inside: new Map() };
+  for (const [binding, { at }] of bindings.entries()) {
+    let place = root;
+    for (const step of at) {
+      const next = place.inside.get(step) ?? { inside: new Map() };
+      place.inside.set(step, next);
+      place = next;
+    }
+    place.binding = binding;
+  }
+  return root;
+}
+
+function readPath(path: string, kind: TriggerKind): TemplatePath | string {
+  const [, root = "", rest = ""] = /^([A-Za-z0-9_-]*)(.*)$/s.exec(path) ?? [];
+  const roots = ROOTS[kind];
+  if (!Object.hasOwn(roots, root)) return `names something else than ${Object.keys(roots).join(", ")}: ${shown(path)}`;
+  const steps = parseSteps(rest);
+  if (!steps) return `has a path that is not ${root} followed by .name and [index] steps`;
+  const fields = roots[root];
+  if (fields && !(steps.length === 0 || (steps.length === 1 && fields.includes(steps[0] ?? ""))))
+    return `names none of ${fields.map((field) => `${root}.${field}`).join(", ")}: ${shown(path)}`;
+  return { name: path, steps: [root, ...steps] };
+}
+
+/**
+ * Puts the values of a context in the places of their placeholders, once: what they hold is never looked at again. A
+ * value that is missing and has no default is a problem; the first ten are returned. null, false, 0 and "" are not
+ * missing. What would be too large is refused before any of it is made into text, so many such templates cost little. The
+ * payload shares parts with template and context and must not be changed.
+ */
+export function renderTriggerTemplate(template: TriggerTemplate, context: TemplateContext): Rendered {
+  const found = findValues(template, context, RENDERED_MAX_CHARACTERS);
+  if ("problems" in found) return found;
+  const values = template.bindings.map(({ whole }, index) => {
+    const parts = found.values[index] ?? [];
+    return whole ? parts[0] : parts.map(asText).join("");
+  });
+  const payload = fill(template.source, template.places, values);
+  return { payload, characters: template.characters + found.characters };
+}
+
+/**
+ * As `renderTriggerTemplate` for a template that is one text; what is no text becomes its JSON. A text of more than
+ * `mostCharacters` is not made, and its length is returned.
+ */
+export function renderTriggerText(
+  template: TriggerTemplate,
+  context: TemplateContext,
+  mostCharacters: number,
+): { readonly text: string } | { readonly tooLong: number } | { readonly problems: readonly Problem[] } {
+  const found = findValues(template, context, RENDERED_MAX_CHARACTERS);
+  if ("problems" in found) return found;
+  if (template.bindings.length === 1 && found.characters > mostCharacters) return { tooLong: found.characters };
+  const rendered = renderTriggerTemplate(template, context);
+  return "problems" in rendered ? rendered : { text: asText(rendered.payload) };
+}
+
+type Found =
+  /** Of each binding, the values of its parts. */
+  | { readonly values: readonly (readonly unknown[])[]; readonly characters: number }
+  | { readonly problems: readonly Problem[] };
+
+function findValues(template: TriggerTemplate, context: TemplateContext, mostCharacters: number): Found {
+  const problems: Problem[] = [];
+  const values: unknown[][] = [];
+  let [characters, count] = [0, 0];
+  for (const { at, whole, parts } of template.bindings) {
+    const ofBinding: unknown[] = [];
+    for (const part of parts) {
+      const found = "text" in part ? { value: part.text } : (lookUp(context, part.steps) ?? fallbackOf(part));
+      if (found) {
+        ofBinding.push(found.value);
+        const size = sizeOfValue(found.value);
+        characters += size.characters;
+        count += whole ? size.values : 0;
+      } else if ("name" in part) {
+        problems.push({ pointer: pointerTo(at), code: "template", detail: `there is nothing at ${shown(part.name)}` });
+      }
+      if (characters > mostCharacters) return { problems: [TOO_LARGE] };
+      if (count > PAYLOAD_LIMITS.maxNodes) return { problems: [TOO_MANY_VALUES] };
+      if (problems.length >= MOST_PROBLEMS) return { problems };
+    }
+    values.push(ofBinding);
+  }
+  return problems.length > 0 ? { problems } : { values, characters };
+}
+
+const TOO_LARGE: Problem = { pointer: "", code: "too-large", detail: "would be larger than a payload may be" };
+const TOO_MANY_VALUES: Problem = {
+  pointer: "",
+  code: "too-many-nodes",
+  detail: `has more than ${PAYLOAD_LIMITS.maxNodes} values`,
+};
+
+const fallbackOf = (part: object): { readonly value: unknown } | null =>
+  "default" in part ? { value: part.default } : null;
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const INDEX = /^(?:0|[1-9][0-9]{0,5})$/;
+
+/** Own properties and entries of lists only. */
+function lookUp(context: TemplateContext, steps: readonly string[]): { readonly value: unknown } | null {
+  let value: unknown = context;
+  for (const step of steps) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return null;
+    if (Array.isArray(value) && !INDEX.test(step)) return null;
+    value = (value as Readonly<Record<string, unknown>>)[step];
+  }
+  return value === undefined ? null : { value };
+}
+
+/** Returns the template with values in their places. Parts without a place are not copied. The depth was checked before. */
+function fill(source: unknown, place: Place | undefined, values: readonly unknown[]): unknown {
+  if (place === undefined) return source;
+  if (place.binding !== undefined) return values[place.binding];
+  if (Array.isArray(source)) return source.map((item, index) => fill(item, place.inside.get(String(index)), values));
+  if (typeof source !== "object" || source === null) return source;
+  // Not by assignment: `__proto__` would be no property then.
+  return Object.fromEntries(
+    Object.entries(source).map(([key, item]) => [key, fill(item, place.inside.get(key), values)]),
+  );
+}

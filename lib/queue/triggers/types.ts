@@ -1,0 +1,125 @@
+/** The shapes of triggers and of what became of their instants and events. Client-safe. */
+
+import type { CatchUpPolicy, GapPolicy, OverlapPolicy } from "../schedules/types";
+import type { JobStatus } from "../states";
+
+/** What starts a trigger's jobs. */
+export type TriggerKind = "event" | "schedule";
+
+export type ScheduleType = "cron" | "interval" | "once";
+/** What an instant or event does while a job of the same trigger is unfinished. */
+export type RunOverlap = "allow" | "skip" | "queue_one";
+/** broken: it cannot fire, `statusReason` says why; finished: it will not fire again. */
+export type TriggerStatus = "active" | "broken" | "finished";
+export type FiringKind = "schedule" | "event" | "manual";
+export type FiringOutcome = "enqueued" | "deduplicated" | "skipped" | "failed";
+
+/** What people say of a trigger. */
+export interface TriggerSettings {
+  readonly label: string;
+  readonly triggerType: TriggerKind;
+  readonly isEnabled: boolean;
+  readonly definitionKey: string;
+  /** null = the definition's. */
+  readonly queue: string | null;
+  /** null = the queue's. */
+  readonly priority: number | null;
+  readonly payloadTemplate: unknown;
+  readonly dedupeWindowSeconds: number;
+  readonly dedupeKeyTemplate: string | null;
+  readonly eventName: string | null;
+  readonly condition: string | null;
+  readonly scheduleType: ScheduleType | null;
+  readonly cronExpr: string | null;
+  readonly intervalMs: number | null;
+  readonly anchorAt: Date | null;
+  readonly onceAt: Date | null;
+  readonly timezone: string | null;
+  readonly dstGap: GapPolicy | null;
+  readonly dstOverlap: OverlapPolicy | null;
+  readonly overlapPolicy: RunOverlap;
+  readonly catchUp: CatchUpPolicy;
+  readonly catchUpLimit: number;
+  readonly jitterSeconds: number;
+  readonly maxRuns: number | null;
+  readonly expiresAt: Date | null;
+}
+
+/** What is left out gets its default. */
+export type TriggerInput = Pick<TriggerSettings, "label" | "triggerType" | "definitionKey"> & Partial<TriggerSettings>;
+/** What is left out stays as it is; null takes a value away. */
+export type TriggerPatch = Partial<Omit<TriggerSettings, "triggerType">>;
+
+/** A firing as the outcome bar shows it. */
+export interface RecentFiring {
+  readonly id: string;
+  readonly fireAt: Date;
+  readonly outcome: FiringOutcome;
+  readonly reason: string | null;
+  readonly jobId: string | null;
+  readonly jobStatus: JobStatus | null;
+}
+
+export interface TriggerView extends TriggerSettings {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly definitionId: string;
+  readonly status: TriggerStatus;
+  readonly statusReason: string | null;
+  /** The schedule in words; null for events, and for a schedule that cannot be read any more. */
+  readonly description: string | null;
+  readonly runCount: number;
+  readonly nextRunAt: Date | null;
+  readonly lastRunAt: Date | null;
+  /** Newest first, 20 at most. */
+  readonly recentFirings: readonly RecentFiring[];
+  /** Instants that were skipped within the last seven days. */
+  readonly missedCount: number;
+  /** Rises with each change by a person or a key. */
+  readonly version: number;
+  readonly createdBy: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface TriggerFilter {
+  readonly triggerType?: TriggerKind;
+  readonly status?: TriggerStatus;
+  readonly isEnabled?: boolean;
+  readonly definitionKey?: string;
+  readonly eventName?: string;
+  /** Part of the label. */
+  readonly q?: string;
+}
+
+export interface TriggerPage {
+  readonly triggers: readonly TriggerView[];
+  readonly hasMore: boolean;
+  readonly total: number;
+  readonly totalRelation: "eq" | "gte";
+}
+
+export interface FiringView extends RecentFiring {
+  readonly triggerId: string;
+  readonly kind: FiringKind;
+  readonly eventId: string | null;
+  readonly detail: string | null;
+  /** More than 1: so many skipped instants, from `fireAt` to `until`. */
+  readonly n: number;
+  readonly until: Date | null;
+  readonly isCatchUp: boolean;
+  readonly note: string | null;
+  readonly createdAt: Date;
+}
+
+export interface FiringFilter {
+  readonly outcome?: FiringOutcome;
+  readonly kind?: FiringKind;
+}
+
+/** A change that holds only while the trigger is as the caller saw it: null = whatever it is. */
+export interface TriggerTarget {
+  readonly triggerId: string;
+  /** The versions that the caller may have seen. */
+  readonly expected: readonly number[] | null;
+}

@@ -1,0 +1,79 @@
+import { statement } from "@/lib/db";
+import { counted } from "../attempts/counted.sql";
+import { toldOf } from "../attempts/job-events.sql";
+import { KEY_IS_FREE, RELEASE_KEYS } from "../attempts/release-keys.sql";
+import { RELEASED } from "../dependencies/dependencies.sql";
+
+/**
+ * Where the next look begins that reads an index in the order of its due rows: what transactions committed up to five
+ * seconds late is still found. `due` has the rows of this look and their `at`, `$1` is the most.
+ */
+const LOOKED_TO =
+  "(select case when count(*) < $1 then app.now() else max(at) end - interval '5 s' from due) as looked_to";
+
+/**
+ * Makes up to `$1` jobs claimable that are due since `$2` or later, oldest first; answers the lanes that have new work,
+ * or one row without a lane.
+ */
+export const promoteDueSql = statement(
+  "promote_due",
+  `with due as materialized (
+     select ctid as tid, scheduled_for as at from app.live_jobs
+     where state = 'queued' and not ready and scheduled_for <= app.now() and scheduled_for >= $2::timestamptz
+     order by scheduled_for limit $1 for update skip locked
+   ), promoted as (
+     update app.live_jobs r set ready = true from due where r.ctid = due.tid returning r.lane_no
+   )
+   select p.lane_no, p.n, x.looked_to from (select ${LOOKED_TO}) x
+   left join (select lane_no, count(*)::int as n from promoted group by lane_no) p on true`,
+);
+
+/**
+ * Locks up to `$1` jobs that waited past their expires_at, which is `$2` or later, the longest first. Each is looked at
+ * again when it is ended.
+ */
+export const dueToExpireSql = statement("due_to_expire", overdue("l.job_id"));
+
+/**
+ * Ends up to `$1` jobs that waited past their expires_at, which is `$2` or later: no attempt runs for them any more. Held
+ * ones are passed over.
+ */
+export const expireWaitingSql = statement(
+  "expire_waiting",
+  expiring(overdue("l.ctid as tid, l.expires_at as at"), LOOKED_TO),
+);
+
+/** The same for those of the given jobs. */
+export const expireTheseSql = statement(
+  "expire_these",
+  expiring(`select r.tid from unnest($1::uuid[]) x (job_id)
+     cross join lateral (select ctid as tid from app.live_jobs where job_id = x.job_id and expires_at <= app.now()
+       and state <> 'running' for update skip locked) r`),
+);
+
+/** Locks up to `$1` jobs that waited past their expires_at, from `$2` on, whose rows and keys no other transaction has locked. */
+function overdue(columns: string): string {
+  return `select ${columns} from app.live_jobs l
+     where l.expires_at <= app.now() and l.expires_at >= $2::timestamptz and l.expires_at is not null and l.state <> 'running' and ${KEY_IS_FREE}
+     order by l.expires_at limit $1 for update of l skip locked`;
+}
+
+/** @param due a query that locks the rows that are to end */
+function expiring(due: string, lookedTo = "null::timestamptz as looked_to"): string {
+  return `with due as materialized (
+     ${due}
+   ), ended as (
+     delete from app.live_jobs r using due where r.ctid = due.tid
+     returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.started_at, r.attempts_spent, r.has_dedupe_key,
+       r.has_dependents
+   ), attempt as (
+     insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at,
+       attempt_count, error_type, error_text)
+     select job_id, lease_no + 1, tenant_id, run_no, 'expired', app.clock(), 'expired', started_at, attempts_spent,
+       'expired', case when started_at is null then 'It had not started when its expires_at passed.'
+         else 'Its expires_at passed while it waited for its next attempt.' end from ended
+     returning job_id
+   ), ${RELEASE_KEYS}, ${counted("expired", "ended")}, ${toldOf("'expired'")}
+   select e.lane_no, e.n, e.released, x.looked_to from (select ${lookedTo}) x
+   left join (select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no) e on true`;
+}

@@ -1,0 +1,43 @@
+/** The queue as a worker uses it. */
+export {
+  type ArtifactQuota,
+  appendArtifact,
+  beginArtifact,
+  discardArtifacts,
+  finishArtifact,
+} from "./artifacts/store-artifacts";
+export { decideEnd, type ExecutionEnd, releasedEnd } from "./attempts/attempt-end.policy";
+export { leasesUnder, type Numbers, noteStarts, openStarts } from "./attempts/begin-attempts";
+export { decideAttemptEnd } from "./attempts/decide-attempt-end";
+export { settleAttempts } from "./attempts/settle-attempts";
+export type * from "./attempts/types";
+export { claimFromLanes, startAttempts } from "./claim/claim-jobs";
+export { warmUp, warmUpRenewal } from "./claim/warm-up";
+export { DefinitionVersions } from "./definitions/definition-versions";
+export { listServable } from "./definitions/definitions";
+export { workOffReleases } from "./dependencies/sweep-dependents";
+export { LeaseLostError, QueueError } from "./errors";
+export { publishEvent } from "./events/publish-events";
+export { FairShare, type KnownLane, type Served } from "./lanes/fairness.policy";
+export { interleave } from "./lanes/interleave.policy";
+export { describeLanes, type PolledLane, type PolledWork, pollWork } from "./lanes/poll-work";
+export { shareStarts } from "./lanes/share-usage";
+export { DueMark, SORT_KEY_SLACK, WholeLooks } from "./lanes/whole-looks.policy";
+export {
+  appendLogs,
+  canceledAttempts,
+  extendLeases,
+  holdLease,
+  noteProcess,
+  reportProgress,
+} from "./leases/hold-leases";
+export { LeaseWatch, rescueExpiredLeases } from "./leases/rescue-expired-leases";
+export { CHANNELS, notifyChanges, notifyWork } from "./notify";
+export { decideRelease } from "./remote/remote-work";
+export { MAX_RECLAIMS } from "./retry/retry.policy";
+export { attemptTimeout } from "./retry/retry-levels.policy";
+export { findStep, storeStep } from "./steps/steps";
+export { SYSTEM } from "./system-actor";
+export type * from "./types";
+export { expireJobs, promoteDueJobs } from "./upkeep/promote-due-jobs";
+export { beatWorker, drainWorker, registerWorker, stopWorker } from "./workers/workers";

@@ -1,0 +1,94 @@
+import type { Runner } from "@/lib/db";
+import type { WorkerRegistration, WorkerSample } from "../attempts/types";
+import type { WorkerStatus, WorkerView } from "../types";
+import { beatWorkerSql, drainWorkerSql, listWorkersSql, registerWorkerSql, stopWorkerSql } from "./workers.sql";
+
+/** Makes a worker known. Its id holds a nonce of its boot, so that a restarted process is another worker. */
+export async function registerWorker(db: Runner, worker: WorkerRegistration): Promise<void> {
+  await db.run(registerWorkerSql, [
+    worker.workerId,
+    worker.hostname,
+    worker.pid,
+    worker.version,
+    worker.label,
+    worker.queues,
+    worker.definitions,
+    worker.capacity,
+    worker.healthPort ?? null,
+    worker.isolation,
+    worker.tzVersion ?? null,
+  ]);
+}
+
+/** A worker's sign of life. Returns false when it is not known any more and has to register again. */
+export async function beatWorker(
+  db: Runner,
+  worker: Pick<WorkerRegistration, "workerId" | "queues" | "definitions">,
+  sample: WorkerSample,
+): Promise<boolean> {
+  const rows = await db.run(beatWorkerSql, [
+    worker.workerId,
+    sample.runningCount,
+    sample.cpuPercent,
+    Math.round(sample.rssBytes),
+    sample.eventLoopLagMs,
+    worker.queues,
+    worker.definitions,
+  ]);
+  return rows.length > 0;
+}
+
+/** Says that a worker takes nothing new. */
+export const drainWorker = async (db: Runner, workerId: string): Promise<void> =>
+  void (await db.run(drainWorkerSql, [workerId]));
+
+/** Says that a worker left in good order; a stop is no alarm. */
+export const stopWorker = async (db: Runner, workerId: string): Promise<void> =>
+  void (await db.run(stopWorkerSql, [workerId]));
+
+interface WorkerRow {
+  worker_id: string;
+  hostname: string;
+  pid: number;
+  version: string;
+  label: string;
+  queues: string[];
+  definitions: string[];
+  capacity: number;
+  running_count: number;
+  status: WorkerStatus;
+  started_at: Date;
+  last_seen_at: Date;
+  age_seconds: number;
+  health_port: number | null;
+  isolation: string;
+  tz_version: string | null;
+  cpu_percent: number | null;
+  rss: number | null;
+  event_loop_lag_ms: number | null;
+}
+
+/** All known workers. The status is computed from the age of their sign of life, by the database's clock. */
+export async function listWorkers(db: Runner): Promise<WorkerView[]> {
+  return (await db.run<WorkerRow>(listWorkersSql)).map((row) => ({
+    workerId: row.worker_id,
+    hostname: row.hostname,
+    pid: row.pid,
+    version: row.version,
+    label: row.label,
+    queues: row.queues,
+    definitions: row.definitions,
+    capacity: row.capacity,
+    runningCount: row.running_count,
+    status: row.status,
+    startedAt: row.started_at,
+    lastSeenAt: row.last_seen_at,
+    ageSeconds: Math.max(0, row.age_seconds),
+    healthPort: row.health_port,
+    isolation: row.isolation,
+    tzVersion: row.tz_version,
+    cpuPercent: row.cpu_percent,
+    rssBytes: row.rss,
+    eventLoopLagMs: row.event_loop_lag_ms,
+  }));
+}

@@ -1,0 +1,20 @@
+import type { Database } from "@/lib/db";
+import { whenDone } from "../when-done";
+
+/** Borrows a connection of the pool until the test ends. Resolves with the function that gives it back earlier. */
+export function borrow(db: Database): Promise<() => Promise<void>> {
+  return new Promise((resolve, reject) => {
+    const held = db.transaction(
+      () =>
+        new Promise<void>((end) => {
+          const giveBack = () => {
+            end();
+            return held;
+          };
+          whenDone(giveBack);
+          resolve(giveBack);
+        }),
+    );
+    held.catch(reject);
+  });
+}

@@ -1,0 +1,144 @@
+import { type Database, isUnavailable } from "@/lib/db";
+import { throughOutage } from "@/lib/db/through-outage";
+import type { Execution, Outcome, RunContext, StopReason } from "@/lib/execution";
+import { stoppedOutcome } from "@/lib/execution/command/outcome";
+import { EMPTY_OUTPUT, refused } from "@/lib/execution/refused";
+import { type DeliveryPlace, findDeliveryPlace, recordDelivery } from "@/lib/webhooks/deliveries";
+import {
+  type Delivered,
+  deliver,
+  isGone,
+  type Message,
+  messageOf,
+  type WebhookLimits,
+  type WebhookPayload,
+  type WebhookPolicy,
+  webhookOutcome,
+  webhookPayload,
+} from "@/lib/webhooks/delivery";
+import type { Sealer } from "@/lib/webhooks/seal";
+
+const WEBHOOK_TEST = "webhook.test";
+
+/** What a delivery needs of its job. */
+export interface WebhookJob {
+  readonly jobId: string;
+  readonly tenantId: string;
+  readonly leaseNo: number;
+  readonly attemptsSpent: number;
+  readonly chainDepth: number;
+  readonly payload: unknown;
+}
+
+/** What delivering webhooks takes, the same for all of them. */
+export interface WebhookTools {
+  readonly policy: WebhookPolicy;
+  readonly sealer: Sealer;
+  readonly random: () => number;
+  readonly limits?: WebhookLimits;
+}
+
+interface Surroundings {
+  /** Confined to the job's tenant. */
+  readonly web: Database;
+  readonly webhooks: WebhookTools;
+  readonly hooks: Pick<RunContext, "signal" | "onLog">;
+}
+
+/** Delivers the message of a job to its endpoint, once, and records the attempt. Never rejects. */
+export async function deliverWebhook(job: WebhookJob, around: Surroundings): Promise<Execution> {
+  const parsed = webhookPayload.safeParse(job.payload);
+  if (!parsed.success) return refused("validation", "The payload is not one of a webhook: endpoint_id, type and data.");
+  try {
+    const { endpoint_id: endpointId, type, message_id: messageId } = parsed.data;
+    const where = { tenantId: job.tenantId, jobId: job.jobId, endpointId, type, messageId };
+    const find = () => findDeliveryPlace(around.web, around.webhooks.sealer, where);
+    const place = await throughOutage(around.hooks, find);
+    return await toPlace(job, { payload: parsed.data, place, around });
+  } catch (error) {
+    const isUnreadable = error instanceof Error && error.name === "UnsealError";
+    if (isUnreadable) return refused("internal", `The webhook was not delivered: ${error.message}.`);
+    // Told to stop while it waited for the database: nothing was sent.
+    if (isUnavailable(error) && around.hooks.signal.aborted) {
+      const reason = around.hooks.signal.reason as StopReason;
+      return { outcome: stoppedOutcome(reason, "it had not started"), output: EMPTY_OUTPUT };
+    }
+    return {
+      outcome: { kind: "failed", errorType: "database", message: "The endpoint could not be read." },
+      output: EMPTY_OUTPUT,
+    };
+  }
+}
+
+async function toPlace(
+  job: WebhookJob,
+  { payload, place, around }: { payload: WebhookPayload; place: DeliveryPlace | null; around: Surroundings },
+): Promise<Execution> {
+  if (!place?.endpoint) return refused("not_found", "There is no such webhook endpoint.");
+  const { endpoint } = place;
+  if (!endpoint.isEnabled) return refused("permission", "The webhook endpoint is switched off.");
+  if (!place.wasSent && !wants(endpoint.eventTypes, payload.type)) {
+    return { outcome: { kind: "succeeded", result: { skipped: "event_types" } }, output: EMPTY_OUTPUT };
+  }
+  const message = messageOf(payload, { id: job.jobId, queuedAt: place.queuedAt, fired: place.fired });
+  const { policy, limits } = around.webhooks;
+  const done = await deliver(
+    {
+      message,
+      url: endpoint.url,
+      secrets: endpoint.secrets,
+      headers: endpoint.headers,
+      ownHeaders: { "leasehold-chain": String(job.chainDepth) },
+    },
+    { policy, signal: around.hooks.signal, ...(limits ? { limits } : {}) },
+  );
+  await record(job, { endpointId: payload.endpoint_id, url: endpoint.url, message, done, around });
+  return { outcome: outcomeOf(job, done, around), output: EMPTY_OUTPUT };
+}
+
+function outcomeOf(job: WebhookJob, { answer }: Delivered, { webhooks, hooks }: Surroundings): Outcome {
+  const { statusCode, failed, durationMs } = answer;
+  const how = failed === null ? `delivered, ${statusCode}` : `${failed.code}: ${failed.detail}`;
+  hooks.onLog(failed === null ? "info" : "warn", `${how} (${durationMs} ms)`);
+  const stopReason = (hooks.signal.reason ?? "shutdown") as StopReason;
+  return webhookOutcome(answer, { attempts: job.attemptsSpent + 1, random: webhooks.random, stopReason });
+}
+
+interface Attempted {
+  readonly endpointId: string;
+  readonly url: string;
+  readonly message: Message;
+  readonly done: Delivered;
+  readonly around: Surroundings;
+}
+
+// What the receiver has taken is delivered, whether or not there is a line about it.
+async function record(job: WebhookJob, { endpointId, url, message, done, around }: Attempted): Promise<void> {
+  const { answer, request, response } = done;
+  try {
+    const off = await recordDelivery(around.web, {
+      tenantId: job.tenantId,
+      endpointId,
+      jobId: job.jobId,
+      attemptNo: job.leaseNo,
+      messageId: message.id,
+      type: message.type,
+      url,
+      statusCode: answer.statusCode,
+      failed: answer.failed,
+      request,
+      response,
+      durationMs: answer.durationMs,
+      isGone: isGone(answer),
+    });
+    if (off !== null) around.hooks.onLog("warn", `the endpoint was switched off (${off})`);
+  } catch {
+    around.hooks.onLog("warn", "the delivery could not be recorded");
+  }
+}
+
+// By name, or by the beginning of names before `.*`. A test, and what somebody sends again, was asked for by hand.
+function wants(asked: readonly string[] | null, type: string): boolean {
+  if (asked === null || type === WEBHOOK_TEST) return true;
+  return asked.some((one) => (one.endsWith(".*") ? type.startsWith(one.slice(0, -1)) : one === type));
+}

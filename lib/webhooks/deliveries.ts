@@ -1,0 +1,216 @@
+import type { DeliveryError, WebhookDelivery } from "@/lib/contract";
+import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
+import { headersPlace, secretPlace } from "./endpoints";
+import type { Sealer } from "./seal";
+import {
+  auditDisabledSql,
+  countDeliveriesSql,
+  deliveryWithPayloadSql,
+  findDeliverySql,
+  insertDeliverySql,
+  listDeliveriesSql,
+  noteFailureSql,
+  noteSuccessSql,
+} from "./webhooks.sql";
+
+const COUNTED = 10_000;
+
+/** An endpoint as a delivery needs it, with its secrets in the clear: for the worker, and never to be shown. */
+export interface DeliveryPlace {
+  readonly queuedAt: Date;
+  /** Null for a job that no schedule made. */
+  readonly fired: { readonly triggerId: string; readonly at: Date } | null;
+  readonly endpoint: {
+    readonly url: string;
+    readonly isEnabled: boolean;
+    readonly eventTypes: readonly string[] | null;
+    /** The newest first. */
+    readonly secrets: readonly string[];
+    readonly headers: Readonly<Record<string, string>>;
+  } | null;
+  /** Whether the endpoint was sent this message before, so that it is sent again. */
+  readonly wasSent: boolean;
+}
+
+interface PlaceRow {
+  queued_at: Date;
+  fired_by: string | null;
+  fired_at: string | null;
+  endpoint_id: string | null;
+  url: string;
+  event_types: string[] | null;
+  is_enabled: boolean;
+  secret: Buffer;
+  earlier_secrets: Buffer[];
+  was_sent: boolean;
+  headers: Buffer | null;
+}
+
+/** Where a job's message goes; null when the job is not there. @throws UnsealError */
+export async function findDeliveryPlace(
+  db: Database,
+  sealer: Sealer,
+  job: {
+    readonly tenantId: string;
+    readonly jobId: string;
+    readonly endpointId: string;
+    readonly type: string;
+    /** Of a message that is sent again. */
+    readonly messageId: string | undefined;
+  },
+): Promise<DeliveryPlace | null> {
+  const { tenantId, jobId, endpointId } = job;
+  const [row] = await withTenant(db, tenantId, (tx) =>
+    tx.run<PlaceRow>(findDeliverySql, [tenantId, jobId, endpointId, job.messageId ?? null, job.type]),
+  );
+  if (!row) return null;
+  const fired = firedInstant(row);
+  if (row.endpoint_id === null) return { queuedAt: row.queued_at, fired, endpoint: null, wasSent: false };
+  const sealed = [row.secret, ...row.earlier_secrets];
+  const headers = row.headers ? JSON.parse(sealer.open(row.headers, headersPlace(tenantId, endpointId))) : {};
+  return {
+    queuedAt: row.queued_at,
+    fired,
+    endpoint: {
+      url: row.url,
+      isEnabled: row.is_enabled,
+      eventTypes: row.event_types,
+      secrets: sealed.map((secret) => sealer.open(secret, secretPlace(tenantId, endpointId))),
+      headers,
+    },
+    wasSent: row.was_sent,
+  };
+}
+
+function firedInstant({ fired_by: triggerId, fired_at }: PlaceRow): DeliveryPlace["fired"] {
+  const at = new Date(fired_at ?? "");
+  return triggerId !== null && !Number.isNaN(at.getTime()) ? { triggerId, at } : null;
+}
+
+/** What is recorded of one attempt; the texts hold no secrets and are short enough. */
+export interface DeliveryRecord {
+  readonly tenantId: string;
+  readonly endpointId: string;
+  readonly jobId: string;
+  readonly attemptNo: number;
+  readonly messageId: string;
+  readonly type: string;
+  readonly url: string;
+  readonly statusCode: number | null;
+  readonly failed: { readonly code: DeliveryError; readonly detail: string } | null;
+  readonly request: string;
+  readonly response: string | null;
+  readonly durationMs: number;
+  /** The receiver wants nothing more, ever. */
+  readonly isGone: boolean;
+}
+
+/**
+ * Records an attempt and what it says of its endpoint: one that is gone, or that has failed for five days, is switched
+ * off, with a line in the audit. Answers why it was switched off, else null.
+ */
+export function recordDelivery(db: Database, made: DeliveryRecord): Promise<"gone" | "failing" | null> {
+  const { tenantId, endpointId, failed } = made;
+  return withTenant(db, tenantId, async (tx) => {
+    await tx.run(insertDeliverySql, [
+      tenantId,
+      endpointId,
+      made.jobId,
+      made.attemptNo,
+      made.messageId,
+      made.type,
+      made.url,
+      statusOf(made.statusCode),
+      failed?.code ?? null,
+      failed?.detail ?? null,
+      made.request,
+      made.response,
+      made.durationMs,
+    ]);
+    // One that was stopped here says nothing about the receiver.
+    if (failed?.code === "stopped") return null;
+    if (failed === null) await tx.run(noteSuccessSql, [tenantId, endpointId]);
+    return failed === null ? null : noteFailure(tx, endpointId, made.isGone);
+  });
+}
+
+/** A receiver may send any three digits. One that HTTP does not have is named in the error only. */
+const statusOf = (code: number | null): number | null => (code !== null && code >= 100 && code <= 599 ? code : null);
+
+async function noteFailure(
+  tx: TenantTransaction,
+  endpointId: string,
+  isGone: boolean,
+): Promise<"gone" | "failing" | null> {
+  const [noted] = await tx.run<{ reason: "gone" | "failing" | null }>(noteFailureSql, [
+    tx.tenantId,
+    endpointId,
+    isGone,
+  ]);
+  const reason = noted?.reason ?? null;
+  if (reason !== null) await tx.run(auditDisabledSql, [tx.tenantId, endpointId, reason]);
+  return reason;
+}
+
+interface DeliveryRow extends Omit<WebhookDelivery, "started_at"> {
+  started_at: Date;
+}
+
+export interface DeliveryPage {
+  readonly rows: readonly WebhookDelivery[];
+  readonly hasMore: boolean;
+  readonly total: number;
+  readonly totalRelation: "eq" | "gte";
+}
+
+export interface DeliveryQuery {
+  readonly endpointId: string;
+  readonly failed?: boolean | undefined;
+  readonly jobId?: string | undefined;
+  readonly limit: number;
+  readonly offset?: number;
+  /** The last id of the page before; ids fall. */
+  readonly afterId?: string;
+}
+
+/** Attempts to deliver to an endpoint, newest first. */
+export async function listDeliveries(tx: TenantTransaction, query: DeliveryQuery): Promise<DeliveryPage> {
+  const which = [tx.tenantId, query.endpointId, query.failed ?? null, query.jobId ?? null];
+  const page = [query.afterId ?? null, query.limit + 1, query.offset ?? 0];
+  const rows = await tx.run<DeliveryRow>(listDeliveriesSql, [...which, ...page]);
+  const [counted] = await tx.run<{ n: number }>(countDeliveriesSql, which);
+  const total = counted?.n ?? 0;
+  return {
+    rows: rows.slice(0, query.limit).map((row) => ({ ...row, started_at: row.started_at.toISOString() })),
+    hasMore: rows.length > query.limit,
+    total: Math.min(total, COUNTED),
+    totalRelation: total > COUNTED ? "gte" : "eq",
+  };
+}
+
+/** What a delivery sent; null when there is no such delivery, `payload` null when its job is not kept any more. */
+export interface SentMessage {
+  readonly messageId: string;
+  readonly payload: Readonly<Record<string, unknown>> | null;
+  readonly queuedAt: Date | null;
+  readonly definitionKey: string | null;
+}
+
+export async function findSentMessage(
+  tx: TenantTransaction,
+  { endpointId, deliveryId }: { readonly endpointId: string; readonly deliveryId: string },
+): Promise<SentMessage | null> {
+  const [row] = await tx.run<{
+    message_id: string;
+    payload: Record<string, unknown> | null;
+    queued_at: Date | null;
+    definition_key: string | null;
+  }>(deliveryWithPayloadSql, [tx.tenantId, endpointId, deliveryId]);
+  if (!row) return null;
+  return {
+    messageId: row.message_id,
+    payload: row.payload,
+    queuedAt: row.queued_at,
+    definitionKey: row.definition_key,
+  };
+}

@@ -1,0 +1,75 @@
+import { formsInTexts } from "@/lib/execution/output/forms-in-texts";
+import { LONGEST_PATTERN } from "@/lib/execution/output/patterns";
+import { redactText, StreamRedactor } from "@/lib/execution/output/redactor";
+import type { SecretForms } from "@/lib/execution/output/secret-forms";
+import { cutText } from "./cut-text";
+import type { Message } from "./payload";
+import type { WebhookLimits, WebhookPolicy } from "./policy";
+import { type Answer, post } from "./send";
+import { signatureHeader } from "./signature";
+
+/** Of a request or an answer, in UTF-8 bytes. */
+const KEPT_BYTES = 1024;
+/** Only so much of a text is redacted, because no more than KEPT_BYTES of it are kept. */
+const READ_CHARACTERS = 2 * KEPT_BYTES;
+const MOST_BYTES_OF_CHARACTER = 4;
+
+/** One message on its way to one endpoint. */
+export interface Delivery {
+  readonly message: Message;
+  readonly url: string;
+  /** All that are valid now, the newest first. */
+  readonly secrets: readonly string[];
+  /** The endpoint's own. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ours, on top of those of the signature. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
+}
+
+export interface DeliveryTools {
+  readonly policy: WebhookPolicy;
+  readonly signal: AbortSignal;
+  readonly limits?: WebhookLimits;
+}
+
+/** What came of it, and the texts that are kept of it: short, and without secrets. */
+export interface Delivered {
+  readonly answer: Answer;
+  readonly request: string;
+  readonly response: string | null;
+}
+
+/** Signs a message for this attempt and posts it. Never rejects. */
+export async function deliver(delivery: Delivery, { policy, signal, limits }: DeliveryTools): Promise<Delivered> {
+  const { message, url, secrets, headers, ownHeaders } = delivery;
+  const timestamp = Math.floor(Date.now() / 1000);
+  const signed = {
+    ...ownHeaders,
+    "webhook-id": message.id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": signatureHeader(secrets, { id: message.id, timestamp, body: message.body }),
+  };
+  const sent = { ...headers, "content-type": "application/json", "user-agent": "Leasehold-Webhook", ...signed };
+  const answer = await post({ url, headers: sent, body: message.body, policy, signal, ...(limits ? { limits } : {}) });
+  const names = Object.keys(headers).map((name) => `${name.toLowerCase()}: [redacted]`);
+  const lines = [`webhook-id: ${message.id}`, `webhook-timestamp: ${timestamp}`, ...names, "", message.body];
+  const response = answer.body.subarray(0, READ_CHARACTERS * MOST_BYTES_OF_CHARACTER).toString("utf8");
+  const request = lines.join("\n");
+  const forms = await formsInTexts(
+    [request, response].map((text) => text.slice(0, READ_CHARACTERS)),
+    [...secrets, ...Object.values(headers), signed["webhook-signature"]],
+  );
+  return {
+    answer,
+    request: kept(request, forms),
+    response: answer.statusCode === null ? null : kept(response, forms),
+  };
+}
+
+/** Returns the beginning of a text with its secrets masked, also one that the cut goes through. */
+function kept(text: string, forms: SecretForms): string {
+  if (text.length <= READ_CHARACTERS) return cutText(redactText(text, forms), KEPT_BYTES);
+  const redactor = new StreamRedactor(forms);
+  const shown = redactor.push(text.slice(0, READ_CHARACTERS)) + redactor.flush();
+  return cutText(`${shown.slice(0, -LONGEST_PATTERN)}…`, KEPT_BYTES);
+}

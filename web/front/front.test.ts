@@ -1,0 +1,274 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { connect, type Socket } from "node:net";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { CLIENT_IP_HEADER } from "@/lib/api/http/request-info";
+import { deviceCookie } from "@/lib/auth/device";
+import { eventually } from "@/lib/testing/eventually";
+import { createFront, type FrontOptions } from "./front";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function open(options: Partial<FrontOptions> = {}) {
+  const log = { warn: vi.fn(), error: vi.fn() };
+  const { server } = createFront({
+    dev: false,
+    origin: () => "http://localhost",
+    deviceSecret: "a secret of this test",
+    next: () => async (req, res) => void res.end(`client ${req.headers[CLIENT_IP_HEADER]}`),
+    hosts: { names: ["leasehold.example.com"], anyAddress: false },
+    trustedProxies: { hops: 0 },
+    maxConnections: 200,
+    log,
+    ...options,
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  const dial = async (text = ""): Promise<Socket> => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    closing.push(() => socket.destroy());
+    await once(socket, "connect");
+    socket.write(text);
+    return socket;
+  };
+  const ask = async (text: string): Promise<string> => {
+    const socket = await dial(text);
+    let answer = "";
+    for await (const chunk of socket) answer += chunk;
+    return answer;
+  };
+  return { server, log, dial, ask };
+}
+
+const get = (path: string, ...lines: string[]) =>
+  [`GET ${path} HTTP/1.1`, ...lines, "connection: close", "", ""].join("\r\n");
+
+test("half-open connections are closed once their headers are overdue", async () => {
+  const headersWithinMs = 400;
+  const { dial } = await open({ headersWithinMs });
+  const started = performance.now();
+  const sockets = await Promise.all(
+    ["", "GET / HT", "GET / HTTP/1.1\r\nhost: x\r\n"].flatMap((text) => Array.from({ length: 20 }, () => dial(text))),
+  );
+  for (const socket of sockets) socket.resume();
+  await Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
+  expect(performance.now() - started).toBeLessThan(5 * (headersWithinMs + headersWithinMs / 5) + 2000);
+});
+
+test("an overdue connection gives its place back, also when its client never closes", async () => {
+  const { server, dial } = await open({ headersWithinMs: 400 });
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const client = await dial();
+  client.pause();
+  client.write("GET / HTTP/1.1\r\nA: ");
+  const [socket] = await accepted;
+  await once(socket, "close");
+});
+
+test("a refused upgrade gives its place back, also when its client never closes", async () => {
+  const { server, dial } = await open();
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const client = await dial(get("/", "host: localhost", "upgrade: websocket").replace("close", "upgrade"));
+  client.pause();
+  const [socket] = await accepted;
+  await once(socket, "close");
+});
+
+test("a connection is closed when its client does not read the answer, and not while it reads slowly", async () => {
+  const silentForMs = 400;
+  const next: FrontOptions["next"] = () => async (_, res) => void res.end(Buffer.alloc(32 * 1024 * 1024));
+  const { server, dial } = await open({ silentForMs, next });
+  const accept = async () => {
+    const accepted = once(server, "connection") as Promise<[Socket]>;
+    const client = await dial("GET /login HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    return { client, socket: (await accepted)[0] };
+  };
+  const slow = await accept();
+  const reading = setInterval(() => slow.client.read(128 * 1024), 10);
+  closing.push(() => clearInterval(reading));
+  const unread = await accept();
+  unread.client.pause();
+  if (!unread.socket.closed) await once(unread.socket, "close");
+  expect(slow.socket.closed).toBe(false);
+  expect((await open()).server.timeout).toBe(120_000);
+});
+
+test("a connection with more than sixteen requests in progress is closed and asks no more of the process", async () => {
+  let asked = 0;
+  const answers: (() => void)[] = [];
+  const next: FrontOptions["next"] = () => async (_, res) => {
+    asked += 1;
+    answers.push(() => res.end("x"));
+  };
+  const { dial } = await open({ next });
+  const one = "GET /api/v1/me HTTP/1.1\r\nhost: localhost\r\n\r\n";
+  const flood = await dial(one.repeat(1500));
+  flood.resume();
+  await eventually(() => expect(flood.closed).toBe(true));
+  expect(asked).toBe(16);
+  const patient = await dial(one.repeat(16));
+  await eventually(() => expect(asked).toBe(32));
+  for (const answer of answers) answer();
+  await once(patient, "readable");
+  patient.write(one);
+  await eventually(() => expect(asked).toBe(33));
+});
+
+test("overdue connections are looked for every two seconds", async () => {
+  const { server } = await open();
+  expect(server).toMatchObject({ headersTimeout: 10_000, connectionsCheckingInterval: 2000 });
+});
+
+test("one connection more than MAX_CONNECTIONS is closed, the others stay", async () => {
+  const { dial, log } = await open({ maxConnections: 3 });
+  const kept = [await dial(), await dial(), await dial()];
+  const extra = await dial();
+  extra.resume();
+  if (!extra.closed) await once(extra, "close");
+  expect(kept.map(({ closed }) => closed)).toEqual([false, false, false]);
+  expect(log.warn).toHaveBeenCalledOnce();
+});
+
+test.each([
+  ["the public host", 200, ["host: leasehold.example.com"]],
+  ["the public host in capitals, with a port and a dot", 200, ["host: LEASEHOLD.example.com.:8443"]],
+  ["this machine by name", 200, ["host: localhost:3000"]],
+  ["this machine by address", 200, ["host: 127.0.0.1"]],
+  ["this machine by its IPv6 address", 200, ["host: [::1]:3000"]],
+  ["another host", 421, ["host: evil.test"]],
+  ["a host that begins alike", 421, ["host: leasehold.example.com.evil.test"]],
+  ["another address", 421, ["host: 192.0.2.1"]],
+  ["two hosts", 400, ["host: leasehold.example.com", "Host: evil.test"]],
+  ["the same host twice", 400, ["host: localhost", "host: localhost"]],
+  ["a host with a user", 400, ["host: me@localhost"]],
+  ["an empty host", 400, ["host:"]],
+])("a request that names %s is answered with %i", async (_, status, lines) => {
+  const { ask } = await open();
+  expect(await ask(get("/login", ...lines))).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+});
+
+test("without AUTH_URL any address may be named, but no other name; health is answered under any", async () => {
+  const { ask } = await open({ hosts: { names: ["127.0.0.1"], anyAddress: true } });
+  expect(await ask(get("/login", "host: 192.168.1.5:3000"))).toMatch(/^HTTP\/1.1 200 /);
+  expect(await ask(get("/login", "host: [2001:db8::1]"))).toMatch(/^HTTP\/1.1 200 /);
+  expect(await ask(get("/login", "host: evil.test"))).toMatch(/^HTTP\/1.1 421 /);
+  expect(await ask(get("/livez", "host: evil.test"))).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test("X-Forwarded-For of a trusted proxy gives the client's address, of anyone else nothing", async () => {
+  const forged = get("/login", "host: localhost", "x-forwarded-for: 6.6.6.6, 203.0.113.9");
+  expect(await (await open()).ask(forged)).toContain("client 127.0.0.1");
+  expect(await (await open({ trustedProxies: { hops: 1 } })).ask(forged)).toContain("client 203.0.113.9");
+});
+
+test("a request may have as many cookies as browsers keep, and no more", async () => {
+  const { ask } = await open();
+  const cookies = (count: number) => `cookie: ${Array.from({ length: count }, (_, n) => `c${n}=`).join("; ")}`;
+  expect(await ask(get("/login", "host: localhost", cookies(180)))).toContain("client");
+  expect(await ask(get("/login", "host: localhost", cookies(181)))).toMatch(
+    /^HTTP\/1.1 400 [\s\S]*at most 180 cookies/,
+  );
+});
+
+describe("sign-ins in progress", () => {
+  const deviceSecret = "a secret of this test";
+  const [cookie] = deviceCookie(null, "ada@example.test", { origin: "http://localhost", deviceSecret }).split(";");
+  const post = (path: string, address: string, ...lines: string[]) =>
+    get(path, "host: localhost", `x-forwarded-for: ${address}`, ...lines, "content-length: 0").replace("GET", "POST");
+  const SIGN_IN = "/api/auth/callback/credentials";
+
+  /** A front in front of a framework that answers sign-ins when it is told to. */
+  async function openBusy(count: number, request: (n: number) => string) {
+    const [waiting, arrived] = [[] as (() => void)[], vi.fn()];
+    const front = await open({
+      deviceSecret,
+      trustedProxies: { hops: 1 },
+      next: () => async (_, res) => {
+        arrived();
+        if (waiting.length < count) await new Promise<void>((resolve) => void waiting.push(resolve));
+        res.end("signed in");
+      },
+    });
+    const sockets = await Promise.all(Array.from({ length: count }, (_, n) => front.dial(request(n))));
+    await eventually(() => expect(arrived).toHaveBeenCalledTimes(count));
+    return { ...front, sockets, waiting };
+  }
+
+  test("one network has thirty, and other networks and known browsers go on", async () => {
+    const { ask } = await openBusy(30, (n) => post(SIGN_IN, `198.51.100.${n}`));
+    const refused = await ask(post(SIGN_IN, "198.51.100.77"));
+    expect(refused).toMatch(/^HTTP\/1.1 429 [\s\S]*retry-after: 2[\s\S]*too-many-requests/i);
+    expect(await ask(post("/api/auth/callback/%63redentials", "198.51.100.77"))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await ask(post(SIGN_IN, "198.51.100.77", "cookie: leasehold.device=forged"))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await ask(post(SIGN_IN, "198.51.100.77", `cookie: ${cookie}`))).toContain("signed in");
+    expect(await ask(post("/api/auth/signout", "198.51.100.77"))).toContain("signed in");
+    expect(await ask(post(SIGN_IN, "203.0.113.5"))).toContain("signed in");
+  });
+
+  test("the known browsers of one account have thirty, wherever they are", async () => {
+    const { ask } = await openBusy(30, (n) => post(SIGN_IN, `198.51.${n}.1`, `cookie: ${cookie}`));
+    expect(await ask(post(SIGN_IN, "203.0.113.5", `cookie: ${cookie}`))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await ask(post(SIGN_IN, "203.0.113.5"))).toContain("signed in");
+  });
+
+  test("all strangers have 120 between them, and known browsers go on", async () => {
+    const { ask } = await openBusy(120, (n) => post(SIGN_IN, `198.51.${n}.1`));
+    expect(await ask(post(SIGN_IN, "203.0.113.5"))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await ask(post(SIGN_IN, "203.0.113.5", `cookie: ${cookie}`))).toContain("signed in");
+  });
+
+  test("half a request holds no slot, and is refused when its body does not come", async () => {
+    const { ask, dial, waiting } = await openBusy(0, () => "");
+    const half = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", "content-length: 100");
+    const halves = await Promise.all(Array.from({ length: 40 }, () => dial(half)));
+    expect(await ask(post(SIGN_IN, "198.51.100.1"))).toContain("signed in");
+    const late = await ask(half);
+    expect(late).toMatch(/^HTTP\/1.1 408 [\s\S]*body-too-slow/);
+    const large = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", "content-length: 20000");
+    expect(await ask(large + "x".repeat(20_000))).toMatch(/^HTTP\/1.1 413 /);
+    for (const socket of halves) socket.destroy();
+    expect(waiting).toEqual([]);
+  });
+
+  test("a body reaches the framework whole, in one piece or many", async () => {
+    const body = "x".repeat(16_000);
+    const next: FrontOptions["next"] = () => async (req, res) => {
+      let read = "";
+      for await (const chunk of req) read += chunk;
+      res.end(`read ${read === body}`);
+    };
+    const { ask, dial } = await open({ next });
+    const head = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", `content-length: ${body.length}`);
+    expect(await ask(`${head}${body}`)).toContain("read true");
+    const chunked = post(SIGN_IN, "198.51.100.1").replace("content-length: 0", "transfer-encoding: chunked");
+    const socket = await dial(chunked);
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    for (let at = 0; at < body.length; at += 4000) {
+      socket.write(`${(4000).toString(16)}\r\n${body.slice(at, at + 4000)}\r\n`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    socket.write("0\r\n\r\n");
+    await eventually(() => expect(answer).toContain("read true"));
+  });
+
+  test("an attempt keeps its slot until it has ended, also when its client is gone", async () => {
+    const { ask, sockets, waiting } = await openBusy(30, () => post(SIGN_IN, "198.51.100.1"));
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
+    expect(await ask(post(SIGN_IN, "198.51.100.1"))).toMatch(/^HTTP\/1.1 429 /);
+    waiting[0]?.();
+    await eventually(async () => expect(await ask(post(SIGN_IN, "198.51.100.1"))).toContain("signed in"));
+  });
+});

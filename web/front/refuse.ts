@@ -1,0 +1,27 @@
+import type { ServerResponse } from "node:http";
+import { HttpProblem, problemBody } from "@/lib/api/http/problem";
+import type { ProblemCode } from "@/lib/contract";
+
+export interface Refusal {
+  readonly code: ProblemCode;
+  readonly instance: string;
+  readonly requestId: string;
+  /** Default: the text of the code. */
+  readonly detail?: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** Answers a request that goes no further, as problem+json. */
+export function refuse(res: ServerResponse, { code, instance, requestId, detail, headers = {} }: Refusal): void {
+  if (res.headersSent || res.destroyed) return;
+  const problem = new HttpProblem(code, detail === undefined ? {} : { detail });
+  const body = JSON.stringify(problemBody(problem, instance, requestId));
+  res.writeHead(problem.status, {
+    "content-type": "application/problem+json",
+    "content-length": Buffer.byteLength(body),
+    "cache-control": "private, no-store",
+    "x-request-id": requestId,
+    ...headers,
+  });
+  res.end(res.req.method === "HEAD" ? undefined : body);
+}

@@ -1,0 +1,283 @@
+import type { Database } from "@/lib/db";
+import type { Logger } from "@/lib/observability/log";
+import {
+  type ClaimedJob,
+  claimFromLanes,
+  describeLanes,
+  FairShare,
+  type HeldBack,
+  type KnownLane,
+  type LaneRequest,
+  pollWork,
+} from "@/lib/queue/worker";
+import { processClock } from "../lease/lease-protocol";
+import type { Room } from "../run/runner";
+import type { Starts } from "../run/starts";
+import { LaneDirectory } from "./lane-directory";
+import { Places } from "./places";
+import type { Served } from "./served";
+import { StartSharing } from "./start-sharing";
+
+/** A lost wake-up costs at most this. */
+const POLL_MS = 1000;
+const LANES_PER_POLL = 256;
+const AFTER_ERROR_MS = 1000;
+const SOONEST_RETRY_MS = 5;
+
+export interface ClaimerOptions {
+  readonly db: Database;
+  readonly log: Logger;
+  readonly workerId: string;
+  readonly random: () => number;
+  readonly room: () => Room;
+  /** Whether jobs of this definition may be claimed ahead. */
+  readonly isQuick: (definitionId: string) => boolean;
+  readonly served: () => Served;
+  /** Numbers for a claim, and what becomes of them when it is not answered. */
+  readonly numbers: Pick<Starts, "numbers" | "lost">;
+  /** Takes over claimed jobs, whose leases count from `since` (by `processClock`). */
+  readonly onClaimed: (jobs: readonly ClaimedJob[], since: number) => void;
+  /** Hears what each poll saw. */
+  readonly onPolled: (poll: Awaited<ReturnType<typeof pollWork>>) => Promise<void> | void;
+}
+
+const hasRoom = ({ free, ahead }: Room): boolean => free + ahead > 0;
+
+/**
+ * Keeps the free places of a worker filled: claims at once when a wake-up names a lane, polls once a second whatever
+ * happens, and never has two claims under way. Ends when it is told to.
+ */
+export class Claimer {
+  private readonly directory = new LaneDirectory();
+  private readonly share = new FairShare();
+  private readonly places = new Places();
+  private readonly sharing: StartSharing;
+  private timer: NodeJS.Timeout | undefined;
+  private unparkTimer: NodeJS.Timeout | undefined;
+  private afterLane = 0;
+  private allWoken = false;
+  /** How many times whole polls still have to reach the last lane, until all lanes were seen since a `*`. */
+  private rounds = 0;
+  /** How often a job ended here that may have made room under a limit. */
+  private roomMade = 0;
+  /** When the database last answered a poll, by the monotonic clock. */
+  polledAt = Number.NEGATIVE_INFINITY;
+  private turning: Promise<void> | undefined;
+  private again = false;
+  private pollDue = true;
+  private stopped = false;
+
+  constructor(private readonly options: ClaimerOptions) {
+    this.sharing = new StartSharing(options.db, this.share);
+  }
+
+  start(): void {
+    this.schedulePoll(0);
+  }
+
+  /** A wake-up: these lanes have ready work, or (`*`) something has. */
+  wake(laneNos: readonly number[] | "*"): void {
+    if (laneNos === "*") {
+      this.allWoken = true;
+      this.pollSoon();
+      return;
+    }
+    const unknown = this.directory.woken(laneNos);
+    if (unknown.length === 0) this.turn();
+    else void this.describe(unknown);
+  }
+
+  /** A place became free; that of a job which was held for so long, if it was one. */
+  freed(ended?: { readonly job: ClaimedJob; readonly seconds: number }): void {
+    if (ended) this.ended(ended.job, ended.seconds);
+    this.turn();
+  }
+
+  pollSoon(): void {
+    this.pollDue = true;
+    this.turn();
+  }
+
+  /** Claims nothing from now on; resolves when the claim that is under way has been handed over. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    clearTimeout(this.unparkTimer);
+    await this.turning;
+  }
+
+  private ended({ laneNo, tenantId }: ClaimedJob, seconds: number): void {
+    this.places.left(tenantId);
+    const lane = this.directory.lane(laneNo);
+    if (!lane) return;
+    this.share.chargeSeconds(lane, seconds);
+    // It may have made room under a limit.
+    if (!lane.limited) return;
+    this.roomMade += 1;
+    this.directory.unpark();
+  }
+
+  private schedulePoll(inMs: number): void {
+    clearTimeout(this.timer);
+    if (this.stopped) return;
+    this.timer = setTimeout(() => this.pollSoon(), inMs);
+  }
+
+  private turn(): void {
+    if (this.stopped || !(this.pollDue || hasRoom(this.options.room()))) return;
+    if (this.turning) {
+      this.again = true;
+      return;
+    }
+    this.turning = this.work()
+      .catch((error: unknown) => {
+        this.options.log.warn({ err: error }, "claiming failed");
+        this.schedulePoll(AFTER_ERROR_MS * (0.5 + this.options.random()));
+      })
+      .finally(() => {
+        this.turning = undefined;
+        if (this.again) {
+          this.again = false;
+          this.turn();
+        }
+      });
+  }
+
+  private async work(): Promise<void> {
+    if (this.pollDue) await this.poll();
+    while (!this.stopped && (await this.claim())) {
+      // Another round: places are left and lanes may have more.
+    }
+  }
+
+  private async poll(): Promise<void> {
+    this.pollDue = false;
+    if (this.allWoken) this.rounds = this.afterLane === 0 ? 1 : 2;
+    this.allWoken = false;
+    if (this.rounds > 0) this.directory.askForWholePoll();
+    const { db, workerId } = this.options;
+    const began = performance.now();
+    const freshOnly = !this.directory.isWholePollDue(began);
+    const polled = await pollWork(db, { workerId, afterLane: this.afterLane, maxLanes: LANES_PER_POLL, freshOnly });
+    this.afterLane = polled.nextAfterLane;
+    const now = performance.now();
+    this.polledAt = now;
+    this.directory.polled(polled.lanes, freshOnly ? { now } : { now, tookMs: now - began });
+    if (!freshOnly && this.afterLane === 0) this.rounds = Math.max(0, this.rounds - 1);
+    this.sharing.tick();
+    await this.options.onPolled(polled);
+    this.schedulePoll(POLL_MS);
+  }
+
+  /** @returns whether another claim may find something */
+  private async claim(): Promise<boolean> {
+    const { db, workerId, onClaimed, numbers } = this.options;
+    const now = performance.now();
+    const room = this.options.room();
+    const most = room.free + room.ahead;
+    const asked = most > 0 ? this.choose(room, now) : [];
+    if (asked.length === 0) return false;
+    const since = processClock();
+    const { roomMade } = this;
+    const firstNo = numbers.numbers(most);
+    const request = { workerId, lanes: asked, limit: most, startAtOnce: room.free, firstNo };
+    const { jobs, heldBack } = await claimFromLanes(db, request).catch((error: unknown) => {
+      numbers.lost([firstNo, firstNo + most - 1]);
+      throw error;
+    });
+    for (const { tenantId } of jobs) this.places.took(tenantId);
+    this.share.charge(jobs.flatMap(({ laneNo }) => this.directory.lane(laneNo) ?? []));
+    if (jobs.length > 0) onClaimed(jobs, since);
+    const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= most, now });
+    this.park(heldBack);
+    // A job that ended meanwhile may have made room that the claim did not see.
+    const hasRoomSince = roomMade !== this.roomMade;
+    if (hasRoomSince) this.directory.unpark();
+    this.sharing.tick();
+    return jobs.length > 0 || lookAgain || hasRoomSince;
+  }
+
+  /** The lanes to ask, in order, each with its share; jobs that are over in milliseconds also ahead of free places. */
+  private choose({ free, ahead }: Room, now: number): LaneRequest[] {
+    const served = this.options.served();
+    const lanes = this.directory.lanes().filter((lane) => this.keepServed(lane, served));
+    this.directory.sawTenants(lanes, now);
+    const most = free + ahead;
+    let slowLeft = free;
+    const mostOf = (tenantId: string): number =>
+      this.places.mostOf(tenantId, { free: most, hasOthers: this.directory.hasOthers(tenantId, now) });
+    return this.share.pick(lanes, { free: most, mostOf }, this.options.random).flatMap(({ laneNo, limit }) => {
+      const lane = this.directory.lane(laneNo);
+      if (!lane) return [];
+      const isQuick = !lane.limited && this.options.isQuick(lane.definitionId);
+      const places = isQuick ? limit : Math.min(limit, slowLeft);
+      if (!isQuick) slowLeft -= places;
+      if (places < 1) return [];
+      const from = this.directory.fromOf(laneNo, now);
+      const { limited } = lane;
+      const request = { laneNo, limit: places, leaseSeconds: served.leaseOf(lane), limited };
+      return [from === undefined ? request : { ...request, from }];
+    });
+  }
+
+  private keepServed(lane: KnownLane, served: Served): boolean {
+    if (served.serves(lane)) return true;
+    this.directory.dropped(lane.laneNo);
+    return false;
+  }
+
+  /**
+   * Learns from what lanes gave: one that gave all that it was asked for is read on from there the next time; one that
+   * gave less, with places left over, has no more just now, if it was read from its beginning.
+   * @returns whether a lane has to be read again, from its beginning
+   */
+  private note(
+    asked: readonly LaneRequest[],
+    { jobs, isFull, now }: { readonly jobs: readonly ClaimedJob[]; readonly isFull: boolean; readonly now: number },
+  ): boolean {
+    const given = new Map<number, { n: number; last: number }>();
+    for (const { laneNo, sortKey } of jobs) {
+      const { n, last } = given.get(laneNo) ?? { n: 0, last: sortKey };
+      given.set(laneNo, { n: n + 1, last: Math.max(last, sortKey) });
+    }
+    let lookAgain = false;
+    for (const { laneNo, limit, from } of asked) {
+      const got = given.get(laneNo);
+      const whole = from === undefined;
+      const gaveAll = got !== undefined && got.n >= limit;
+      if (this.directory.isCostly && !gaveAll) {
+        if (!isFull) this.directory.readDry(laneNo, got?.last);
+        continue;
+      }
+      if (got && gaveAll) this.directory.readUpTo(laneNo, { sortKey: got.last, whole, now });
+      else if (!whole) this.directory.readFromBeginning(laneNo);
+      else if (!isFull) this.directory.dropped(laneNo);
+      lookAgain ||= !whole && !isFull && (got?.n ?? 0) < limit;
+    }
+    return lookAgain;
+  }
+
+  // A lane at its limit is asked again when a job under it ends here, with the next poll, or when its time has come.
+  private park(heldBack: readonly HeldBack[]): void {
+    for (const { laneNo } of heldBack) this.directory.parked(laneNo);
+    const times = heldBack.flatMap(({ retryInMs }) => (retryInMs === null ? [] : [retryInMs]));
+    if (times.length === 0 || this.stopped) return;
+    clearTimeout(this.unparkTimer);
+    this.unparkTimer = setTimeout(
+      () => {
+        this.directory.unpark();
+        this.turn();
+      },
+      Math.min(POLL_MS, Math.max(SOONEST_RETRY_MS, Math.min(...times))),
+    );
+  }
+
+  private async describe(laneNos: readonly number[]): Promise<void> {
+    try {
+      this.directory.found(await describeLanes(this.options.db, laneNos));
+      this.turn();
+    } catch {
+      this.pollSoon();
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { afterAll, expect, test } from "vitest";
+import { testDatabase } from "@/lib/testing/database";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { Served } from "./served";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+afterAll(() => make.close());
+await make.definition({ key: "by-command", commandKey: "known" });
+await make.definition({ key: "by-unknown-command", commandKey: "unknown" });
+await make.definition({ key: "by-handler", executor: "handler" });
+await make.definition({ key: "by-remote-worker", executor: "remote" });
+
+const EVERYTHING = { queues: undefined, definitions: undefined, bands: undefined };
+const known = { hasHandler: () => true, hasCommand: (key: string) => key === "known" };
+
+test("A-01 a worker serves what it knows and was told to, and never what is for remote workers", async () => {
+  const all = await Served.read(make.worker, EVERYTHING, known);
+  expect(all.definitions).toEqual(["by-command", "by-handler"]);
+  const told = { ...EVERYTHING, definitions: ["by-handler", "by-remote-worker"] };
+  expect((await Served.read(make.worker, told, known)).definitions).toEqual(["by-handler"]);
+});

@@ -1,0 +1,74 @@
+import type { Database } from "@/lib/db";
+import { type KnownLane, listServable, type Servable } from "@/lib/queue/worker";
+
+/** What this worker was told to serve; undefined = everything. */
+export interface Wanted {
+  readonly queues: readonly string[] | undefined;
+  readonly definitions: readonly string[] | undefined;
+  readonly bands: ReadonlySet<number> | undefined;
+}
+
+/** What it can run: handlers in its own code, commands on its own disk. */
+export interface Known {
+  hasHandler(key: string): boolean;
+  hasCommand(key: string): boolean;
+}
+
+/**
+ * What of all active definitions and queues this worker serves. A definition that it does not know is left to others,
+ * so a rolling deploy burns no attempts.
+ */
+export class Served {
+  /** Definition keys, sorted. */
+  readonly definitions: readonly string[];
+  /** The versions of them that jobs are accepted with now. */
+  readonly versions: readonly { readonly definitionId: string; readonly definitionVersion: number }[];
+  /** Queue names; empty = all. */
+  readonly queues: readonly string[];
+  private readonly leaseSeconds: ReadonlyMap<string, number>;
+  private readonly queueIds: ReadonlySet<number>;
+
+  private constructor(
+    private readonly wanted: Wanted,
+    servable: Servable,
+    known: Known,
+  ) {
+    const { definitions, queues } = wanted;
+    const mine = servable.definitions.filter(
+      (definition) => (definitions === undefined || definitions.includes(definition.key)) && canRun(definition, known),
+    );
+    this.definitions = mine.map(({ key }) => key).toSorted();
+    this.versions = mine.map(({ id, version }) => ({ definitionId: id, definitionVersion: version }));
+    this.queues = queues ?? [];
+    this.leaseSeconds = new Map(mine.map(({ id, leaseSeconds }) => [id, leaseSeconds]));
+    this.queueIds = new Set(
+      servable.queues.filter(({ name }) => queues === undefined || queues.includes(name)).map(({ id }) => id),
+    );
+  }
+
+  static async read(db: Database, wanted: Wanted, known: Known): Promise<Served> {
+    return new Served(wanted, await listServable(db), known);
+  }
+
+  serves({ definitionId, queueId, band }: KnownLane): boolean {
+    return this.leaseSeconds.has(definitionId) && this.queueIds.has(queueId) && (this.wanted.bands?.has(band) ?? true);
+  }
+
+  /** Length of a lease on a job of this lane, in seconds. */
+  leaseOf({ definitionId }: KnownLane): number {
+    return this.leaseSeconds.get(definitionId) ?? 30;
+  }
+}
+
+function canRun({ key, executor, commandKey }: Servable["definitions"][number], known: Known): boolean {
+  switch (executor) {
+    case "handler":
+      return known.hasHandler(key);
+    case "command":
+      return known.hasCommand(commandKey ?? key);
+    case "webhook":
+      return true;
+    case "remote":
+      return false;
+  }
+}

@@ -1,0 +1,114 @@
+import type { Lease } from "@/lib/queue/worker";
+import type { HeldLease, LeaseBatch, LeasePlace } from "./lease-protocol";
+
+/** The first renewal of a lease of usual length is far beyond this. */
+const LOOK_AFTER_MS = 2000;
+/** Shorter leases are watched from the beginning. */
+const SHORT_LEASE_SECONDS = 12;
+const NUMBERS_EACH = 3;
+
+interface Kept {
+  readonly batch: LeaseBatch;
+  readonly gone: Set<number>;
+}
+
+interface Watching {
+  hold(lease: HeldLease): void;
+  limit(lease: Lease, renewForMs: number): void;
+  drop(lease: Lease): void;
+}
+
+/** Packs leases for the way to the lease thread. They are given by one claim, so their ids have the same length. */
+export function packLeases(no: number, leases: readonly HeldLease[], now: number): LeaseBatch {
+  const numbers = new Float64Array(leases.length * NUMBERS_EACH);
+  let jobIds = "";
+  leases.forEach(({ jobId, leaseNo, leaseSeconds, renewForMs }, place) => {
+    jobIds += jobId;
+    numbers[place * NUMBERS_EACH] = leaseNo;
+    numbers[place * NUMBERS_EACH + 1] = leaseSeconds;
+    numbers[place * NUMBERS_EACH + 2] = renewForMs;
+  });
+  return { no, since: leases[0]?.since ?? now, heldAt: now, jobIds, numbers };
+}
+
+function leaseAt({ jobIds, numbers, since, heldAt }: LeaseBatch, place: number, now: number): HeldLease {
+  const length = (jobIds.length * NUMBERS_EACH) / numbers.length;
+  return {
+    jobId: jobIds.slice(place * length, (place + 1) * length),
+    leaseNo: numbers[place * NUMBERS_EACH] ?? 0,
+    leaseSeconds: numbers[place * NUMBERS_EACH + 1] ?? 0,
+    renewForMs: heldAt + (numbers[place * NUMBERS_EACH + 2] ?? 0) - now,
+    since,
+  };
+}
+
+/**
+ * Batches of leases that nobody had to look at yet. One that is dropped within seconds is never unpacked; what lives
+ * longer is handed on to be watched, lease by lease.
+ */
+export class LeaseBatches {
+  private readonly packed = new Map<number, Kept>();
+  /** Batches that were unpacked and have leases yet. */
+  private readonly open = new Map<number, LeaseBatch>();
+
+  constructor(
+    private readonly watching: Watching,
+    private readonly now: () => number,
+  ) {}
+
+  hold(batch: LeaseBatch): void {
+    this.packed.set(batch.no, { batch, gone: new Set() });
+    let shortest = Number.POSITIVE_INFINITY;
+    for (let at = 1; at < batch.numbers.length; at += NUMBERS_EACH) {
+      shortest = Math.min(shortest, batch.numbers[at] ?? 0);
+    }
+    if (shortest < SHORT_LEASE_SECONDS) this.unpack(batch.no);
+  }
+
+  /** To be called about once a second, before leases are looked at. */
+  turn(): void {
+    const before = this.now() - LOOK_AFTER_MS;
+    for (const [no, { batch }] of this.packed) if (batch.since <= before) this.unpack(no);
+  }
+
+  limit([no, place]: LeasePlace, renewForMs: number): void {
+    this.unpack(no);
+    const batch = this.open.get(no);
+    if (batch) this.watching.limit(leaseAt(batch, place, this.now()), renewForMs);
+  }
+
+  dropBatch(no: number): void {
+    if (this.packed.delete(no)) return;
+    const batch = this.open.get(no);
+    if (!batch) return;
+    this.open.delete(no);
+    const now = this.now();
+    for (let place = 0; place < batch.numbers.length / NUMBERS_EACH; place += 1) {
+      this.watching.drop(leaseAt(batch, place, now));
+    }
+  }
+
+  drop([no, place]: LeasePlace): void {
+    const kept = this.packed.get(no);
+    if (kept) kept.gone.add(place);
+    const batch = this.open.get(no);
+    if (batch) this.watching.drop(leaseAt(batch, place, this.now()));
+  }
+
+  /** Sees to it that this lease is watched from now on: it has a process. */
+  watch([no]: LeasePlace): void {
+    this.unpack(no);
+  }
+
+  private unpack(no: number): void {
+    const kept = this.packed.get(no);
+    if (!kept) return;
+    const { batch, gone } = kept;
+    this.packed.delete(no);
+    this.open.set(no, batch);
+    const now = this.now();
+    for (let place = 0; place < batch.numbers.length / NUMBERS_EACH; place += 1) {
+      if (!gone.has(place)) this.watching.hold(leaseAt(batch, place, now));
+    }
+  }
+}

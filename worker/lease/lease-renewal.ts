@@ -1,0 +1,118 @@
+import type { Database } from "@/lib/db";
+import { extendLeases, type Lease, warmUpRenewal } from "@/lib/queue/worker";
+import { type FromThread, type HeldLease, leaseKey } from "./lease-protocol";
+
+/** A lease is renewed after a third of its time, so that two renewals may fail. */
+const RENEW_AFTER = 1 / 3;
+/** Left of a lease when its work is stopped because the database does not answer. */
+const MARGIN = 1 / 6;
+/** It is more than the time between two turns, or the last one could come after the end. */
+const LEAST_MARGIN_MS = 1200;
+
+interface Tracked extends HeldLease {
+  /** By the monotonic clock, counted from before the statement was sent: never later than the database's own end. */
+  expiresAt: number;
+  renewAt: number;
+  renewUntil: number;
+  readonly pids: Set<number>;
+}
+
+/**
+ * Keeps all leases of a process alive, and stops the work of those that are lost: by the database's word, or because it
+ * did not answer until the lease was nearly over. Knows no threads, so that it can be tested with a clock of its own.
+ */
+export class LeaseRenewal {
+  private readonly leases = new Map<string, Tracked>();
+  private asking = false;
+
+  constructor(
+    private readonly db: Pick<Database, "run" | "orm" | "stats">,
+    private readonly now: () => number,
+    private readonly tell: (message: FromThread) => void,
+    private readonly killGroup: (pid: number) => void,
+  ) {}
+
+  hold(lease: HeldLease): void {
+    this.leases.set(leaseKey(lease), {
+      ...lease,
+      expiresAt: lease.since + lease.leaseSeconds * 1000,
+      renewAt: lease.since + lease.leaseSeconds * 1000 * RENEW_AFTER,
+      renewUntil: this.now() + lease.renewForMs,
+      pids: new Set(),
+    });
+  }
+
+  /** Says for how long from now a lease may still be renewed, once the attempt's own time limit is known. */
+  limit(lease: Lease, renewForMs: number): void {
+    const tracked = this.leases.get(leaseKey(lease));
+    if (tracked) tracked.renewUntil = this.now() + renewForMs;
+  }
+
+  drop(lease: Lease): void {
+    this.leases.delete(leaseKey(lease));
+  }
+
+  spawned(lease: Lease, pid: number): void {
+    const tracked = this.leases.get(leaseKey(lease));
+    // Lost while its process was being started: the process must not live on.
+    if (tracked) tracked.pids.add(pid);
+    else this.killGroup(pid);
+  }
+
+  /**
+   * One look at all leases; call it about once a second, also while the last turn still waits for the database: one that
+   * is silent instead of gone must not keep the work of lost leases alive. Without `renews`, leases are left to run out.
+   * While no lease is due, a turn opens the connection if there is none.
+   */
+  async turn(renews = true): Promise<void> {
+    this.giveUpOverdue();
+    if (this.asking || !renews) return;
+    this.asking = true;
+    try {
+      await this.renewDue();
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  private async renewDue(): Promise<void> {
+    const sentAt = this.now();
+    const due = [...this.leases.values()].filter(({ renewAt, renewUntil }) => renewAt <= sentAt && sentAt < renewUntil);
+    if (due.length === 0) return this.stayConnected();
+    const answer = await extendLeases(this.db, due).catch(() => null);
+    if (answer === null) return this.giveUpOverdue();
+    const renewed = new Set(answer.renewed.map(({ jobId }) => jobId));
+    for (const tracked of due) if (renewed.has(tracked.jobId)) prolong(tracked, sentAt);
+    const cancel = new Set(answer.cancelRequested);
+    const canceled = due.filter(({ jobId }) => cancel.has(jobId));
+    if (canceled.length > 0) this.tell({ type: "cancel", leases: canceled.map(plain) });
+    const lost = new Set(answer.lost);
+    this.lose(due.filter(({ jobId }) => lost.has(jobId)));
+  }
+
+  /** Connects before a lease is due, because a server whose connections are all taken would refuse it then. */
+  private async stayConnected(): Promise<void> {
+    if (this.db.stats().total === 0) await warmUpRenewal(this.db).catch(() => undefined);
+  }
+
+  private giveUpOverdue(): void {
+    const now = this.now();
+    this.lose([...this.leases.values()].filter((one) => now >= one.expiresAt - marginMs(one)));
+  }
+
+  private lose(lost: readonly Tracked[]): void {
+    const still = lost.filter((one) => this.leases.delete(leaseKey(one)));
+    // Told first: otherwise the end of what is killed here could pass for a failure of its own.
+    if (still.length > 0) this.tell({ type: "lost", leases: still.map(plain) });
+    for (const { pids } of still) for (const pid of pids) this.killGroup(pid);
+  }
+}
+
+function prolong(tracked: Tracked, since: number): void {
+  tracked.expiresAt = since + tracked.leaseSeconds * 1000;
+  tracked.renewAt = since + tracked.leaseSeconds * 1000 * RENEW_AFTER;
+}
+
+const marginMs = ({ leaseSeconds }: HeldLease): number => Math.max(LEAST_MARGIN_MS, leaseSeconds * 1000 * MARGIN);
+
+const plain = ({ jobId, leaseNo }: Lease): Lease => ({ jobId, leaseNo });

@@ -1,0 +1,88 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { environmentForPipe, type HeldSecrets, sendSecrets } from "@/lib/env/secret-source.mjs";
+import type { Execution, StopReason } from "@/lib/execution";
+import type { ClaimedJob } from "@/lib/queue/worker";
+import { killGroup } from "../lease/kill-group";
+import type { FromQuarantine, ToQuarantine } from "./quarantine-protocol";
+
+/** With less, the process could not even start. */
+const LEAST_HEAP_MB = 64;
+
+/** Descriptor of the pipe with the secrets in the process. */
+const SECRETS_PIPE = 4;
+
+/** How a process ended. */
+export interface ProcessEnd {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+}
+
+/** A child of the worker that runs one handler at a time. It leads a process group of its own. */
+export class QuarantineProcess {
+  private readonly child: ChildProcess;
+  /** Resolves when it is gone, also when it could not be started. */
+  readonly exited: Promise<ProcessEnd>;
+  /** False when it ended before it was ready. */
+  readonly ready: Promise<boolean>;
+
+  constructor(program: URL | string, memoryMb: number, secrets: Pick<HeldSecrets, "values" | "files">) {
+    const memory = memoryMb > 0 ? [`--max-old-space-size=${Math.max(LEAST_HEAP_MB, memoryMb)}`] : [];
+    this.child = fork(program, {
+      serialization: "advanced",
+      detached: true,
+      execArgv: [...process.execArgv, "--enable-source-maps", ...memory],
+      env: environmentForPipe(SECRETS_PIPE),
+      stdio: ["ignore", "inherit", "inherit", "ipc", "pipe"],
+    });
+    sendSecrets(this.child, SECRETS_PIPE, secrets);
+    this.exited = new Promise((resolve) => {
+      this.child.once("exit", (exitCode, signal) => resolve({ exitCode, signal }));
+      this.child.on("error", () => {
+        if (this.child.pid === undefined) resolve({ exitCode: null, signal: null });
+      });
+    });
+    this.ready = Promise.race([
+      new Promise<boolean>((resolve) => this.child.once("message", () => resolve(true))),
+      this.exited.then(() => false),
+    ]);
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** Runs one attempt. Resolves with what came of it, or with how the process ended before it could tell. */
+  run(
+    attempt: { readonly job: ClaimedJob; readonly isNoted: boolean },
+    onSpawned: (pid: number) => void,
+  ): Promise<Execution | ProcessEnd> {
+    return new Promise((resolve) => {
+      const hear = (message: FromQuarantine) => {
+        if (message.type === "spawned") onSpawned(message.pid);
+        if (message.type !== "ended") return;
+        this.child.off("message", hear);
+        resolve(message.execution);
+      };
+      this.child.on("message", hear);
+      void this.exited.then(resolve);
+      this.send({ type: "run", ...attempt });
+    });
+  }
+
+  stop(reason: StopReason): void {
+    this.send({ type: "stop", reason });
+  }
+
+  /** It ends by itself when it is idle, and gives back what it runs otherwise. */
+  release(): void {
+    if (this.child.connected) this.child.disconnect();
+  }
+
+  kill(): void {
+    killGroup(this.pid);
+  }
+
+  private send(message: ToQuarantine): void {
+    if (this.child.connected) this.child.send(message, () => undefined);
+  }
+}

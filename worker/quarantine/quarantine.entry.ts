@@ -1,0 +1,99 @@
+import { handlers } from "@/jobs";
+import { openDatabase } from "@/lib/db";
+import { orExit } from "@/lib/env/read";
+import { loadWorkerEnv } from "@/lib/env/worker";
+import type { Execution } from "@/lib/execution";
+import { EMPTY_OUTPUT } from "@/lib/execution/refused";
+import { createLogger } from "@/lib/observability/log";
+import { DefinitionVersions } from "@/lib/queue/worker";
+import { watchMemory } from "../memory-watch";
+import { endOf } from "../run/attempt-ends";
+import { commandRegistry } from "../run/command-registry";
+import { executeAttempt } from "../run/execute-attempt";
+import { Held } from "../run/held";
+import { toolsOf } from "../run/tools";
+import { Settler } from "../settle/settler";
+import { type FromQuarantine, OVER_MEMORY_LIMIT, type ToQuarantine } from "./quarantine-protocol";
+
+// A process of a worker, for handlers that may have ended one: it runs one attempt at a time, and has no lease, no claims
+// and no heartbeat of its own. Its worker renews the lease and records the end. When the worker is gone, the attempt is
+// told to stop and recorded from here, so that the end of a worker costs a suspect nothing.
+const POOL = 4;
+const LEAVES_WITHIN_MS = 5000;
+
+const random = Math.random;
+const definitions = new DefinitionVersions();
+let isAsked = false;
+let running: Held | undefined;
+
+const send = (message: FromQuarantine) => {
+  if (process.connected) process.send?.(message);
+};
+
+// Heard from the beginning, so that an attempt of a worker that dies meanwhile is still given back.
+process.on("message", (message: ToQuarantine) => {
+  if (message.type === "run") isAsked = true;
+  void ready.then((parts) => {
+    if (message.type === "run") void run(parts, message);
+    else running?.stop(message.reason);
+  });
+});
+process.on("disconnect", () => {
+  if (!isAsked) process.exit(0);
+  running?.stop("shutdown");
+  const graceMs = (running && definitions.ifKnown(running.job)?.killGraceSeconds) ?? 0;
+  setTimeout(() => process.exit(1), graceMs * 1000 + LEAVES_WITHIN_MS);
+});
+const ready = setUp();
+
+async function setUp() {
+  const env = orExit(loadWorkerEnv);
+  const log = createLogger({ process: "worker", level: env.logLevel, format: env.logFormat });
+  const open = (role: "worker" | "web") =>
+    openDatabase({
+      url: env.databaseUrls[role],
+      role,
+      max: POOL,
+      prepare: env.prepare,
+      applicationName: "leasehold quarantine",
+    });
+  const [worker, web] = [open("worker"), open("web")];
+  const registry = await commandRegistry(env, log);
+  // Here there is only one handler that can hold so much.
+  watchMemory({
+    limitBytes: env.memoryLimitBytes,
+    rss: () => process.memoryUsage.rss(),
+    onOver: () => process.exit(OVER_MEMORY_LIMIT),
+  });
+  send({ type: "ready" });
+  return { env, log, worker, tools: toolsOf({ env, worker, web, registry, handlers, random }) };
+}
+
+type Parts = Awaited<ReturnType<typeof setUp>>;
+
+async function run(parts: Parts, { job, isNoted }: Extract<ToQuarantine, { type: "run" }>): Promise<void> {
+  const held = new Held(job, performance.now(), 0, 0);
+  if (isNoted) held.beganAt = performance.now();
+  running = held;
+  if (!process.connected) held.stop("shutdown");
+  const { worker, tools } = parts;
+  // The worker has read the definition just now: where that fails here, the database is away.
+  const definition = await definitions.of(worker, job).catch(() => null);
+  const execution: Execution = definition
+    ? await executeAttempt(held, definition, {
+        db: worker,
+        log: parts.log,
+        leases: { spawned: (_attempt, pid) => send({ type: "spawned", pid }) },
+        tools,
+        logMaxBytes: parts.env.logMaxBytes,
+        onLost: () => held.stop("lease-lost"),
+      })
+    : { outcome: { kind: "released" }, output: EMPTY_OUTPUT };
+  running = undefined;
+  isAsked = false;
+  if (process.connected) return send({ type: "ended", execution });
+  const { beganAt } = held;
+  const end = definition && (await endOf({ db: worker, tools, claimed: job, definition, random, beganAt }, execution));
+  if (end) await new Settler(worker, parts.log, random).add(end, job.laneNo);
+  process.exit(0);
+}

@@ -1,0 +1,229 @@
+import type { HeldSecrets } from "@/lib/env/secret-source.mjs";
+import { dropQuarantine } from "@/lib/env/test-build";
+import type { Execution, Outcome, StopReason } from "@/lib/execution";
+import { stoppedOutcome } from "@/lib/execution/command/outcome";
+import { EMPTY_OUTPUT } from "@/lib/execution/refused";
+import type { Logger } from "@/lib/observability/log";
+import {
+  attemptTimeout,
+  type ClaimedJob,
+  type Executor,
+  MAX_RECLAIMS,
+  type RunnableDefinition,
+} from "@/lib/queue/worker";
+import { type ProcessEnd, QuarantineProcess } from "./quarantine-process";
+import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
+
+/** Each takes about as much memory as an idle worker. */
+const MOST_PROCESSES = 8;
+/** Less than an attempt has for being recorded after its time limit: until then its lease is renewed. */
+const WAIT_MS = 30_000;
+/** For a process to start, on a machine that is busy. */
+const START_MS = 15_000;
+const IDLE_MS = 10_000;
+const CONVICTED_MS = 10 * 60_000;
+/** A process that is told to stop has its grace period, and this to say how its attempt ended. */
+const ANSWER_MS = 5000;
+const START_AGAIN_SECONDS = 10;
+
+/** An attempt that is to run in quarantine. */
+interface Suspect {
+  readonly job: ClaimedJob;
+  readonly stopReason: StopReason | undefined;
+  readonly signal: AbortSignal;
+  readonly beganAt?: number | undefined;
+  /** Has a process group. */
+  spawned(pid: number): void;
+}
+
+interface QuarantineOptions {
+  readonly log: Logger;
+  /** What its processes run. */
+  readonly program: URL | string;
+  /** Of the heap of each process; 0 = what Node grants. */
+  readonly memoryMb: number;
+  readonly maxTimeoutSeconds: number;
+  /** Secrets for its processes. */
+  readonly secrets: Pick<HeldSecrets, "values" | "files">;
+}
+
+/**
+ * Runs handlers that may have ended a worker, each in a process of its own: when it ends that one as well, the crash costs
+ * this attempt and no other. Suspects are jobs whose run has lost a lease, and for ten minutes the jobs of a tenant and
+ * definition of which one has ended its process here. Commands and webhooks that were lost twice run here for their own
+ * protection. A process that came through serves the next suspect.
+ */
+export class Quarantine {
+  private readonly idle: { readonly process: QuarantineProcess; readonly timer: NodeJS.Timeout }[] = [];
+  private readonly waiting = new Set<(process: QuarantineProcess | null) => void>();
+  private readonly convicted = new Map<string, number>();
+  private processes = 0;
+  /** The worker leaves because of its memory: what it gives back may be the reason. */
+  isOverMemory = false;
+
+  constructor(private readonly options: QuarantineOptions) {}
+
+  /** Whether a job is to run here. Costs next to nothing while nothing is suspected. */
+  takes(job: ClaimedJob, executor: Executor): boolean {
+    if (dropQuarantine()) return false;
+    // A command or a webhook harms no worker; here it is safe from the handlers that do.
+    if (executor !== "handler") return job.reclaims > 1;
+    if (job.reclaims > 0) return true;
+    if (this.convicted.size === 0) return false;
+    const until = this.convicted.get(keyOf(job));
+    if (until === undefined) return false;
+    if (until > performance.now()) return true;
+    this.convicted.delete(keyOf(job));
+    return false;
+  }
+
+  /** Runs an attempt to its end. Never rejects. @param onSpawned hears of the process groups of its commands */
+  async run(suspect: Suspect, definition: RunnableDefinition, onSpawned: (pid: number) => void): Promise<Execution> {
+    const process = await this.freeProcess(suspect.signal);
+    if (!process) return withoutOutput(stoppedOutcome(suspect.stopReason ?? "shutdown", "it had not started"));
+    suspect.spawned(process.pid);
+    const { execution, isClean } = await this.watch(process, suspect, { definition, onSpawned });
+    if (isClean) this.putBack(process);
+    else process.kill();
+    return execution;
+  }
+
+  /** Ends the idle processes. */
+  close(): void {
+    for (const { process, timer } of this.idle.splice(0)) {
+      clearTimeout(timer);
+      process.release();
+    }
+  }
+
+  /** Null when the attempt was told to stop, or has waited for too long, before a process was free. */
+  private async freeProcess(signal: AbortSignal): Promise<QuarantineProcess | null> {
+    const idle = this.idle.pop();
+    if (idle) {
+      clearTimeout(idle.timer);
+      return idle.process;
+    }
+    return this.processes < MOST_PROCESSES ? this.start() : this.wait(signal);
+  }
+
+  private start(): QuarantineProcess {
+    const { program, memoryMb, secrets } = this.options;
+    const process = new QuarantineProcess(program, memoryMb, secrets);
+    this.processes += 1;
+    void process.exited.then(() => this.gone(process));
+    return process;
+  }
+
+  private gone(process: QuarantineProcess): void {
+    this.processes -= 1;
+    const at = this.idle.findIndex((one) => one.process === process);
+    for (const { timer } of at < 0 ? [] : this.idle.splice(at, 1)) clearTimeout(timer);
+    if (this.waiting.size > 0) this.handOver(this.start());
+  }
+
+  private wait(signal: AbortSignal): Promise<QuarantineProcess | null> {
+    return new Promise((resolve) => {
+      const take = (process: QuarantineProcess | null) => {
+        this.waiting.delete(take);
+        clearTimeout(timer);
+        signal.removeEventListener("abort", giveUp);
+        resolve(process);
+      };
+      const giveUp = () => take(null);
+      const timer = setTimeout(giveUp, WAIT_MS);
+      signal.addEventListener("abort", giveUp, { once: true });
+      this.waiting.add(take);
+      if (signal.aborted) giveUp();
+    });
+  }
+
+  private handOver(process: QuarantineProcess): void {
+    const [next] = this.waiting;
+    next?.(process);
+  }
+
+  private putBack(process: QuarantineProcess): void {
+    if (this.waiting.size > 0) {
+      this.handOver(process);
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.idle.splice(
+        this.idle.findIndex((one) => one.process === process),
+        1,
+      );
+      process.release();
+    }, IDLE_MS);
+    this.idle.push({ process, timer });
+  }
+
+  /** Follows one attempt. `isClean` = nothing of it is left in the process. */
+  private async watch(
+    process: QuarantineProcess,
+    suspect: Suspect,
+    { definition, onSpawned }: { readonly definition: RunnableDefinition; readonly onSpawned: (pid: number) => void },
+  ): Promise<{ readonly execution: Execution; readonly isClean: boolean }> {
+    const { job, signal } = suspect;
+    let killed: StopReason | undefined;
+    const kill = (reason: StopReason) => {
+      killed ??= reason;
+      process.kill();
+    };
+    const patienceMs = definition.killGraceSeconds * 1000 + ANSWER_MS;
+    const limitMs = attemptTimeout(job, definition, this.options.maxTimeoutSeconds) * 1000 + patienceMs;
+    const timers = [setTimeout(() => kill("timeout"), limitMs + START_MS)];
+    const stop = () => {
+      const reason = suspect.stopReason ?? "shutdown";
+      if (reason === "lease-lost") return kill(reason);
+      process.stop(reason);
+      timers.push(setTimeout(() => kill(reason), patienceMs));
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    const running = process.run({ job, isNoted: suspect.beganAt !== undefined }, onSpawned);
+    if (signal.aborted) stop();
+    const end = await running;
+    signal.removeEventListener("abort", stop);
+    for (const timer of timers) clearTimeout(timer);
+    if (!("exitCode" in end)) return { execution: end, isClean: !signal.aborted && end.outcome.kind !== "timeout" };
+    if (killed) return { execution: withoutOutput(stoppedOutcome(killed, "its process was killed")), isClean: false };
+    const wasReady = await process.ready;
+    return { execution: wasReady ? this.convict(job, end) : withoutOutput(this.cannotStart()), isClean: false };
+  }
+
+  /** The handler has ended its process, in which nothing else ran. */
+  private convict(job: ClaimedJob, { exitCode, signal }: ProcessEnd): Execution {
+    const now = performance.now();
+    for (const [key, until] of this.convicted) if (until <= now) this.convicted.delete(key);
+    this.convicted.set(keyOf(job), now + CONVICTED_MS);
+    const how = howItEnded({ exitCode, signal });
+    const fields = { job_id: job.jobId, tenant_id: job.tenantId, attempt_no: job.leaseNo, how };
+    this.options.log.warn(fields, "a handler ended its quarantine");
+    const outcome: Outcome = {
+      kind: "failed",
+      errorType: "worker_lost",
+      message: `The attempt ended the process that ran it alone (${how}).`,
+      ...(job.attemptsSpent + 1 >= MAX_RECLAIMS ? { retryable: false } : {}),
+    };
+    const output = {
+      ...EMPTY_OUTPUT,
+      ...(exitCode === null ? {} : { exitCode }),
+      ...(signal === null ? {} : { signal }),
+    };
+    return { outcome, output };
+  }
+
+  /** A fault of the machine: nothing began, and no attempt is spent. */
+  private cannotStart(): Outcome {
+    this.options.log.error("a process for a suspected job could not start; the job waits");
+    return { kind: "snoozed", seconds: START_AGAIN_SECONDS, reason: "The process for it could not start." };
+  }
+}
+
+const keyOf = ({ tenantId, definitionId }: ClaimedJob): string => `${tenantId} ${definitionId}`;
+
+const withoutOutput = (outcome: Outcome): Execution => ({ outcome, output: EMPTY_OUTPUT });
+
+function howItEnded({ exitCode, signal }: ProcessEnd): string {
+  if (signal !== null) return signal;
+  return exitCode === OVER_MEMORY_LIMIT ? "over the memory limit" : `exit code ${exitCode}`;
+}

@@ -1,0 +1,173 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Database } from "@/lib/db";
+import { appendLogs, type Lease, type LogChunk, noteProcess, notifyChanges, reportProgress } from "@/lib/queue/worker";
+
+const FLUSH_MS = 300;
+const CHUNK_CHARS = 32 * 1024;
+const MOST_WAITING = 2000;
+const MOST_JOINED = 256;
+/** UTF-8 bytes that wait to be stored. Room for what both streams pass on at once, and a megabyte of messages. */
+const MOST_WAITING_BYTES = 3 * 1024 * 1024;
+/** A statement takes about a megabyte: what is sent is in memory three times over. */
+const CHUNKS_AT_ONCE = 32;
+const LAST_FLUSH_MS = 5000;
+const LAST_FLUSH_AGAIN_MS = 200;
+
+type Line = Omit<LogChunk, "seq">;
+
+interface AttemptOutputOptions {
+  readonly db: Database;
+  readonly lease: Lease;
+  readonly laneNo: number;
+  /** UTF-8 bytes of one attempt's log; what standard output has beyond it is still in the attempt's tail. */
+  readonly mostBytes: number;
+  /** The lease turned out to be lost. */
+  readonly onLost: () => void;
+}
+
+/**
+ * Writes an attempt's live output and progress under its lease, a few times a second. Output of one stream that came
+ * together is stored together. A write that failed is sent again with the same numbers, so nothing is stored twice.
+ */
+export class AttemptOutputWriter {
+  private lines: Line[] = [];
+  private unsent: LogChunk[] = [];
+  private progress: { percent: number; message: string | null } | undefined;
+  private pid: number | undefined;
+  private nextSeq = 0;
+  private bytes = 0;
+  /** Of lines and unsent chunks. */
+  private waiting = 0;
+  private joined = 0;
+  private readonly dropped = { stdout: 0, stderr: 0, log: 0 };
+  private timer: NodeJS.Timeout | undefined;
+  private flushing: Promise<void> = Promise.resolve();
+  private ending = false;
+  private over = false;
+
+  constructor(private readonly options: AttemptOutputOptions) {}
+
+  write(line: Line): void {
+    const size = sizeOf(line);
+    const room = this.options.mostBytes - this.bytes;
+    if (room <= 0 || this.lines.length > MOST_WAITING || this.waiting + size > MOST_WAITING_BYTES) {
+      this.dropped[line.stream] += size;
+      return;
+    }
+    this.bytes += size;
+    this.waiting += Math.min(size, room);
+    if (size <= room) this.keep(line);
+    else this.keepBeginning(line, { size, room });
+    this.schedule();
+  }
+
+  /** Bytes of log messages that are stored nowhere: the two other streams are also in the attempt's head and tail. */
+  get droppedLogBytes(): number {
+    return this.dropped.log;
+  }
+
+  private keep(line: Line): void {
+    const last = this.lines.at(-1);
+    if (last && last.stream === line.stream && line.stream !== "log" && last.body.length < CHUNK_CHARS) {
+      this.joined += 1;
+      const body = last.body + line.body;
+      this.lines[this.lines.length - 1] = { ...last, body: this.joined % MOST_JOINED === 0 ? inOnePiece(body) : body };
+    } else this.lines.push(line);
+  }
+
+  private keepBeginning(line: Line, { size, room }: { readonly size: number; readonly room: number }): void {
+    const { context: _tooMuch, ...plain } = line;
+    // Decoding as a stream leaves out a character that the cut goes through.
+    const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, room), { stream: true });
+    this.keep({ ...plain, body });
+    this.dropped[line.stream] += size - Buffer.byteLength(body);
+    this.lines.push({ stream: "log", level: "warn", body: "The log of this attempt is full." });
+  }
+
+  report(percent: number, message: string | null): void {
+    this.progress = { percent, message };
+    this.schedule();
+  }
+
+  /** Shows the attempt's process, unless the attempt ends first: its end says it as well. */
+  spawned(pid: number): void {
+    this.pid = pid;
+    this.schedule();
+  }
+
+  /** Stores what is left; gives up after five seconds, since a result is worth more than its output. */
+  async end(): Promise<void> {
+    if (this.isUntouched) return;
+    clearTimeout(this.timer);
+    this.ending = true;
+    this.pid = undefined;
+    this.tellDropped();
+    const late = new AbortController();
+    await Promise.race([this.flushRest(), delay(LAST_FLUSH_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    late.abort();
+    this.over = true;
+  }
+
+  private tellDropped(): void {
+    const bytes = Object.values(this.dropped).reduce((sum, one) => sum + one, 0);
+    if (bytes === 0) return;
+    const body = `${bytes} bytes of output came when the log was full, and are not in it.`;
+    this.lines.push({ stream: "log", level: "warn", body, context: { dropped_bytes: this.dropped } });
+  }
+
+  private get isUntouched(): boolean {
+    return this.nextSeq === 0 && this.lines.length === 0 && this.progress === undefined && this.timer === undefined;
+  }
+
+  private async flushRest(): Promise<void> {
+    await this.flushing;
+    for (;;) {
+      await this.flush();
+      if (this.over || (this.unsent.length === 0 && !this.progress)) return;
+      await delay(LAST_FLUSH_AGAIN_MS);
+    }
+  }
+
+  private schedule(): void {
+    if (this.ending) return;
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.flushing = this.flushing.then(() => this.flush());
+    }, FLUSH_MS);
+  }
+
+  private async flush(): Promise<void> {
+    const { db, lease, laneNo, onLost } = this.options;
+    this.unsent.push(...this.lines.map((line) => ({ ...line, seq: this.nextSeq++ })));
+    this.lines = [];
+    const { progress, pid } = this;
+    if (this.over || (this.unsent.length === 0 && !progress && pid === undefined)) return;
+    try {
+      let held = pid === undefined || (await noteProcess(db, lease, pid));
+      if (this.pid === pid) this.pid = undefined;
+      while (held && this.unsent.length > 0) {
+        const part = this.unsent.slice(0, CHUNKS_AT_ONCE);
+        held = await appendLogs(db, lease, part);
+        this.waiting -= totalOf(part);
+        this.unsent = held ? this.unsent.slice(part.length) : [];
+      }
+      const kept = held && progress ? await reportProgress(db, lease, progress) : held;
+      if (this.progress === progress) this.progress = undefined;
+      if (kept) notifyChanges(db, [laneNo]);
+      else onLost();
+    } catch {
+      // The database is away: the same chunks go out with the next flush.
+      if (this.unsent.length <= MOST_WAITING) return this.schedule();
+      this.waiting -= totalOf(this.unsent);
+      this.unsent = [];
+    }
+  }
+}
+
+const sizeOf = ({ body, context }: Line): number =>
+  Buffer.byteLength(body) + (context === undefined ? 0 : JSON.stringify(context).length);
+
+const totalOf = (lines: readonly Line[]): number => lines.reduce((sum, line) => sum + sizeOf(line), 0);
+
+/** The same text in one piece: one that was joined from very many pieces takes thirty bytes more for each of them. */
+const inOnePiece = (text: string): string => Buffer.from(text, "utf16le").toString("utf16le");

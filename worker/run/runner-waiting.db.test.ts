@@ -1,0 +1,131 @@
+import { setImmediate } from "node:timers/promises";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { type ClaimedJob, cancelJob, getJob } from "@/lib/queue/testing";
+import { testDatabase } from "@/lib/testing/database";
+import { waitFor } from "@/lib/testing/processes";
+import { processClock } from "../lease/lease-protocol";
+import type { Runner } from "./runner";
+import { noNotice, runnerStage, UNSPENT } from "./runner.fixture";
+
+const stage = await runnerStage(await testDatabase());
+const { make, scope, underWay, tell, runnerOn, claimed, statuses, statusOf, spentOn } = stage;
+afterAll(stage.close);
+
+test("a runner whose places are stuck claims ahead once, and not each second what it gives back", async () => {
+  stage.reset();
+  const runner = runnerOn(make.worker, 1);
+  while (!runner.isQuick(stage.definition.id)) {
+    const before = underWay.length;
+    runner.take([await claimed()], processClock());
+    while (underWay.length === before) await setImmediate();
+    underWay.at(-1)?.end();
+    await waitFor(() => runner.count === 0);
+  }
+  runner.take([await claimed(), await claimed()], processClock());
+  expect(runner.room().ahead).toBeGreaterThan(0);
+  await waitFor(() => runner.count === 1);
+  expect(runner.room()).toEqual({ free: 0, ahead: 0 });
+  underWay.at(-1)?.end();
+  await waitFor(() => runner.count === 0);
+  expect(runner.room().free).toBe(1);
+});
+
+describe("a runner with more jobs than places", () => {
+  let jobs: ClaimedJob[];
+  let runner: Runner;
+  beforeEach(async () => {
+    stage.reset();
+    runner = runnerOn(make.worker, 1);
+    jobs = [await claimed(), await claimed()];
+    runner.take(jobs, processClock());
+    await waitFor(() => underWay.length === 1);
+  });
+
+  test("runs the next when a place is free, and has no room before", async () => {
+    expect([runner.count, runner.running, runner.room()]).toEqual([2, 1, { free: 0, ahead: 0 }]);
+    underWay[0]?.end();
+    await waitFor(() => underWay.length === 2);
+    underWay[1]?.end();
+    await waitFor(() => runner.count === 0);
+    for (const { jobId } of jobs) expect(await statusOf(jobId)).toBe("succeeded");
+  });
+
+  test("ends one that is canceled while it waits, without running it", async () => {
+    const [, waiting] = jobs;
+    await cancelJob(make.web, scope, waiting?.jobId ?? "");
+    runner.cancel([waiting?.jobId ?? ""]);
+    await waitFor(() => runner.count === 1);
+    expect([await statusOf(waiting?.jobId ?? ""), underWay.length]).toEqual(["canceled", 1]);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+  });
+
+  test("LEASE-10 gives back what waits as soon as it drains", async () => {
+    const draining = runner.drain(60_000, noNotice);
+    await waitFor(async () => (await statusOf(jobs[1]?.jobId ?? "")) === "queued");
+    expect(await statuses(jobs[1]?.jobId ?? "")).toEqual(["released"]);
+    underWay[0]?.end();
+    await draining;
+    expect(underWay).toHaveLength(1);
+  });
+
+  test("gives back what has waited too long, unspent and not started", async () => {
+    await waitFor(() => runner.count === 1);
+    const job = await getJob(make.web, scope, jobs[1]?.jobId ?? "");
+    expect([job?.status, job?.attemptCount, job?.startedAt]).toEqual(["queued", 0, null]);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+    expect(underWay).toHaveLength(1);
+  });
+
+  test("gives back what waits, and what a claim that was under way brings, when something is paused", async () => {
+    const [late, later] = [await claimed(), await claimed()];
+    const [before, after] = [processClock(), processClock() + 60_000];
+    runner.giveBackAhead();
+    runner.take([late], before - 1);
+    await waitFor(() => runner.count === 1);
+    for (const jobId of [jobs[1]?.jobId ?? "", late.jobId]) expect(await spentOn(jobId)).toEqual(UNSPENT);
+    runner.take([later], after);
+    underWay[0]?.end();
+    await waitFor(() => underWay.length === 2);
+    underWay[1]?.end();
+    await waitFor(() => runner.count === 0);
+  });
+
+  test("gives back once what is canceled, or lost, while it goes back", async () => {
+    const canceled = await claimed();
+    const lost = await claimed();
+    runner.take([canceled, lost], processClock());
+    await cancelJob(make.web, scope, canceled.jobId);
+    runner.giveBackAhead();
+    runner.cancel([canceled.jobId]);
+    tell.get(lost.leaseNo)?.("lost");
+    await waitFor(() => runner.count === 1);
+    expect([await statusOf(canceled.jobId), await spentOn(lost.jobId)]).toEqual(["canceled", UNSPENT]);
+    expect(runner.running).toBe(1);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+    expect([runner.running, underWay.length]).toEqual([0, 1]);
+  });
+
+  test("gives back at a pause what began with its claim and found no place", async () => {
+    const job = { ...(await claimed()), started: true };
+    runner.take([job], processClock());
+    runner.giveBackAhead();
+    await waitFor(() => runner.count === 1);
+    expect(await spentOn(job.jobId)).toEqual(UNSPENT);
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+  });
+
+  test("gives back one whose lease it could not keep while it waits, unspent and not started", async () => {
+    const { jobId = "", leaseNo = 0 } = jobs[1] ?? {};
+    tell.get(leaseNo)?.("lost");
+    await waitFor(() => runner.count === 1);
+    expect(await spentOn(jobId)).toEqual(UNSPENT);
+    expect((await getJob(make.web, scope, jobId))?.startedAt).toBeNull();
+    underWay[0]?.end();
+    await waitFor(() => runner.count === 0);
+    expect(underWay).toHaveLength(1);
+  });
+});

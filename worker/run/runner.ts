@@ -1,0 +1,299 @@
+import { type Database, isUnavailable } from "@/lib/db";
+import type { StopReason } from "@/lib/execution";
+import type { Logger } from "@/lib/observability/log";
+import {
+  type ClaimedJob,
+  DefinitionVersions,
+  notifyChanges,
+  type RunnableDefinition,
+  releasedEnd,
+} from "@/lib/queue/worker";
+import { Pace } from "../claim/pace";
+import { killGroup } from "../lease/kill-group";
+import { processClock } from "../lease/lease-protocol";
+import type { Leases } from "../lease/leases";
+import { LONGEST_WAIT_MS, overMs, renewForMs } from "../lease/renew-for";
+import type { Settler } from "../settle/settler";
+import { endOf, fieldsOf, logEnd, plainEndOf, refusedEnd } from "./attempt-ends";
+import { executeAttempt } from "./execute-attempt";
+import { Held } from "./held";
+import type { RunTools } from "./run-attempt";
+import { type Begun, Starts } from "./starts";
+import { Waiting } from "./waiting";
+
+/** While so many ends wait to be stored, nothing more is claimed. */
+const MOST_UNSETTLED = 1000;
+const LOOK_AT_AGE_MS = 250;
+
+export interface RunnerOptions {
+  readonly db: Database;
+  readonly log: Logger;
+  readonly workerId: string;
+  readonly leases: Pick<Leases, "hold" | "limit" | "drop" | "spawned">;
+  readonly settler: Settler;
+  readonly tools: RunTools;
+  readonly logMaxBytes: number;
+  readonly random: () => number;
+  /** How many attempts run at once. */
+  readonly places: number;
+  /** How many of those that only wait for another server may run beside them. */
+  readonly mostAside?: number;
+  /** A place became free; told again, with a job, when that is not held any more. It had its place for so long. */
+  readonly onFree: (ended?: { readonly job: ClaimedJob; readonly seconds: number }) => void;
+}
+
+/** What may be claimed just now. */
+export interface Room {
+  /** Jobs that would run at once. */
+  readonly free: number;
+  /** Jobs on top that would be over in milliseconds: they wait here for their turn. */
+  readonly ahead: number;
+}
+
+/** Runs claimed jobs: starts each attempt under its lease, watches over it, and records its end. */
+export class Runner {
+  /** A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
+  private readonly held = new Set<Held>();
+  /** Of what was claimed before this, by `processClock`, nothing begins that has not begun with its claim. */
+  private aheadSince = Number.NEGATIVE_INFINITY;
+  private readonly waiting = new Waiting<Held>();
+  private busy = 0;
+  private aside = 0;
+  private readonly pace = new Pace();
+  /** What jobs were accepted with. */
+  readonly definitions = new DefinitionVersions();
+  /** Numbers what is claimed ahead, and marks what begins. */
+  readonly starts: Starts;
+  private ageTimer: NodeJS.Timeout | undefined;
+  private draining = false;
+  private idle: (() => void)[] = [];
+  private readonly around: Parameters<typeof executeAttempt>[2];
+
+  constructor(private readonly options: RunnerOptions) {
+    this.around = { ...options, onLost: (attempt) => attempt instanceof Held && this.stop(attempt, "lease-lost") };
+    this.starts = new Starts({ ...options, onStarted: (jobs) => this.tell(jobs) });
+  }
+
+  /** Jobs that this worker holds: those that run, those that wait for a place, and those whose end is being recorded. */
+  get count(): number {
+    return this.held.size;
+  }
+
+  /** Attempts that run just now. */
+  get running(): number {
+    return this.busy + this.aside;
+  }
+
+  /** Asks for more only when half of what was claimed ahead is used up, so that a claim is worth its round trip. */
+  room(): Room {
+    const unsettled = this.held.size - this.running - this.waiting.size;
+    if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
+    const ahead = this.pace.ahead(this.options.places);
+    return {
+      free: Math.max(0, this.options.places - this.busy - this.waiting.size),
+      ahead: this.waiting.size * 2 <= ahead ? ahead - this.waiting.size : 0,
+    };
+  }
+
+  /** Whether jobs of this definition are over in milliseconds, so that they may be claimed ahead. */
+  isQuick(definitionId: string): boolean {
+    return this.pace.isQuick(definitionId);
+  }
+
+  /** Runs jobs whose leases count from `since`, by `processClock`, as places become free. */
+  take(jobs: readonly ClaimedJob[], since: number): void {
+    const takenAt = performance.now();
+    const { maxTimeoutSeconds } = this.options.tools;
+    const taken = jobs.map(
+      (job) => new Held(job, takenAt, since, renewForMs(job, this.definitions.ifKnown(job), maxTimeoutSeconds)),
+    );
+    this.options.leases.hold(taken, (held, event) => this.stop(held, event === "lost" ? "lease-lost" : "cancel"));
+    this.starts.took(taken);
+    for (const held of taken) this.held.add(held);
+    for (const held of taken) {
+      if (held.job.started && held.isOver()) held.stop("lease-lost");
+      // What was started with its claim was claimed for a place that is free.
+      if (held.job.started && this.busy < this.options.places) this.begin(held);
+      else this.waiting.add(held);
+    }
+    if (since <= this.aheadSince) this.giveBack(taken.filter(({ phase }) => phase === "waiting"));
+    this.tell(jobs.filter((job) => job.started));
+    this.fill();
+  }
+
+  /** Stops the given jobs, as far as this worker holds them: somebody canceled them. */
+  cancel(jobIds: readonly string[]): void {
+    const asked = new Set(jobIds);
+    for (const held of [...this.held]) if (asked.has(held.job.jobId)) this.stop(held, "cancel");
+  }
+
+  /** Gives back what was claimed ahead and waits, and what comes from a claim that was sent before. */
+  giveBackAhead(): void {
+    this.aheadSince = processClock();
+    this.giveBack(this.waiting.all());
+  }
+
+  /** Resolves when nothing is held any more. After `graceMs`, what still runs is told to stop and is given back. */
+  async drain(graceMs: number, onWaiting: (left: number, seconds: number) => void): Promise<void> {
+    this.draining = true;
+    this.fill();
+    const deadline = performance.now() + graceMs;
+    const tick = setInterval(() => {
+      onWaiting(this.held.size, Math.max(0, Math.ceil((deadline - performance.now()) / 1000)));
+    }, 5000);
+    const atLast = setTimeout(() => {
+      for (const held of [...this.held]) this.stop(held, "shutdown");
+    }, graceMs);
+    if (this.held.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+    clearInterval(tick);
+    clearTimeout(atLast);
+  }
+
+  /** Kills what runs, at once: the process is about to leave. */
+  killAll(): void {
+    for (const { pids } of this.held) for (const pid of pids) killGroup(pid);
+  }
+
+  private tell(started: readonly ClaimedJob[]): void {
+    notifyChanges(this.options.db, [...new Set(started.map((job) => job.laneNo))]);
+  }
+
+  private fill(): void {
+    while (this.draining || this.busy < this.options.places) {
+      const next = this.waiting.next();
+      if (!next) break;
+      this.begin(next);
+    }
+    if (this.waiting.size > 0) this.ageTimer ??= setTimeout(() => this.giveBackOld(), LOOK_AT_AGE_MS);
+  }
+
+  // What was claimed ahead and still waits may have been paused since, or others would have run it by now.
+  private giveBackOld(): void {
+    this.ageTimer = undefined;
+    const old = this.waiting.all().filter(({ takenAt }) => takenAt < performance.now() - LONGEST_WAIT_MS);
+    if (old.length > 0) this.pace.stuck();
+    this.giveBack(old);
+    this.fill();
+  }
+
+  private giveBack(waiting: readonly Held[]): void {
+    for (const held of waiting) {
+      this.waiting.remove(held);
+      held.phase = "ended";
+      void this.see(held, () => this.release(held));
+    }
+  }
+
+  private begin(held: Held): void {
+    held.phase = "running";
+    held.ranMs = -performance.now();
+    this.busy += 1;
+    void this.see(held, () => this.attempt(held));
+  }
+
+  private stop(held: Held, reason: StopReason): void {
+    held.stop(reason);
+    // It ends without having run.
+    if (held.phase !== "waiting") return;
+    this.waiting.remove(held);
+    this.begin(held);
+  }
+
+  /** Frees the place of an attempt that has run. */
+  private vacate(held: Held): void {
+    const { phase } = held;
+    held.phase = "ended";
+    if (phase === "running") this.busy -= 1;
+    else if (phase === "aside") this.aside -= 1;
+    else return;
+    held.ranMs += performance.now();
+    this.fill();
+    this.options.onFree();
+  }
+
+  // A delivery only waits for somebody else's server: many silent ones must not keep the places of work.
+  private stepAside(held: Held): void {
+    if (held.phase !== "running" || this.aside >= (this.options.mostAside ?? 0)) return;
+    held.phase = "aside";
+    this.busy -= 1;
+    this.aside += 1;
+    this.fill();
+    this.options.onFree();
+  }
+
+  /** Follows one job until it is not held any more. */
+  private async see(held: Held, work: () => Promise<void>): Promise<void> {
+    const { log, leases, onFree } = this.options;
+    const { job } = held;
+    let isRecorded = true;
+    try {
+      await work();
+    } catch (error) {
+      isRecorded = false;
+      log.error({ err: error, job_id: job.jobId }, "an attempt could not be run; its lease will run out");
+    } finally {
+      leases.drop(held);
+      this.vacate(held);
+      this.held.delete(held);
+      this.starts.ended(held, isRecorded);
+      onFree({ job, seconds: held.ranMs / 1000 });
+      if (this.held.size === 0) for (const resolve of this.idle.splice(0)) resolve();
+    }
+  }
+
+  private async release({ job }: Held): Promise<void> {
+    await this.options.settler.add(releasedEnd(job), job.laneNo);
+  }
+
+  private async attempt(held: Held): Promise<void> {
+    const { job } = held;
+    const { log, settler, random } = this.options;
+    // Nothing has begun, so whoever is next begins with all attempts, if the lease was not taken already.
+    if (this.draining || held.isLost) return this.release(held);
+    let definition = this.definitions.ifKnown(job);
+    let begun: Begun = "begun";
+    try {
+      definition ??= await this.definitionOf(held);
+      if (!job.started || !held.isInTime()) begun = await this.starts.begin(held);
+    } catch (error) {
+      return this.releaseAfter(held, error);
+    }
+    if (begun !== "begun" || held.isLost) {
+      if (begun !== "expired") log.warn(fieldsOf(job, definition), "the lease was lost before the attempt began");
+      return begun === "lost" ? undefined : this.release(held);
+    }
+    const isVerbose = log.isLevelEnabled("debug");
+    if (isVerbose) log.debug(fieldsOf(job, definition), "attempt started");
+    if (definition.executor === "webhook") this.stepAside(held);
+    const began = performance.now();
+    const execution = await executeAttempt(held, definition, this.around);
+    this.pace.ended(job.definitionId, performance.now() - began);
+    held.executed();
+    const ran = { claimed: job, definition, random };
+    const plain = plainEndOf(held, execution);
+    let end = plain ?? (await endOf({ ...this.options, ...ran, beganAt: held.beganAt }, execution));
+    if (end === null) return log.warn(fieldsOf(job, definition), "the lease was lost; the result is dropped");
+    const stored = settler.add(end, job.laneNo);
+    this.vacate(held);
+    let answer = await stored;
+    if (typeof answer === "object") {
+      end = await refusedEnd({ ...this.options, ...ran }, end, answer.refused);
+      answer = await settler.add(end, job.laneNo);
+    }
+    if (answer !== "settled" || end.outcome !== "succeeded" || isVerbose)
+      logEnd(log, { ...ran, end, isLost: answer === "lost" });
+  }
+
+  private async definitionOf(held: Held): Promise<RunnableDefinition> {
+    const definition = await this.definitions.of(this.options.db, held.job);
+    this.options.leases.limit(held, overMs(held.job, definition, this.options.tools.maxTimeoutSeconds));
+    return definition;
+  }
+
+  /** Gives a job back that the database was not there to start, instead of letting its lease run out. */
+  private async releaseAfter(held: Held, error: unknown): Promise<void> {
+    if (!isUnavailable(error)) throw error;
+    this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");
+    await this.release(held);
+  }
+}

@@ -1,0 +1,221 @@
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { type Database, DatabaseError, type Statement } from "@/lib/db";
+import { createLogger } from "@/lib/observability/log";
+import { type ClaimedJob, claimJobs, getJob, pollWork, registerWorker, rescueExpiredLeases } from "@/lib/queue/testing";
+import { testDatabase } from "@/lib/testing/database";
+import { waitFor } from "@/lib/testing/processes";
+import { makeFactory } from "@/lib/testing/rows/factories";
+import { processClock } from "../lease/lease-protocol";
+import { Held } from "./held";
+import { Starts } from "./starts";
+
+const database = await testDatabase();
+const make = makeFactory(database);
+const scope = await make.tenant();
+afterAll(() => make.close());
+
+const WORKER = "starter";
+const log = createLogger({ process: "worker", level: "silent", format: "json" });
+/** Statements of the worker, in order, by their names. */
+let asked: string[];
+let starts: Starts;
+/** So many notes are not answered, and reach the server when the test says so. */
+let missing = 0;
+const undelivered: (() => Promise<unknown>)[] = [];
+
+/** The worker's database, which writes down what it is asked. */
+const watched = (names: string[]): Database => ({
+  ...make.worker,
+  run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
+    const name = statement.name.replace(/_[0-9a-f]{8}$/, "");
+    names.push(name);
+    if (name === "note_starts" && missing-- > 0) {
+      undelivered.push(() => make.worker.run(statement, values));
+      throw new DatabaseError({ kind: "timeout", connectionLost: true });
+    }
+    return make.worker.run<R>(statement, values);
+  },
+});
+
+async function take(count: number, expiresAt?: Date): Promise<Held[]> {
+  for (let n = 0; n < count; n += 1) await make.job(scope, expiresAt ? { expiresAt } : {});
+  const { lanes } = await pollWork(make.worker, { workerId: WORKER, afterLane: 0, maxLanes: 256 });
+  const lanesAsked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit: 100, leaseSeconds: 30 }));
+  const since = processClock();
+  const request = { workerId: WORKER, lanes: lanesAsked, limit: 100, firstNo: starts.numbers(100) };
+  const jobs = await claimJobs(make.worker, request);
+  const taken = jobs.map((job) => new Held(job, performance.now(), since, 60_000));
+  starts.took(taken);
+  return taken.toSorted((a, b) => (a.job.claimNo ?? 0) - (b.job.claimNo ?? 0));
+}
+
+/** The first start makes the worker known to the database; some time after that, starts are noted. */
+async function opened(): Promise<void> {
+  await waitFor(async () => {
+    const [held] = await take(1);
+    asked.length = 0;
+    const begun = held && (await starts.begin(held));
+    if (held) starts.ended(held, true);
+    return begun === "begun" && asked[0] === "note_starts";
+  });
+  await database.query("delete from app.live_jobs");
+  asked.length = 0;
+}
+
+const lapse = (jobs: readonly Held[]) =>
+  database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = any ($1)", [
+    jobs.map(({ job }) => job.jobId),
+  ]);
+const rescue = () => rescueExpiredLeases(make.scheduler, { limit: 1000, random: () => 0 });
+const spent = (all: readonly { readonly job: ClaimedJob }[]) =>
+  Promise.all(all.map(async ({ job }) => (await getJob(make.web, scope, job.jobId))?.attemptCount));
+const beginAll = (all: readonly Held[]) => Promise.all(all.map((held) => starts.begin(held)));
+
+beforeEach(async () => {
+  await database.query("delete from app.live_jobs");
+  await database.query("delete from app.job_workers");
+  const worker = { workerId: WORKER, hostname: "here", pid: 1, version: "", label: "", isolation: "" };
+  await registerWorker(make.worker, { ...worker, queues: [], definitions: [], capacity: 1 });
+  asked = [];
+  missing = 0;
+  starts = new Starts({ db: watched(asked), log, workerId: WORKER, onStarted: () => undefined });
+});
+
+describe("starts of jobs that were claimed ahead", () => {
+  test("are noted for many at once; after a kill, those that had not begun spent nothing, in whatever order they began", async () => {
+    await opened();
+    const held = await take(9);
+    const [, b, , d, e] = held;
+    if (!b || !d || !e) throw new Error("there are nine");
+    expect(await beginAll([e, b, d])).toEqual(["begun", "begun", "begun"]);
+    expect(asked).toEqual(["note_starts"]);
+    await lapse(held);
+    await rescue();
+    expect(await spent(held)).toEqual([0, 1, 0, 1, 1, 0, 0, 0, 0]);
+  });
+
+  test("are marked one by one as long as the database knows nothing of this worker", async () => {
+    await database.query("delete from app.job_workers");
+    const held = await take(3);
+    expect(await beginAll(held)).toEqual(["begun", "begun", "begun"]);
+    expect(asked.filter((name) => name !== "open_starts")).toEqual(["start_attempts"]);
+  });
+
+  test("begin nothing under a lease that was taken away, and the others go on", async () => {
+    await opened();
+    const [lost, kept] = await take(2);
+    if (!lost || !kept) throw new Error("there are two");
+    await lapse([lost]);
+    await rescue();
+    expect(await beginAll([lost, kept])).toEqual(["lost", "begun"]);
+    expect(asked.slice(0, 2)).toEqual(["note_starts", "start_attempts"]);
+    const [marked] = await database.query("select attempt_started_at from app.live_jobs where job_id = $1", [
+      kept.job.jobId,
+    ]);
+    expect(marked?.attempt_started_at).not.toBeNull();
+  });
+
+  test("of what was held when leases were taken away are never noted again; of what is claimed later, they are", async () => {
+    await opened();
+    const held = await take(3);
+    const [lost, first, second] = held;
+    if (!lost || !first || !second) throw new Error("there are three");
+    await lapse([lost]);
+    await rescue();
+    await starts.begin(first);
+    await waitFor(async () => {
+      const [later] = await take(1);
+      asked.length = 0;
+      return later !== undefined && (await starts.begin(later)) === "begun" && asked[0] === "note_starts";
+    });
+    asked.length = 0;
+    expect(await starts.begin(second)).toBe("begun");
+    expect(asked).toEqual(["start_attempts"]);
+  });
+
+  test("say nothing of jobs whose claim was not answered", async () => {
+    await opened();
+    for (let n = 0; n < 2; n += 1) await make.job(scope);
+    const { lanes } = await pollWork(make.worker, { workerId: WORKER, afterLane: 0, maxLanes: 256 });
+    const lanesAsked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit: 2, leaseSeconds: 30 }));
+    const firstNo = starts.numbers(2);
+    const unheard = await claimJobs(make.worker, { workerId: WORKER, lanes: lanesAsked, limit: 2, firstNo });
+    starts.lost([firstNo, firstNo + 1]);
+    const held = await take(1);
+    expect(await beginAll(held)).toEqual(["begun"]);
+    expect(asked).toEqual(["note_starts"]);
+    const all = [...unheard.map((job) => ({ job })), ...held];
+    await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s'");
+    await rescue();
+    expect(await spent(all)).toEqual([0, 0, 1]);
+  });
+
+  test("say nothing of one that this worker dropped without having begun it", async () => {
+    await opened();
+    const [dropped, begun] = await take(2);
+    if (!dropped || !begun) throw new Error("there are two");
+    starts.ended(dropped, false);
+    expect(await starts.begin(begun)).toBe("begun");
+    await lapse([dropped, begun]);
+    await rescue();
+    expect(await spent([dropped, begun])).toEqual([0, 1]);
+  });
+
+  test("say nothing of it either when a later claim was not answered before", async () => {
+    await opened();
+    const [dropped, begun] = await take(2);
+    if (!dropped || !begun) throw new Error("there are two");
+    const firstNo = starts.numbers(10);
+    starts.lost([firstNo, firstNo + 9]);
+    starts.ended(dropped, false);
+    expect(await starts.begin(begun)).toBe("begun");
+    expect(asked).toEqual(["note_starts"]);
+    await lapse([dropped, begun]);
+    await rescue();
+    expect(await spent([dropped, begun])).toEqual([0, 1]);
+  });
+
+  test("are not undone by an older note that the server comes to late", async () => {
+    await opened();
+    const [first] = await take(1);
+    if (!first) throw new Error("there is one");
+    missing = 1;
+    expect(await starts.begin(first)).toBe("begun");
+    starts.ended(first, true);
+    let later: Held | undefined;
+    await waitFor(async () => {
+      [later] = await take(1);
+      asked.length = 0;
+      return later !== undefined && (await starts.begin(later)) === "begun" && asked[0] === "note_starts";
+    });
+    for (const send of undelivered.splice(0)) await send();
+    if (!later) throw new Error("there is one");
+    await lapse([later]);
+    await rescue();
+    expect(await spent([later])).toEqual([1]);
+  });
+
+  test("are left to the database for jobs that may have expired, and a job is expired by its clock alone", async () => {
+    await opened();
+    const held = await take(3, new Date(Date.now() + 3_600_000));
+    const [past, near, far] = held;
+    if (!past || !near || !far) throw new Error("there are three");
+    const soon = ({ job, takenAt, since }: Held) => new Held({ ...job, expiresInMs: 0 }, takenAt, since, 60_000);
+    await database.query("update app.live_jobs set expires_at = app.clock() where job_id = $1", [past.job.jobId]);
+    expect(await beginAll([far, soon(past), soon(near)])).toEqual(["begun", "expired", "begun"]);
+    expect(asked).toEqual(["note_starts", "start_attempts"]);
+  });
+
+  test("show in the rows of those that go on for long", async () => {
+    await opened();
+    const held = await take(2);
+    await beginAll(held);
+    const [short, long] = held;
+    if (!short || !long) throw new Error("there are two");
+    starts.ended(short, true);
+    await waitFor(async () => {
+      const rows = await database.query("select job_id from app.live_jobs where attempt_started_at is not null");
+      return rows.length === 1 && rows[0]?.job_id === long.job.jobId;
+    });
+  });
+});

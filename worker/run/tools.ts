@@ -1,0 +1,31 @@
+import type { handlers as installedHandlers } from "@/jobs";
+import type { Database } from "@/lib/db";
+import type { WorkerEnv } from "@/lib/env/worker";
+import type { CommandRegistry } from "@/lib/execution";
+import { makeSealer } from "@/lib/webhooks/seal";
+import { threadStarter } from "./handler-threads";
+import type { RunTools } from "./run-attempt";
+
+export interface ToolParts {
+  readonly env: WorkerEnv;
+  readonly worker: Database;
+  readonly web: Database;
+  readonly registry: CommandRegistry;
+  readonly handlers: typeof installedHandlers;
+  readonly random: () => number;
+}
+
+/** Tools for attempts in a process with these settings and connections. */
+export const toolsOf = ({ env, worker, web, registry, handlers, random }: ToolParts): RunTools => ({
+  worker,
+  web,
+  registry,
+  handlers,
+  providerRoots: env.providerRoots,
+  maxTimeoutSeconds: env.maxTimeoutSeconds,
+  startThread: threadStarter(env.threadMemoryMb),
+  retry: env.retry,
+  webhooks: { policy: env.webhooks, sealer: makeSealer(env.dataKey), random },
+  eventMaxDepth: env.eventMaxDepth,
+  artifactQuota: env.artifactQuota,
+});
