@@ -45,7 +45,7 @@ create table app.job_definitions (
   max_attempts integer check (max_attempts between 1 and 100),
   lease_seconds integer not null default 30 check (lease_seconds between 5 and 3600),
   kill_grace_seconds integer not null default 5 check (kill_grace_seconds between 0 and 300),
-  -- NULL: the queue, the class of the error or the installation decides (lib/queue/retry/retry-levels.policy.ts).
+  -- NULL: the queue, the class of the error or the installation decides.
   retry_strategy text check (retry_strategy in ('exponential', 'linear', 'fixed', 'random', 'none')),
   retry_delay_seconds double precision check (retry_delay_seconds between 0 and 86400),
   retry_multiplier double precision check (retry_multiplier between 1 and 10),
