@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ChangeBudget } from "./change-budget";
 
 /** When changes are told of that go on all the time, in seconds. */
-function toldOf(budget: ChangeBudget, untilMs: number): number[] {
+function publishedOf(budget: ChangeBudget, untilMs: number): number[] {
   const told: number[] = [];
   for (let now = 0; now < untilMs; ) {
     told.push(now / 1000);
@@ -17,7 +17,7 @@ test("who never stops has so many at once, then one each so often, by whichever 
     { most: 6, everyMs: 10_000 },
     { most: 20, everyMs: 30_000 },
   ];
-  const told = toldOf(new ChangeBudget(buckets, 0), 3_600_000);
+  const told = publishedOf(new ChangeBudget(buckets, 0), 3_600_000);
   expect(told.filter((at) => at < 60).length).toBeLessThanOrEqual(12);
   expect(told.filter((at) => at >= 1800)).toHaveLength(60);
 });

@@ -88,10 +88,10 @@ export const LOOPS: readonly Loop[] = [
     everyMs: 250,
     turn: async ({ inTerm, db }) => {
       if (!(await hasReleasesLeft(db))) return { again: false };
-      const { told, laneNos } = await inTerm((tx) => workOffReleases(tx, { limit: BATCH }));
+      const { handled, laneNos } = await inTerm((tx) => workOffReleases(tx, { limit: BATCH }));
       notifyWork(db, laneNos);
       notifyChanges(db, laneNos);
-      return { again: told > 0 };
+      return { again: handled > 0 };
     },
   },
   {

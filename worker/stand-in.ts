@@ -57,7 +57,7 @@ async function doLeadersWork(db: Database, { marks, random, log, retry }: About)
   const expiredFrom = marks.expiry.next(performance.now());
   const expired = await expireJobs(db, { limit: BATCH, from: expiredFrom });
   marks.expiry.looked(expiredFrom, expired, performance.now());
-  const released = await tellChildren(db);
+  const released = await releaseChildren(db);
   if (rescued.unstorable.length > 0) {
     log.error({ job_ids: rescued.unstorable.slice(0, 10) }, "leases that ran out cannot be taken back");
   }
@@ -69,12 +69,12 @@ async function doLeadersWork(db: Database, { marks, random, log, retry }: About)
   notifyChanges(db, laneNos);
 }
 
-async function tellChildren(db: Database): Promise<number[]> {
+async function releaseChildren(db: Database): Promise<number[]> {
   const lanes: number[] = [];
   for (let turn = 0; turn < TURNS; turn += 1) {
-    const { told, laneNos } = await workOffReleases(db, { limit: BATCH });
+    const { handled, laneNos } = await workOffReleases(db, { limit: BATCH });
     lanes.push(...laneNos);
-    if (told === 0) break;
+    if (handled === 0) break;
   }
   return lanes;
 }

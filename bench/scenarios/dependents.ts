@@ -27,7 +27,7 @@ interface Bench {
 export async function dependents(server: BenchServer, options: Options): Promise<string> {
   const bench = await openBench(server);
   const lines = [
-    "| shape | dependents | settle (ms) | all told (ms) | longest turn (ms) |",
+    "| shape | dependents | settle (ms) | all released (ms) | longest turn (ms) |",
     "| --- | --- | --- | --- | --- |",
   ];
   for (const shape of SHAPES) {
@@ -79,9 +79,9 @@ async function measure(bench: Bench, shape: Shape, count: number): Promise<strin
   );
   const settled = performance.now() - began;
   let longest = settled;
-  for (let told = 1; told > 0; ) {
+  for (let handled = 1; handled > 0; ) {
     const turn = performance.now();
-    ({ told } = await workOffReleases(worker, { limit: 1000 }));
+    ({ handled } = await workOffReleases(worker, { limit: 1000 }));
     longest = Math.max(longest, performance.now() - turn);
   }
   const [left] = await query<{ n: number }>(

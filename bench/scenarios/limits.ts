@@ -76,8 +76,8 @@ const limitOf = (kind: "other" | "running" | "starts") => ({
 
 async function drain(db: Database, lane: LaneRequest, workerId: string): Promise<void> {
   for (;;) {
-    const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: [lane], limit: BATCH });
-    if (jobs.length === 0 && heldBack.length === 0) return;
+    const { jobs, limitedLanes } = await claimFromLanes(db, { workerId, lanes: [lane], limit: BATCH });
+    if (jobs.length === 0 && limitedLanes.length === 0) return;
     const ends = jobs.map(({ jobId, leaseNo, tenantId }) => ({ jobId, leaseNo, tenantId }));
     await settleAttempts(
       db,

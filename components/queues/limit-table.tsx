@@ -51,9 +51,9 @@ function LimitRow({ limit, gone }: { readonly limit: Limit; readonly gone: boole
         <p className="tabular text-muted text-sm">{numbers(limit)}</p>
       </div>
       <p className="text-muted text-xs max-sm:flex-1 max-sm:basis-40">
-        {limit.held_back_at ? (
+        {limit.limited_at ? (
           <>
-            held jobs back <Time value={limit.held_back_at} />
+            held jobs back <Time value={limit.limited_at} />
           </>
         ) : (
           "not reached yet"

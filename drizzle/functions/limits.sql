@@ -105,7 +105,7 @@ grant execute on function app.is_limited(integer, uuid, uuid) to leasehold_worke
 --   p_lanes, p_limits, p_from  lanes in the order of their turns; of each, how many slots at most and from which sort key on
 --   p_total                    how many slots in all
 -- Returns a row for each lane that got slots, and a row without a reservation for each lane whose ready jobs a limit held back.
--- held_back is the kind of limit, 'running' or 'starts', or 'busy' if other claimers held the limit for too long. retry_in_ms is
+-- limited_by_kind is the kind of limit, 'running' or 'rate', or 'busy' if other claimers held the limit for too long. retry_in_ms is
 -- when to try again; NULL: when a job under the limit ends.
 --
 -- The limit rows are locked first, in id order. All that is counted is read by later statements, each of which sees what was
@@ -118,13 +118,13 @@ grant execute on function app.is_limited(integer, uuid, uuid) to leasehold_worke
 -- for each tenant.
 --
 -- While the leader keeps a mark in app.running_mark, the count reads the jobs in the mark and what was claimed since.
-create or replace function app.reserve_places(
+create or replace function app.reserve_slots(
   p_lanes integer[],
   p_limits integer[],
   p_total integer,
   p_from double precision[]
 )
-returns table (lane_no integer, reservation bigint, held_back text, retry_in_ms integer)
+returns table (lane_no integer, reservation bigint, limited_by_kind text, retry_in_ms integer)
 language plpgsql
 set search_path = pg_catalog, app
 set lock_timeout = '50ms'
@@ -265,7 +265,7 @@ begin
       select x.*, case when x.scope like 'tenant%' then n.tenant_id end as tenant
       from app.limits_on(n.queue_id, n.definition_id, n.tenant_id) x
     ) c on true
-    left join app.start_buckets b
+    left join app.rate_buckets b
       on c.starts_per_second is not null
       and b.limit_id = c.id
       and b.tenant_id is not distinct from c.tenant
@@ -353,7 +353,7 @@ begin
       insert into app.claim_reservations (lane_no, n, reserved_at)
       values (v_row.lane, v_got, v_now)
       returning id into reservation;
-      held_back := null;
+      limited_by_kind := null;
       retry_in_ms := null;
       return next;
       v_left := v_left - v_got;
@@ -363,10 +363,10 @@ begin
     end if;
     if v_blocker is not null and v_ready > v_got then
       reservation := null;
-      held_back := case when v_tokens[v_blocker] is null then 'running' else 'starts' end;
-      v_held := v_held || jsonb_build_object(v_limits[v_blocker], held_back);
+      limited_by_kind := case when v_tokens[v_blocker] is null then 'running' else 'rate' end;
+      v_held := v_held || jsonb_build_object(v_limits[v_blocker], limited_by_kind);
       retry_in_ms := case
-        when held_back = 'starts' then
+        when limited_by_kind = 'rate' then
           least(60000, ceil(1000 * (1 - v_tokens[v_blocker]::numeric % 1) / v_rates[v_blocker]::numeric))::integer
       end;
       return next;
@@ -377,11 +377,11 @@ begin
   if array_remove(v_rates, null) <> '{}' then
     -- A transaction that gives starts back holds the bucket until its commit is on disk.
     perform set_config('lock_timeout', '5s', true);
-    insert into app.start_buckets as b (limit_id, tenant_id, tokens, refilled_at)
+    insert into app.rate_buckets as b (limit_id, tenant_id, tokens, refilled_at)
     select g.limit_id, g.tenant_id, g.tokens - (floor(g.tokens) - g.room), v_now
     from unnest(v_limits, v_for, v_tokens, v_room) g (limit_id, tenant_id, tokens, room)
     where g.room < floor(g.tokens)
-    on conflict on constraint start_buckets_one_for_each do update
+    on conflict on constraint rate_buckets_one_for_each do update
     set
       tokens = excluded.tokens,
       refilled_at = greatest(b.refilled_at, excluded.refilled_at);
@@ -389,16 +389,16 @@ begin
   if v_held <> '{}'::jsonb then
     update app.concurrency_limits c
     set
-      held_back_at = v_now,
-      held_back_by = v_held ->> c.id::text
+      limited_at = v_now,
+      limited_by = v_held ->> c.id::text
     where c.id = any (v_locked)
       and v_held ? c.id::text
-      and (c.held_back_at is null or c.held_back_at < v_now - interval '1 second' or c.held_back_at > v_now);
+      and (c.limited_at is null or c.limited_at < v_now - interval '1 second' or c.limited_at > v_now);
   end if;
 end
 $$;
-revoke all on function app.reserve_places(integer[], integer[], integer, double precision[]) from public;
-grant execute on function app.reserve_places(integer[], integer[], integer, double precision[]) to leasehold_worker;
+revoke all on function app.reserve_slots(integer[], integer[], integer, double precision[]) from public;
+grant execute on function app.reserve_slots(integer[], integer[], integer, double precision[]) to leasehold_worker;
 
 -- Returns the latest instant before which every claim in a lane with a limit has committed or still has its reservation; NULL if
 -- there is no limit. Claimers under limits hold the limits' locks from before they read the clock until their reservations are

@@ -63,7 +63,7 @@ begin
     join app.lanes l on l.lane_no = e.lane_no
     group by 1, 2, 4
   ),
-  told as (
+  published as (
     insert into app.events (tenant_id, name, data, source, caused_by_job_id, status)
     select
       e.tenant_id, 'job.' || e.outcome, jsonb_build_object('job_id', e.job_id, 'run_no', e.run_no), 'job', e.job_id, 'pending'
@@ -198,7 +198,7 @@ grant execute on function app.end_below(uuid[], integer) to leasehold_web, lease
 -- For children that the caller has locked and whose edges it has decided: ends those in p_ends (as for app.end_blocked), and of
 -- the others queues those that wait for nothing more, with the results of their parents in the payload. A child whose payload
 -- cannot be rendered fails. Returns the jobs that are over and have dependents, and the lanes in which something changed.
-create or replace function app.settle_told(p_told uuid[], p_ends jsonb)
+create or replace function app.settle_released(p_children uuid[], p_ends jsonb)
 returns table (over_jobs uuid[], lanes integer[])
 language plpgsql
 set search_path = pg_catalog, app
@@ -219,7 +219,7 @@ begin
   from app.end_blocked(p_ends) e;
   v_done := array(
     select c.id
-    from unnest(p_told) c (id)
+    from unnest(p_children) c (id)
     cross join lateral (
       select x.job_id
       from app.live_jobs x
@@ -307,12 +307,12 @@ begin
   return next;
 end
 $$;
-revoke all on function app.settle_told(uuid[], jsonb) from public;
-grant execute on function app.settle_told(uuid[], jsonb) to leasehold_web, leasehold_worker, leasehold_scheduler;
+revoke all on function app.settle_released(uuid[], jsonb) from public;
+grant execute on function app.settle_released(uuid[], jsonb) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
 -- Releases children of jobs that are over, in ranges of child ids (p_from[i] to p_to[i] of p_parents[i]). A child that waits for
 -- nothing more becomes queued; a child that waits for what will not come ends as its on_failure says; and so on down the graph.
--- Also settles p_children themselves, whose edges are decided already. Returns how many children it handled (`told`), and the
+-- Also settles p_children themselves, whose edges are decided already. Returns how many children it handled (`handled`), and the
 -- lanes in which something changed.
 --
 -- One call decides edges of a weight of 2,000 at most, on 1,000 levels at most, so it takes about a second at most. An edge
@@ -324,14 +324,14 @@ grant execute on function app.settle_told(uuid[], jsonb) to leasehold_web, lease
 -- Written to the backlog are: ranges that are left over, children that another transaction has locked, and children of a job that
 -- is not over (it began a new run meanwhile). With p_may_wait, a call tries locked children again for 126 ms in all, because most
 -- are locked by the end of another parent. It sleeps instead of queueing for the lock, which could end in a deadlock.
-create or replace function app.tell_children(
+create or replace function app.release_children(
   p_parents uuid[],
   p_from uuid[],
   p_to uuid[],
   p_children uuid[],
   p_may_wait boolean
 )
-returns table (told integer, lanes integer[])
+returns table (handled integer, lanes integer[])
 language plpgsql
 set search_path = pg_catalog, app
 set plan_cache_mode = force_generic_plan
@@ -348,7 +348,7 @@ declare
   v_read integer;
   v_stop_n bigint;
   v_stop_child uuid;
-  v_told uuid[];
+  v_handled uuid[];
   v_ends jsonb;
   v_over uuid[];
   v_more integer[];
@@ -360,7 +360,7 @@ declare
   v_rest_from uuid[] := '{}';
   v_rest_to uuid[] := '{}';
 begin
-  told := 0;
+  handled := 0;
   lanes := '{}';
   if cardinality(p_children) > 0 then
     select
@@ -376,7 +376,7 @@ begin
         ) filter (where d.parent_id is not null),
         '[]'
       )
-    into v_told, v_ends
+    into v_handled, v_ends
     from unnest(p_children) c (id)
     cross join lateral (
       select x.job_id
@@ -394,8 +394,8 @@ begin
       order by x.edge_no
       limit 1
     ) d on true;
-    select s.over_jobs, s.lanes into v_over, v_more from app.settle_told(v_told, v_ends) s;
-    told := cardinality(v_told);
+    select s.over_jobs, s.lanes into v_over, v_more from app.settle_released(v_handled, v_ends) s;
+    handled := cardinality(v_handled);
     lanes := lanes || v_more;
     p_parents := p_parents || v_over;
     p_from := p_from || array_fill(v_first, array[cardinality(v_over)]);
@@ -615,7 +615,7 @@ begin
       array(select s.parent_id from seen s where s.is_blocked order by s.tid),
       array(select s.child_id from seen s where s.is_blocked order by s.tid),
       array(select p.n from parent p where p.outcome is null)
-    into v_read, v_stop_n, v_stop_child, v_told, v_ends, v_missed, v_missed_child, v_unclear
+    into v_read, v_stop_n, v_stop_child, v_handled, v_ends, v_missed, v_missed_child, v_unclear
     from (select 1) one
     left join (select n, child_id from edge order by n desc, child_id desc limit 1) last on true;
 
@@ -632,15 +632,15 @@ begin
     v_left := v_left - greatest(v_read, 2);
 
     v_over := '{}';
-    if cardinality(v_told) > 0 then
-      select s.over_jobs, s.lanes into v_over, v_more from app.settle_told(v_told, v_ends) s;
-      told := told + cardinality(v_told);
+    if cardinality(v_handled) > 0 then
+      select s.over_jobs, s.lanes into v_over, v_more from app.settle_released(v_handled, v_ends) s;
+      handled := handled + cardinality(v_handled);
       lanes := lanes || v_more;
     end if;
     -- If another transaction has locked a job further down, this loop goes around it, level by level.
     if cardinality(v_over) > 0 and v_left > 0 and v_below is not null then
       select e.ended, e.over_jobs, e.lanes into v_below, v_over, v_more from app.end_below(v_over, v_left) e;
-      told := told + coalesce(v_below, 0);
+      handled := handled + coalesce(v_below, 0);
       v_left := v_left - coalesce(v_below, 0);
       lanes := lanes || v_more;
     end if;
@@ -681,11 +681,11 @@ begin
   return next;
 end
 $$;
-revoke all on function app.tell_children(uuid[], uuid[], uuid[], uuid[], boolean) from public;
-grant execute on function app.tell_children(uuid[], uuid[], uuid[], uuid[], boolean)
+revoke all on function app.release_children(uuid[], uuid[], uuid[], uuid[], boolean) from public;
+grant execute on function app.release_children(uuid[], uuid[], uuid[], uuid[], boolean)
   to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Releases all children of the given jobs, and settles p_children, as app.tell_children does. Belongs in the transaction in which
+-- Releases all children of the given jobs, and settles p_children, as app.release_children does. Belongs in the transaction in which
 -- the parents ended, after the statement that ended them. Returns the lanes in which something changed.
 create or replace function app.release_dependents(p_parents uuid[], p_children uuid[] default '{}')
 returns integer[]
@@ -695,7 +695,7 @@ as $$
 begin
   return (
     select t.lanes
-    from app.tell_children(
+    from app.release_children(
       p_parents,
       array_fill('00000000-0000-0000-0000-000000000000'::uuid, array[cardinality(p_parents)]),
       array_fill('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid, array[cardinality(p_parents)]),
@@ -709,11 +709,11 @@ revoke all on function app.release_dependents(uuid[], uuid[]) from public;
 grant execute on function app.release_dependents(uuid[], uuid[]) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
 -- Works off up to p_limit ranges of the backlog, the oldest first, except for those that another transaction has locked. A job
--- that began a new run before all of its children were told of its end is marked as having dependents instead, so that the end of
--- the new run releases them. `parts` is how many ranges were taken, `told` how many children were handled; parts without children
+-- that began a new run before all of its children were handled of its end is marked as having dependents instead, so that the end of
+-- the new run releases them. `parts` is how many ranges were taken, `handled` how many children were handled; parts without children
 -- are a backlog of children that are locked.
 create or replace function app.work_off_releases(p_limit integer)
-returns table (parts integer, told integer, lanes integer[])
+returns table (parts integer, handled integer, lanes integer[])
 language plpgsql
 set search_path = pg_catalog, app
 set plan_cache_mode = force_generic_plan
@@ -769,7 +769,7 @@ begin
     select taken.*, parent_id = any (waited.ids) as is_again
     from taken, waited
   ) t;
-  select t.told, t.lanes into told, lanes from app.tell_children(v_parents, v_from, v_to, '{}', false) t;
+  select t.handled, t.lanes into handled, lanes from app.release_children(v_parents, v_from, v_to, '{}', false) t;
   return next;
 end
 $$;
@@ -835,7 +835,7 @@ begin
   if cardinality(v_free) + cardinality(v_over) > 0 then
     select t.lanes
     into lanes
-    from app.tell_children(
+    from app.release_children(
       v_over,
       array_fill('00000000-0000-0000-0000-000000000000'::uuid, array[cardinality(v_over)]),
       array_fill('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid, array[cardinality(v_over)]),

@@ -111,7 +111,7 @@ create table app.live_jobs (
   -- Timeouts of this run, each of which makes the next time limit longer, and how often the run was snoozed.
   timeouts app.tally not null default 0,
   snoozes integer not null default 0,
-  -- The number of this claim in its worker. app.attempt_starts says which numbers have begun.
+  -- The number of this claim in its worker. app.attempt_marks says which numbers have begun.
   claim_no bigint,
   -- The process of the running attempt.
   pid integer,

@@ -40,7 +40,7 @@ grant update (reason, paused_at, paused_until, paused_by) on app.pauses to lease
 
 -- A limit caps the jobs that run at once (max_running), the rate at which jobs begin (starts_per_second and burst), or both.
 -- A tenant scope without a tenant_id applies to each tenant separately; a tenant's own row replaces it for that tenant.
--- held_back_at and held_back_by say when and why a claim last left ready jobs unclaimed because of this limit. Claimers update
+-- limited_at and limited_by say when and why a claim last left ready jobs unclaimed because of this limit. Claimers update
 -- them up to once a second, hence the fillfactor. Claimers lock the rows in id order before they count.
 create table app.concurrency_limits (
   id integer generated always as identity primary key,
@@ -51,8 +51,8 @@ create table app.concurrency_limits (
   max_running integer check (max_running between 0 and 1000000),
   starts_per_second double precision check (starts_per_second between 0.00001 and 1000000),
   burst integer check (burst between 1 and 1000000),
-  held_back_at timestamptz,
-  held_back_by text check (held_back_by in ('running', 'starts')),
+  limited_at timestamptz,
+  limited_by text check (limited_by in ('running', 'rate')),
   created_at timestamptz not null default app.now(),
   updated_at timestamptz not null default app.now(),
   constraint concurrency_limits_target check ((scope in ('queue', 'tenant_queue')) = (queue_id is not null)
@@ -71,30 +71,30 @@ call app.open_to('app.concurrency_limits', 'leasehold_scheduler');
 grant select on app.concurrency_limits to leasehold_web, leasehold_worker, leasehold_scheduler;
 grant select, insert, delete on app.concurrency_limits to leasehold_platform;
 grant update (max_running, starts_per_second, burst, updated_at) on app.concurrency_limits to leasehold_platform;
-grant update (held_back_at, held_back_by) on app.concurrency_limits to leasehold_worker;
+grant update (limited_at, limited_by) on app.concurrency_limits to leasehold_worker;
 -- For the row locks of app.running_mark_floor; the scheduler never changes this column.
-grant update (held_back_at) on app.concurrency_limits to leasehold_scheduler;
+grant update (limited_at) on app.concurrency_limits to leasehold_scheduler;
 
 -- The token bucket of a limit on starts: the tokens left as of refilled_at. A limit that applies to each tenant has one bucket
 -- for each tenant. Logged, because a crash must not refill a bucket. Changed only under the lock of the limit's row.
 -- limit_id is not a foreign key: the operations that delete a limit, or its rate, delete the buckets.
-create table app.start_buckets (
+create table app.rate_buckets (
   limit_id integer not null,
   tenant_id uuid,
   tokens double precision not null,
   refilled_at timestamptz not null,
-  constraint start_buckets_one_for_each unique nulls not distinct (tenant_id, limit_id)
+  constraint rate_buckets_one_for_each unique nulls not distinct (tenant_id, limit_id)
 ) with (fillfactor = 50);
-call app.protect_tenant_table('app.start_buckets');
-call app.open_to('app.start_buckets', 'leasehold_worker');
-call app.open_to('app.start_buckets', 'leasehold_platform');
-grant select on app.start_buckets to leasehold_web;
-grant select, insert, update (tokens, refilled_at) on app.start_buckets to leasehold_worker;
-grant select, delete on app.start_buckets to leasehold_platform;
+call app.protect_tenant_table('app.rate_buckets');
+call app.open_to('app.rate_buckets', 'leasehold_worker');
+call app.open_to('app.rate_buckets', 'leasehold_platform');
+grant select on app.rate_buckets to leasehold_web;
+grant select, insert, update (tokens, refilled_at) on app.rate_buckets to leasehold_worker;
+grant select, delete on app.rate_buckets to leasehold_platform;
 
 -- Claims under limits -------------------------------------------------------------------------------------------------
 
--- Slots that app.reserve_places has reserved under limits and that no job fills yet. A claim under limits takes two steps, so
+-- Slots that app.reserve_slots has reserved under limits and that no job fills yet. A claim under limits takes two steps, so
 -- that claimers wait for each other only while they count: a short transaction reserves slots under the limits' locks, then
 -- another claims that many jobs without a lock that other claimers need. A reservation counts as running until the transaction
 -- that claims its jobs deletes it. Unlogged, because a crash ends the claimers too.
@@ -129,14 +129,14 @@ grant select, insert, update, delete on app.running_mark to leasehold_scheduler;
 
 -- The usage of each tenant in each queue, summed over all workers, so that the workers are fair together. Beginning an
 -- attempt costs 1, and each second of running 1 more. A hint that may be lost, hence unlogged.
-create unlogged table app.start_counts (
+create unlogged table app.tenant_usage (
   tenant_id uuid not null references app.tenants (id) on delete cascade,
   queue_id integer not null references app.job_queues (id) on delete cascade,
   cost double precision not null,
   updated_at timestamptz not null,
   primary key (tenant_id, queue_id)
 ) with (fillfactor = 50);
-call app.protect_tenant_table('app.start_counts');
-call app.open_to('app.start_counts', 'leasehold_worker');
-grant select on app.start_counts to leasehold_web;
-grant select, insert, update (cost, updated_at) on app.start_counts to leasehold_worker;
+call app.protect_tenant_table('app.tenant_usage');
+call app.open_to('app.tenant_usage', 'leasehold_worker');
+grant select on app.tenant_usage to leasehold_web;
+grant select, insert, update (cost, updated_at) on app.tenant_usage to leasehold_worker;

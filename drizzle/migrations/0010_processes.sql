@@ -35,18 +35,18 @@ grant update (stopped_at) on app.job_workers to leasehold_scheduler;
 -- Which jobs of a worker have begun. A worker claims short jobs ahead and may begin hundreds of them in a second. Each claim
 -- numbers its jobs (app.live_jobs.claim_no), and this one row says which numbers have begun: all up to upto except those in
 -- waiting. The update costs the same for one job as for fifty. An attempt has begun if its live row or this row says so.
-create table app.attempt_starts (
+create table app.attempt_marks (
   worker_id text primary key references app.job_workers (worker_id) on delete cascade,
   upto bigint not null default 0,
   waiting int8multirange not null default '{}',
   -- How often leases were taken from the worker. An update by the worker must name the current number, so that it begins no
   -- job under a lease it has lost.
   taken integer not null default 0,
-  noted_at timestamptz not null default app.now()
+  marked_at timestamptz not null default app.now()
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
   autovacuum_vacuum_cost_delay = 0);
-grant select, insert, update on app.attempt_starts to leasehold_worker;
-grant select, update (taken) on app.attempt_starts to leasehold_scheduler;
+grant select, insert, update on app.attempt_marks to leasehold_worker;
+grant select, update (taken) on app.attempt_marks to leasehold_scheduler;
 
 -- Schedulers ----------------------------------------------------------------------------------------------------------
 

@@ -12,14 +12,14 @@ export const concurrencyLimits = app.table("concurrency_limits", {
   maxRunning: integer("max_running"),
   startsPerSecond: doublePrecision("starts_per_second"),
   burst: integer("burst"),
-  heldBackAt: timestamp("held_back_at", { withTimezone: true }),
-  heldBackBy: text("held_back_by"),
+  limitedAt: timestamp("limited_at", { withTimezone: true }),
+  limitedBy: text("limited_by"),
   createdAt: timestamp("created_at", { withTimezone: true }).notNull().default(sql`app.now()`),
   updatedAt: timestamp("updated_at", { withTimezone: true }).notNull().default(sql`app.now()`),
 });
 
 export const startCounts = app.table(
-  "start_counts",
+  "tenant_usage",
   {
     tenantId: uuid("tenant_id").notNull(),
     queueId: integer("queue_id").notNull(),
@@ -29,7 +29,7 @@ export const startCounts = app.table(
   (table) => [primaryKey({ columns: [table.tenantId, table.queueId] })],
 );
 
-export const startBuckets = app.table("start_buckets", {
+export const startBuckets = app.table("rate_buckets", {
   limitId: integer("limit_id").notNull(),
   tenantId: uuid("tenant_id"),
   tokens: doublePrecision("tokens").notNull(),

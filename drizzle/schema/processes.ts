@@ -36,7 +36,7 @@ export const schedulers = app.table("schedulers", {
 });
 
 // Which of the jobs that workers claimed under numbers have begun.
-export const attemptStarts = app.table("attempt_starts", {
+export const attemptStarts = app.table("attempt_marks", {
   workerId: text("worker_id")
     .notNull()
     .primaryKey()
@@ -44,7 +44,7 @@ export const attemptStarts = app.table("attempt_starts", {
   upto: bigint("upto", { mode: "number" }).notNull().default(0),
   waiting: int8multirange("waiting").notNull().default("{}"),
   taken: integer("taken").notNull().default(0),
-  notedAt: timestamp("noted_at", { withTimezone: true }).notNull().default(sql`app.now()`),
+  notedAt: timestamp("marked_at", { withTimezone: true }).notNull().default(sql`app.now()`),
 });
 
 // Scripts and styles of every build of the pages that is being served.

@@ -7,7 +7,7 @@ import { type Build, suite } from "./suite";
 const WORKER_WRITES = [
   "register_worker",
   "claim_jobs",
-  "reserve_places",
+  "reserve_slots",
   "claim_reserved",
   "start_attempts",
   "note_starts",

@@ -70,7 +70,7 @@ test("in a build that counts without locking the limits, they are exceeded, and 
 }, async () => {
   const arena = await openArena();
   const [made] = await arena.database.query<{ text: string }>(
-    "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_places'",
+    "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_slots'",
   );
   const plain = made?.text.replace(/order by c\.id\s+for update\b/, "order by c.id") ?? "";
   expect(plain).not.toBe(made?.text);

@@ -42,12 +42,12 @@ const BREAKAGES: readonly (readonly [what: string, break_: (broken: TestDatabase
   [
     "takes no start from the bucket",
     (broken) =>
-      rewrite(broken, "reserve_places", (text) => text.replace("g.tokens - (floor(g.tokens) - g.room)", "g.tokens")),
+      rewrite(broken, "reserve_slots", (text) => text.replace("g.tokens - (floor(g.tokens) - g.room)", "g.tokens")),
   ],
   [
     "counts no reservation and no lease",
     (broken) =>
-      rewrite(broken, "reserve_places", (text) => text.replace("coalesce(sum(x.k), 0)", "coalesce(sum(0 * x.k), 0)")),
+      rewrite(broken, "reserve_slots", (text) => text.replace("coalesce(sum(x.k), 0)", "coalesce(sum(0 * x.k), 0)")),
   ],
   [
     "takes any end of a parent for what a child waits for",

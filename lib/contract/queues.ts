@@ -89,8 +89,8 @@ export const limit = z.object({
   max_running: z.int().nullable(),
   starts_per_second: z.number().nullable(),
   burst: z.int().nullable(),
-  held_back_at: instant.nullable(),
-  held_back_by: z.enum(["running", "starts"]).nullable(),
+  limited_at: instant.nullable(),
+  limited_by: z.enum(["running", "rate"]).nullable(),
   created_at: instant,
   updated_at: instant,
 });

@@ -253,7 +253,7 @@ describe("a claimer", () => {
       ...make.worker,
       run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
         const rows = await make.worker.run<R>(statement, values);
-        if (statement.name.startsWith("reserve_places") && claimed.length === 1 && !isAsked) {
+        if (statement.name.startsWith("reserve_slots") && claimed.length === 1 && !isAsked) {
           isAsked = true;
           await new Promise<void>((resolve) => {
             answer = resolve;

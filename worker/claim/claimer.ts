@@ -5,9 +5,9 @@ import {
   claimFromLanes,
   describeLanes,
   FairShare,
-  type HeldBack,
   type KnownLane,
   type LaneRequest,
+  type LimitedLane,
   pollWork,
 } from "@/lib/queue/worker";
 import { processClock } from "../lease/lease-protocol";
@@ -181,7 +181,7 @@ export class Claimer {
     const { roomMade } = this;
     const firstNo = numbers.numbers(most);
     const request = { workerId, lanes: asked, limit: most, startAtOnce: room.free, firstNo };
-    const { jobs, heldBack } = await claimFromLanes(db, request).catch((error: unknown) => {
+    const { jobs, limitedLanes } = await claimFromLanes(db, request).catch((error: unknown) => {
       numbers.lost([firstNo, firstNo + most - 1]);
       throw error;
     });
@@ -189,7 +189,7 @@ export class Claimer {
     this.share.charge(jobs.flatMap(({ laneNo }) => this.directory.lane(laneNo) ?? []));
     if (jobs.length > 0) onClaimed(jobs, since);
     const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= most, now });
-    this.park(heldBack);
+    this.park(limitedLanes);
     // A job that ended meanwhile may have made room that the claim did not see.
     const hasRoomSince = roomMade !== this.roomMade;
     if (hasRoomSince) this.directory.unpark();
@@ -258,9 +258,9 @@ export class Claimer {
   }
 
   // A lane at its limit is asked again when a job under it ends here, with the next poll, or when its time has come.
-  private park(heldBack: readonly HeldBack[]): void {
-    for (const { laneNo } of heldBack) this.directory.parked(laneNo);
-    const times = heldBack.flatMap(({ retryInMs }) => (retryInMs === null ? [] : [retryInMs]));
+  private park(limitedLanes: readonly LimitedLane[]): void {
+    for (const { laneNo } of limitedLanes) this.directory.parked(laneNo);
+    const times = limitedLanes.flatMap(({ retryInMs }) => (retryInMs === null ? [] : [retryInMs]));
     if (times.length === 0 || this.stopped) return;
     clearTimeout(this.unparkTimer);
     this.unparkTimer = setTimeout(

@@ -21,7 +21,7 @@ test("P-03 what one worker serves counts with the others, within one exchange", 
   if (!busy || !idle || !first) throw new Error("two workers and a lane are needed");
   const next = () => idle.share.pick(lanes, { free: 4, mostOf: () => 4 }, () => 0.5);
   const total = async () =>
-    Number((await database.query("select coalesce(sum(cost), 0)::float8 as n from app.start_counts"))[0]?.n);
+    Number((await database.query("select coalesce(sum(cost), 0)::float8 as n from app.tenant_usage"))[0]?.n);
 
   for (const { share } of crew) share.pick(lanes, { free: 1, mostOf: () => 1 }, () => 0.5);
   busy.share.charge([first]);

@@ -101,7 +101,7 @@ test("an unexpected error shows frames of a tenant's own handler, and of a shipp
   const shipped = await ran(broken, { isShipped: true });
   expect((await read(shipped)).lastError).toBe("cannot read it");
   const stack = expect.stringMatching(
-    /^TypeError: cannot read it\n.*jobs\/handlers\/x\.ts:1:2\).*\n.*worker\/run-attempt/,
+    /^TypeError: cannot read it\n.*jobs\/handlers\/x\.ts:1:2\).*\n.*worker\/run\/run-attempt/,
   );
   expect(logged).toEqual([expect.objectContaining({ level: "error", job_id: shipped, err: { stack } })]);
 });

@@ -66,8 +66,8 @@ export function serializeLimit(limit: LimitView): Limit {
     max_running: limit.maxRunning,
     starts_per_second: limit.startsPerSecond,
     burst: limit.burst,
-    held_back_at: isoOrNull(limit.heldBackAt),
-    held_back_by: limit.heldBackBy,
+    limited_at: isoOrNull(limit.limitedAt),
+    limited_by: limit.limitedBy,
     created_at: limit.createdAt.toISOString(),
     updated_at: limit.updatedAt.toISOString(),
   };

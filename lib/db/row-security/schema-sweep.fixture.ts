@@ -14,7 +14,7 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   job_definitions: "global, written by the super admin",
   job_definition_versions: "global, written by the super admin",
   job_workers: "processes of the installation",
-  attempt_starts: "how far workers have begun what they claimed: numbers alone, for workers and schedulers only",
+  attempt_marks: "how far workers have begun what they claimed: numbers alone, for workers and schedulers only",
   web_assets: "files of the pages, the same for everybody; web only",
   leader: "process of the installation",
   schedulers: "processes of the installation",

@@ -54,9 +54,9 @@ const SEED = `
   insert into app.job_audit (tenant_id, job_id, actor_kind, action) values ($tenant, $job, 'system', 'canary');
   insert into app.concurrency_limits (scope, queue_id, tenant_id, max_running)
     select 'tenant_queue', id, $tenant, 100 from app.job_queues where name = 'default';
-  insert into app.start_counts (tenant_id, queue_id, cost, updated_at)
+  insert into app.tenant_usage (tenant_id, queue_id, cost, updated_at)
     select $tenant, id, 1, now() from app.job_queues where name = 'default';
-  insert into app.start_buckets (limit_id, tenant_id, tokens, refilled_at) values (0, $tenant, 1, now());
+  insert into app.rate_buckets (limit_id, tenant_id, tokens, refilled_at) values (0, $tenant, 1, now());
   insert into app.pauses (scope, tenant_id, reason, paused_until) values ('tenant', $tenant, 'canary', now());
   insert into app.bulk_actions (id, tenant_id, action, target, next_before, total, total_is_exact, actor_kind)
     values ($action, $tenant, 'cancel', '{"canary": true}', $job, 1, true, 'system');

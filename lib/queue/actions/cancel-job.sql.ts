@@ -1,6 +1,6 @@
 import { statement, tenantIs } from "@/lib/db";
 import { counted } from "../attempts/counted.sql";
-import { toldOf } from "../attempts/job-events.sql";
+import { publishedOf } from "../attempts/job-events.sql";
 import { RELEASE_KEYS } from "../attempts/release-keys.sql";
 import { RELEASED } from "../dependencies/dependencies.sql";
 
@@ -31,6 +31,6 @@ export const cancelWaitingSql = statement(
      insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, finished_at, outcome, run_started_at, attempt_count)
      select job_id, lease_no + 1, tenant_id, run_no, 'canceled', app.clock(), 'canceled', started_at, attempts_spent from ended
      returning job_id
-   ), ${RELEASE_KEYS}, ${counted("canceled", "ended")}, ${toldOf("'canceled'")}
+   ), ${RELEASE_KEYS}, ${counted("canceled", "ended")}, ${publishedOf("'canceled'")}
    select job_id, lane_no, 'canceled' as status, ${RELEASED} as released from ended`,
 );

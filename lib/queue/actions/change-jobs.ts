@@ -24,14 +24,14 @@ export const PAUSE: JobAct<LiveRow> = {
   action: "pause",
   lock: lockLiveJobsSql,
   refuse: refuseUnless((job) => isPausable(job.status)),
-  write: async (tx, jobs) => told(tx, await tx.run<MovedRow>(pauseJobsSql, [tx.tenantId, idsOf(jobs)])),
+  write: async (tx, jobs) => withNotice(tx, await tx.run<MovedRow>(pauseJobsSql, [tx.tenantId, idsOf(jobs)])),
 };
 
 export const RESUME: JobAct<LiveRow> = {
   action: "resume",
   lock: lockLiveJobsSql,
   refuse: refuseUnless((job) => isResumable(job.status)),
-  write: async (tx, jobs) => told(tx, await tx.run<MovedRow>(resumeJobsSql, [tx.tenantId, idsOf(jobs)])),
+  write: async (tx, jobs) => withNotice(tx, await tx.run<MovedRow>(resumeJobsSql, [tx.tenantId, idsOf(jobs)])),
 };
 
 /** The act of changing priority, time or both. @throws QueueError invalid-value */
@@ -49,13 +49,13 @@ export function changeAct(change: JobChange): JobAct<LiveRow> {
     write: async (tx, jobs) => {
       const chosen = [tx.tenantId, idsOf(jobs)];
       if (priority !== null) await tx.run(ensureLanesSql, [...chosen, priority]);
-      return told(tx, await tx.run<MovedRow>(changeJobsSql, [...chosen, priority, scheduledFor]));
+      return withNotice(tx, await tx.run<MovedRow>(changeJobsSql, [...chosen, priority, scheduledFor]));
     },
   };
 }
 
 /** Hints go out after the commit: workers hear of what became ready, pages of every lane that was touched. */
-function told(tx: TenantTransaction, moved: readonly MovedRow[]): readonly MovedRow[] {
+function withNotice(tx: TenantTransaction, moved: readonly MovedRow[]): readonly MovedRow[] {
   tx.afterCommit((pool) => {
     notifyWork(
       pool,

@@ -1,7 +1,7 @@
 import { statement } from "@/lib/db";
 
 /** For a live row `r`: whether its attempt has begun, as far as its worker has noted. */
-export const HAS_BEGUN = `(r.attempt_started_at is not null or exists (select 1 from app.attempt_starts s
+export const HAS_BEGUN = `(r.attempt_started_at is not null or exists (select 1 from app.attempt_marks s
        where s.worker_id = r.claimed_by_worker and r.claim_no <= s.upto and not s.waiting @> r.claim_no))`;
 
 /**
@@ -10,7 +10,7 @@ export const HAS_BEGUN = `(r.attempt_started_at is not null or exists (select 1 
  */
 export const openStartsSql = statement(
   "open_starts",
-  `insert into app.attempt_starts as s (worker_id) select worker_id from app.job_workers where worker_id = $1
+  `insert into app.attempt_marks as s (worker_id) select worker_id from app.job_workers where worker_id = $1
    on conflict (worker_id) do update set taken = s.taken + 1 returning taken`,
 );
 
@@ -21,7 +21,7 @@ export const openStartsSql = statement(
  */
 export const noteStartsSql = statement(
   "note_starts",
-  `update app.attempt_starts set upto = $2, waiting = $3::int8multirange, noted_at = app.now()
+  `update app.attempt_marks set upto = $2, waiting = $3::int8multirange, marked_at = app.now()
    where worker_id = $1 and taken = $4 and set_config('synchronous_commit', 'off', true) is not null
    returning 1`,
 );
@@ -41,9 +41,9 @@ export const leasesUnderSql = statement(
 export const takeFromWorkersSql = statement(
   "take_from_workers",
   `with free as materialized (
-     select worker_id from app.attempt_starts where worker_id = any ($1) order by worker_id for update skip locked
+     select worker_id from app.attempt_marks where worker_id = any ($1) order by worker_id for update skip locked
    ), taken as (
-     update app.attempt_starts s set taken = s.taken + 1 from free f where s.worker_id = f.worker_id
+     update app.attempt_marks s set taken = s.taken + 1 from free f where s.worker_id = f.worker_id
    )
-   select worker_id from app.attempt_starts where worker_id = any ($1) and worker_id not in (select worker_id from free)`,
+   select worker_id from app.attempt_marks where worker_id = any ($1) and worker_id not in (select worker_id from free)`,
 );

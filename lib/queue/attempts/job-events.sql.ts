@@ -4,7 +4,7 @@
  * is almost empty, and at nothing else.
  * @param outcome the outcome of a row `e` of `ended`
  */
-export const toldOf = (outcome: string): string => `told as (
+export const publishedOf = (outcome: string): string => `published as (
      insert into app.events (tenant_id, name, data, source, caused_by_job_id, status)
      select e.tenant_id, 'job.' || ${outcome}, jsonb_build_object('job_id', e.job_id, 'run_no', e.run_no), 'job',
        e.job_id, 'pending'

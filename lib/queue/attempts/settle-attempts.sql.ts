@@ -1,7 +1,7 @@
 import { statement } from "@/lib/db";
 import { RELEASED } from "../dependencies/dependencies.sql";
 import { counted } from "./counted.sql";
-import { toldOf } from "./job-events.sql";
+import { publishedOf } from "./job-events.sql";
 import { heldRows } from "./leased-rows.sql";
 import { RELEASE_KEYS } from "./release-keys.sql";
 
@@ -132,7 +132,7 @@ function finishing(asked: string, details: readonly string[]): string {
      select ${attemptValues("e", details)}, e.outcome, e.run_started_at, e.attempt_count, e.result
      from ended e
      returning job_id
-   ), ${RELEASE_KEYS}, ${COUNT_ENDED}, ${toldOf("e.outcome")}
+   ), ${RELEASE_KEYS}, ${COUNT_ENDED}, ${publishedOf("e.outcome")}
    select job_id, ${RELEASED} as released from ended`;
 }
 

@@ -84,17 +84,17 @@ export interface LaneRequest {
 }
 
 /** A lane with ready jobs that a limit kept from being claimed. */
-export interface HeldBack {
+export interface LimitedLane {
   readonly laneNo: number;
   /** Too many running; too many started; or another claimer is at the same limit. */
-  readonly by: "running" | "starts" | "busy";
+  readonly by: "running" | "rate" | "busy";
   /** Null: when a job under the limit ends. */
   readonly retryInMs: number | null;
 }
 
 export interface Claim {
   readonly jobs: readonly ClaimedJob[];
-  readonly heldBack: readonly HeldBack[];
+  readonly limitedLanes: readonly LimitedLane[];
 }
 
 export interface ClaimedJob extends Lease {

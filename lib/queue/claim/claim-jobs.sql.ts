@@ -58,12 +58,12 @@ export const claimJobsSql = statement(
 );
 
 /**
- * Reserves places in lanes with limits, never one over any of them; see app.reserve_places. Besides reservations, it
+ * Reserves places in lanes with limits, never one over any of them; see app.reserve_slots. Besides reservations, it
  * answers a row without one for each lane that a limit held back. Not for transactions of a caller's: it commits at once.
  */
-export const reservePlacesSql = statement(
-  "reserve_places",
-  "select lane_no, reservation, held_back, retry_in_ms from app.reserve_places($1, $2, $3, $4)",
+export const reserveSlotsSql = statement(
+  "reserve_slots",
+  "select lane_no, reservation, limited_by_kind, retry_in_ms from app.reserve_slots($1, $2, $3, $4)",
 );
 
 /**
@@ -103,7 +103,7 @@ export const claimReservedSql = statement(
    ), unused as (
      select p.*, p.n - (select count(*) from picked x where x.turn = p.turn) as unused from place p
    ), given_back as (
-     update app.start_buckets b set tokens = least(c.burst, b.tokens + u.unused)
+     update app.rate_buckets b set tokens = least(c.burst, b.tokens + u.unused)
      from unused u cross join lateral app.limits_on(u.queue_id, u.definition_id, u.tenant_id) c
      where u.unused > 0 and c.starts_per_second is not null and b.limit_id = c.id and b.refilled_at = u.reserved_at
        and b.tenant_id is not distinct from (case when c.scope like 'tenant%' then u.tenant_id end)

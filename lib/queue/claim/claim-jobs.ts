@@ -1,7 +1,7 @@
 import type { Runner } from "@/lib/db";
 import { readLeasesSql } from "../attempts/settle-attempts.sql";
-import type { Claim, ClaimedJob, HeldBack, LaneRequest, Lease } from "../attempts/types";
-import { claimJobsSql, claimReservedSql, reservePlacesSql, startAttemptsSql } from "./claim-jobs.sql";
+import type { Claim, ClaimedJob, LaneRequest, Lease, LimitedLane } from "../attempts/types";
+import { claimJobsSql, claimReservedSql, reserveSlotsSql, startAttemptsSql } from "./claim-jobs.sql";
 
 export interface ClaimRequest {
   readonly workerId: string;
@@ -65,7 +65,7 @@ const USUAL: UnusualOfJob = {
 interface PlaceRow {
   lane_no: number;
   reservation: string | number | null;
-  held_back: HeldBack["by"] | null;
+  limited_by_kind: LimitedLane["by"] | null;
   retry_in_ms: number | null;
 }
 
@@ -81,17 +81,18 @@ export async function claimJobs(db: Runner, request: ClaimRequest): Promise<Clai
 export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise<Claim> {
   const limited = request.lanes.filter((lane) => lane.limited);
   const open = request.lanes.filter((lane) => !lane.limited);
-  if (limited.length === 0) return { jobs: await claimOpen(db, request), heldBack: [] };
+  if (limited.length === 0) return { jobs: await claimOpen(db, request), limitedLanes: [] };
   const planned = open.length === 0 ? request.limit : placesOfLimited(request);
   const first = await claimLimited(db, { ...request, lanes: limited, limit: planned });
   const startAtOnce = Math.max(0, (request.startAtOnce ?? 0) - first.jobs.length);
   const rest = { ...request, ...numbersAfter(request, first.jobs.length) };
   const jobs = await claimOpen(db, { ...rest, lanes: open, limit: request.limit - first.jobs.length, startAtOnce });
   const left = request.limit - first.jobs.length - jobs.length;
-  if (left === 0 || first.jobs.length < planned) return { jobs: [...first.jobs, ...jobs], heldBack: first.heldBack };
+  if (left === 0 || first.jobs.length < planned)
+    return { jobs: [...first.jobs, ...jobs], limitedLanes: first.limitedLanes };
   const numbers = numbersAfter(request, first.jobs.length + jobs.length);
   const more = await claimLimited(db, { ...request, ...numbers, lanes: limited, limit: left });
-  return { jobs: [...first.jobs, ...jobs, ...more.jobs], heldBack: more.heldBack };
+  return { jobs: [...first.jobs, ...jobs, ...more.jobs], limitedLanes: more.limitedLanes };
 }
 
 /** The numbers that are left when so many jobs have theirs. */
@@ -118,23 +119,23 @@ async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[
 
 /** First the places, under the limits' locks, then the jobs: so that other claimers wait for the counting alone. */
 async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: ClaimRequest): Promise<Claim> {
-  if (lanes.length === 0 || limit < 1) return { jobs: [], heldBack: [] };
+  if (lanes.length === 0 || limit < 1) return { jobs: [], limitedLanes: [] };
   if ("inTransaction" in db) throw new Error("claims under limits have transactions of their own");
   const asked = new Map(lanes.map((lane) => [lane.laneNo, lane]));
-  const rows = await db.run<PlaceRow>(reservePlacesSql, [
+  const rows = await db.run<PlaceRow>(reserveSlotsSql, [
     lanes.map((lane) => lane.laneNo),
     lanes.map((lane) => lane.limit),
     limit,
     lanes.map(lowestOf),
   ]);
-  const heldBack = rows.flatMap((row) =>
-    row.held_back === null ? [] : [{ laneNo: row.lane_no, by: row.held_back, retryInMs: row.retry_in_ms }],
+  const limitedLanes = rows.flatMap((row) =>
+    row.limited_by_kind === null ? [] : [{ laneNo: row.lane_no, by: row.limited_by_kind, retryInMs: row.retry_in_ms }],
   );
   const places = rows.flatMap(({ reservation, lane_no }) => {
     const lane = asked.get(lane_no);
     return reservation === null || !lane ? [] : [{ reservation, lane }];
   });
-  if (places.length === 0) return { jobs: [], heldBack };
+  if (places.length === 0) return { jobs: [], limitedLanes };
   const claimed = await db.run<ClaimedRow>(claimReservedSql, [
     places.map(({ reservation }) => reservation),
     workerId,
@@ -142,7 +143,7 @@ async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: Cla
     places.map(({ lane }) => lowestOf(lane)),
     firstNo ?? null,
   ]);
-  return { jobs: claimedJobs(claimed, { lanes }), heldBack };
+  return { jobs: claimedJobs(claimed, { lanes }), limitedLanes };
 }
 
 /** Answers no end of the lease, which follows from the request: the fewer columns, the more jobs a second. */

@@ -263,13 +263,13 @@ test.each(SWEEPS)("$name: rows that another transaction has locked hold up no ot
 test("a worker whose notes are locked holds up the rescue of no other worker's jobs", async () => {
   await database.query("truncate app.live_jobs");
   await database.query("insert into app.job_workers (worker_id, hostname, pid) values ('a', 'h', 1), ('b', 'h', 1)");
-  await database.query("insert into app.attempt_starts (worker_id) values ('a'), ('b')");
+  await database.query("insert into app.attempt_marks (worker_id) values ('a'), ('b')");
   await running(2);
   await database.query(`update app.live_jobs l set claimed_by_worker = x.worker
     from (select job_id, case row_number() over () when 1 then 'a' else 'b' end as worker from app.live_jobs) x
     where x.job_id = l.job_id`);
   await holder.query("begin");
-  await holder.query("select 1 from app.attempt_starts where worker_id = 'a' for update");
+  await holder.query("select 1 from app.attempt_marks where worker_id = 'a' for update");
   const sweep = () => rescueExpiredLeases(make.scheduler, { limit: 20, random });
   expect(await sweep()).toMatchObject({ rescued: 1 });
   expect(await database.query("select claimed_by_worker as by from app.live_jobs where state = 'running'")).toEqual([

@@ -7,7 +7,7 @@ import { pollFreshSql, pollWorkSql } from "../lanes/poll-work.sql";
 import { expiredLeasesSql, expiredOfTheseSql } from "../leases/rescue-expired-leases.sql";
 import { remoteLanesPartlySql, remoteLanesSql } from "../remote/remote-work.sql";
 import { expireWaitingSql, promoteDueSql } from "../upkeep/promote-due-jobs.sql";
-import { claimJobsSql, reservePlacesSql } from "./claim-jobs.sql";
+import { claimJobsSql, reserveSlotsSql } from "./claim-jobs.sql";
 import { markRunning } from "./mark-running";
 
 /** Jobs that ran since the old snapshot. */
@@ -134,7 +134,7 @@ test("a count under a limit does not read over them once what runs is marked", a
     [laneNo],
   );
   const count = () =>
-    pagesOf(reservePlacesSql.text, [`'{${laneNo}}'`, "'{10}'", "10", "'{Infinity}'"], "(int[], int[], int, float8[])");
+    pagesOf(reserveSlotsSql.text, [`'{${laneNo}}'`, "'{10}'", "10", "'{Infinity}'"], "(int[], int[], int, float8[])");
   const before = await count();
   await database.moveClock(20_000);
   await markRunning(make.scheduler);

@@ -48,7 +48,7 @@ async function released(ids: readonly string[]): Promise<number> {
 }
 
 async function workOff(): Promise<void> {
-  for (let told = 1; told > 0; ) ({ told } = await workOffReleases(make.scheduler, { limit: 1000 }));
+  for (let handled = 1; handled > 0; ) ({ handled } = await workOffReleases(make.scheduler, { limit: 1000 }));
 }
 
 describe("A-04 what a parent's result costs the statement that ends the parent", () => {

@@ -39,7 +39,7 @@ const retryable =
   };
 
 const waitersBlocked = async () => {
-  while ((await workOffReleases(make.scheduler, { limit: 1000 })).told > 0);
+  while ((await workOffReleases(make.scheduler, { limit: 1000 })).handled > 0);
   return database.query<{ n: number }>("select count(*)::int as n from app.live_jobs where state = 'blocked'");
 };
 
@@ -84,13 +84,13 @@ test("A-04 a child that an enqueue holds keeps no parent from being settled: it 
     await enqueueJob(tx, scope, { definitionKey, dependsOn: [{ jobId }] });
     const { settled, lost } = await settleAttempts(make.worker, ends);
     expect({ settled: new Set(settled), lost }).toEqual({ settled: new Set(ends.map((end) => end.jobId)), lost: [] });
-    expect(await workOffReleases(make.scheduler, { limit: 10 })).toEqual({ told: 0, laneNos: [] });
+    expect(await workOffReleases(make.scheduler, { limit: 10 })).toEqual({ handled: 0, laneNos: [] });
     expect(await hasReleasesLeft(make.scheduler)).toBe(true);
     // What waits for its turn is no fault that the sweep would have to heal.
     expect(await sweepDependents(make.scheduler, { limit: 1000 })).toMatchObject({ healed: 0 });
   });
   expect(await statusOf(jobId)).toBe("blocked");
-  expect(await workOffReleases(make.scheduler, { limit: 10 })).toMatchObject({ told: 1 });
+  expect(await workOffReleases(make.scheduler, { limit: 10 })).toMatchObject({ handled: 1 });
   expect(await statusOf(jobId)).toBe("queued");
   expect(await hasReleasesLeft(make.scheduler)).toBe(false);
   const claimed = await claimAll();

@@ -31,7 +31,7 @@ export async function passOverBlocked(db: Runner, after = START): Promise<string
 
 export interface WorkedOff {
   /** Children that heard of an end; 0 = nothing is left, or all that is left is held by somebody just now. */
-  readonly told: number;
+  readonly handled: number;
   readonly laneNos: readonly number[];
 }
 
@@ -41,6 +41,6 @@ export const hasReleasesLeft = async (db: Runner): Promise<boolean> =>
 
 /** Tells a bounded number of the children that the end of a job did not reach at once. Any number of callers may do it. */
 export async function workOffReleases(db: Runner, { limit }: { readonly limit: number }): Promise<WorkedOff> {
-  const [row] = await db.run<{ told: number; lanes: number[] }>(workOffReleasesSql, [limit]);
-  return { told: row?.told ?? 0, laneNos: row?.lanes ?? [] };
+  const [row] = await db.run<{ handled: number; lanes: number[] }>(workOffReleasesSql, [limit]);
+  return { handled: row?.handled ?? 0, laneNos: row?.lanes ?? [] };
 }

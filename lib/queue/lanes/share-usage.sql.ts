@@ -7,14 +7,14 @@ import { statement } from "@/lib/db";
 export const shareStartsSql = statement(
   "share_starts",
   `with mine as (
-     insert into app.start_counts as s (tenant_id, queue_id, cost, updated_at)
+     insert into app.tenant_usage as s (tenant_id, queue_id, cost, updated_at)
      select u.t, u.q, u.c, app.now() from unnest($1::uuid[], $2::int[], $3::float8[]) u (t, q, c)
      on conflict (tenant_id, queue_id) do update set cost = s.cost + excluded.cost, updated_at = excluded.updated_at
      returning tenant_id, queue_id, cost
    )
    select tenant_id, queue_id, cost from mine
    union all
-   select s.tenant_id, s.queue_id, s.cost from app.start_counts s
+   select s.tenant_id, s.queue_id, s.cost from app.tenant_usage s
    where s.updated_at > app.now() - interval '5 s'
      and not exists (select 1 from mine m where m.tenant_id = s.tenant_id and m.queue_id = s.queue_id)`,
 );

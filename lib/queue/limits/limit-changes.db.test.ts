@@ -9,7 +9,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 const { key: definitionKey } = await make.definition();
 afterAll(() => make.close());
-beforeEach(() => database.query("truncate app.concurrency_limits, app.start_buckets"));
+beforeEach(() => database.query("truncate app.concurrency_limits, app.rate_buckets"));
 
 const theLimit = (values: Partial<Parameters<typeof createLimit>[1]>) =>
   createLimit(make.platform, { scope: "definition", definitionKey, ...values });

@@ -11,7 +11,7 @@ import {
 import { testDatabase } from "@/lib/testing/database";
 import { succeeded } from "@/lib/testing/rows/attempt-ends";
 import { makeFactory } from "@/lib/testing/rows/factories";
-import { claimReservedSql, reservePlacesSql } from "../claim/claim-jobs.sql";
+import { claimReservedSql, reserveSlotsSql } from "../claim/claim-jobs.sql";
 import { bulkJobs } from "./limits.fixture";
 
 const database = await testDatabase();
@@ -21,7 +21,7 @@ await make.definition({ key: "mail", queue: "email-sending" });
 afterAll(() => make.close());
 beforeEach(async () => {
   await database.query(
-    "truncate app.live_jobs, app.concurrency_limits, app.start_buckets, app.job_attempts, app.claim_reservations, app.running_mark",
+    "truncate app.live_jobs, app.concurrency_limits, app.rate_buckets, app.job_attempts, app.claim_reservations, app.running_mark",
   );
   await bulkJobs(database, make, { scope, definitionKey: "mail", count: 20 });
 });
@@ -37,7 +37,7 @@ async function claim(limit: number) {
 const reserve = async (n: number) => {
   const numbers = (await lanes()).map(({ laneNo }) => laneNo);
   const from = numbers.map(() => Number.NEGATIVE_INFINITY);
-  await make.worker.run(reservePlacesSql, [numbers, numbers.map(() => n), n, from]);
+  await make.worker.run(reserveSlotsSql, [numbers, numbers.map(() => n), n, from]);
 };
 
 const settle = (job: ClaimedJob) => settleAttempts(make.worker, [succeeded(job)]);
@@ -53,7 +53,7 @@ test("places that are reserved count as running, until nobody has used them for 
   expect(await reservations()).toBe(4);
   const first = await claim(10);
   expect(first.jobs).toHaveLength(1);
-  expect(first.heldBack).toMatchObject([{ by: "running" }]);
+  expect(first.limitedLanes).toMatchObject([{ by: "running" }]);
   expect(await reservations()).toBe(4);
   await age();
   expect((await claim(10)).jobs).toHaveLength(4);
@@ -123,7 +123,7 @@ test("a claim for a reservation that was dropped meanwhile gets nothing", async 
 test("starts that were taken for jobs that somebody else got are given back", async () => {
   await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 0.001, burst: 6 });
   const tokens = async () =>
-    (await database.query<{ tokens: number }>("select tokens from app.start_buckets"))[0]?.tokens;
+    (await database.query<{ tokens: number }>("select tokens from app.rate_buckets"))[0]?.tokens;
   await make.worker.transaction(async (other) => {
     const text = `select 1 from app.live_jobs where job_id in (
       select job_id from app.live_jobs order by sort_key limit 18) for update`;

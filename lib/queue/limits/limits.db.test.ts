@@ -37,7 +37,7 @@ const pool = openDatabase({
 afterAll(() => Promise.all([make.close(), pool.close()]));
 beforeEach(async () => {
   await database.query(
-    "truncate app.live_jobs, app.concurrency_limits, app.start_buckets, app.job_attempts, app.running_mark",
+    "truncate app.live_jobs, app.concurrency_limits, app.rate_buckets, app.job_attempts, app.running_mark",
   );
   await database.moveClock(0);
 });
@@ -91,7 +91,7 @@ describe("a limit on what runs at once", () => {
     await add(acme, "mail", 5);
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
     const first = await claim(10);
-    expect(first.heldBack).toEqual([{ laneNo: first.jobs[0]?.laneNo, by: "running", retryInMs: null }]);
+    expect(first.limitedLanes).toEqual([{ laneNo: first.jobs[0]?.laneNo, by: "running", retryInMs: null }]);
     const [one] = first.jobs;
     if (!one) throw new Error("nothing was claimed");
     await settleAttempts(make.worker, [succeeded(one)]);
@@ -102,7 +102,7 @@ describe("a limit on what runs at once", () => {
   test("says nothing of a lane that has no more jobs", async () => {
     await add(acme, "mail", 2);
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", maxRunning: 2 });
-    expect(await claim(10)).toMatchObject({ jobs: [{}, {}], heldBack: [] });
+    expect(await claim(10)).toMatchObject({ jobs: [{}, {}], limitedLanes: [] });
   });
 
   test("can be changed while jobs run: lowering ends nothing, raising makes room at once", async () => {
@@ -157,11 +157,11 @@ describe("a limit on what runs at once", () => {
     const other = new pg.Client({ connectionString: database.adminUrl });
     await other.connect();
     await other.query("begin; select 1 from app.concurrency_limits for update");
-    const { jobs, heldBack } = await claim(10);
+    const { jobs, limitedLanes } = await claim(10);
     await other.query("rollback");
     await other.end();
     expect(jobs).toEqual([]);
-    expect(heldBack).toMatchObject([{ by: "busy" }]);
+    expect(limitedLanes).toMatchObject([{ by: "busy" }]);
     expect((await claim(10)).jobs).toHaveLength(2);
   });
 
@@ -197,7 +197,7 @@ describe("a limit on starts", () => {
     await createLimit(make.platform, { scope: "queue", queue: "email-sending", startsPerSecond: 0.01, burst: 3 });
     const first = await claim(10);
     expect(first.jobs).toHaveLength(3);
-    expect(first.heldBack).toMatchObject([{ by: "starts", retryInMs: 60_000 }]);
+    expect(first.limitedLanes).toMatchObject([{ by: "rate", retryInMs: 60_000 }]);
     await settle(first.jobs);
     expect((await claim(10)).jobs).toEqual([]);
     await registerWorker(make.worker, { ...WORKER, definitions: ["mail"] });

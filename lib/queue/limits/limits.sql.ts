@@ -1,7 +1,7 @@
 import { statement } from "@/lib/db";
 
 const SELECT = `select c.id, c.scope, q.name as queue, d.key as definition_key, t.slug as tenant, c.max_running,
-     c.starts_per_second, c.burst, c.held_back_at, c.held_back_by, c.created_at, c.updated_at
+     c.starts_per_second, c.burst, c.limited_at, c.limited_by, c.created_at, c.updated_at
    from app.concurrency_limits c
    left join app.job_queues q on q.id = c.queue_id
    left join app.job_definitions d on d.id = c.definition_id
@@ -34,4 +34,4 @@ export const deleteLimitSql = statement(
 );
 
 /** What was left to start under a limit that is gone, or that does not limit starts any more. */
-export const deleteBucketsSql = statement("delete_buckets", "delete from app.start_buckets where limit_id = $1");
+export const deleteBucketsSql = statement("delete_buckets", "delete from app.rate_buckets where limit_id = $1");

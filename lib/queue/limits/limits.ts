@@ -21,8 +21,8 @@ interface LimitRow {
   max_running: number | null;
   starts_per_second: number | null;
   burst: number | null;
-  held_back_at: Date | null;
-  held_back_by: "running" | "starts" | null;
+  limited_at: Date | null;
+  limited_by: "running" | "rate" | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -99,8 +99,8 @@ function toLimitView(row: LimitRow): LimitView {
     maxRunning: row.max_running,
     startsPerSecond: row.starts_per_second,
     burst: row.burst,
-    heldBackAt: row.held_back_at,
-    heldBackBy: row.held_back_by,
+    limitedAt: row.limited_at,
+    limitedBy: row.limited_by,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

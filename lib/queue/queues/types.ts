@@ -86,8 +86,8 @@ export interface LimitView extends LimitValues {
   /** Slug. */
   readonly tenant: string | null;
   /** When it last kept ready jobs from being started, to a second, and which of its numbers did. */
-  readonly heldBackAt: Date | null;
-  readonly heldBackBy: "running" | "starts" | null;
+  readonly limitedAt: Date | null;
+  readonly limitedBy: "running" | "rate" | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

@@ -99,18 +99,18 @@ export const placesInLanesSql = statement(
          where ${tenantIs("tenant_id")} and lane_no = u.lane_no and ready order by sort_key limit 1000) x) k
    ), held as materialized (
      select u.lane_no, (
-       select jsonb_build_object('scope', c.scope, 'by', c.held_back_by, 'maxRunning', c.max_running,
+       select jsonb_build_object('scope', c.scope, 'by', c.limited_by, 'maxRunning', c.max_running,
          'startsPerSecond', c.starts_per_second)
        from app.lanes n cross join lateral app.limits_on(n.queue_id, n.definition_id, n.tenant_id) c
-       where ${tenantIs("n.tenant_id")} and n.lane_no = u.lane_no and c.held_back_at > app.now() - interval '5 s'
-         and (c.tenant_id is not null or c.scope not like 'tenant%' or case c.held_back_by
+       where ${tenantIs("n.tenant_id")} and n.lane_no = u.lane_no and c.limited_at > app.now() - interval '5 s'
+         and (c.tenant_id is not null or c.scope not like 'tenant%' or case c.limited_by
            when 'running' then c.max_running <= (
              select count(*) from app.live_jobs r join app.lanes o on o.lane_no = r.lane_no
              where ${tenantIs("r.tenant_id")} and r.state = 'running' and (o.queue_id = c.queue_id or o.definition_id = c.definition_id))
            else exists (
-             select 1 from app.start_buckets b where b.tenant_id = n.tenant_id and b.limit_id = c.id
+             select 1 from app.rate_buckets b where b.tenant_id = n.tenant_id and b.limit_id = c.id
                and b.tokens + c.starts_per_second * extract(epoch from app.now() - b.refilled_at) < 1) end)
-       order by c.held_back_at desc limit 1) as "limit"
+       order by c.limited_at desc limit 1) as "limit"
      from keys u
    )
    select a.job_id, jsonb_build_object('ahead', k.total - width_bucket(-a.sort_key, k.negated), 'total', k.total,

@@ -29,7 +29,7 @@ export interface PlaceInLane {
   /** The limit that kept jobs of its lane from being started in the last seconds. */
   readonly limit: {
     readonly scope: LimitScope;
-    readonly by: "running" | "starts";
+    readonly by: "running" | "rate";
     readonly maxRunning: number | null;
     readonly startsPerSecond: number | null;
   } | null;

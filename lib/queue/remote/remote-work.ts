@@ -53,9 +53,9 @@ export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Ra
     const request = { laneNo, limit: most, leaseSeconds, limited: known.get(laneNo)?.limited ?? true };
     return from === undefined ? request : { ...request, from };
   });
-  const { jobs, heldBack } = await claimFromLanes(db, { workerId, lanes: asked, limit });
+  const { jobs, limitedLanes } = await claimFromLanes(db, { workerId, lanes: asked, limit });
   share.charge(jobs.flatMap(({ laneNo }) => known.get(laneNo) ?? []));
-  const waits = heldBack.map(({ retryInMs }) => Math.max(SOONEST_RETRY_MS, retryInMs ?? RETRY_MS));
+  const waits = limitedLanes.map(({ retryInMs }) => Math.max(SOONEST_RETRY_MS, retryInMs ?? RETRY_MS));
   return { jobs, retryInMs: waits.length === 0 ? null : Math.min(RETRY_MS, ...waits) };
 }
 

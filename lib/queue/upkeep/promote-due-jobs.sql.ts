@@ -1,6 +1,6 @@
 import { statement } from "@/lib/db";
 import { counted } from "../attempts/counted.sql";
-import { toldOf } from "../attempts/job-events.sql";
+import { publishedOf } from "../attempts/job-events.sql";
 import { KEY_IS_FREE, RELEASE_KEYS } from "../attempts/release-keys.sql";
 import { RELEASED } from "../dependencies/dependencies.sql";
 
@@ -73,7 +73,7 @@ function expiring(due: string, lookedTo = "null::timestamptz as looked_to"): str
        'expired', case when started_at is null then 'It had not started when its expires_at passed.'
          else 'Its expires_at passed while it waited for its next attempt.' end from ended
      returning job_id
-   ), ${RELEASE_KEYS}, ${counted("expired", "ended")}, ${toldOf("'expired'")}
+   ), ${RELEASE_KEYS}, ${counted("expired", "ended")}, ${publishedOf("'expired'")}
    select e.lane_no, e.n, e.released, x.looked_to from (select ${lookedTo}) x
    left join (select lane_no, count(*)::int as n, ${RELEASED} as released from ended group by lane_no) e on true`;
 }

@@ -13,11 +13,11 @@ export async function freezeClock({ query }: TestDatabase, atMs: number): Promis
     as $$ select at from public.frozen_clock $$`);
   // What measures the time since its transaction began would let the server's own clock in.
   const [claim] = await query<{ text: string }>(
-    "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_places'",
+    "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_slots'",
   );
   const text = claim?.text ?? "";
   const frozen = text.replaceAll("app.now() + (clock_timestamp() - now())", "app.now()");
-  if (frozen === text) throw new Error("app.reserve_places reads the clock in another way");
+  if (frozen === text) throw new Error("app.reserve_slots reads the clock in another way");
   await query(frozen);
 }
 

@@ -33,7 +33,7 @@ export class QueueModel {
     this.jobs.set(job.id, { ...job, queuedAt: this.now, live, attempts: [], n: null });
     if (job.key !== null) this.keys.set(job.key, { jobId: job.id, live: true, heldUntil });
     this.block(job.id);
-    this.tellChildren();
+    this.releaseChildren();
   }
 
   /** How many a claim may take at most. */
@@ -75,7 +75,7 @@ export class QueueModel {
     const outcome = canceled ? "canceled" : end.outcome;
     if (outcome !== undefined) {
       this.end(job, { ...end, outcome });
-      this.tellChildren();
+      this.releaseChildren();
       return canceled ? "canceled" : "settled";
     }
     const retryInMs = end.retryInMs ?? 0;
@@ -96,7 +96,7 @@ export class QueueModel {
       return "running";
     }
     this.endWaiting(job, "canceled");
-    this.tellChildren();
+    this.releaseChildren();
     return "canceled";
   }
 
@@ -151,7 +151,7 @@ export class QueueModel {
       for (const edge of job.edges) if (edge.state === "failed") edge.state = "pending";
     }
     for (const { id } of jobs) this.block(id);
-    this.tellChildren();
+    this.releaseChildren();
   }
 
   pause(id: string): boolean {
@@ -195,7 +195,7 @@ export class QueueModel {
       ({ live }) => live.state !== "running" && (live.expiresAt ?? Infinity) <= this.now,
     );
     for (const { job } of due) this.endWaiting(job, "expired");
-    this.tellChildren();
+    this.releaseChildren();
     return due.length;
   }
 
@@ -229,7 +229,7 @@ export class QueueModel {
     this.over.push(...pending.map((edge) => edge.parentId).filter((parent) => outcomeOf(this.jobs, parent) !== null));
   }
 
-  private tellChildren(): void {
+  private releaseChildren(): void {
     for (let parent = this.over.shift(); parent !== undefined; parent = this.over.shift()) {
       for (const { job, live } of this.living()) {
         if (live.state !== "blocked" || !lookAt(this.jobs, job, parent)) continue;
