@@ -6,7 +6,7 @@ import type { Logger } from "@/lib/observability/log";
 import { CHANNELS, type ClaimedJob, interleave, type PolledWork, warmUp } from "@/lib/queue/worker";
 import { parseBands } from "./claim/bands";
 import { Claimer } from "./claim/claimer";
-import { Served, type Wanted } from "./claim/served";
+import { Supported, type Wanted } from "./claim/supported";
 import { UnheardClaims } from "./claim/unheard-claims";
 import { DrainCancels } from "./drain-cancels";
 import { Leases } from "./lease/leases";
@@ -49,7 +49,7 @@ export class WorkerService {
 
   private constructor(
     private readonly parts: WorkerParts,
-    private current: Served,
+    private current: Supported,
   ) {
     const { env, log, workerId, worker, random } = parts;
     this.wanted = wantedOf(env);
@@ -107,7 +107,7 @@ export class WorkerService {
     return new WorkerService(parts, await readServed(parts, wantedOf(parts.env)));
   }
 
-  get served(): Served {
+  get served(): Supported {
     return this.current;
   }
 
@@ -235,8 +235,8 @@ const wantedOf = (env: WorkerEnv): Wanted => ({
   bands: parseBands(env.bands),
 });
 
-function readServed({ worker, handlers, registry }: WorkerParts, wanted: Wanted): Promise<Served> {
-  return Served.read(worker, wanted, {
+function readServed({ worker, handlers, registry }: WorkerParts, wanted: Wanted): Promise<Supported> {
+  return Supported.read(worker, wanted, {
     hasHandler: (key) => handlers.has(key),
     hasCommand: (key) => !registry.isRefusing && registry.preparation.problem === null && registry.keys.includes(key),
   });

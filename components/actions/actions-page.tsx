@@ -11,7 +11,7 @@ import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatCount } from "@/lib/client/format";
 import { ACTION_WORDS, actionListOptions } from "@/lib/client/jobs/job-actions";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useFirst } from "@/lib/client/use-first";
 import type { JobAction } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
@@ -23,7 +23,7 @@ export function ActionsPage() {
   const [cursor, setCursor] = useQueryState("cursor", parseAsString.withOptions({ history: "push" }));
   const query = useQuery(actionListOptions(slug, cursor));
   const page = query.data;
-  const { rows, shown, showWaiting } = useHeldRows(page?.data, String(cursor), { followsOwnChanges: true });
+  const { rows, shown, showWaiting } = usePinnedRows(page?.data, String(cursor), { followsOwnChanges: true });
   return (
     <div className="flex flex-col gap-4">
       <header>

@@ -12,8 +12,8 @@ import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { assetKeys, assetsOptions, providersOptions } from "@/lib/client/assets";
 import { formatBytes, formatCount } from "@/lib/client/format";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import type { Asset } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
@@ -30,7 +30,7 @@ export function AssetsPage() {
   const providers = useQuery(providersOptions(slug));
   useRefresh(assetKeys.all(slug), (change) => change.status === "succeeded");
   const latest = query.isPlaceholderData ? undefined : query.data?.data;
-  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(place), { holdsEmpty: true });
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(place), { holdsEmpty: true });
   const names = new Map(providers.data?.data.map((provider) => [provider.id, provider.name]));
   const page = query.data;
   return (

@@ -6,8 +6,8 @@ import { ShowNewest } from "@/components/ui/show-newest";
 import { Time } from "@/components/ui/time";
 import { importedListsKey, importedListsOptions } from "@/lib/client/assets";
 import { formatCount, plural } from "@/lib/client/format";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { useTenant } from "../shell/viewer";
 
@@ -21,7 +21,7 @@ export function ImportedLists() {
     importedListsKey(slug),
     ({ status, definition_key: key }) => status === "succeeded" && key === "import-csv",
   );
-  const { rows: lists = [], shown, showWaiting } = useHeldRows(query.data?.data, slug);
+  const { rows: lists = [], shown, showWaiting } = usePinnedRows(query.data?.data, slug);
   if (lists.length === 0) return null;
   return (
     <section id="lists" aria-labelledby="lists-title" className="panel scroll-mt-16 overflow-clip">

@@ -8,8 +8,8 @@ import { Plain } from "@/components/ui/plain";
 import { ShowNewest } from "@/components/ui/show-newest";
 import { Time } from "@/components/ui/time";
 import { type ChainLink, chainKey, chainOptions, inOrder } from "@/lib/client/jobs/chain";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { useFirst } from "@/lib/client/use-first";
 import type { Job } from "@/lib/contract";
@@ -51,7 +51,7 @@ export function ChainPanel({ correlation, current, first, place }: ChainPanelPro
       })),
     [chain, first],
   );
-  const { rows: links = [], shown, showWaiting } = useHeldRows(known, correlation, { whole: true });
+  const { rows: links = [], shown, showWaiting } = usePinnedRows(known, correlation, { whole: true });
   const isChain = chain && known && known.length > 1 && known.some(({ kind }) => kind === "event");
   const isTop = useFirst(isChain);
   if (!chain || !isChain || (place !== undefined && isTop !== (place === "top"))) return null;

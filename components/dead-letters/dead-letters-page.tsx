@@ -11,8 +11,8 @@ import { Empty, ProblemPanel } from "@/components/ui/states";
 import { formatCount } from "@/lib/client/format";
 import { deadLetterKeys, deadLettersOptions } from "@/lib/client/jobs/dead-letters";
 import type { BulkRequest } from "@/lib/client/jobs/job-actions";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import type { Pagination } from "@/lib/contract";
 import { OPEN_TRIAGE, TRIAGE_STATUSES, type TriageStatus } from "@/lib/queue/states";
@@ -43,7 +43,7 @@ export function DeadLettersPage() {
   const noRetry = useReason("jobs:retry");
   const page = query.data;
   const latest = query.isPlaceholderData ? undefined : page?.data;
-  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(url));
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(url));
   useRefresh(
     deadLetterKeys.all(slug),
     ({ id, status: now }) => now === "dead_letter" || shown.rows.some((letter) => letter.id === id),

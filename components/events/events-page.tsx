@@ -8,8 +8,8 @@ import { Button } from "@/components/ui/button";
 import { ListBar } from "@/components/ui/list-bar";
 import { Pager } from "@/components/ui/pager";
 import { Empty, ProblemPanel } from "@/components/ui/states";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { eventKeys, eventsOptions } from "@/lib/client/triggers/events";
 import { LiveIndicator } from "../shell/live-indicator";
@@ -34,7 +34,7 @@ export function EventsPage() {
   const query = useQuery({ ...eventsOptions(slug, place), refetchInterval });
   useRefresh(eventKeys.all(slug));
   const latest = query.isPlaceholderData ? undefined : query.data?.data;
-  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(place));
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(place));
   const narrowed = place.name !== null || place.correlation !== null || place.cursor !== null;
   const open = (id: string | null) => void setPlace({ event: id });
   return (

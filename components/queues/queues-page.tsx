@@ -5,7 +5,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ShowNewest } from "@/components/ui/show-newest";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { limitsOptions, pausesOptions, queuesOptions } from "@/lib/client/queues";
 import { LimitDialog } from "./limit-dialog";
 import { LimitTable } from "./limit-table";
@@ -63,7 +63,7 @@ interface SectionProps<T extends { readonly id: string | number }> {
 }
 
 function Section<T extends { readonly id: string | number }>({ title, noun, query, children }: SectionProps<T>) {
-  const { rows, shown, showWaiting } = useHeldRows(query.data?.data, title, {
+  const { rows, shown, showWaiting } = usePinnedRows(query.data?.data, title, {
     whole: true,
     followsOwnChanges: true,
     holdsEmpty: true,

@@ -10,8 +10,8 @@ import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { plural } from "@/lib/client/format";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { firingsOptions, triggerKeys } from "@/lib/client/triggers/triggers";
 import { useFirst } from "@/lib/client/use-first";
@@ -34,7 +34,7 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
   useRefresh(triggerKeys.firings(slug, triggerId), ({ definition_key: key }) => key === definitionKey);
   useTriggerAfterFiring(triggerId, list?.data[0]?.id);
   const latest = query.isPlaceholderData ? undefined : list?.data;
-  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify([triggerId, place]), {
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify([triggerId, place]), {
     followsOwnChanges: true,
     holdsEmpty: true,
   });

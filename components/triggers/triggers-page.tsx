@@ -11,8 +11,8 @@ import { ListBar } from "@/components/ui/list-bar";
 import { Pager } from "@/components/ui/pager";
 import { Empty, ProblemPanel } from "@/components/ui/states";
 import { formatCount } from "@/lib/client/format";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { triggerKeys, triggersOptions } from "@/lib/client/triggers/triggers";
 import type { TriggerList } from "@/lib/contract";
@@ -44,7 +44,7 @@ export function TriggersPage() {
   useRefresh(triggerKeys.lists(slug));
   const list = query.data;
   const latest = query.isPlaceholderData ? undefined : list?.data;
-  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify(place), { followsOwnChanges: true });
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify(place), { followsOwnChanges: true });
   const narrowed = place.kind !== null || (place.q ?? "") !== "" || place.cursor !== null;
   return (
     <div className="flex flex-col gap-4">

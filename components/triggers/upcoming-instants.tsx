@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { ShowNewest } from "@/components/ui/show-newest";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { fieldsOf, previewBodyOf } from "@/lib/client/triggers/trigger-form";
 import { previewOptions } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
@@ -24,7 +24,7 @@ export function UpcomingInstants({ trigger }: { readonly trigger: Trigger }) {
   });
   const preview = query.data;
   const latest = useMemo(() => preview?.occurrences.map((one) => ({ ...one, id: one.at })), [preview]);
-  const { rows = [], shown, showWaiting } = useHeldRows(latest, JSON.stringify(body), { whole: true });
+  const { rows = [], shown, showWaiting } = usePinnedRows(latest, JSON.stringify(body), { whole: true });
   return (
     <SchedulePreview
       preview={preview && { ...preview, occurrences: [...rows] }}

@@ -10,8 +10,8 @@ import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { formatCount, formatDuration } from "@/lib/client/format";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { type DeliveryPlace, deliveriesOptions, useWebhookAct } from "@/lib/client/webhooks";
 import type { WebhookDelivery, WebhookEndpoint } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
@@ -29,7 +29,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint })
   const query = useQuery({ ...options, placeholderData: keepPreviousData, refetchInterval });
   const page = query.data;
   const latest = query.isPlaceholderData ? undefined : page?.data;
-  const { rows, shown, showWaiting } = useHeldRows(latest, JSON.stringify([endpoint.id, outcome, cursor]));
+  const { rows, shown, showWaiting } = usePinnedRows(latest, JSON.stringify([endpoint.id, outcome, cursor]));
   const choose = (value: string) => {
     setCursor(null);
     setOutcome(value === "failed" || value === "delivered" ? value : null);

@@ -9,8 +9,8 @@ import { Link } from "@/components/ui/link";
 import { ListBar } from "@/components/ui/list-bar";
 import { Plain } from "@/components/ui/plain";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { IDLE_POLL_MS, usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { isDelivery, webhookKeys, webhooksOptions } from "@/lib/client/webhooks";
 import type { WebhookEndpoint } from "@/lib/contract";
@@ -30,7 +30,7 @@ export function WebhooksPage() {
     rows: endpoints,
     shown,
     showWaiting,
-  } = useHeldRows(query.data?.data, slug, { whole: true, followsOwnChanges: true });
+  } = usePinnedRows(query.data?.data, slug, { whole: true, followsOwnChanges: true });
   return (
     <div className="flex flex-col gap-4">
       <header className="flex flex-wrap items-center gap-3">

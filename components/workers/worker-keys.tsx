@@ -13,7 +13,7 @@ import { Time } from "@/components/ui/time";
 import { useToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/client/clock";
 import { ApiError } from "@/lib/client/http";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRevokeWorkerKey, workerKeysOptions } from "@/lib/client/worker-keys";
 import type { WorkerKey } from "@/lib/contract";
 import { NewWorkerKeyDialog } from "./new-worker-key";
@@ -29,7 +29,7 @@ export function WorkerKeys() {
     rows: keys,
     shown,
     showWaiting,
-  } = useHeldRows(query.data?.data, "keys", { whole: true, followsOwnChanges: true });
+  } = usePinnedRows(query.data?.data, "keys", { whole: true, followsOwnChanges: true });
   return (
     <section aria-labelledby="worker-keys" className="flex flex-col gap-3">
       <header className="relative flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">

@@ -7,7 +7,7 @@ import { CopyButton } from "@/components/ui/copy-button";
 import { ListBar } from "@/components/ui/list-bar";
 import { Empty, ProblemPanel } from "@/components/ui/states";
 import { plural } from "@/lib/client/format";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { workersOptions } from "@/lib/client/platform";
 import { useFirst } from "@/lib/client/use-first";
 import type { WorkerList } from "@/lib/contract";
@@ -28,7 +28,7 @@ export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProp
   const query = useQuery({ ...workersOptions(), initialData: initial, refetchInterval: POLL_MS });
   const list = query.data;
   const workers = useMemo(() => list?.data.map((worker) => ({ ...worker, id: worker.worker_id })), [list?.data]);
-  const { rows, shown, showWaiting } = useHeldRows(workers, "workers", { whole: true });
+  const { rows, shown, showWaiting } = usePinnedRows(workers, "workers", { whole: true });
   const differ = list && list.tz_versions.length > 1;
   const differedAtFirst = useFirst(differ);
   return (

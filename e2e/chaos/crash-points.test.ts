@@ -10,7 +10,7 @@ const WORKER_WRITES = [
   "reserve_slots",
   "claim_reserved",
   "start_attempts",
-  "note_starts",
+  "mark_begun",
   "append_logs",
   "extend_leases",
   "finish_attempts",

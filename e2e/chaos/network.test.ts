@@ -67,8 +67,8 @@ const FAULTS: readonly Fault[] = [
     name: "reset after a note of starts, and after the starts that follow",
     play: async (proxy) => {
       // In one go: the starts follow at once.
-      const both = proxy.resetAt("note_starts_", "after").then(() => proxy.resetAt("start_attempts_", "after"));
-      await within(both, "a reset after note_starts, and after start_attempts");
+      const both = proxy.resetAt("mark_begun_", "after").then(() => proxy.resetAt("start_attempts_", "after"));
+      await within(both, "a reset after mark_begun, and after start_attempts");
     },
   },
   resetAt("finish_attempts_", "before"),

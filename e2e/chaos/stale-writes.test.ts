@@ -11,7 +11,7 @@ const WRITES: readonly {
   readonly maxAttempts?: number;
 }[] = [
   { statement: "start_attempts", payload: {} },
-  { statement: "note_starts", payload: {} },
+  { statement: "mark_begun", payload: {} },
   { statement: "finish_attempts", payload: {} },
   { statement: "requeue_attempts", payload: { exit: 1 } },
   { statement: "append_logs", payload: {} },
@@ -31,7 +31,7 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
     WRITES.map(async ({ statement, payload }) => {
       const key = `${statement.replaceAll("_", "-")}`;
       await arena.define(key, { commandKey: "say", leaseSeconds: LEASE_SECONDS, maxAttempts: 5 });
-      if (statement === "start_attempts" || statement === "note_starts") await arena.limitWidely(key);
+      if (statement === "start_attempts" || statement === "mark_begun") await arena.limitWidely(key);
       const freeze = { LEASEHOLD_TEST_FAILPOINT: `before:${statement}=stop`, WORKER_DEFINITIONS: key };
       const worker = await arena.startWorker({ ...freeze, ...build });
       const until = arena.diaryFile(`${key} may end`);
@@ -44,7 +44,7 @@ async function freezeAndWake(arena: Arena, build: Record<string, string>) {
       let jobId = await enqueue();
       // A worker marks its first start that its claim did not; later ones are noted. The first job has a later one too if a
       // busy machine lets its lease expire before it starts: then the worker is stopped with this job.
-      if (statement === "note_starts" && (await endsBeforeStop(arena, worker, jobId))) jobId = await enqueue();
+      if (statement === "mark_begun" && (await endsBeforeStop(arena, worker, jobId))) jobId = await enqueue();
       return { statement, key, worker, until, jobId };
     }),
   );

@@ -7,7 +7,7 @@ export {
   finishArtifact,
 } from "./artifacts/store-artifacts";
 export { decideEnd, type ExecutionEnd, releasedEnd } from "./attempts/attempt-end.policy";
-export { leasesUnder, type Numbers, noteStarts, openStarts } from "./attempts/begin-attempts";
+export { leasesUnder, markBegun, type Numbers, openMarks } from "./attempts/begin-attempts";
 export { decideAttemptEnd } from "./attempts/decide-attempt-end";
 export { settleAttempts } from "./attempts/settle-attempts";
 export type * from "./attempts/types";
@@ -18,17 +18,17 @@ export { listServable } from "./definitions/definitions";
 export { workOffReleases } from "./dependencies/sweep-dependents";
 export { LeaseLostError, QueueError } from "./errors";
 export { publishEvent } from "./events/publish-events";
-export { FairShare, type KnownLane, type Served } from "./lanes/fairness.policy";
+export { FairShare, type KnownLane, type Usage } from "./lanes/fairness.policy";
 export { interleave } from "./lanes/interleave.policy";
 export { describeLanes, type PolledLane, type PolledWork, pollWork } from "./lanes/poll-work";
-export { shareStarts } from "./lanes/share-usage";
+export { shareUsage } from "./lanes/share-usage";
 export { DueMark, SORT_KEY_SLACK, WholeLooks } from "./lanes/whole-looks.policy";
 export {
   appendLogs,
   canceledAttempts,
   extendLeases,
   holdLease,
-  noteProcess,
+  recordProcess,
   reportProgress,
 } from "./leases/hold-leases";
 export { LeaseWatch, rescueExpiredLeases } from "./leases/rescue-expired-leases";

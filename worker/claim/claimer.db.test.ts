@@ -16,7 +16,7 @@ import { waitFor } from "@/lib/testing/processes";
 import { succeeded } from "@/lib/testing/rows/attempt-ends";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { Claimer } from "./claimer";
-import { Served } from "./served";
+import { Supported } from "./supported";
 
 const POLL_MS = 1000;
 const database = await testDatabase();
@@ -40,7 +40,7 @@ interface Setup {
 /** A claimer of so many places, which what it claims never leaves. */
 async function startClaimer({ places, definitions, bands, commands, db = make.worker }: Setup) {
   const wanted = { queues: undefined, definitions, bands };
-  const served = await Served.read(make.worker, wanted, {
+  const served = await Supported.read(make.worker, wanted, {
     hasHandler: () => false,
     hasCommand: (key) => commands?.includes(key) ?? true,
   });

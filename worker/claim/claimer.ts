@@ -11,12 +11,12 @@ import {
   pollWork,
 } from "@/lib/queue/worker";
 import { processClock } from "../lease/lease-protocol";
+import type { BegunMarks } from "../run/begun-marks";
 import type { Room } from "../run/runner";
-import type { Starts } from "../run/starts";
 import { LaneDirectory } from "./lane-directory";
-import { Places } from "./places";
-import type { Served } from "./served";
-import { StartSharing } from "./start-sharing";
+import { SlotsByTenant } from "./slots-by-tenant";
+import type { Supported } from "./supported";
+import { UsageSharing } from "./usage-sharing";
 
 /** A lost wake-up costs at most this. */
 const POLL_MS = 1000;
@@ -32,9 +32,9 @@ export interface ClaimerOptions {
   readonly room: () => Room;
   /** Whether jobs of this definition may be claimed ahead. */
   readonly isQuick: (definitionId: string) => boolean;
-  readonly served: () => Served;
+  readonly served: () => Supported;
   /** Numbers for a claim, and what becomes of them when it is not answered. */
-  readonly numbers: Pick<Starts, "numbers" | "lost">;
+  readonly numbers: Pick<BegunMarks, "numbers" | "lost">;
   /** Takes over claimed jobs, whose leases count from `since` (by `processClock`). */
   readonly onClaimed: (jobs: readonly ClaimedJob[], since: number) => void;
   /** Hears what each poll saw. */
@@ -50,8 +50,8 @@ const hasRoom = ({ free, ahead }: Room): boolean => free + ahead > 0;
 export class Claimer {
   private readonly directory = new LaneDirectory();
   private readonly share = new FairShare();
-  private readonly places = new Places();
-  private readonly sharing: StartSharing;
+  private readonly places = new SlotsByTenant();
+  private readonly sharing: UsageSharing;
   private timer: NodeJS.Timeout | undefined;
   private unparkTimer: NodeJS.Timeout | undefined;
   private afterLane = 0;
@@ -68,7 +68,7 @@ export class Claimer {
   private stopped = false;
 
   constructor(private readonly options: ClaimerOptions) {
-    this.sharing = new StartSharing(options.db, this.share);
+    this.sharing = new UsageSharing(options.db, this.share);
   }
 
   start(): void {
@@ -220,8 +220,8 @@ export class Claimer {
     });
   }
 
-  private keepServed(lane: KnownLane, served: Served): boolean {
-    if (served.serves(lane)) return true;
+  private keepServed(lane: KnownLane, served: Supported): boolean {
+    if (served.supports(lane)) return true;
     this.directory.dropped(lane.laneNo);
     return false;
   }

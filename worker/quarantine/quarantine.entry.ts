@@ -10,7 +10,7 @@ import { watchMemory } from "../memory-watch";
 import { endOf } from "../run/attempt-ends";
 import { commandRegistry } from "../run/command-registry";
 import { executeAttempt } from "../run/execute-attempt";
-import { Held } from "../run/held";
+import { JobInFlight } from "../run/job-in-flight";
 import { toolsOf } from "../run/tools";
 import { Settler } from "../settle/settler";
 import { type FromQuarantine, OVER_MEMORY_LIMIT, type ToQuarantine } from "./quarantine-protocol";
@@ -24,7 +24,7 @@ const LEAVES_WITHIN_MS = 5000;
 const random = Math.random;
 const definitions = new DefinitionVersions();
 let isAsked = false;
-let running: Held | undefined;
+let running: JobInFlight | undefined;
 
 const send = (message: FromQuarantine) => {
   if (process.connected) process.send?.(message);
@@ -72,7 +72,7 @@ async function setUp() {
 type Parts = Awaited<ReturnType<typeof setUp>>;
 
 async function run(parts: Parts, { job, isNoted }: Extract<ToQuarantine, { type: "run" }>): Promise<void> {
-  const held = new Held(job, performance.now(), 0, 0);
+  const held = new JobInFlight(job, performance.now(), 0, 0);
   if (isNoted) held.beganAt = performance.now();
   running = held;
   if (!process.connected) held.stop("shutdown");

@@ -1,6 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@/lib/db";
-import { appendLogs, type Lease, type LogChunk, noteProcess, notifyChanges, reportProgress } from "@/lib/queue/worker";
+import {
+  appendLogs,
+  type Lease,
+  type LogChunk,
+  notifyChanges,
+  recordProcess,
+  reportProgress,
+} from "@/lib/queue/worker";
 
 const FLUSH_MS = 300;
 const CHUNK_CHARS = 32 * 1024;
@@ -143,7 +150,7 @@ export class AttemptOutputWriter {
     const { progress, pid } = this;
     if (this.over || (this.unsent.length === 0 && !progress && pid === undefined)) return;
     try {
-      let held = pid === undefined || (await noteProcess(db, lease, pid));
+      let held = pid === undefined || (await recordProcess(db, lease, pid));
       if (this.pid === pid) this.pid = undefined;
       while (held && this.unsent.length > 0) {
         const part = this.unsent.slice(0, CHUNKS_AT_ONCE);

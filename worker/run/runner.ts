@@ -15,10 +15,10 @@ import type { Leases } from "../lease/leases";
 import { LONGEST_WAIT_MS, overMs, renewForMs } from "../lease/renew-for";
 import type { Settler } from "../settle/settler";
 import { endOf, fieldsOf, logEnd, plainEndOf, refusedEnd } from "./attempt-ends";
+import { type Begun, BegunMarks } from "./begun-marks";
 import { executeAttempt } from "./execute-attempt";
-import { Held } from "./held";
+import { JobInFlight } from "./job-in-flight";
 import type { RunTools } from "./run-attempt";
-import { type Begun, Starts } from "./starts";
 import { Waiting } from "./waiting";
 
 /** While so many ends wait to be stored, nothing more is claimed. */
@@ -53,25 +53,28 @@ export interface Room {
 /** Runs claimed jobs: starts each attempt under its lease, watches over it, and records its end. */
 export class Runner {
   /** A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
-  private readonly held = new Set<Held>();
+  private readonly held = new Set<JobInFlight>();
   /** Of what was claimed before this, by `processClock`, nothing begins that has not begun with its claim. */
   private aheadSince = Number.NEGATIVE_INFINITY;
-  private readonly waiting = new Waiting<Held>();
+  private readonly waiting = new Waiting<JobInFlight>();
   private busy = 0;
   private aside = 0;
   private readonly pace = new Pace();
   /** What jobs were accepted with. */
   readonly definitions = new DefinitionVersions();
   /** Numbers what is claimed ahead, and marks what begins. */
-  readonly starts: Starts;
+  readonly starts: BegunMarks;
   private ageTimer: NodeJS.Timeout | undefined;
   private draining = false;
   private idle: (() => void)[] = [];
   private readonly around: Parameters<typeof executeAttempt>[2];
 
   constructor(private readonly options: RunnerOptions) {
-    this.around = { ...options, onLost: (attempt) => attempt instanceof Held && this.stop(attempt, "lease-lost") };
-    this.starts = new Starts({ ...options, onStarted: (jobs) => this.tell(jobs) });
+    this.around = {
+      ...options,
+      onLost: (attempt) => attempt instanceof JobInFlight && this.stop(attempt, "lease-lost"),
+    };
+    this.starts = new BegunMarks({ ...options, onBegun: (jobs) => this.tell(jobs) });
   }
 
   /** Jobs that this worker holds: those that run, those that wait for a place, and those whose end is being recorded. */
@@ -105,7 +108,7 @@ export class Runner {
     const takenAt = performance.now();
     const { maxTimeoutSeconds } = this.options.tools;
     const taken = jobs.map(
-      (job) => new Held(job, takenAt, since, renewForMs(job, this.definitions.ifKnown(job), maxTimeoutSeconds)),
+      (job) => new JobInFlight(job, takenAt, since, renewForMs(job, this.definitions.ifKnown(job), maxTimeoutSeconds)),
     );
     this.options.leases.hold(taken, (held, event) => this.stop(held, event === "lost" ? "lease-lost" : "cancel"));
     this.starts.took(taken);
@@ -138,9 +141,8 @@ export class Runner {
     this.draining = true;
     this.fill();
     const deadline = performance.now() + graceMs;
-    const tick = setInterval(() => {
-      onWaiting(this.held.size, Math.max(0, Math.ceil((deadline - performance.now()) / 1000)));
-    }, 5000);
+    const secondsLeft = () => Math.max(0, Math.ceil((deadline - performance.now()) / 1000));
+    const tick = setInterval(() => onWaiting(this.held.size, secondsLeft()), 5000);
     const atLast = setTimeout(() => {
       for (const held of [...this.held]) this.stop(held, "shutdown");
     }, graceMs);
@@ -176,7 +178,7 @@ export class Runner {
     this.fill();
   }
 
-  private giveBack(waiting: readonly Held[]): void {
+  private giveBack(waiting: readonly JobInFlight[]): void {
     for (const held of waiting) {
       this.waiting.remove(held);
       held.phase = "ended";
@@ -184,14 +186,14 @@ export class Runner {
     }
   }
 
-  private begin(held: Held): void {
+  private begin(held: JobInFlight): void {
     held.phase = "running";
     held.ranMs = -performance.now();
     this.busy += 1;
     void this.see(held, () => this.attempt(held));
   }
 
-  private stop(held: Held, reason: StopReason): void {
+  private stop(held: JobInFlight, reason: StopReason): void {
     held.stop(reason);
     // It ends without having run.
     if (held.phase !== "waiting") return;
@@ -200,7 +202,7 @@ export class Runner {
   }
 
   /** Frees the place of an attempt that has run. */
-  private vacate(held: Held): void {
+  private vacate(held: JobInFlight): void {
     const { phase } = held;
     held.phase = "ended";
     if (phase === "running") this.busy -= 1;
@@ -212,7 +214,7 @@ export class Runner {
   }
 
   // A delivery only waits for somebody else's server: many silent ones must not keep the places of work.
-  private stepAside(held: Held): void {
+  private stepAside(held: JobInFlight): void {
     if (held.phase !== "running" || this.aside >= (this.options.mostAside ?? 0)) return;
     held.phase = "aside";
     this.busy -= 1;
@@ -222,7 +224,7 @@ export class Runner {
   }
 
   /** Follows one job until it is not held any more. */
-  private async see(held: Held, work: () => Promise<void>): Promise<void> {
+  private async see(held: JobInFlight, work: () => Promise<void>): Promise<void> {
     const { log, leases, onFree } = this.options;
     const { job } = held;
     let isRecorded = true;
@@ -241,13 +243,12 @@ export class Runner {
     }
   }
 
-  private async release({ job }: Held): Promise<void> {
+  private async release({ job }: JobInFlight): Promise<void> {
     await this.options.settler.add(releasedEnd(job), job.laneNo);
   }
 
-  private async attempt(held: Held): Promise<void> {
+  private async attempt(held: JobInFlight, { log, settler, random } = this.options): Promise<void> {
     const { job } = held;
-    const { log, settler, random } = this.options;
     // Nothing has begun, so whoever is next begins with all attempts, if the lease was not taken already.
     if (this.draining || held.isLost) return this.release(held);
     let definition = this.definitions.ifKnown(job);
@@ -284,14 +285,14 @@ export class Runner {
       logEnd(log, { ...ran, end, isLost: answer === "lost" });
   }
 
-  private async definitionOf(held: Held): Promise<RunnableDefinition> {
+  private async definitionOf(held: JobInFlight): Promise<RunnableDefinition> {
     const definition = await this.definitions.of(this.options.db, held.job);
     this.options.leases.limit(held, overMs(held.job, definition, this.options.tools.maxTimeoutSeconds));
     return definition;
   }
 
   /** Gives a job back that the database was not there to start, instead of letting its lease run out. */
-  private async releaseAfter(held: Held, error: unknown): Promise<void> {
+  private async releaseAfter(held: JobInFlight, error: unknown): Promise<void> {
     if (!isUnavailable(error)) throw error;
     this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");
     await this.release(held);

@@ -12,8 +12,8 @@ import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";
 import { artifactsOptions, artifactUrl } from "@/lib/client/jobs/jobs";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import type { Artifact, Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { useReason, useTenant } from "../../shell/viewer";
@@ -25,7 +25,10 @@ export function ArtifactsTab({ job }: { readonly job: Job }) {
   const poll = usePollInterval();
   const [deleting, setDeleting] = useState<Artifact | null>(null);
   const query = useQuery({ ...artifactsOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
-  const { rows, shown, showWaiting } = useHeldRows(query.data?.data, job.id, { whole: true, followsOwnChanges: true });
+  const { rows, shown, showWaiting } = usePinnedRows(query.data?.data, job.id, {
+    whole: true,
+    followsOwnChanges: true,
+  });
   if (query.isPending) return <Skeleton className="h-24 w-full" />;
   if (!query.data) {
     return (

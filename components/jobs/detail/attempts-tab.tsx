@@ -11,7 +11,7 @@ import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Elapsed, Time } from "@/components/ui/time";
 import { useNow } from "@/lib/client/clock";
 import { formatBytes, formatDuration } from "@/lib/client/format";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useFirst } from "@/lib/client/use-first";
 import type { Attempt, AttemptList, Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
@@ -30,7 +30,7 @@ interface AttemptsTabProps {
 export function AttemptsTab({ query, job }: AttemptsTabProps) {
   const pages = query.data?.pages;
   const latest = useMemo(() => pages?.flatMap((page) => page.data), [pages]);
-  const { rows, shown, showWaiting } = useHeldRows(latest, job.id, { grows: true, followsOwnChanges: true });
+  const { rows, shown, showWaiting } = usePinnedRows(latest, job.id, { grows: true, followsOwnChanges: true });
   if (query.isPending) return <Skeleton className="h-32 w-full rounded-lg" />;
   if (!rows) {
     return (

@@ -4,8 +4,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@/components/ui/link";
 import { ShowNewest } from "@/components/ui/show-newest";
 import { childrenOptions, jobKeys } from "@/lib/client/jobs/jobs";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import type { Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
@@ -16,7 +16,7 @@ export function ChildrenPanel({ slug, job }: { readonly slug: string; readonly j
   const poll = usePollInterval();
   const query = useQuery({ ...childrenOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
   const page = query.data;
-  const { rows, shown, showWaiting } = useHeldRows(page?.data, job.id);
+  const { rows, shown, showWaiting } = usePinnedRows(page?.data, job.id);
   useRefresh(jobKeys.children(slug, job.id), ({ id }) => page?.data.some((child) => child.id === id) ?? false, {
     resync: false,
   });

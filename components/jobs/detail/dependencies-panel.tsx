@@ -9,8 +9,8 @@ import { Plain } from "@/components/ui/plain";
 import { ShowNewest } from "@/components/ui/show-newest";
 import { ProblemPanel } from "@/components/ui/states";
 import { dependenciesOptions, jobKeys } from "@/lib/client/jobs/jobs";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import { useFirst } from "@/lib/client/use-first";
 import type { DependencyEdge, Job } from "@/lib/contract";
@@ -84,7 +84,7 @@ function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
         .sort((a, b) => STATES[a.state] - STATES[b.state]),
     [edges],
   );
-  const held = useHeldRows(sorted, title, { whole: true });
+  const held = usePinnedRows(sorted, title, { whole: true });
   const rows = held.shown.rows;
   if (rows.length === 0) return null;
   const met = edges.filter(({ state }) => state === "met").length;

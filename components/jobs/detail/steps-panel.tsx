@@ -8,8 +8,8 @@ import { ProblemPanel } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";
 import { stepsOptions } from "@/lib/client/jobs/jobs";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import type { Job, Step } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { useTenant } from "../../shell/viewer";
@@ -21,7 +21,7 @@ export function StepsPanel({ job }: { readonly job: Job }) {
   const query = useQuery({ ...stepsOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });
   const list = query.data;
   const known = useMemo(() => list?.map((step) => ({ ...step, id: `${step.run_no}:${step.name}` })), [list]);
-  const { rows: steps = [], shown, showWaiting } = useHeldRows(known, job.id, { whole: true });
+  const { rows: steps = [], shown, showWaiting } = usePinnedRows(known, job.id, { whole: true });
   if (query.isError && !query.data) {
     return (
       <div className="panel lg:col-span-2">

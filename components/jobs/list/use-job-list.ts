@@ -5,8 +5,8 @@ import { useAnnounce } from "@/components/ui/announcer";
 import { plural } from "@/lib/client/format";
 import { filterKey, type JobFilters } from "@/lib/client/jobs/job-filters";
 import { applyChange, jobKeys, jobListOptions, jobSummaryOptions } from "@/lib/client/jobs/jobs";
-import { useHeldRows } from "@/lib/client/live/use-held-rows";
 import { useLiveListener, usePollInterval } from "@/lib/client/live/use-live";
+import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useThrottledRefresh } from "@/lib/client/live/use-refresh";
 import type { JobChange, JobList, JobRow, JobSummary } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
@@ -39,7 +39,7 @@ export function useJobList(tenant: string, filters: JobFilters, first: FirstJobs
     ...age,
     refetchInterval: poll,
   });
-  const { shown, update, showWaiting } = useHeldRows(query.data?.data, key);
+  const { shown, update, showWaiting } = usePinnedRows(query.data?.data, key);
   useJobEvents({ tenant, filters, rows: shown.rows, update });
   return { query, summary, shown, showWaiting };
 }

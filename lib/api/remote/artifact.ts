@@ -8,7 +8,7 @@ import {
   beginArtifact,
   discardArtifacts,
   findAttemptArtifact,
-  findHeldAttempt,
+  findLeasedAttempt,
   finishArtifact,
   type Lease,
   notifyChanges,
@@ -58,7 +58,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   const lease = { jobId, leaseNo: query.lease_no };
   const bytes = await readBytes(request, LIMITS.bodyBytes);
   const own = { ...runtime, worker: inLine(runtime.worker, key.id) };
-  const held = await findHeldAttempt(own.worker, holderOf(key), lease);
+  const held = await findLeasedAttempt(own.worker, holderOf(key), lease);
   if (!held) throw leaseLost();
   try {
     const contentType = typeOf(query.name, request.headers.get("content-type"));

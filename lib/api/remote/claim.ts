@@ -4,8 +4,8 @@ import {
   canceledAttempts,
   claimRemoteJobs,
   FairShare,
-  noteRemoteWorker,
   type RemoteScope,
+  recordRemoteWorker,
   WholeLooks,
 } from "@/lib/queue/remote";
 import { LongPoll } from "@/web/live/long-poll";
@@ -124,7 +124,7 @@ async function sayItLives({ db, holder, body }: Context, scope: RemoteScope): Pr
     capacity: worker.capacity ?? limit,
     tenantId: scope.tenantId,
   };
-  const known = await noteRemoteWorker(db, holder, about, counts);
+  const known = await recordRemoteWorker(db, holder, about, counts);
   if (!known) throw new HttpProblem("too-many-workers", { headers: { "retry-after": "60" } });
 }
 

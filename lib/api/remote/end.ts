@@ -9,8 +9,8 @@ import {
   decideRelease,
   type EndedAttempt,
   type ExecutionEnd,
-  type HeldAttempt,
   type Lease,
+  type LeasedAttempt,
   type RunnableDefinition,
 } from "@/lib/queue/remote";
 import { HttpProblem } from "../http/problem";
@@ -67,7 +67,7 @@ export async function fail(context: WorkerContext<Params, FailBody>): Promise<Se
 
 function endOf(
   { db, body, runtime }: WorkerContext<Params, FailBody>,
-  { job, cancelRequested }: HeldAttempt,
+  { job, cancelRequested }: LeasedAttempt,
   definition: RunnableDefinition,
 ): Promise<AttemptEnd> {
   if (body.outcome === "canceled" && !cancelRequested) {

@@ -7,9 +7,9 @@ import {
   attemptTimeout,
   decideAttemptEnd,
   extendLeases,
-  findHeldAttempt,
-  type HeldAttempt,
+  findLeasedAttempt,
   type Lease,
+  type LeasedAttempt,
   markHeard,
   measureLog,
   notifyChanges,
@@ -45,7 +45,7 @@ export async function heartbeat({
   runtime,
 }: Context): Promise<z.infer<typeof heartbeatAnswer>> {
   const lease: Lease = { jobId: params.jobId, leaseNo: body.lease_no };
-  const held = await findHeldAttempt(db, holder, lease);
+  const held = await findLeasedAttempt(db, holder, lease);
   if (!held || !(await markHeard(db, held))) throw leaseLost();
   const definition = await versions.of(db, held.job);
   await endOverdue(db, held, { definition, config: runtime.config });
@@ -66,7 +66,7 @@ export async function heartbeat({
 
 async function endOverdue(
   db: Runner,
-  { job, runningSeconds }: HeldAttempt,
+  { job, runningSeconds }: LeasedAttempt,
   {
     definition,
     config,

@@ -5,9 +5,9 @@ import {
   type ClaimedJob,
   type EndedAttempt,
   findEndedAttempt,
-  findHeldAttempt,
-  type HeldAttempt,
+  findLeasedAttempt,
   type Lease,
+  type LeasedAttempt,
   notifyChanges,
   notifyWork,
   type RunnableDefinition,
@@ -38,11 +38,11 @@ export async function endAttempt(
   end: {
     /** Whether what is recorded already is what is asked for now. */
     readonly isRepeat: (ended: EndedAttempt) => boolean;
-    readonly decide: (held: HeldAttempt, definition: RunnableDefinition) => Promise<AttemptEnd>;
+    readonly decide: (held: LeasedAttempt, definition: RunnableDefinition) => Promise<AttemptEnd>;
   },
 ): Promise<EndedAttempt> {
-  const held = await findHeldAttempt(db, holder, lease);
-  const endOf = async (one: HeldAttempt): Promise<AttemptEnd> => {
+  const held = await findLeasedAttempt(db, holder, lease);
+  const endOf = async (one: LeasedAttempt): Promise<AttemptEnd> => {
     const decided = await end.decide(one, await versions.of(db, one.job));
     // What is given back unheard of did not begin.
     return one.job.started || decided.status === "released" ? decided : { ...decided, beganAt: SINCE_HAND_OUT };

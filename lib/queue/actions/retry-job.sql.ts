@@ -19,8 +19,8 @@ const UNMET = `d.child_id = any ($2::uuid[]) and d.state <> 'met' and d.on_failu
  * Those of the given jobs that wait for a job which is over, was not what they wait for, and does not begin a new run with
  * them: because it is not among them, is one of $3, or is held itself.
  */
-export const heldByParentsSql = statement(
-  "held_by_parents",
+export const blockedByParentsSql = statement(
+  "blocked_by_parents",
   `with recursive held (job_id) as (
      select d.child_id from app.job_dependencies d cross join lateral app.outcomes_of(array[d.parent_id]) o
      where ${UNMET} and (d.parent_id <> all ($2::uuid[]) or d.parent_id = any ($3::uuid[]))

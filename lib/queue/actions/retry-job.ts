@@ -9,8 +9,8 @@ import { isRetryable, type JobStatus, type TerminalState } from "../states";
 import type { JobView, NewJob, TenantScope } from "../types";
 import { actOnOne, idsOf, type JobAct, type JobRow, readStatuses } from "./act-on-jobs";
 import {
+  blockedByParentsSql,
   giveKeysBackSql,
-  heldByParentsSql,
   lockOutcomesSql,
   ownSettingsSql,
   reviveKeysSql,
@@ -65,7 +65,7 @@ function refuseRetry(job: OutcomeRow): Refusal | null {
 }
 
 async function findHeld(tx: TenantTransaction, jobs: readonly JobRow[], refused: readonly string[]) {
-  const rows = await tx.run<{ job_id: string }>(heldByParentsSql, [tx.tenantId, idsOf(jobs), refused]);
+  const rows = await tx.run<{ job_id: string }>(blockedByParentsSql, [tx.tenantId, idsOf(jobs), refused]);
   return new Set(rows.map((row) => row.job_id));
 }
 

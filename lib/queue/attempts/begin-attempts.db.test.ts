@@ -6,7 +6,7 @@ import { makeFactory } from "@/lib/testing/rows/factories";
 import { startAttempts } from "../claim/claim-jobs";
 import { rescueExpiredLeases } from "../leases/rescue-expired-leases";
 import { registerWorker } from "../workers/workers";
-import { type Numbers, noteStarts, openStarts } from "./begin-attempts";
+import { markBegun, type Numbers, openMarks } from "./begin-attempts";
 import { settleAttempts } from "./settle-attempts";
 import type { ClaimedJob } from "./types";
 
@@ -33,7 +33,7 @@ async function claimAgain(limit: number, firstNo: number): Promise<ClaimedJob[]>
 }
 
 const note = (upto: number, waiting: readonly Numbers[] = []) =>
-  noteStarts(make.worker, { workerId: WORKER, upto, waiting, taken });
+  markBegun(make.worker, { workerId: WORKER, upto, waiting, taken });
 const rescue = () => rescueExpiredLeases(make.scheduler, { limit: 1000, random: () => 0 });
 const lapse = () => database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s'");
 const spentOf = async ({ jobId }: ClaimedJob) => (await getJob(make.web, scope, jobId))?.attemptCount;
@@ -44,7 +44,7 @@ beforeEach(async () => {
   await database.query("delete from app.job_workers");
   const worker = { workerId: WORKER, hostname: "here", pid: 1, version: "", label: "", isolation: "" };
   await registerWorker(make.worker, { ...worker, queues: [], definitions: [], capacity: 1 });
-  taken = (await openStarts(make.worker, WORKER)) ?? -1;
+  taken = (await openMarks(make.worker, WORKER)) ?? -1;
   const [first, second, third] = await claimed(3, 1);
   if (!first || !second || !third) throw new Error("there are three");
   jobs = [first, second, third];
@@ -83,7 +83,7 @@ describe("a note of which numbers have begun", () => {
     await rescue();
     expect(await note(3)).toBe(false);
     expect(await startAttempts(make.worker, jobs)).toEqual({ begun: [], expired: [] });
-    taken = (await openStarts(make.worker, WORKER)) ?? -1;
+    taken = (await openMarks(make.worker, WORKER)) ?? -1;
     expect(await note(3)).toBe(true);
     expect(await Promise.all(jobs.map(spentOf))).toEqual([0, 0, 0]);
   });
@@ -115,8 +115,8 @@ describe("a note of which numbers have begun", () => {
   });
 
   test("needs a worker that is registered", async () => {
-    expect(await openStarts(make.worker, "nobody")).toBeNull();
-    expect(await noteStarts(make.worker, { workerId: "nobody", upto: 1, waiting: [], taken: 0 })).toBe(false);
+    expect(await openMarks(make.worker, "nobody")).toBeNull();
+    expect(await markBegun(make.worker, { workerId: "nobody", upto: 1, waiting: [], taken: 0 })).toBe(false);
   });
 });
 

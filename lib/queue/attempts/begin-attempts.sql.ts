@@ -8,8 +8,8 @@ export const HAS_BEGUN = `(r.attempt_started_at is not null or exists (select 1 
  * For a worker that is registered: makes its row, if need be, and answers how often leases were taken from it. To ask
  * counts, too: a note that was sent before and is still under way is refused when it arrives.
  */
-export const openStartsSql = statement(
-  "open_starts",
+export const openMarksSql = statement(
+  "open_marks",
   `insert into app.attempt_marks as s (worker_id) select worker_id from app.job_workers where worker_id = $1
    on conflict (worker_id) do update set taken = s.taken + 1 returning taken`,
 );
@@ -19,8 +19,8 @@ export const openStartsSql = statement(
  * taken from it since the `$4`-th time. The commit does not wait for the disk: what is lost with the server says that
  * attempts have not begun whose jobs begin again, and the next note says all of it once more.
  */
-export const noteStartsSql = statement(
-  "note_starts",
+export const markBegunSql = statement(
+  "mark_begun",
   `update app.attempt_marks set upto = $2, waiting = $3::int8multirange, marked_at = app.now()
    where worker_id = $1 and taken = $4 and set_config('synchronous_commit', 'off', true) is not null
    returning 1`,

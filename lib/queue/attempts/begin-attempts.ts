@@ -1,12 +1,12 @@
 import type { Runner } from "@/lib/db";
-import { leasesUnderSql, noteStartsSql, openStartsSql } from "./begin-attempts.sql";
+import { leasesUnderSql, markBegunSql, openMarksSql } from "./begin-attempts.sql";
 import type { Lease } from "./types";
 
 /** Numbers from the first to the last, both included. */
 export type Numbers = readonly [first: number, last: number];
 
 /** Which of the jobs that a worker has claimed under numbers have begun. */
-export interface StartNote {
+export interface BegunMark {
   readonly workerId: string;
   /** All up to this number … */
   readonly upto: number;
@@ -17,8 +17,8 @@ export interface StartNote {
 }
 
 /** What `noteStarts` has to know of leases taken from a worker; null for one that is not registered. It ends older notes. */
-export async function openStarts(db: Runner, workerId: string): Promise<number | null> {
-  const [row] = await db.run<{ taken: number }>(openStartsSql, [workerId]);
+export async function openMarks(db: Runner, workerId: string): Promise<number | null> {
+  const [row] = await db.run<{ taken: number }>(openMarksSql, [workerId]);
   return row?.taken ?? null;
 }
 
@@ -27,8 +27,8 @@ export async function openStarts(db: Runner, workerId: string): Promise<number |
  * were taken from this worker since `openStarts`: then each lease has to be looked at (`startAttempts`). It survives
  * the end of the worker; that of the database server, it may not.
  */
-export async function noteStarts(db: Runner, { workerId, upto, waiting, taken }: StartNote): Promise<boolean> {
-  const rows = await db.run(noteStartsSql, [workerId, upto, multirange(waiting), taken]);
+export async function markBegun(db: Runner, { workerId, upto, waiting, taken }: BegunMark): Promise<boolean> {
+  const rows = await db.run(markBegunSql, [workerId, upto, multirange(waiting), taken]);
   return rows.length > 0;
 }
 

@@ -4,5 +4,5 @@
  * all running jobs once for each lease whenever its statistics were taken while nothing ran. For the same reason it asks
  * for a lease instead of the state, which is the same by a constraint but has an index of its own.
  */
-export const heldRows = (columns: string): string => `select ${columns} from app.live_jobs
+export const leasedRows = (columns: string): string => `select ${columns} from app.live_jobs
        where job_id = x.job_id and lease_no = x.lease_no and lease_expires_at is not null`;

@@ -2,7 +2,7 @@ import { statement } from "@/lib/db";
 import { RELEASED } from "../dependencies/dependencies.sql";
 import { counted } from "./counted.sql";
 import { publishedOf } from "./job-events.sql";
-import { heldRows } from "./leased-rows.sql";
+import { leasedRows } from "./leased-rows.sql";
 import { RELEASE_KEYS } from "./release-keys.sql";
 
 /** The columns of one attempt's end, as the statements below read them from their JSON argument. */
@@ -94,7 +94,7 @@ export const finishPlainSql = statement(
   `with held as materialized (
      select r.*, x.result::jsonb as result, x.began_ms_ago
      from unnest($1::uuid[], $2::bigint[], $3::text[], $4::float8[]) x (job_id, lease_no, result, began_ms_ago)
-     cross join lateral (${heldRows("ctid as tid, job_id, lease_no")} and not has_dedupe_key and not has_dependents
+     cross join lateral (${leasedRows("ctid as tid, job_id, lease_no")} and not has_dedupe_key and not has_dependents
        and (not (select exists (select 1 from app.job_listeners))
             or not exists (select 1 from app.job_listeners k where k.tenant_id = live_jobs.tenant_id))
        offset 0) r
@@ -120,7 +120,7 @@ export const finishPlainSql = statement(
 function finishing(asked: string, details: readonly string[]): string {
   return `with held as materialized (
      select r.tid, x.status, x.outcome, x.result, x.spent, x.began_ms_ago${listed(details, "x.")}
-     from (${asked}) x cross join lateral (${heldRows("ctid as tid")} for update skip locked) r
+     from (${asked}) x cross join lateral (${leasedRows("ctid as tid")} for update skip locked) r
    ), ended as (
      delete from app.live_jobs r using held x where r.ctid = x.tid
      returning r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.run_no, r.claimed_by_worker, r.claimed_at,
@@ -147,7 +147,7 @@ export const requeueAttemptsSql = statement(
      select r.tid, r.claimed_by_worker as worker, r.claimed_at as claimed, ${BEGAN_AT} as attempt_started, x.status,
        x.retry_in_seconds, x.spent, x.suspect${listed(DETAILS, "x.")}
      from jsonb_to_recordset($1::jsonb) as x ${END} cross join lateral (
-       ${heldRows("ctid as tid, claimed_by_worker, claimed_at, attempt_started_at")}
+       ${leasedRows("ctid as tid, claimed_by_worker, claimed_at, attempt_started_at")}
          and cancel_requested_at is null for update skip locked) r
    ), back as (
      update app.live_jobs r set state = 'queued', ready = x.retry_in_seconds <= 0,
@@ -178,6 +178,6 @@ export const readLeasesSql = statement(
   "read_leases",
   `select r.job_id, r.cancel_requested_at is not null as cancel_requested
    from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
-   cross join lateral (${heldRows("job_id, cancel_requested_at")} offset 0) r`,
+   cross join lateral (${leasedRows("job_id, cancel_requested_at")} offset 0) r`,
   { repeatable: true },
 );

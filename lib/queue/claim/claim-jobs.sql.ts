@@ -1,5 +1,5 @@
 import { statement } from "@/lib/db";
-import { heldRows } from "../attempts/leased-rows.sql";
+import { leasedRows } from "../attempts/leased-rows.sql";
 import { notPaused } from "../pauses/pauses.sql";
 import { claimedColumns, LIVE_COLUMNS, recordOf } from "./claimed-columns.sql";
 
@@ -123,7 +123,7 @@ export const startAttemptsSql = statement(
      select r.tid, r.job_id, x.began_ms_ago is null and r.expires_at <= app.clock() as has_expired,
        app.clock() - coalesce(x.began_ms_ago, 0) * interval '1 ms' as began_at
      from unnest($1::uuid[], $2::bigint[], $3::float8[]) x (job_id, lease_no, began_ms_ago)
-     cross join lateral (${heldRows("ctid as tid, job_id, expires_at")} for no key update) r
+     cross join lateral (${leasedRows("ctid as tid, job_id, expires_at")} for no key update) r
    ), begun as (
      update app.live_jobs r set attempt_started_at = greatest(r.claimed_at, h.began_at),
        started_at = coalesce(r.started_at, greatest(r.claimed_at, h.began_at))

@@ -31,7 +31,7 @@ test("the connections of a worker are open, each with the statements of short jo
   expect(new Set(asked.map(([first]) => first?.pid)).size).toBe(3);
   for (const planned of asked) {
     const names = planned.map(({ name }) => name);
-    expect(names).toEqual(["claim_jobs", "finish_plain", "note_starts", "planned", "start_attempts"]);
+    expect(names).toEqual(["claim_jobs", "finish_plain", "mark_begun", "planned", "start_attempts"]);
   }
   const [row] = await database.query("select ready, lease_no::int from app.live_jobs where job_id = $1", [job.id]);
   expect(row).toEqual({ ready: true, lease_no: 0 });

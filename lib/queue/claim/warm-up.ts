@@ -1,5 +1,5 @@
 import type { Database, Runner, Statement } from "@/lib/db";
-import { noteStartsSql } from "../attempts/begin-attempts.sql";
+import { markBegunSql } from "../attempts/begin-attempts.sql";
 import { finishPlainSql } from "../attempts/settle-attempts.sql";
 import { extendLeasesSql } from "../leases/hold-leases.sql";
 import { claimJobsSql, startAttemptsSql } from "./claim-jobs.sql";
@@ -9,7 +9,7 @@ const NOBODY = "";
 const STATEMENTS: readonly (readonly [Statement, readonly unknown[]])[] = [
   [claimJobsSql, [[], [], 0, NOBODY, [], [], 0, null]],
   [startAttemptsSql, ["{}", "{}", "{}"]],
-  [noteStartsSql, [NOBODY, 0, "{}", 0]],
+  [markBegunSql, [NOBODY, 0, "{}", 0]],
   [finishPlainSql, ["{}", "{}", "{}", "{}"]],
 ];
 

@@ -7,7 +7,7 @@ import type { Enqueued, NewJob, TenantScope } from "../types";
 import { refusalOf, toEnqueued } from "./enqueue-jobs";
 import { type EnqueuedRow, insertItems } from "./insert-items";
 import { forgetDefinitions, type NewJobItem, type Placed, toItem } from "./new-job-item";
-import { tellEnqueued } from "./notify-enqueued";
+import { notifyOfEnqueued } from "./notify-enqueued";
 
 /** Jobs, and about as many characters of their payloads, in one statement. */
 const CHUNK_JOBS = 1000;
@@ -100,7 +100,7 @@ async function insertInto(
   if (sound.length === 0) return null;
   try {
     const items = sound.map(({ item }) => item);
-    const rows = tellEnqueued(tx, await tx.savepoint(() => insertItems(tx, scope.tenantId, items)));
+    const rows = notifyOfEnqueued(tx, await tx.savepoint(() => insertItems(tx, scope.tenantId, items)));
     sound.forEach(({ index, job }, place) => {
       answers[index] = toEnqueued(scope, job, rows[place] as EnqueuedRow);
     });

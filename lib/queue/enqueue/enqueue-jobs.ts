@@ -11,7 +11,7 @@ import { type AcceptedJob, acceptedView } from "./accepted-job.policy";
 import { enqueueTogether } from "./enqueue-together";
 import { type EnqueuedRow, insertAlike, insertItems, insertLinked, isPlain } from "./insert-items";
 import { currentDefinition, forgetDefinitions, itemOfAll, type NewJobItem, toItem } from "./new-job-item";
-import { tellEnqueued } from "./notify-enqueued";
+import { notifyOfEnqueued } from "./notify-enqueued";
 
 /**
  * Accepts one job. When this resolves the job is durable (or, on a transaction, durable with its COMMIT).
@@ -108,9 +108,9 @@ async function insertJobs(
     const found = jobs.length > 1 ? itemOfAll(db, scope, { jobs, turns }) : undefined;
     const item = found instanceof Promise ? await found : found;
     const payloads = item ? jobs.map(({ payload }) => (payload === undefined ? {} : payload)) : [];
-    if (item && links) return tellEnqueued(db, await insertLinked(db, scope.tenantId, { item, payloads, links }));
+    if (item && links) return notifyOfEnqueued(db, await insertLinked(db, scope.tenantId, { item, payloads, links }));
     if (item && isPlain(item))
-      return tellEnqueued(db, await insertAlike(db, scope.tenantId, { item, payloads: JSON.stringify(payloads) }));
+      return notifyOfEnqueued(db, await insertAlike(db, scope.tenantId, { item, payloads: JSON.stringify(payloads) }));
     const toCheck = jobs.map((job, index) => ({ job, link: links?.[index], at: at(index) }));
     const checked = turns
       ? eachInTurn(toCheck, turns, (one) => toItem(db, scope, one))
@@ -120,7 +120,7 @@ async function insertJobs(
     const [only] = items;
     if (only && items.length === 1 && isPlain(only) && !("inTransaction" in db))
       return [await enqueueTogether(db, scope.tenantId, only)];
-    return tellEnqueued(db, await insertItems(db, scope.tenantId, items));
+    return notifyOfEnqueued(db, await insertItems(db, scope.tenantId, items));
   };
   const refuse = async (error: unknown): Promise<never> => {
     throw await refusalOf(error, { db, scope, batch: { jobs, at } });

@@ -2,7 +2,7 @@ import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { type Database, DatabaseError } from "@/lib/db";
 import { type EnqueuedRow, insertAlike, insertPlain, likenessOf } from "./insert-items";
 import type { NewJobItem } from "./new-job-item";
-import { tellEnqueued } from "./notify-enqueued";
+import { notifyOfEnqueued } from "./notify-enqueued";
 
 /** Statements under way for jobs of one kind, before calls wait for each other. */
 const STATEMENTS = 2;
@@ -109,7 +109,7 @@ async function insertCalls(db: Database, tenantId: string, calls: readonly Call[
             item: first.item,
             payloads: `[${calls.map((call) => call.payload).join(",")}]`,
           });
-    tellEnqueued(db, rows);
+    notifyOfEnqueued(db, rows);
     for (const [index, call] of calls.entries()) answer(call, rows[index]);
   } catch (error) {
     if (others.length > 0 && isOfOne(error)) {

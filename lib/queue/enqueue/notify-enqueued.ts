@@ -3,7 +3,7 @@ import { notifyEnqueued } from "../notify";
 import type { EnqueuedRow } from "./insert-items";
 
 /** Wakes whom the new jobs concern, once they are there for others. */
-export function tellEnqueued<R extends readonly EnqueuedRow[]>(db: Database | TenantTransaction, rows: R): R {
+export function notifyOfEnqueued<R extends readonly EnqueuedRow[]>(db: Database | TenantTransaction, rows: R): R {
   const work = new Set<number>();
   const changes = new Set<number>();
   for (const { conflict, ready, lane_no } of rows) {

@@ -181,7 +181,7 @@ export const takePendingSql = statement(
 );
 
 /** Notes that looking at an event failed; after the last try it is given up. */
-export const noteFailureSql = statement(
+export const recordFailureSql = statement(
   "note_event_failure",
   `update app.events e set tries = e.tries + 1, status = case when e.tries + 1 >= $3 then 'done' else e.status end,
      reason = case when e.tries + 1 >= $3 then 'failed' end

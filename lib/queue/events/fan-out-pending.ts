@@ -3,7 +3,7 @@ import { boundWaitsSql } from "../schedules/fire-due-schedules.sql";
 import { SYSTEM } from "../system-actor";
 import type { TenantScope } from "../types";
 import { EVENT_MAX_DEPTH } from "./event-match.policy";
-import { describeEndsSql, finishEventsSql, noteFailureSql, pendingTenantsSql, takePendingSql } from "./events.sql";
+import { describeEndsSql, finishEventsSql, pendingTenantsSql, recordFailureSql, takePendingSql } from "./events.sql";
 import { type FanOutBudget, type FilledIn, fanOut } from "./fan-out";
 import { type StoredEventRow, toOccurred } from "./stored-event";
 
@@ -89,7 +89,7 @@ export async function fanOutPending(
     } catch (error) {
       if ((isOutage(error) && !tookLong()) || isHeld(error)) throw error;
       failed.push({ eventId: id, error });
-      await withTenant(db, tenantId, (tx) => tx.run(noteFailureSql, [tenantId, id, MAX_TRIES]));
+      await withTenant(db, tenantId, (tx) => tx.run(recordFailureSql, [tenantId, id, MAX_TRIES]));
       // The others wait for the next turn: each may take as long.
       if (isTimeout(error) || isOutage(error)) break;
     }

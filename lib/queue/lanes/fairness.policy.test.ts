@@ -200,7 +200,7 @@ function simulate({ workers, places, shared, seed }: Simulation): number[][] {
 }
 
 function exchange(shares: readonly FairShare[]): void {
-  const served = shares.map((share) => share.takeServed());
+  const served = shares.map((share) => share.takeUsage());
   for (const [index, share] of shares.entries())
     share.chargeOthers(served.filter((_, other) => other !== index).flat());
 }
@@ -218,11 +218,11 @@ test("what is told to others holds the time of jobs that have ended since the la
   const share = new FairShare();
   const [only] = claimOnce(share, [lane(1, "a")], 1);
   if (!only) throw new Error("nothing was claimed");
-  share.takeServed();
+  share.takeUsage();
   share.chargeSeconds(only, 2);
   share.chargeSeconds(only, 3);
-  expect(share.takeServed()).toEqual([{ tenantId: "a", queueId: 1, cost: 5 }]);
-  expect(share.takeServed()).toEqual([]);
+  expect(share.takeUsage()).toEqual([{ tenantId: "a", queueId: 1, cost: 5 }]);
+  expect(share.takeUsage()).toEqual([]);
 });
 
 test("workers that serve different tenants are fair only if they tell each other", () => {

@@ -19,13 +19,13 @@ export interface LanePick {
 }
 
 /** What a tenant's jobs of one queue have cost. */
-export interface Served {
+export interface Usage {
   readonly tenantId: string;
   readonly queueId: number;
   readonly cost: number;
 }
 
-export interface Places {
+export interface Slots {
   /** How many jobs the claim may take. */
   readonly free: number;
   /** How many of them one tenant may take. */
@@ -47,7 +47,7 @@ type Node = Contender<KnownLane>;
  */
 export class FairShare {
   private readonly tenants: Node = new Contender();
-  private readonly untold = new Map<string, Served>();
+  private readonly unshared = new Map<string, Usage>();
   /** Seconds that have yet to be charged: thousands of jobs end between two claims. */
   private readonly spent = new Map<KnownLane, number>();
   private round = 0;
@@ -56,7 +56,7 @@ export class FairShare {
    * Lists the lanes to claim from, in order, with the places that each is due. Lanes that are due none follow with one
    * each, for the case that those before have fewer jobs than it seemed.
    */
-  pick(lanes: readonly KnownLane[], places: Places, random: () => number): LanePick[] {
+  pick(lanes: readonly KnownLane[], places: Slots, random: () => number): LanePick[] {
     this.chargeSpent();
     this.enter(lanes, random);
     const picks = new Map<number, number>();
@@ -96,15 +96,15 @@ export class FairShare {
   }
 
   /** What this worker has served since the last call, to be told to the others. */
-  takeServed(): Served[] {
+  takeUsage(): Usage[] {
     this.chargeSpent();
-    const served = [...this.untold.values()];
-    this.untold.clear();
+    const served = [...this.unshared.values()];
+    this.unshared.clear();
     return served;
   }
 
   /** Charges what other workers have served. */
-  chargeOthers(served: readonly Served[]): void {
+  chargeOthers(served: readonly Usage[]): void {
     for (const { tenantId, queueId, cost } of served) {
       const tenant = this.tenants.child(tenantId);
       tenant?.serve(cost);
@@ -155,7 +155,7 @@ export class FairShare {
 
   private serveTenant({ tenantId, queueId }: KnownLane, cost: number): Node | undefined {
     const key = `${tenantId}:${queueId}`;
-    this.untold.set(key, { tenantId, queueId, cost: (this.untold.get(key)?.cost ?? 0) + cost });
+    this.unshared.set(key, { tenantId, queueId, cost: (this.unshared.get(key)?.cost ?? 0) + cost });
     const tenant = this.tenants.child(tenantId);
     const queue = tenant?.child(queueId);
     tenant?.serve(cost);

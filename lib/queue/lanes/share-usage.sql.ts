@@ -4,8 +4,8 @@ import { statement } from "@/lib/db";
  * Adds what a worker has served (`$1` tenants, `$2` queues, `$3` costs, in order of tenant and queue, so that two
  * workers cannot deadlock) and answers the totals of all workers that changed in the last seconds.
  */
-export const shareStartsSql = statement(
-  "share_starts",
+export const shareUsageSql = statement(
+  "share_usage",
   `with mine as (
      insert into app.tenant_usage as s (tenant_id, queue_id, cost, updated_at)
      select u.t, u.q, u.c, app.now() from unnest($1::uuid[], $2::int[], $3::float8[]) u (t, q, c)

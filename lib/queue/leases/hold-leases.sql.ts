@@ -1,5 +1,5 @@
 import { statement } from "@/lib/db";
-import { heldRows } from "../attempts/leased-rows.sql";
+import { leasedRows } from "../attempts/leased-rows.sql";
 
 /**
  * Renews leases of the given holders. The answer has a row for each lease that was renewed and one for each that is held,
@@ -13,7 +13,7 @@ export const extendLeasesSql = statement(
      select * from unnest($1::uuid[], $2::bigint[], $3::int[]) x (job_id, lease_no, lease_seconds)
    ), held as materialized (
      select r.tid, x.lease_seconds
-     from asked x cross join lateral (${heldRows("ctid as tid")} for no key update skip locked) r
+     from asked x cross join lateral (${leasedRows("ctid as tid")} for no key update skip locked) r
    ), renewed as (
      update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => h.lease_seconds)
      from held h where r.ctid = h.tid
@@ -21,7 +21,7 @@ export const extendLeasesSql = statement(
    )
    select job_id, lease_expires_at, cancel_requested from renewed
    union all
-   select r.job_id, null, false from asked x cross join lateral (${heldRows("job_id")} offset 0) r`,
+   select r.job_id, null, false from asked x cross join lateral (${leasedRows("job_id")} offset 0) r`,
 );
 
 /** Locks the live row against rescue until the caller's transaction ends; no row = the lease is lost. */
@@ -38,8 +38,8 @@ export const reportProgressSql = statement(
 );
 
 /** Shows the process of an attempt; no row = the lease is lost. */
-export const noteProcessSql = statement(
-  "note_process",
+export const recordProcessSql = statement(
+  "record_process",
   `update app.live_jobs set pid = $3 where job_id = $1 and lease_no = $2 and state = 'running' returning job_id`,
 );
 

@@ -7,7 +7,7 @@ import {
   canceledAttemptsSql,
   extendLeasesSql,
   holdLeaseSql,
-  noteProcessSql,
+  recordProcessSql,
   reportProgressSql,
 } from "./hold-leases.sql";
 
@@ -72,8 +72,8 @@ export async function reportProgress(
 }
 
 /** Shows the process that an attempt runs. Returns false when the lease is lost. */
-export const noteProcess = async (db: Runner, lease: Lease, pid: number): Promise<boolean> =>
-  (await db.run(noteProcessSql, [lease.jobId, lease.leaseNo, pid])).length > 0;
+export const recordProcess = async (db: Runner, lease: Lease, pid: number): Promise<boolean> =>
+  (await db.run(recordProcessSql, [lease.jobId, lease.leaseNo, pid])).length > 0;
 
 /** Stores output of an attempt. Returns false when the lease is lost; nothing is stored then. */
 export async function appendLogs(db: Runner, lease: Lease, chunks: readonly LogChunk[]): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { statement } from "@/lib/db";
 import { HAS_BEGUN } from "../attempts/begin-attempts.sql";
-import { heldRows } from "../attempts/leased-rows.sql";
+import { leasedRows } from "../attempts/leased-rows.sql";
 import { KEY_IS_FREE } from "../attempts/release-keys.sql";
 
 // A lease that ends later than any lease can was not given by this clock (a restored backup, a server whose clock went
@@ -52,7 +52,7 @@ function expired(which: string): string {
 export const lockExpiredSql = statement(
   "lock_expired",
   `select r.job_id, ${HAS_BEGUN} as started from unnest($1::uuid[], $2::bigint[]) x (job_id, lease_no)
-   cross join lateral (${heldRows("job_id, attempt_started_at, claimed_by_worker, claim_no")} and ${IS_OVER}
+   cross join lateral (${leasedRows("job_id, attempt_started_at, claimed_by_worker, claim_no")} and ${IS_OVER}
      for update skip locked) r`,
 );
 

@@ -1,6 +1,6 @@
 import type { Runner } from "@/lib/db";
 import { SORT_KEY_SLACK, WholeLooks } from "../lanes/whole-looks.policy";
-import { heldCountSql, remoteLanesPartlySql, remoteLanesSql } from "./remote-work.sql";
+import { leasedCountSql, remoteLanesPartlySql, remoteLanesSql } from "./remote-work.sql";
 
 const LANES_PER_LOOK = 256;
 const MOST_REMEMBERED = 1000;
@@ -95,10 +95,10 @@ const valuesOf = ({ definitions, queues, tenantId }: RemoteScope): unknown[] => 
 ];
 
 /** How many attempts a worker holds, counted as rarely as `looks` says; null = not counted this time. */
-export async function countHeld(db: Runner, workerId: string, looks: WholeLooks): Promise<number | null> {
+export async function countLeased(db: Runner, workerId: string, looks: WholeLooks): Promise<number | null> {
   const now = performance.now();
   if (!looks.isDue(now)) return null;
-  const [row] = await db.run<{ n: number }>(heldCountSql, [workerId]);
+  const [row] = await db.run<{ n: number }>(leasedCountSql, [workerId]);
   const end = performance.now();
   looks.took(end - now, end);
   return row?.n ?? 0;

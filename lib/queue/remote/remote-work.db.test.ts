@@ -13,8 +13,8 @@ import {
   decideRelease,
   describeRemoteLanes,
   findEndedAttempt,
-  findHeldAttempt,
-  noteRemoteWorker,
+  findLeasedAttempt,
+  recordRemoteWorker,
 } from "./remote-work";
 
 const database = await testDatabase();
@@ -53,7 +53,7 @@ test("what a heartbeat finds of a job is what the claim gave, but for the payloa
   expect([job?.jobId, others]).toEqual([id, []]);
   if (!job) return;
   await startAttempts(make.worker, [job]);
-  const held = await findHeldAttempt(make.worker, HOLDER, job);
+  const held = await findLeasedAttempt(make.worker, HOLDER, job);
   expect(held).toMatchObject({ workerId: `${HOLDER}w`, cancelRequested: false, runningSeconds: expect.any(Number) });
   expect(held?.job).toEqual({ ...job, payload: null, started: true });
 });
@@ -131,11 +131,11 @@ test("R-1 a right number in the wrong hands finds nothing, neither while the att
   const [job] = (await claim()).jobs;
   if (!job) throw new Error("nothing was claimed");
   for (const holder of ["remote:key-b:", "remote:key-a:other", "remote:key-_:"]) {
-    expect(await findHeldAttempt(make.worker, holder, job)).toBeNull();
+    expect(await findLeasedAttempt(make.worker, holder, job)).toBeNull();
   }
-  expect(await findHeldAttempt(make.worker, HOLDER, { ...job, leaseNo: job.leaseNo + 1 })).toBeNull();
+  expect(await findLeasedAttempt(make.worker, HOLDER, { ...job, leaseNo: job.leaseNo + 1 })).toBeNull();
   await settleAttempts(make.worker, [succeeded(job)]);
-  expect(await findHeldAttempt(make.worker, HOLDER, job)).toBeNull();
+  expect(await findLeasedAttempt(make.worker, HOLDER, job)).toBeNull();
   expect(await findEndedAttempt(make.worker, HOLDER, job)).toMatchObject({ status: "succeeded", outcome: "succeeded" });
   expect(await findEndedAttempt(make.worker, "remote:key-b:", job)).toBeNull();
 });
@@ -144,7 +144,7 @@ test("a job of a local worker is no remote worker's, whatever it is called", asy
   await make.job(acme, { definitionKey: "near" });
   const [job] = await make.claim("local-worker");
   if (!job) throw new Error("nothing was claimed");
-  expect(await findHeldAttempt(make.worker, HOLDER, job)).toBeNull();
+  expect(await findLeasedAttempt(make.worker, HOLDER, job)).toBeNull();
 });
 
 test("a canceled attempt is told to its worker alone", async () => {
@@ -194,14 +194,19 @@ test("a waiting job has a worker only where one of its tenant, definition and qu
     );
   expect(await reasons()).toEqual(["no_worker", "no_worker"]);
   const worker = { ...ABOUT, workerId: `${HOLDER}t`, definitions: ["far"] };
-  await noteRemoteWorker(make.worker, HOLDER, { ...worker, tenantId: globex.tenantId });
+  await recordRemoteWorker(make.worker, HOLDER, { ...worker, tenantId: globex.tenantId });
   expect((await reasons())[0]).toBe("no_worker");
   expect((await reasons())[1]).not.toBe("no_worker");
 });
 
 test("a key cannot fill the list of workers", async () => {
   const note = (holder: string, name: string) =>
-    noteRemoteWorker(make.worker, holder, { ...ABOUT, workerId: holder + name, definitions: ["far"], tenantId: null });
+    recordRemoteWorker(make.worker, holder, {
+      ...ABOUT,
+      workerId: holder + name,
+      definitions: ["far"],
+      tenantId: null,
+    });
   await database.query(
     `insert into app.job_workers (worker_id, hostname, pid) select 'remote:key-c:' || n, 'h', 1 from generate_series(1, 499) n`,
   );

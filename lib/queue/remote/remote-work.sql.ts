@@ -58,8 +58,8 @@ export const remoteLaneFactsSql = statement(
  * The running attempt (`$1`, `$2`) if a worker whose id begins with `$3` holds it; no row = it is over, was taken, or
  * somebody else's. Payloads are left out.
  */
-export const heldRemoteAttemptSql = statement(
-  "held_remote_attempt",
+export const leasedRemoteAttemptSql = statement(
+  "leased_remote_attempt",
   `select ${claimedColumns("r", "j")}, r.attempt_started_at is not null as started, null as payload,
      r.claimed_by_worker as worker_id, r.cancel_requested_at is not null as cancel_requested,
      extract(epoch from app.now() - coalesce(r.attempt_started_at, r.claimed_at))::float8 as running_seconds,
@@ -97,8 +97,8 @@ export const attemptLogBytesSql = statement(
  * Makes a remote worker known, and is its sign of life. No row = workers whose id begins with `$10` have `$11` rows
  * already, and this is none of them. `$9` is how many attempts it holds (NULL = as many as it did). `$12` is the tenant that it is confined to (NULL = none).
  */
-export const noteRemoteWorkerSql = statement(
-  "note_remote_worker",
+export const recordRemoteWorkerSql = statement(
+  "record_remote_worker",
   `insert into app.job_workers (worker_id, hostname, pid, version, label, queues, definitions, capacity, running_count,
      isolation, metadata)
    select $1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::int, 0), 'remote', jsonb_strip_nulls(jsonb_build_object('tenant_id', $12::text))
@@ -111,8 +111,8 @@ export const noteRemoteWorkerSql = statement(
 );
 
 /** How many attempts a worker holds. Reads over the dead index entries of all jobs that ran since the oldest snapshot. */
-export const heldCountSql = statement(
-  "held_count",
+export const leasedCountSql = statement(
+  "leased_count",
   "select count(*)::int as n from app.live_jobs where state = 'running' and claimed_by_worker = $1",
   { repeatable: true },
 );

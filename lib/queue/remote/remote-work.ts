@@ -7,12 +7,12 @@ import { describeLanes } from "../lanes/poll-work";
 import { WholeLooks } from "../lanes/whole-looks.policy";
 import { MAX_RECLAIMS, type Random } from "../retry/retry.policy";
 import type { AttemptStatus, TerminalState } from "../states";
-import { countHeld, type RemoteLanes, type RemoteScope } from "./remote-lanes";
+import { countLeased, type RemoteLanes, type RemoteScope } from "./remote-lanes";
 import {
   attemptLogBytesSql,
   endedRemoteAttemptSql,
-  heldRemoteAttemptSql,
-  noteRemoteWorkerSql,
+  leasedRemoteAttemptSql,
+  recordRemoteWorkerSql,
   releasesSql,
   remoteLaneFactsSql,
   seeRemoteWorkerSql,
@@ -82,7 +82,7 @@ export async function describeRemoteLanes(db: Runner, laneNos: readonly number[]
 }
 
 /** A running attempt as its holder's next message meets it; the payload is left out. */
-export interface HeldAttempt {
+export interface LeasedAttempt {
   readonly job: ClaimedJob;
   readonly workerId: string;
   readonly cancelRequested: boolean;
@@ -100,8 +100,8 @@ interface HeldRow extends ClaimedRow {
  * The attempt of this lease, if a worker of this holder has it. A lease number can be guessed, so whoever names one must
  * also be the one that it was given to. `holder` is what all ids of the holder's workers begin with.
  */
-export async function findHeldAttempt(db: Runner, holder: string, lease: Lease): Promise<HeldAttempt | null> {
-  const [row] = await db.run<HeldRow>(heldRemoteAttemptSql, [lease.jobId, lease.leaseNo, holder]);
+export async function findLeasedAttempt(db: Runner, holder: string, lease: Lease): Promise<LeasedAttempt | null> {
+  const [row] = await db.run<HeldRow>(leasedRemoteAttemptSql, [lease.jobId, lease.leaseNo, holder]);
   if (!row) return null;
   return {
     job: toClaimedJob(row, row.lease_seconds),
@@ -121,7 +121,7 @@ export const SINCE_HAND_OUT = Number.NEGATIVE_INFINITY;
  * Marks an attempt as begun, from its hand-out on, because its worker was heard of; free for one that is marked already.
  * Returns false when the lease is lost.
  */
-export async function markHeard(db: Runner, { job }: Pick<HeldAttempt, "job">): Promise<boolean> {
+export async function markHeard(db: Runner, { job }: Pick<LeasedAttempt, "job">): Promise<boolean> {
   if (job.started) return true;
   const { begun } = await startAttempts(db, [{ ...job, beganAt: SINCE_HAND_OUT }]);
   return begun.length > 0;
@@ -183,14 +183,14 @@ export interface RemoteWorker extends Omit<WorkerRegistration, "isolation" | "he
  * Makes a remote worker known, and says that it lives. Returns false when its holder has too many of them already.
  * `counts` decides how often what it holds is counted: one for each process.
  */
-export async function noteRemoteWorker(
+export async function recordRemoteWorker(
   db: Runner,
   holder: string,
   worker: RemoteWorker,
   counts = new WholeLooks(),
 ): Promise<boolean> {
-  const held = await countHeld(db, worker.workerId, counts);
-  const rows = await db.run(noteRemoteWorkerSql, [
+  const held = await countLeased(db, worker.workerId, counts);
+  const rows = await db.run(recordRemoteWorkerSql, [
     worker.workerId,
     worker.hostname,
     worker.pid,

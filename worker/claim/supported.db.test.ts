@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
-import { Served } from "./served";
+import { Supported } from "./supported";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -15,8 +15,8 @@ const EVERYTHING = { queues: undefined, definitions: undefined, bands: undefined
 const known = { hasHandler: () => true, hasCommand: (key: string) => key === "known" };
 
 test("A-01 a worker serves what it knows and was told to, and never what is for remote workers", async () => {
-  const all = await Served.read(make.worker, EVERYTHING, known);
+  const all = await Supported.read(make.worker, EVERYTHING, known);
   expect(all.definitions).toEqual(["by-command", "by-handler"]);
   const told = { ...EVERYTHING, definitions: ["by-handler", "by-remote-worker"] };
-  expect((await Served.read(make.worker, told, known)).definitions).toEqual(["by-handler"]);
+  expect((await Supported.read(make.worker, told, known)).definitions).toEqual(["by-handler"]);
 });

@@ -28,7 +28,7 @@ const NO_SELECTION: ReadonlySet<never> = new Set();
  * moves under the reader. Another `key` (filters, page) begins with the rows of its own answer. `latest` must be the same
  * array as long as nothing changed.
  */
-export function useHeldRows<T extends HasId>(
+export function usePinnedRows<T extends HasId>(
   latest: readonly T[] | undefined,
   key: string,
   { followsOwnChanges = false, holdsEmpty = false, ...shape }: HeldRowsOptions = {},
@@ -38,8 +38,8 @@ export function useHeldRows<T extends HasId>(
   let { shown } = state;
   if (state.key !== key || state.latest !== latest) {
     const hasShown = state.shown.rows.length > 0 || (holdsEmpty && state.latest !== undefined);
-    const isHeld = state.key === key && hasShown && !(followsOwnChanges && changedJustNow());
-    shown = latest && isHeld ? mergePage(state.shown.rows, latest, shape) : asIs(latest);
+    const isPinned = state.key === key && hasShown && !(followsOwnChanges && changedJustNow());
+    shown = latest && isPinned ? mergePage(state.shown.rows, latest, shape) : asIs(latest);
     setState({ key, latest, shown });
   }
   return {

@@ -1,9 +1,9 @@
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
-import { type ClaimedJob, type Numbers, noteStarts, openStarts, startAttempts } from "@/lib/queue/worker";
+import { type ClaimedJob, markBegun, type Numbers, openMarks, startAttempts } from "@/lib/queue/worker";
 import { processClock } from "../lease/lease-protocol";
 import { Batcher } from "../settle/batcher";
-import type { Held } from "./held";
+import type { JobInFlight } from "./job-in-flight";
 
 const MOST_STARTS = 500;
 /** A note in more pieces costs more than it saves. */
@@ -14,29 +14,29 @@ const OPEN_AGAIN_MS = 1000;
 const LONG_MS = 1000;
 const LOOK_FOR_LONG_MS = 500;
 
-export interface StartsOptions {
+export interface BegunMarksOptions {
   readonly db: Database;
   readonly log: Logger;
   readonly workerId: string;
   /** Hears of attempts that have begun. */
-  readonly onStarted: (jobs: readonly ClaimedJob[]) => void;
+  readonly onBegun: (jobs: readonly ClaimedJob[]) => void;
 }
 
 /** Whether an attempt has begun. An expired job is given back, and the sweep ends it. */
 export type Begun = "begun" | "lost" | "expired";
 
-const noOf = ({ job }: Held): number => job.claimNo ?? 0;
+const noOf = ({ job }: JobInFlight): number => job.claimNo ?? 0;
 
 /**
  * Marks attempts as begun before their first side effect. Jobs that were claimed ahead have numbers, and one note says
  * of all of them which have begun; others, and all of them when leases were taken from this worker, are marked one by
  * one under their fence.
  */
-export class Starts {
+export class BegunMarks {
   /** Those with a number that have not begun, in the order of their numbers. */
-  private readonly waiting = new Set<Held>();
+  private readonly waiting = new Set<JobInFlight>();
   /** Those that a note says have begun, the oldest first. */
-  private readonly noted = new Set<Held>();
+  private readonly noted = new Set<JobInFlight>();
   /** Numbers of jobs that were claimed, it may be, but have not come here, and that nobody begins. */
   private unheard: Numbers[] = [];
   private lastNumber = 0;
@@ -45,9 +45,9 @@ export class Starts {
   private known: { readonly taken: number; readonly since: number } | undefined;
   private openAgainAt = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
-  private readonly batcher: Batcher<Held, Begun>;
+  private readonly batcher: Batcher<JobInFlight, Begun>;
 
-  constructor(private readonly options: StartsOptions) {
+  constructor(private readonly options: BegunMarksOptions) {
     this.batcher = new Batcher((batch) => this.send(batch), { most: MOST_STARTS });
   }
 
@@ -68,7 +68,7 @@ export class Starts {
   }
 
   /** Jobs came from a claim. */
-  took(taken: readonly Held[]): void {
+  took(taken: readonly JobInFlight[]): void {
     const numbered = taken.filter(({ job }) => job.claimNo !== null && !job.started).sort((a, b) => noOf(a) - noOf(b));
     for (const held of numbered) this.waiting.add(held);
     const last = numbered.at(-1);
@@ -76,17 +76,17 @@ export class Starts {
   }
 
   /** A job is not held any more; `isRecorded` = the database knows of its end, or the lease was lost. */
-  ended(held: Held, isRecorded: boolean): void {
+  ended(held: JobInFlight, isRecorded: boolean): void {
     this.noted.delete(held);
     if (this.waiting.delete(held) && !isRecorded) this.lost([noOf(held), noOf(held)]);
   }
 
   /** Marks an attempt as begun, unless its lease is lost or the database's clock has passed the job's expires_at. */
-  begin(held: Held): Promise<Begun> {
+  begin(held: JobInFlight): Promise<Begun> {
     return this.batcher.add(held);
   }
 
-  private async send(batch: readonly Held[]): Promise<Begun[]> {
+  private async send(batch: readonly JobInFlight[]): Promise<Begun[]> {
     const numbered = batch.filter((held) => this.mayNote(held));
     const isNoted = numbered.length > 0 && (await this.note(new Set(numbered)));
     const single = isNoted ? batch.filter((held) => held.beganAt === undefined) : batch;
@@ -95,11 +95,11 @@ export class Starts {
       if (one.beganAt !== undefined || marked?.begun.has(one.jobId)) return "begun";
       return marked?.expired.has(one.jobId) ? "expired" : "lost";
     });
-    this.options.onStarted(batch.flatMap(({ job }, index) => (answers[index] === "begun" ? [job] : [])));
+    this.options.onBegun(batch.flatMap(({ job }, index) => (answers[index] === "begun" ? [job] : [])));
     return answers;
   }
 
-  private mayNote(held: Held): boolean {
+  private mayNote(held: JobInFlight): boolean {
     // The database has to look at a job that may have expired.
     if (held.job.claimNo === null || held.job.started || !held.isInTime()) return false;
     if (this.known) return held.since > this.known.since && this.unheard.length <= MOST_UNHEARD;
@@ -107,13 +107,13 @@ export class Starts {
     return false;
   }
 
-  private async note(batch: ReadonlySet<Held>): Promise<boolean> {
+  private async note(batch: ReadonlySet<JobInFlight>): Promise<boolean> {
     const waiting = this.rangesWithout(batch);
     if (!this.known || waiting.length > MOST_RANGES) return false;
     const { db, workerId, log } = this.options;
     try {
       const note = { workerId, upto: this.highest, waiting, taken: this.known.taken };
-      if (!(await noteStarts(db, note))) {
+      if (!(await markBegun(db, note))) {
         this.known = undefined;
         return false;
       }
@@ -135,7 +135,7 @@ export class Starts {
     return true;
   }
 
-  private async mark(batch: readonly Held[]): Promise<{ begun: Set<string>; expired: Set<string> }> {
+  private async mark(batch: readonly JobInFlight[]): Promise<{ begun: Set<string>; expired: Set<string> }> {
     const jobs = batch.map(({ job }) => job);
     const { begun, expired } = await startAttempts(this.options.db, jobs);
     const ids = new Set(begun);
@@ -143,7 +143,7 @@ export class Starts {
     return { begun: ids, expired: new Set(expired) };
   }
 
-  private rangesWithout(batch: ReadonlySet<Held>): Numbers[] {
+  private rangesWithout(batch: ReadonlySet<JobInFlight>): Numbers[] {
     const ranges: [number, number][] = [];
     for (const held of this.waiting) {
       if (batch.has(held)) continue;
@@ -160,7 +160,7 @@ export class Starts {
     const now = performance.now();
     if (now < this.openAgainAt) return;
     this.openAgainAt = now + OPEN_AGAIN_MS;
-    const taken = await openStarts(this.options.db, this.options.workerId).catch(() => null);
+    const taken = await openMarks(this.options.db, this.options.workerId).catch(() => null);
     if (taken === null) return;
     this.known = { taken, since: processClock() };
     this.openAgainAt = Number.NEGATIVE_INFINITY;
@@ -168,7 +168,7 @@ export class Starts {
 
   private async markLong(): Promise<void> {
     const before = performance.now() - LONG_MS;
-    const long: Held[] = [];
+    const long: JobInFlight[] = [];
     for (const held of this.noted) {
       if ((held.beganAt ?? 0) > before) break;
       long.push(held);

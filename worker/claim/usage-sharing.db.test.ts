@@ -3,7 +3,7 @@ import { FairShare, type KnownLane } from "@/lib/queue/testing";
 import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { makeFactory } from "@/lib/testing/rows/factories";
-import { StartSharing } from "./start-sharing";
+import { UsageSharing } from "./usage-sharing";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -14,7 +14,7 @@ test("P-03 what one worker serves counts with the others, within one exchange", 
   const lanes = [a, b].map(({ tenantId }, laneNo) => lane(laneNo, tenantId));
   const crew = [1, 2].map(() => {
     const share = new FairShare();
-    return { share, sharing: new StartSharing(make.worker, share) };
+    return { share, sharing: new UsageSharing(make.worker, share) };
   });
   const [busy, idle] = crew;
   const [first] = lanes;

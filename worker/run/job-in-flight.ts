@@ -5,7 +5,7 @@ import type { KeptLease, WatchedLease } from "../lease/leases";
 import type { Attempt } from "./execute-attempt";
 
 /** A job that a worker holds. Its signal is made when somebody asks for it, which few attempts do. */
-export class Held implements Attempt, WatchedLease {
+export class JobInFlight implements Attempt, WatchedLease {
   /** `aside` = it runs without a place; `ended` = it runs no more, and its end is being recorded. */
   phase: "waiting" | "running" | "aside" | "ended" = "waiting";
   /** How long it had a place, once it has left it. */

@@ -6,8 +6,8 @@ import { testDatabase } from "@/lib/testing/database";
 import { waitFor } from "@/lib/testing/processes";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { processClock } from "../lease/lease-protocol";
-import { Held } from "./held";
-import { Starts } from "./starts";
+import { BegunMarks } from "./begun-marks";
+import { JobInFlight } from "./job-in-flight";
 
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -18,7 +18,7 @@ const WORKER = "starter";
 const log = createLogger({ process: "worker", level: "silent", format: "json" });
 /** Statements of the worker, in order, by their names. */
 let asked: string[];
-let starts: Starts;
+let starts: BegunMarks;
 /** So many notes are not answered, and reach the server when the test says so. */
 let missing = 0;
 const undelivered: (() => Promise<unknown>)[] = [];
@@ -29,7 +29,7 @@ const watched = (names: string[]): Database => ({
   run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
     const name = statement.name.replace(/_[0-9a-f]{8}$/, "");
     names.push(name);
-    if (name === "note_starts" && missing-- > 0) {
+    if (name === "mark_begun" && missing-- > 0) {
       undelivered.push(() => make.worker.run(statement, values));
       throw new DatabaseError({ kind: "timeout", connectionLost: true });
     }
@@ -37,14 +37,14 @@ const watched = (names: string[]): Database => ({
   },
 });
 
-async function take(count: number, expiresAt?: Date): Promise<Held[]> {
+async function take(count: number, expiresAt?: Date): Promise<JobInFlight[]> {
   for (let n = 0; n < count; n += 1) await make.job(scope, expiresAt ? { expiresAt } : {});
   const { lanes } = await pollWork(make.worker, { workerId: WORKER, afterLane: 0, maxLanes: 256 });
   const lanesAsked = lanes.map(({ laneNo, limited }) => ({ laneNo, limited, limit: 100, leaseSeconds: 30 }));
   const since = processClock();
   const request = { workerId: WORKER, lanes: lanesAsked, limit: 100, firstNo: starts.numbers(100) };
   const jobs = await claimJobs(make.worker, request);
-  const taken = jobs.map((job) => new Held(job, performance.now(), since, 60_000));
+  const taken = jobs.map((job) => new JobInFlight(job, performance.now(), since, 60_000));
   starts.took(taken);
   return taken.toSorted((a, b) => (a.job.claimNo ?? 0) - (b.job.claimNo ?? 0));
 }
@@ -56,20 +56,20 @@ async function opened(): Promise<void> {
     asked.length = 0;
     const begun = held && (await starts.begin(held));
     if (held) starts.ended(held, true);
-    return begun === "begun" && asked[0] === "note_starts";
+    return begun === "begun" && asked[0] === "mark_begun";
   });
   await database.query("delete from app.live_jobs");
   asked.length = 0;
 }
 
-const lapse = (jobs: readonly Held[]) =>
+const lapse = (jobs: readonly JobInFlight[]) =>
   database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = any ($1)", [
     jobs.map(({ job }) => job.jobId),
   ]);
 const rescue = () => rescueExpiredLeases(make.scheduler, { limit: 1000, random: () => 0 });
 const spent = (all: readonly { readonly job: ClaimedJob }[]) =>
   Promise.all(all.map(async ({ job }) => (await getJob(make.web, scope, job.jobId))?.attemptCount));
-const beginAll = (all: readonly Held[]) => Promise.all(all.map((held) => starts.begin(held)));
+const beginAll = (all: readonly JobInFlight[]) => Promise.all(all.map((held) => starts.begin(held)));
 
 beforeEach(async () => {
   await database.query("delete from app.live_jobs");
@@ -78,7 +78,7 @@ beforeEach(async () => {
   await registerWorker(make.worker, { ...worker, queues: [], definitions: [], capacity: 1 });
   asked = [];
   missing = 0;
-  starts = new Starts({ db: watched(asked), log, workerId: WORKER, onStarted: () => undefined });
+  starts = new BegunMarks({ db: watched(asked), log, workerId: WORKER, onBegun: () => undefined });
 });
 
 describe("starts of jobs that were claimed ahead", () => {
@@ -88,7 +88,7 @@ describe("starts of jobs that were claimed ahead", () => {
     const [, b, , d, e] = held;
     if (!b || !d || !e) throw new Error("there are nine");
     expect(await beginAll([e, b, d])).toEqual(["begun", "begun", "begun"]);
-    expect(asked).toEqual(["note_starts"]);
+    expect(asked).toEqual(["mark_begun"]);
     await lapse(held);
     await rescue();
     expect(await spent(held)).toEqual([0, 1, 0, 1, 1, 0, 0, 0, 0]);
@@ -98,7 +98,7 @@ describe("starts of jobs that were claimed ahead", () => {
     await database.query("delete from app.job_workers");
     const held = await take(3);
     expect(await beginAll(held)).toEqual(["begun", "begun", "begun"]);
-    expect(asked.filter((name) => name !== "open_starts")).toEqual(["start_attempts"]);
+    expect(asked.filter((name) => name !== "open_marks")).toEqual(["start_attempts"]);
   });
 
   test("begin nothing under a lease that was taken away, and the others go on", async () => {
@@ -108,7 +108,7 @@ describe("starts of jobs that were claimed ahead", () => {
     await lapse([lost]);
     await rescue();
     expect(await beginAll([lost, kept])).toEqual(["lost", "begun"]);
-    expect(asked.slice(0, 2)).toEqual(["note_starts", "start_attempts"]);
+    expect(asked.slice(0, 2)).toEqual(["mark_begun", "start_attempts"]);
     const [marked] = await database.query("select attempt_started_at from app.live_jobs where job_id = $1", [
       kept.job.jobId,
     ]);
@@ -126,7 +126,7 @@ describe("starts of jobs that were claimed ahead", () => {
     await waitFor(async () => {
       const [later] = await take(1);
       asked.length = 0;
-      return later !== undefined && (await starts.begin(later)) === "begun" && asked[0] === "note_starts";
+      return later !== undefined && (await starts.begin(later)) === "begun" && asked[0] === "mark_begun";
     });
     asked.length = 0;
     expect(await starts.begin(second)).toBe("begun");
@@ -143,7 +143,7 @@ describe("starts of jobs that were claimed ahead", () => {
     starts.lost([firstNo, firstNo + 1]);
     const held = await take(1);
     expect(await beginAll(held)).toEqual(["begun"]);
-    expect(asked).toEqual(["note_starts"]);
+    expect(asked).toEqual(["mark_begun"]);
     const all = [...unheard.map((job) => ({ job })), ...held];
     await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s'");
     await rescue();
@@ -169,7 +169,7 @@ describe("starts of jobs that were claimed ahead", () => {
     starts.lost([firstNo, firstNo + 9]);
     starts.ended(dropped, false);
     expect(await starts.begin(begun)).toBe("begun");
-    expect(asked).toEqual(["note_starts"]);
+    expect(asked).toEqual(["mark_begun"]);
     await lapse([dropped, begun]);
     await rescue();
     expect(await spent([dropped, begun])).toEqual([0, 1]);
@@ -182,11 +182,11 @@ describe("starts of jobs that were claimed ahead", () => {
     missing = 1;
     expect(await starts.begin(first)).toBe("begun");
     starts.ended(first, true);
-    let later: Held | undefined;
+    let later: JobInFlight | undefined;
     await waitFor(async () => {
       [later] = await take(1);
       asked.length = 0;
-      return later !== undefined && (await starts.begin(later)) === "begun" && asked[0] === "note_starts";
+      return later !== undefined && (await starts.begin(later)) === "begun" && asked[0] === "mark_begun";
     });
     for (const send of undelivered.splice(0)) await send();
     if (!later) throw new Error("there is one");
@@ -200,10 +200,11 @@ describe("starts of jobs that were claimed ahead", () => {
     const held = await take(3, new Date(Date.now() + 3_600_000));
     const [past, near, far] = held;
     if (!past || !near || !far) throw new Error("there are three");
-    const soon = ({ job, takenAt, since }: Held) => new Held({ ...job, expiresInMs: 0 }, takenAt, since, 60_000);
+    const soon = ({ job, takenAt, since }: JobInFlight) =>
+      new JobInFlight({ ...job, expiresInMs: 0 }, takenAt, since, 60_000);
     await database.query("update app.live_jobs set expires_at = app.clock() where job_id = $1", [past.job.jobId]);
     expect(await beginAll([far, soon(past), soon(near)])).toEqual(["begun", "expired", "begun"]);
-    expect(asked).toEqual(["note_starts", "start_attempts"]);
+    expect(asked).toEqual(["mark_begun", "start_attempts"]);
   });
 
   test("show in the rows of those that go on for long", async () => {

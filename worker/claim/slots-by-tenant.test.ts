@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { Places } from "./places";
+import { SlotsByTenant } from "./slots-by-tenant";
 
-function filled(...tenants: string[]): Places {
-  const places = new Places();
+function filled(...tenants: string[]): SlotsByTenant {
+  const places = new SlotsByTenant();
   for (const tenant of tenants) places.took(tenant);
   return places;
 }

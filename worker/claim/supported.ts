@@ -18,7 +18,7 @@ export interface Known {
  * What of all active definitions and queues this worker serves. A definition that it does not know is left to others,
  * so a rolling deploy burns no attempts.
  */
-export class Served {
+export class Supported {
   /** Definition keys, sorted. */
   readonly definitions: readonly string[];
   /** The versions of them that jobs are accepted with now. */
@@ -46,11 +46,11 @@ export class Served {
     );
   }
 
-  static async read(db: Database, wanted: Wanted, known: Known): Promise<Served> {
-    return new Served(wanted, await listServable(db), known);
+  static async read(db: Database, wanted: Wanted, known: Known): Promise<Supported> {
+    return new Supported(wanted, await listServable(db), known);
   }
 
-  serves({ definitionId, queueId, band }: KnownLane): boolean {
+  supports({ definitionId, queueId, band }: KnownLane): boolean {
     return this.leaseSeconds.has(definitionId) && this.queueIds.has(queueId) && (this.wanted.bands?.has(band) ?? true);
   }
 

@@ -1,5 +1,5 @@
 /** Whose jobs fill the places of a worker. */
-export class Places {
+export class SlotsByTenant {
   private readonly byTenant = new Map<string, number>();
   private taken = 0;
 
