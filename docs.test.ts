@@ -60,14 +60,38 @@ describe.each(documents)("%s", (name) => {
   });
 });
 
-test("every function that the architecture names is in the code", () => {
+/** The map of the code, and the pages that explain its mechanisms. */
+const codeDocuments = ["ARCHITECTURE.md", ...documents.filter((name) => name.startsWith("docs/internals/"))];
+
+test("every function that the architecture and the internals name is in the code", () => {
   const code = files
     .filter((name) => /^(app|lib|web|worker|scheduler|admin|scripts|jobs|drizzle)\/.*\.(ts|tsx|mjs|sql)$/.test(name))
     .map(read)
     .join("\n");
-  const named = matches(prose("ARCHITECTURE.md"), /`([a-z]+[A-Z][A-Za-z]*|app\.[a-z_]+)(?:\(\))?`/g);
+  const named = codeDocuments.flatMap((name) =>
+    matches(prose(name), /`([a-z]+[A-Z][A-Za-z]*|app\.[a-z_]+)(?:\(\))?`/g),
+  );
   expect(named.length).toBeGreaterThan(20);
   expect(sorted(named).filter((word) => !new RegExp(`\\b${word.replace(".", "\\.")}\\b`).test(code))).toEqual([]);
+});
+
+/** Words as a reader counts them: text between spaces that has a letter or digit, outside of code blocks and drawings. */
+const words = (name: string): number =>
+  prose(name)
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+
+test.each([
+  ["README.md", 1000],
+  ["ARCHITECTURE.md", 2500],
+])("%s has at most %d words", (name, most) => {
+  expect(words(name)).toBeLessThanOrEqual(most);
+});
+
+test("docs/README.md lists every page of docs", () => {
+  const linked = matches(prose("docs/README.md"), /\]\(([^)\s#]+)/g).map((link) => path.join("docs", link));
+  const pages = documents.filter((name) => name.startsWith("docs/") && name !== "docs/README.md");
+  expect(pages.filter((name) => !linked.includes(name))).toEqual([]);
 });
 
 test.each(["docs/guarantees.md", "docs/scheduling.md"])("every test that %s names is there", (document) => {
@@ -132,8 +156,10 @@ test("docs/data.md has every function", () => {
   expect(sorted(written)).toEqual(sorted(actual));
 });
 
-test("where the architecture names a function with its file, that file makes it", () => {
-  const named = [...prose("ARCHITECTURE.md").matchAll(/`app\.(\w+)` \(`(drizzle\/[^`]+\.sql)`\)/g)];
+test("where the architecture or the internals name a function with its file, that file creates it", () => {
+  const named = codeDocuments.flatMap((name) => [
+    ...prose(name).matchAll(/`app\.(\w+)`\s+\(`(drizzle\/[^`]+\.sql)`\)/g),
+  ]);
   expect(named.length).toBeGreaterThan(2);
   for (const [, name, file] of named)
     expect(read(file ?? ""), name).toMatch(
