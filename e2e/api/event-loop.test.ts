@@ -27,6 +27,7 @@ const MOST_MS = 500;
 const MOST_MS_OF_LIST = 100;
 /** The second time the code is warm, as in a process that has served for a while. */
 const ROUNDS = 3;
+const MOST_ROUNDS = 12;
 
 const database = await testDatabase();
 const { web, key, superKey, define, admin, acme, remote } = await remoteFixture(database, {}, { probed: true });
@@ -39,7 +40,10 @@ afterAll(() => {
   process.stdout.write(`The event loop of web was held for ${longest}; then ${others.slice(0, 5).join("; ")}\n`);
 });
 
-/** Sends a request a few times and fails if it held the event loop of web each time. */
+/**
+ * Sends a request a few times, until it is answered, and fails if it held the event loop of web each time.
+ * @returns the last answer but 503: beside others an answer may take longer than a route has, which holds nobody up
+ */
 async function expectShort(
   name: string,
   send: () => Promise<Answer>,
@@ -47,20 +51,18 @@ async function expectShort(
   mostMs = MOST_MS,
 ): Promise<Answer> {
   let ms = Number.POSITIVE_INFINITY;
-  let answer: Answer | undefined;
-  let isAnswered = false;
-  for (let round = 0; round < ROUNDS; round += 1) {
+  let answered: Answer | undefined;
+  for (let round = 0; round < ROUNDS || (!answered && round < MOST_ROUNDS); round += 1) {
     await web.longestHold();
-    answer = await send();
+    const answer = await send();
     ms = Math.min(ms, await web.longestHold());
-    // 503: beside others the answer may take longer than a route has, which holds nobody up.
     expect([...statuses, 503], `${name}: ${answer.text.slice(0, 500)}`).toContain(answer.status);
-    isAnswered ||= answer.status !== 503;
+    if (answer.status !== 503) answered = answer;
   }
-  expect(isAnswered, `${name} is answered at least once`).toBe(true);
+  if (!answered) throw new Error(`${name} was never answered`);
   held.push({ name, ms });
   expect.soft(ms, name).toBeLessThan(mostMs);
-  return answer as Answer;
+  return answered;
 }
 
 const post =
@@ -153,7 +155,7 @@ test("no list of what jobs left behind holds the event loop of web, or is larger
     const answer = await expectShort(`GET ${read}`, get, [200], MOST_MS_OF_LIST);
     expect.soft(answer.text.length, read).toBeLessThan(1024 * KB);
   }
-}, 60_000);
+}, 240_000);
 
 test("no list holds the event loop of web", async () => {
   await post("jobs/bulk", { jobs: times(200, () => ({ definition_key: "any", payload: {} })) })();
@@ -164,7 +166,7 @@ test("no list holds the event loop of web", async () => {
     const answer = await expectShort(`GET ${path}`, get, [200], MOST_MS_OF_LIST);
     expect(answer.text.length, path).toBeGreaterThan(300 * KB);
   }
-}, 60_000);
+}, 240_000);
 
 test("no message of a remote worker holds the event loop of web", async () => {
   const worker = await remote({ tenantId: acme.id });
@@ -184,7 +186,7 @@ test("no message of a remote worker holds the event loop of web", async () => {
     const claimed = await worker.claim();
     let next = 0;
     await expectShort(`a result ${name}`, () => {
-      const { job_id, lease_no } = claimed[next++];
+      const { job_id, lease_no } = claimed[Math.min(next++, claimed.length - 1)];
       return worker.post(`jobs/${job_id}/complete`, { lease_no, result });
     }, [200, 422]);
   }
