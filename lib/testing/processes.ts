@@ -4,6 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { isUnavailable } from "@/lib/db";
 import { processSecrets } from "@/lib/env/process-secrets.mjs";
 import { pipeVariables, SECRET_NAMES, sendSecrets } from "@/lib/env/secret-source.mjs";
 import type { TestDatabase } from "./database";
@@ -174,14 +175,20 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
   };
 }
 
-/** Waits until `condition` gives something else than false, null or undefined, and returns it; fails after `withinMs`. */
+/**
+ * Waits until `condition` gives something else than false, null or undefined, and returns it; fails after `withinMs`. A
+ * database that has no connection free just now does not end the wait.
+ */
 export async function waitFor<T>(
   condition: () => Promise<T> | T,
   { withinMs = 10_000, what = "the condition" } = {},
 ): Promise<NonNullable<T>> {
   const deadline = Date.now() + withinMs;
   for (;;) {
-    const value = await condition();
+    const value = await Promise.resolve(condition()).catch((error: unknown) => {
+      if (!isUnavailable(error) || Date.now() > deadline) throw error;
+      return null;
+    });
     if (value !== false && value !== null && value !== undefined) return value;
     if (Date.now() > deadline) throw new Error(`${what} did not come true within ${withinMs} ms`);
     await sleep(25);
