@@ -3,7 +3,7 @@
 import { runMain } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { inRoot } from "./lib/paths.mjs";
-import { check, close, env, nothingLeft, vitest } from "./lib/test-run.mjs";
+import { check, close, env, nothingLeft, vitest } from "./lib/test/test-run.mjs";
 
 const LIMIT_MS = 3 * 3_600_000;
 

@@ -1,7 +1,7 @@
 // The time engine of schedules against a clock that is read minute by minute, all of it: `npm run oracle`.
 import { runMain } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
-import { close, env, vitest } from "./lib/test-run.mjs";
+import { close, env, vitest } from "./lib/test/test-run.mjs";
 
 const LIMIT_MS = 3_600_000;
 

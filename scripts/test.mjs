@@ -1,11 +1,11 @@
 // Everything there is to check, with its own set-up. `npm test -- words` runs only test files whose path has the words.
 import { readdirSync } from "node:fs";
-import { findBrowser } from "./lib/browser.mjs";
 import { runMain } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { inRoot } from "./lib/paths.mjs";
 import { say } from "./lib/progress.mjs";
-import { check, close, env, nothingLeft, tally, vitest } from "./lib/test-run.mjs";
+import { findBrowser } from "./lib/test/browser.mjs";
+import { check, close, env, nothingLeft, tally, vitest } from "./lib/test/test-run.mjs";
 
 await runMain(async () => {
   const filters = process.argv.slice(2);

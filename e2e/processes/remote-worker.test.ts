@@ -7,7 +7,7 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { listWorkers } from "@/lib/queue/testing";
 import { plainEnvironment, startProcess, waitFor } from "@/lib/testing/processes";
 import { accountsIn } from "@/lib/testing/rows/accounts";
-import { findPython } from "@/scripts/lib/python.mjs";
+import { findPython } from "@/scripts/lib/test/python.mjs";
 import { expectOneEndEach, openStage } from "./stage";
 
 const LEASE_SECONDS = 5;

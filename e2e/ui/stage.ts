@@ -9,7 +9,7 @@ import { testDatabase } from "@/lib/testing/database";
 import { patiently } from "@/lib/testing/patiently";
 import { startProcess, waitFor } from "@/lib/testing/processes";
 import { accountsIn, type TestUser } from "@/lib/testing/rows/accounts";
-import { findBrowser } from "@/scripts/lib/browser.mjs";
+import { findBrowser } from "@/scripts/lib/test/browser.mjs";
 
 /** What takes a second alone may take many beside the tests of other stages. */
 const STEP_MS = 60_000;

@@ -3,10 +3,10 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs
 import { constants, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { capture, killChildren } from "./child.mjs";
+import { capture, killChildren } from "../child.mjs";
+import { inRoot } from "../paths.mjs";
+import { say } from "../progress.mjs";
 import { processesWith } from "./leftovers.mjs";
-import { inRoot } from "./paths.mjs";
-import { say } from "./progress.mjs";
 import { Tally } from "./tally.mjs";
 
 /** A stage that takes longer is ended. Beside four busy loops a stage takes about three times as long as alone. */

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
-import { Unusable } from "./fail.mjs";
-import { step } from "./progress.mjs";
+import { Unusable } from "../fail.mjs";
+import { step } from "../progress.mjs";
 
 const run = promisify(execFile);
 const PATIENCE_MS = 240_000;

@@ -1,4 +1,4 @@
-import { readText } from "./files.mjs";
+import { readText } from "../files.mjs";
 
 /** Counts tests and checks; what is broken apart from any test counts as one failure. */
 export class Tally {
