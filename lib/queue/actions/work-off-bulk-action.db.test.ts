@@ -203,6 +203,24 @@ describe("a retry of parents and children", () => {
     expect(new Set(all?.results.map(({ jobId }) => jobId)).size).toBe(2004);
   });
 
+  test("brings them all back in smaller chunks than the one that set them aside, the oldest first", async () => {
+    const { scope } = await member();
+    const { key: definitionKey } = await make.definition();
+    const links = Array.from({ length: 11 }, (_, n) => ({
+      definitionKey,
+      ref: `link-${n}`,
+      dependsOn: n === 0 ? [] : [{ ref: `link-${n - 1}` }],
+    }));
+    const [first] = await enqueueJobs(make.web, scope, links);
+    await cancelJob(make.web, scope, first?.jobId ?? "");
+    const { id } = await acceptBulkAction(make.web, scope, { action: "retry", target: { filter: { definitionKey } } });
+    for (const limit of [10, 10, 3, 3, 3, 3]) {
+      const taken = await takeBulkAction(make.scheduler, leader.term);
+      if (taken) await workOffChunk(make.web, taken, mayStillAct, { limit });
+    }
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 11, failed: 0 });
+  });
+
   test("leaves a child alone whose parent in the same chunk gets no new run, and its dedupe key free", async () => {
     const { scope } = await member();
     const { key: definitionKey } = await make.definition();
