@@ -10,12 +10,14 @@ import {
   getJob,
   listBulkResults,
   type NewJob,
+  settleAttempts,
   type TenantScope,
   takeBulkAction,
   workOffChunk,
 } from "@/lib/queue/testing";
 import { mayStillAct } from "@/lib/tenancy/standing";
 import { testDatabase } from "@/lib/testing/database";
+import { dead } from "@/lib/testing/rows/attempt-ends";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { bulkFixture } from "./bulk-actions.fixture";
 
@@ -110,6 +112,23 @@ describe("a bulk action on its way", () => {
     await turn();
     expect(await accept()).toMatchObject({ status: "queued" });
     await workOff();
+  });
+
+  test("a chunk looks at 20,000 dead letters at most, and goes on below them", async () => {
+    const { scope } = await member();
+    const claimed = await make.runningJob(scope);
+    await settleAttempts(make.worker, [dead(claimed, "wanted")]);
+    await database.query(
+      `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, outcome, error_type)
+       select app.new_id(), 1, $1, 1, 'failed', 'w', now(), 'dead_letter', 'other' from generate_series(1, 20000)`,
+      [scope.tenantId],
+    );
+    const target = { deadLetters: { errorType: "wanted" } };
+    const { id } = await acceptBulkAction(make.web, scope, { action: "redrive", target });
+    await turn();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "running", done: 0 });
+    await turn();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 1 });
   });
 
   test("abort ends it after the chunk that is under way; what was done stays done", async () => {
