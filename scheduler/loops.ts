@@ -7,7 +7,6 @@ import {
   fanOutPending,
   fireDueSchedules,
   foldStatDeltas,
-  hasOpenActions,
   hasReleasesLeft,
   LeaseWatch,
   listTzVersions,
@@ -20,12 +19,10 @@ import {
   pruneSchedulers,
   pruneWorkers,
   sweepDependents,
-  takeBulkAction,
   tenantsWithPendingEvents,
-  workOffChunk,
   workOffReleases,
 } from "@/lib/queue/scheduler";
-import { mayStillAct } from "@/lib/tenancy/standing";
+import { bulkTurn } from "./bulk-turn";
 import { expireTurn, markTurn, promoteTurn, rescueTurn } from "./due-turns";
 import type { Loop, Turn } from "./run-loops";
 import { watchFolders } from "./watch-folders";
@@ -40,6 +37,11 @@ const GATHER_MS = 50;
 const STRAYS_BATCH = 20;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
+/**
+ * Connections of the web role: one for each loop that acts for tenants (events, folders, bulk actions), so that none of them
+ * waits while a tenant keeps another one busy.
+ */
+export const WEB_POOL = 3;
 const leases = new LeaseWatch();
 
 /**
@@ -112,11 +114,7 @@ export const LOOPS: readonly Loop[] = [
   {
     name: "work off bulk actions",
     everyMs: SECOND,
-    turn: async ({ inTerm, db, web, leader }) => {
-      const taken = (await hasOpenActions(db)) ? await inTerm((tx) => takeBulkAction(tx, leader.term)) : null;
-      if (taken) await workOffChunk(web, taken, mayStillAct);
-      return { again: taken !== null };
-    },
+    turn: bulkTurn(),
   },
   {
     name: "fold figures",

@@ -17,15 +17,13 @@ import {
   VERSION,
 } from "@/lib/process";
 import { CHANNELS, hasLeader, partitionProblem, seekLeadership } from "@/lib/queue/scheduler";
-import { LOOPS } from "./loops";
+import { LOOPS, WEB_POOL } from "./loops";
 import { Hints, runLoops } from "./run-loops";
 import { snapshots } from "./watch-snapshots";
 
 const env = orExit(loadSchedulerEnv);
 const log = createLogger({ process: "scheduler", level: env.logLevel, format: env.logFormat });
 const POOL = 4;
-/** Chunks of bulk actions come one after the other. */
-const WEB_POOL = 1;
 
 const onError = (error: unknown) => log.warn({ err: error }, "the database connection broke");
 
@@ -104,7 +102,7 @@ async function readiness(
   { leads, newerTz }: { readonly leads: boolean; readonly newerTz: string | null },
 ): Promise<true | string | { readonly notices: readonly string[] }> {
   const [db] = needs.pools;
-  // The only connection of the web pool may be held by a bulk action.
+  // Tenants' work may hold every connection of the web pool.
   const problem = await misfit(needs, { skipLogins: true });
   if (problem) return problem.summary;
   if (leads) return (await partitionProblem(db)) ?? { notices: snapshots.notices() };

@@ -183,6 +183,10 @@ create table app.webhook_deliveries (
   foreign key (tenant_id, endpoint_id) references app.webhook_endpoints (tenant_id, id) on delete cascade
 );
 create index webhook_deliveries_of_endpoint on app.webhook_deliveries (tenant_id, endpoint_id, id desc);
+-- Finds whether an endpoint was sent a message before.
+create index webhook_deliveries_of_message on app.webhook_deliveries (tenant_id, endpoint_id, message_id);
+-- Failures are few among the deliveries of an endpoint.
+create index webhook_deliveries_failed on app.webhook_deliveries (tenant_id, endpoint_id, id desc) where error_code is not null;
 create index webhook_deliveries_old on app.webhook_deliveries (created_at);
 call app.protect_tenant_table('app.webhook_deliveries');
 call app.open_to('app.webhook_deliveries', 'leasehold_scheduler');

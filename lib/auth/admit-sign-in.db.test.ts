@@ -52,6 +52,14 @@ test("an address is refused over all accounts, an IPv6 one by its /64, and recov
   await database.moveClock(0);
 });
 
+test("a clock that is set back refuses nobody", async () => {
+  await database.moveClock(2 * 3_600_000);
+  await fill(LOGIN_PAIR.burst + 3, () => admit("early@example.test", "10.7.0.1"));
+  await database.moveClock(0);
+  await fill(LOGIN_PAIR.burst, async () => expect(await wait("early@example.test", "10.7.0.1")).toBe(0));
+  expect(await wait("early@example.test", "10.7.0.1")).toBeGreaterThan(0);
+});
+
 test("two callers never share the last token", async () => {
   const waits = await Promise.all(Array.from({ length: 40 }, () => wait("race@example.test", "10.3.0.1")));
   expect(waits.filter((seconds) => seconds === 0)).toHaveLength(LOGIN_PAIR.burst);

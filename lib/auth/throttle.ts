@@ -21,6 +21,11 @@ export const LOGIN_ADDRESS: BucketRule = { burst: 50, secondsPerToken: 2 };
 /** Wrong passwords of one account from all addresses. Without a token a sign-in is slowed down, never refused. */
 export const LOGIN_ACCOUNT: BucketRule = { burst: 20, secondsPerToken: 30 };
 
+// A bucket of the future is full: the clock was set back, and would otherwise refuse sign-ins until it is there again. A minute is
+// more than a concurrent caller can be ahead.
+const REFILLED = `least($2::float8, case when b.refilled_at > app.now() + interval '1 minute' then $2::float8
+    else b.tokens + greatest(0, extract(epoch from app.now() - b.refilled_at)::float8) / $3::float8 end)`;
+
 // One statement, because the row lock of the upsert makes two callers take two tokens. Each call also deletes a few buckets
 // that were not used for ten minutes: every rule has filled them by then, and a full bucket equals no bucket.
 const takeToken = statement(
@@ -31,9 +36,9 @@ const takeToken = statement(
        order by refilled_at limit 10 for update skip locked)))
    insert into app.request_buckets as b (key, tokens, refilled_at) values ($1, $2::float8 - 1, app.now())
    on conflict (key) do update set
-     tokens = least($2::float8, b.tokens + extract(epoch from app.now() - b.refilled_at)::float8 / $3::float8) - 1,
+     tokens = ${REFILLED} - 1,
      refilled_at = app.now()
-   where least($2::float8, b.tokens + extract(epoch from app.now() - b.refilled_at)::float8 / $3::float8) >= 1
+   where ${REFILLED} >= 1
    returning tokens`,
 );
 

@@ -1,5 +1,5 @@
 /** The queue as the scheduler uses it. */
-export { hasOpenActions, takeBulkAction, workOffChunk } from "./actions/work-off-bulk-action";
+export { BULK_CHUNK, hasOpenActions, takeBulkAction, workOffChunk } from "./actions/work-off-bulk-action";
 export { deleteStrayArtifacts } from "./artifacts/store-artifacts";
 export { markRunning, unmarkRunning } from "./claim/mark-running";
 export { hasReleasesLeft, passOverBlocked, sweepDependents, workOffReleases } from "./dependencies/sweep-dependents";

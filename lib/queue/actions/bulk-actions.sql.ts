@@ -119,16 +119,23 @@ export const storeChunkSql = statement(
    from rest where ${tenantIs("tenant_id")} and id = $2`,
 );
 
-/** Takes the jobs that one chunk set aside, those of the oldest first. No row = none are left. */
+/**
+ * Takes up to $3 of the jobs that one chunk set aside, the oldest first: those of the last chunk, and of these the last ones.
+ * No row = none are left.
+ */
 export const takeHeldJobsSql = statement(
   "take_held_jobs",
   `with next as (
      select chunk_no, held_ids from app.bulk_action_chunks
      where ${tenantIs("tenant_id")} and action_id = $2 and cardinality(held_ids) > 0 order by chunk_no desc limit 1
    )
-   update app.bulk_action_chunks c set held_ids = '{}' from next
-   where ${tenantIs("c.tenant_id")} and c.action_id = $2 and c.chunk_no = next.chunk_no returning next.held_ids`,
+   update app.bulk_action_chunks c set held_ids = trim_array(next.held_ids, least($3::int, cardinality(next.held_ids))) from next
+   where ${tenantIs("c.tenant_id")} and c.action_id = $2 and c.chunk_no = next.chunk_no
+   returning next.held_ids[cardinality(next.held_ids) - $3::int + 1:] as held_ids`,
 );
+
+/** Until the end of the transaction. Behind what finds the jobs: how long that takes does not depend on their number. */
+export const boundStatementsSql = statement("bound_statements", "select set_config('statement_timeout', '2s', true)");
 
 export const endBulkActionSql = statement(
   "end_bulk_action",

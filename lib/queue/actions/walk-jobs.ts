@@ -1,5 +1,5 @@
 import type { TenantTransaction } from "@/lib/db";
-import { countDeadLetters, deadLetterIds } from "../dead-letters/read-dead-letters";
+import { countDeadLetters, walkDeadLetters } from "../dead-letters/read-dead-letters";
 import { HIGHEST_ID, resolveFilter, SCAN_BUDGET, shapeOf, valuesOf } from "../read/list-jobs";
 import { listJobsSql } from "../read/list-jobs.sql";
 import type { JobFilter, TenantScope } from "../types";
@@ -30,8 +30,9 @@ export async function nextJobs(
 ): Promise<JobStep> {
   if ("filter" in target) return walkFilter(tx, scope, target.filter, bound);
   if ("deadLetters" in target) {
-    const ids = await deadLetterIds(tx, scope, target.deadLetters, bound);
-    return { ids, nextBefore: ids.length === bound.limit ? (ids.at(-1) ?? null) : null };
+    const look = { ...bound, window: SCAN_BUDGET };
+    const { ids, floor } = await walkDeadLetters(tx, scope, target.deadLetters, look);
+    return { ids, nextBefore: ids.length === bound.limit ? (ids.at(-1) ?? null) : floor };
   }
   const left = target.jobIds.filter((id) => id < bound.beforeId || bound.beforeId === HIGHEST_ID);
   const ids = left.slice(0, bound.limit);

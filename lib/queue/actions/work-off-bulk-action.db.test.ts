@@ -10,12 +10,14 @@ import {
   getJob,
   listBulkResults,
   type NewJob,
+  settleAttempts,
   type TenantScope,
   takeBulkAction,
   workOffChunk,
 } from "@/lib/queue/testing";
 import { mayStillAct } from "@/lib/tenancy/standing";
 import { testDatabase } from "@/lib/testing/database";
+import { dead } from "@/lib/testing/rows/attempt-ends";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { bulkFixture } from "./bulk-actions.fixture";
 
@@ -112,6 +114,23 @@ describe("a bulk action on its way", () => {
     await workOff();
   });
 
+  test("a chunk looks at 20,000 dead letters at most, and goes on below them", async () => {
+    const { scope } = await member();
+    const claimed = await make.runningJob(scope);
+    await settleAttempts(make.worker, [dead(claimed, "wanted")]);
+    await database.query(
+      `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, worker_id, claimed_at, outcome, error_type)
+       select app.new_id(), 1, $1, 1, 'failed', 'w', now(), 'dead_letter', 'other' from generate_series(1, 20000)`,
+      [scope.tenantId],
+    );
+    const target = { deadLetters: { errorType: "wanted" } };
+    const { id } = await acceptBulkAction(make.web, scope, { action: "redrive", target });
+    await turn();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "running", done: 0 });
+    await turn();
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 1 });
+  });
+
   test("abort ends it after the chunk that is under way; what was done stays done", async () => {
     const { scope } = await member();
     await many(scope, 1500);
@@ -201,6 +220,24 @@ describe("a retry of parents and children", () => {
     expect(refused?.results.map(({ jobId }) => jobId)).toEqual([orphan?.jobId]);
     const all = await listBulkResults(make.web, scope, action.id, { limit: 3000 });
     expect(new Set(all?.results.map(({ jobId }) => jobId)).size).toBe(2004);
+  });
+
+  test("brings them all back in smaller chunks than the one that set them aside, the oldest first", async () => {
+    const { scope } = await member();
+    const { key: definitionKey } = await make.definition();
+    const links = Array.from({ length: 11 }, (_, n) => ({
+      definitionKey,
+      ref: `link-${n}`,
+      dependsOn: n === 0 ? [] : [{ ref: `link-${n - 1}` }],
+    }));
+    const [first] = await enqueueJobs(make.web, scope, links);
+    await cancelJob(make.web, scope, first?.jobId ?? "");
+    const { id } = await acceptBulkAction(make.web, scope, { action: "retry", target: { filter: { definitionKey } } });
+    for (const limit of [10, 10, 3, 3, 3, 3]) {
+      const taken = await takeBulkAction(make.scheduler, leader.term);
+      if (taken) await workOffChunk(make.web, taken, mayStillAct, { limit });
+    }
+    expect(await getBulkAction(make.web, scope, id)).toMatchObject({ status: "done", done: 11, failed: 0 });
   });
 
   test("leaves a child alone whose parent in the same chunk gets no new run, and its dedupe key free", async () => {

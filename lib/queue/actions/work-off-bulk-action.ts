@@ -5,6 +5,7 @@ import { actOnJobs, type ChosenJobs } from "./act-on-jobs";
 import { countResults } from "./bulk-action.policy";
 import {
   anyOpenActionSql,
+  boundStatementsSql,
   endBulkActionSql,
   LOWEST,
   lockBulkActionSql,
@@ -19,8 +20,8 @@ import { REDRIVE, RETRY } from "./retry-job";
 import type { ActResult } from "./types";
 import { nextJobs } from "./walk-jobs";
 
-/** Jobs of one transaction. */
-const CHUNK = 1000;
+/** Jobs of one transaction at most. */
+export const BULK_CHUNK = 1000;
 /** Turns in a row that may fail before an action is given up. */
 const MAX_TRIES = 20;
 
@@ -64,8 +65,14 @@ interface ActionRow {
  * nothing. Does nothing when another term has taken the action. The actor's rights are looked at first, in this
  * transaction: an action does not outlive them. `db` is the web role's pool: a chunk sees and may do what a request of
  * this tenant could.
+ * @throws DatabaseError timeout if a statement on `limit` jobs takes longer than two seconds; nothing was done then
  */
-export function workOffChunk(db: Database, taken: TakenAction, mayAct: MayAct): Promise<void> {
+export function workOffChunk(
+  db: Database,
+  taken: TakenAction,
+  mayAct: MayAct,
+  { limit = BULK_CHUNK }: { readonly limit?: number } = {},
+): Promise<void> {
   return withTenant(db, taken.tenantId, async (tx) => {
     const key = [taken.tenantId, taken.id];
     const [row] = await tx.run<ActionRow>(lockBulkActionSql, [...key, taken.term]);
@@ -79,8 +86,14 @@ export function workOffChunk(db: Database, taken: TakenAction, mayAct: MayAct): 
     if (row.abort_requested) return void (await tx.run(endBulkActionSql, [...key, "aborted", null]));
     if (!(await mayAct(tx, row.action, actor)))
       return void (await tx.run(endBulkActionSql, [...key, "stopped", "rights-lost"]));
-    await doChunk(tx, { tenantId: taken.tenantId, actor }, { id: taken.id, row });
+    await doChunk(tx, { tenantId: taken.tenantId, actor }, { id: taken.id, row, limit });
   });
+}
+
+interface Progress {
+  readonly id: string;
+  readonly row: ActionRow;
+  readonly limit: number;
 }
 
 interface Chunk {
@@ -91,12 +104,10 @@ interface Chunk {
   readonly maySetAside: boolean;
 }
 
-async function doChunk(
-  tx: TenantTransaction,
-  scope: TenantScope,
-  { id, row }: { readonly id: string; readonly row: ActionRow },
-): Promise<void> {
-  const { ids, nextBefore, maySetAside } = await nextChunk(tx, scope, { id, row });
+async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Progress): Promise<void> {
+  const { id, row } = progress;
+  const { ids, nextBefore, maySetAside } = await nextChunk(tx, scope, progress);
+  await tx.run(boundStatementsSql);
   const chosen = { jobIds: ids, reason: `bulk action ${id}` };
   const all = ids.length === 0 ? [] : await actWith(tx, scope, row, chosen);
   const isHeld = ({ code }: ActResult) => maySetAside && code === "held-by-parent";
@@ -118,16 +129,12 @@ async function doChunk(
 
 // From the newest job to the oldest comes a child before its parent. So what is held by a parent waits until the walk is
 // through, and then the chunks have their turns from the oldest to the newest.
-async function nextChunk(
-  tx: TenantTransaction,
-  scope: TenantScope,
-  { id, row }: { readonly id: string; readonly row: ActionRow },
-): Promise<Chunk> {
+async function nextChunk(tx: TenantTransaction, scope: TenantScope, { id, row, limit }: Progress): Promise<Chunk> {
   if (row.next_before !== LOWEST) {
-    const step = await nextJobs(tx, scope, targetOf(row.target), { beforeId: row.next_before, limit: CHUNK });
+    const step = await nextJobs(tx, scope, targetOf(row.target), { beforeId: row.next_before, limit });
     return { ...step, maySetAside: true };
   }
-  const [held] = await tx.run<{ held_ids: string[] }>(takeHeldJobsSql, [scope.tenantId, id]);
+  const [held] = await tx.run<{ held_ids: string[] }>(takeHeldJobsSql, [scope.tenantId, id, limit]);
   return { ids: held?.held_ids ?? [], nextBefore: null, maySetAside: false };
 }
 

@@ -1,8 +1,8 @@
 import { statement, tenantIs } from "@/lib/db";
 
 // `t` is the row that somebody's touch left behind, if it is of this run.
-const FROM = `app.job_attempts a
-   left join app.dead_letters t on ${tenantIs("t.tenant_id")} and t.job_id = a.job_id and t.run_no = a.run_no`;
+const TOUCHED = `left join app.dead_letters t on ${tenantIs("t.tenant_id")} and t.job_id = a.job_id and t.run_no = a.run_no`;
+const FROM = `app.job_attempts a ${TOUCHED}`;
 const IS_DEAD = `${tenantIs("a.tenant_id")} and a.outcome = 'dead_letter'
      and a.outcome in ('failed', 'dead_letter', 'canceled', 'expired') and not a.superseded`;
 const MATCHES = `($2::uuid is null or a.job_id < $2) and ($3::text[] is null or coalesce(t.status, 'pending') = any ($3))
@@ -16,6 +16,21 @@ const WHO = "left join app.users u on u.id = t.changed_by";
 export const listDeadLettersSql = statement(
   "list_dead_letters",
   `select ${TRIAGE} from ${FROM} ${WHO} where ${IS_DEAD} and ${MATCHES} order by a.job_id desc limit $6 offset $7`,
+  { repeatable: true },
+);
+
+/**
+ * Looks at the newest $7 dead letters below $2 and answers up to $6 that match. `floor` is the last one of them, null if there were
+ * fewer. The cost does not depend on how many match.
+ */
+export const walkDeadLettersSql = statement(
+  "walk_dead_letters",
+  `with seen as materialized (
+     select a.job_id, a.run_no, a.error_type from app.job_attempts a
+     where ${IS_DEAD} and ($2::uuid is null or a.job_id < $2) order by a.job_id desc limit $7::int
+   )
+   select array(select a.job_id from seen a ${TOUCHED} where ${MATCHES} order by a.job_id desc limit $6) as ids,
+     case when (select count(*) from seen) = $7::int then (select job_id from seen order by job_id limit 1) end as floor`,
   { repeatable: true },
 );
 

@@ -5,7 +5,13 @@ import { COUNTED_JOBS } from "../read/list-jobs";
 import { newestRetriesSql } from "../read/read-jobs.sql";
 import type { TriageStatus } from "../states";
 import type { Actor, JobView, Page, TenantScope } from "../types";
-import { countDeadLettersSql, getDeadLetterSql, jobEventsSql, listDeadLettersSql } from "./dead-letters.sql";
+import {
+  countDeadLettersSql,
+  getDeadLetterSql,
+  jobEventsSql,
+  listDeadLettersSql,
+  walkDeadLettersSql,
+} from "./dead-letters.sql";
 
 type Tenant = Pick<TenantScope, "tenantId">;
 
@@ -69,14 +75,26 @@ const readPage = (
   { beforeId, limit, offset }: { readonly beforeId: string | null; readonly limit: number; readonly offset: number },
 ): Promise<TriageRow[]> => tx.run<TriageRow>(listDeadLettersSql, [...valuesOf(scope, filter, beforeId), limit, offset]);
 
-/** The ids of the dead letters below an id, newest first. */
-export async function deadLetterIds(
+export interface DeadLetterLook {
+  /** Those that match, newest first. */
+  readonly ids: readonly string[];
+  /** The last dead letter that was looked at; null when there is none below. */
+  readonly floor: string | null;
+}
+
+/** Looks for the next dead letters below an id, among the newest `window` of them. */
+export async function walkDeadLetters(
   tx: TenantTransaction,
   scope: Tenant,
   filter: DeadLetterFilter,
-  bound: { readonly beforeId: string; readonly limit: number },
-): Promise<string[]> {
-  return (await readPage(tx, scope, filter, { ...bound, offset: 0 })).map((row) => row.job_id);
+  { beforeId, limit, window }: { readonly beforeId: string; readonly limit: number; readonly window: number },
+): Promise<DeadLetterLook> {
+  const [look] = await tx.run<DeadLetterLook>(walkDeadLettersSql, [
+    ...valuesOf(scope, filter, beforeId),
+    limit,
+    window,
+  ]);
+  return look ?? { ids: [], floor: null };
 }
 
 /** How many there are, up to `most`. */

@@ -10,8 +10,8 @@ import { type StoredEventRow, toOccurred } from "./stored-event";
 /** Events of one transaction. */
 const BATCH = 100;
 /**
- * Of one transaction, because all tenants share one connection of the scheduler, with bulk actions and folders. About 0.2
- * seconds of processor time here and as much in the database.
+ * Of one transaction, because all tenants share one connection of the scheduler. About 0.2 seconds of processor time here and as
+ * much in the database.
  */
 const BUDGET: FanOutBudget = { firings: 500, characters: 2 * 1024 * 1024, noteBytes: 512 * 1024, cpuMs: 200 };
 /** Transactions of one call when events are tried one by one. */

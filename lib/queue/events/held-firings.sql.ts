@@ -4,6 +4,20 @@ import { statement, tenantIs } from "@/lib/db";
 export const LOOP_SUSPECTED = "loop_suspected";
 
 /**
+ * Bounds the statements up to `unboundStatementsSql` and answers what held before. Jobs may share correlation ids in any number, so
+ * `loopDepthsSql` could read millions of rows, and the folders of other tenants wait for it.
+ */
+export const boundStatementsSql = statement(
+  "bound_loop_statements",
+  "select current_setting('statement_timeout') as before, set_config('statement_timeout', '2s', true)",
+);
+
+export const unboundStatementsSql = statement(
+  "unbound_loop_statements",
+  "select set_config('statement_timeout', $1, true)",
+);
+
+/**
  * Of the triggers that listen to `$2`: how deep the deepest job lies that descends from them and ran at some time in the
  * last `$3` milliseconds. A trigger without a row had no such job. Jobs of its newest 200 firings are looked at, and jobs
  * that go on under their correlation ids.

@@ -3,7 +3,7 @@ import { Turns } from "@/lib/turns";
 import type { NewEvent, TenantScope } from "../types";
 import { EVENT_MAX_DEPTH } from "./event-match.policy";
 import { countRuns } from "./fan-out";
-import { endHeldSql, loopDepthsSql, takeHeldSql } from "./held-firings.sql";
+import { boundStatementsSql, endHeldSql, loopDepthsSql, takeHeldSql, unboundStatementsSql } from "./held-firings.sql";
 import { loadListeners } from "./listeners";
 import { planEvent } from "./plan-firings";
 import { publishEvent } from "./publish-events";
@@ -22,6 +22,11 @@ interface Watched {
   readonly maxDepth?: number | undefined;
 }
 
+interface DepthRow {
+  readonly trigger_id: string;
+  readonly depth: number;
+}
+
 /** A held firing and its event. */
 interface HeldRow extends Omit<StoredEventRow, "depth"> {
   readonly trigger_id: string;
@@ -33,17 +38,25 @@ interface HeldRow extends Omit<StoredEventRow, "depth"> {
  * change counts as made by the deepest of its own jobs that ran since the look before, so that a loop ends at `maxDepth`;
  * if none ran, as made from outside. At `maxDepth` nothing is lost: the firing is held (`loop_suspected`) until the next
  * change that counts as made from outside, and starts its job then. Answers the triggers for which it is held.
+ * @throws DatabaseError timeout if the triggers have so many jobs that looking for theirs takes longer than two seconds
  */
 export async function publishWatched(
   tx: TenantTransaction,
   scope: TenantScope,
   { event, sinceMs, maxDepth = EVENT_MAX_DEPTH }: Watched,
 ): Promise<readonly string[]> {
-  const rows = await tx.run<{ trigger_id: string; depth: number }>(loopDepthsSql, [tx.tenantId, event.name, sinceMs]);
+  const rows = await findDepths(tx, event.name, sinceMs);
   const depths = new Map(rows.map(({ trigger_id, depth }) => [trigger_id, depth]));
   await releaseHeld(tx, scope, { event, busy: [...depths.keys()], maxDepth });
   await publishEvent(tx, scope, event, { maxDepth, depths });
   return rows.flatMap(({ trigger_id, depth }) => (depth >= maxDepth ? [trigger_id] : []));
+}
+
+async function findDepths(tx: TenantTransaction, eventName: string, sinceMs: number): Promise<readonly DepthRow[]> {
+  const [{ before } = { before: "0" }] = await tx.run<{ before: string }>(boundStatementsSql);
+  const rows = await tx.run<DepthRow>(loopDepthsSql, [tx.tenantId, eventName, sinceMs]);
+  await tx.run(unboundStatementsSql, [before]);
+  return rows;
 }
 
 /** Starts the jobs of held firings, except those of triggers whose own jobs ran. */
