@@ -1,4 +1,5 @@
 import { lstat, readFile } from "node:fs/promises";
+import { contains } from "@/lib/files/open-folder";
 
 /** A place where a file system is mounted that can be written to. */
 export interface Mount {
@@ -26,19 +27,39 @@ async function reachable(mounts: readonly Mount[]): Promise<Mount[]> {
   return mounts.filter((_, at) => found[at]);
 }
 
-/** Reads the lines of `/proc/self/mountinfo`. A mount that lies below a later one cannot be reached and is left out. */
+interface Entry extends Mount {
+  readonly id: string;
+  readonly parent: string;
+  readonly isWritable: boolean;
+}
+
+/** Reads `/proc/self/mountinfo`. A mount that another one covers cannot be reached and is left out. */
 export function parseMounts(text: string): Mount[] {
-  let mounts: (Mount & { readonly isWritable: boolean })[] = [];
-  for (const line of text.split("\n")) {
-    const [, , , , name, options] = line.split(" ");
-    const type = line.slice(line.indexOf(" - ") + 3).split(" ")[0] ?? "";
-    if (name === undefined || options === undefined) continue;
-    const path = name.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)));
-    const set = options.split(",");
-    const below = path === "/" ? "/" : `${path}/`;
-    mounts = mounts.filter((mount) => mount.path !== path && !mount.path.startsWith(below));
-    const isWritable = set.includes("rw") && !OF_THE_KERNEL.test(type);
-    mounts.push({ path, flags: set.filter((flag) => FLAGS.includes(flag)), isWritable });
+  const entries = text.split("\n").flatMap(parseLine);
+  const ids = new Set(entries.map(({ id }) => id));
+  const root = entries.find(({ parent, path }) => path === "/" && !ids.has(parent));
+  const children = new Map<string, Entry[]>();
+  for (const entry of entries) children.set(entry.parent, [...(children.get(entry.parent) ?? []), entry]);
+  const isReachable = (entry: Entry) => root !== undefined && mountAt(entry.path, root, children) === entry;
+  return entries.filter((entry) => entry.isWritable && isReachable(entry)).map(({ path, flags }) => ({ path, flags }));
+}
+
+function parseLine(line: string): Entry[] {
+  const [id, parent, , , name, options] = line.split(" ");
+  if (id === undefined || parent === undefined || name === undefined || options === undefined) return [];
+  const type = line.slice(line.indexOf(" - ") + 3).split(" ")[0] ?? "";
+  const path = name.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)));
+  const set = options.split(",");
+  const isWritable = set.includes("rw") && !OF_THE_KERNEL.test(type);
+  return [{ id, parent, path, flags: set.filter((flag) => FLAGS.includes(flag)), isWritable }];
+}
+
+/** The mount in which a path lies, found as the kernel does: from the root, into the first mount on the way. */
+function mountAt(path: string, root: Entry, children: ReadonlyMap<string, readonly Entry[]>): Entry {
+  for (let at = root; ; ) {
+    const onTheWay = (children.get(at.id) ?? []).filter((one) => one !== at && contains(one.path, path));
+    const [first, ...others] = onTheWay;
+    if (!first) return at;
+    at = others.reduce((least, one) => (one.path.length < least.path.length ? one : least), first);
   }
-  return mounts.flatMap(({ path, flags, isWritable }) => (isWritable ? [{ path, flags }] : []));
 }
