@@ -80,6 +80,17 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     expect(processesOf(jobId)).toEqual([]);
   });
 
+  test("SUBPROC-03 what a command left running is killed a second after its end, also while it sends frames", async () => {
+    const jobId = randomUUID();
+    const sends = `while :; do echo '{"type":"progress","percent":1}' >&3; sleep 0.2; done`;
+    const lines = `exec >/dev/null 2>&1; setsid sh -c '${sends.replaceAll("'", `'"'"'`)}' & sleep 0.3`;
+    const begun = performance.now();
+    const { outcome, output } = await runShell(folder, lines, { isolation, jobId, timeoutSeconds: 15 });
+    expect([outcome.kind, output.exitCode]).toEqual(["succeeded", 0]);
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect(processesOf(jobId)).toEqual([]);
+  });
+
   test("SUBPROC-06 a command that cleans up inside the grace period ends by itself", async () => {
     const lines = `trap 'sleep 0.4; echo cleaned; exit 9' TERM; echo up; while :; do sleep 0.05; done`;
     const { outcome, output } = await runShell(folder, lines, { isolation, timeoutSeconds: 0.3, killGraceSeconds: 10 });

@@ -6,6 +6,7 @@ import { EMPTY_OUTPUT, refused } from "@/lib/execution/refused";
 import { type DeliveryPlace, findDeliveryPlace, recordDelivery } from "@/lib/webhooks/deliveries";
 import {
   type Delivered,
+  type DeliveryTools,
   deliver,
   isGone,
   type Message,
@@ -36,6 +37,7 @@ export interface WebhookTools {
   readonly sealer: Sealer;
   readonly random: () => number;
   readonly limits?: WebhookLimits;
+  readonly post?: DeliveryTools["post"];
 }
 
 interface Surroundings {
@@ -81,7 +83,7 @@ async function toPlace(
     return { outcome: { kind: "succeeded", result: { skipped: "event_types" } }, output: EMPTY_OUTPUT };
   }
   const message = messageOf(payload, { id: job.jobId, queuedAt: place.queuedAt, fired: place.fired });
-  const { policy, limits } = around.webhooks;
+  const { policy, limits, post } = around.webhooks;
   const done = await deliver(
     {
       message,
@@ -90,7 +92,7 @@ async function toPlace(
       headers: endpoint.headers,
       ownHeaders: { "leasehold-chain": String(job.chainDepth) },
     },
-    { policy, signal: around.hooks.signal, ...(limits ? { limits } : {}) },
+    { policy, signal: around.hooks.signal, ...(limits ? { limits } : {}), ...(post ? { post } : {}) },
   );
   await record(job, { endpointId: payload.endpoint_id, url: endpoint.url, message, done, around });
   return { outcome: outcomeOf(job, done, around), output: EMPTY_OUTPUT };

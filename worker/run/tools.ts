@@ -5,6 +5,7 @@ import type { CommandRegistry } from "@/lib/execution";
 import { makeSealer } from "@/lib/webhooks/seal";
 import { threadStarter } from "./handler-threads";
 import type { RunTools } from "./run-attempt";
+import { WebhookThread } from "./webhook-thread";
 
 export interface ToolParts {
   readonly env: WorkerEnv;
@@ -25,7 +26,7 @@ export const toolsOf = ({ env, worker, web, registry, handlers, random }: ToolPa
   maxTimeoutSeconds: env.maxTimeoutSeconds,
   startThread: threadStarter(env.threadMemoryMb),
   retry: env.retry,
-  webhooks: { policy: env.webhooks, sealer: makeSealer(env.dataKey), random },
+  webhooks: { policy: env.webhooks, sealer: makeSealer(env.dataKey), random, post: new WebhookThread().post },
   eventMaxDepth: env.eventMaxDepth,
   artifactQuota: env.artifactQuota,
 });

@@ -54,7 +54,7 @@ export interface ProcessResult {
   readonly spawnError?: string;
 }
 
-// How long output may still come after the command ended, from processes that it left behind.
+/** How long processes that the command left behind may still write after its end. Then they are killed. */
 const DRAIN_MS = 1000;
 const LAST_BYTES_MS = 500;
 const KILL_WITHIN_MS = 5000;
@@ -91,9 +91,11 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   const output = readOutput(child, plan, sink);
   const { exitCode, signal } = await exit;
   const usage = meter.stop();
-  await drain(output, sink);
-  stopper.dispose();
+  await Promise.race([Promise.all([output.streams, output.frames]), delay(DRAIN_MS)]);
+  // Before the rest is read, because nothing watches the memory of processes that outlive the command.
   await group.kill(KILL_WITHIN_MS);
+  await readRest(output, { sink, stopper });
+  stopper.dispose();
   await Promise.race([Promise.all([output.streams, output.frames]), delay(LAST_BYTES_MS)]);
   for (const stream of child.stdio) stream?.destroy();
   plan.capture.stdout.endOfProcess();
@@ -154,15 +156,20 @@ function exitOf(child: ChildProcess): Promise<{ exitCode: number | null; signal:
   return new Promise((resolve) => child.once("exit", (exitCode, signal) => resolve({ exitCode, signal })));
 }
 
-async function drain(output: OutputReading, sink: FrameSink): Promise<void> {
-  const deadline = performance.now() + DRAIN_MS;
-  await Promise.race([output.streams, delay(DRAIN_MS)]);
+/** Waits for frames that were sent already, for as long as a handler takes rows or the next frame follows soon. */
+async function readRest(
+  { frames }: OutputReading,
+  { sink, stopper }: { sink: FrameSink; stopper: Stopper },
+): Promise<void> {
   let isRead = false;
-  void output.frames.then(() => {
+  void frames.then(() => {
     isRead = true;
   });
-  const isPatient = () => sink.isBlocked || performance.now() < Math.max(deadline, sink.lastActivity + DRAIN_MS);
-  while (!isRead && isPatient()) await Promise.race([output.frames, delay(DRAIN_MS / 10)]);
+  const deadline = performance.now() + DRAIN_MS;
+  // Without a namespace a process may survive and go on sending, so an attempt that was stopped is not waited for.
+  const latest = () => (stopper.reason === null ? Math.max(deadline, sink.lastActivity + DRAIN_MS) : deadline);
+  while (!isRead && (sink.isBlocked || performance.now() < latest()))
+    await Promise.race([frames, delay(DRAIN_MS / 10)]);
 }
 
 function codeOf(error: unknown): string {

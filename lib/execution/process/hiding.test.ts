@@ -39,6 +39,7 @@ test("a secret file takes its folder with it, unless commands need that folder o
       { path: at("config"), kept: [], isScratch: false },
     ],
     files: [at("jobs/.env"), "/etc/hostname"],
+    locked: null,
     places: [{ name: at("home"), path: at("home") }],
   });
 });
@@ -68,7 +69,7 @@ describe.runIf(process.platform === "linux")("what is hidden", () => {
         folders: [at("home")],
         files: [at("config/worker.env"), at("jobs/.env")],
         scratch: [],
-        kept: [at("home/it's kept")],
+        kept: [at("home/it's kept"), at("open")],
       };
       mkdirSync(at("open"), { recursive: true });
       chmodSync(at("open"), 0o777);
@@ -104,3 +105,22 @@ describe.runIf(process.platform === "linux")("what is hidden", () => {
     },
   );
 });
+
+test.runIf(process.platform === "linux")(
+  "files are read-only for a command with the worker's user, but for its own folder and those that it may use",
+  async () => {
+    for (const name of ["around", "around/used"]) {
+      mkdirSync(at(name));
+      chmodSync(at(name), 0o777);
+    }
+    const places = ["around/left", "around/used/left", "jobs/left"].map((name) => `"${at(name)}"`);
+    const lines = `for place in ${places.join(" ")} "$HOME/left"; do touch "$place" && echo yes || echo no; done 2>/dev/null`;
+    const task = await shellCommand(folder, "writes", lines);
+    const hide = { folders: [at("home")], files: [], scratch: [], kept: [at("around/used")] };
+    const options = { sharedFolder: at("home"), hide, isolation: "user" } as const;
+    const registry = await loadCommandRegistry(await writeRegistry(folder, { task }), options);
+    if (!registry.isolation.includes("private-mounts")) return;
+    const { output } = await executeCommand(registry, "task", {}, testContext().ctx);
+    expect(output.stdoutTail).toBe("no\nyes\nno\nyes\n");
+  },
+);

@@ -3,6 +3,7 @@ import { realpath } from "node:fs/promises";
 import { dirname, relative, resolve, sep } from "node:path";
 import { contains } from "@/lib/files/open-folder";
 import { JobError } from "../errors";
+import { type Mount, writableMounts } from "./read-only";
 
 /** A folder that is another, nearly empty one for commands. */
 interface Cover {
@@ -27,8 +28,16 @@ export interface Hidden {
   readonly covers: readonly Cover[];
   /** Files that are empty for a command. */
   readonly files: readonly string[];
+  /** What is made read-only for a command that has the worker's user; null for other users. */
+  readonly locked: Locked | null;
   /** The folders to hide. A command does not start if one of them leads elsewhere by then. */
   readonly places: readonly Place[];
+}
+
+interface Locked {
+  readonly mounts: readonly Mount[];
+  /** Folders that stay as they are, besides the command's own. */
+  readonly except: readonly string[];
 }
 
 export interface HidingPlan {
@@ -38,8 +47,13 @@ export interface HidingPlan {
   readonly files: readonly string[];
   /** Folders that each command has for itself, such as /tmp. */
   readonly scratch: readonly string[];
-  /** Folders that commands run from. What does not exist is left out. */
+  /** Folders that commands run from, or may use. What does not exist is left out. */
   readonly kept: readonly string[];
+  /**
+   * Commands have the worker's user. All files are read-only for them but those of their own folder, of `scratch` and of
+   * these folders: otherwise they could change the programs of the worker and of each other.
+   */
+  readonly readOnlyExcept?: readonly string[];
 }
 
 /**
@@ -65,7 +79,14 @@ export async function planHiding(plan: HidingPlan, mount: string): Promise<Hidde
     if (isHiddenBy(covers, path) || kept.includes(path)) continue;
     covers.push({ path, kept: kept.filter((one) => contains(path, one)), isScratch: ownToEach.includes(path) });
   }
-  return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)), places };
+  const locked = plan.readOnlyExcept ? await lockedFor(covers, plan.readOnlyExcept) : null;
+  return { mount, covers, files: files.filter((file) => !isHiddenBy(covers, file)), locked, places };
+}
+
+async function lockedFor(covers: readonly Cover[], folders: readonly string[]): Promise<Locked> {
+  const [mounts, except] = await Promise.all([writableMounts(), realPaths(folders)]);
+  const isLocked = ({ path }: Mount) => !isHiddenBy(covers, path) && !except.some((one) => contains(one, path));
+  return { mounts: mounts.filter(isLocked), except };
 }
 
 const UNHIDEABLE = "a folder that commands must not see leads to the root of the file system";
@@ -99,7 +120,8 @@ interface Job {
  * worker would lead past what is hidden. The line fails with exit code 75 when something else has taken the place of what
  * is shared or hidden since it was looked at.
  */
-export function hiding({ mount, covers, files, places }: Hidden, { folder: jobFolder, first, shared }: Job): string[] {
+export function hiding(hidden: Hidden, { folder: jobFolder, first, shared }: Job): string[] {
+  const { mount, covers, files, locked, places } = hidden;
   const own = realOf(jobFolder);
   const empty = files.map(quote);
   const given = shared.map((one, index) => ({ ...one, fd: first + index, isHidden: isHiddenBy(covers, one.path) }));
@@ -114,7 +136,9 @@ export function hiding({ mount, covers, files, places }: Hidden, { folder: jobFo
     ...covers.flatMap((cover) => coverFolder(cover, own)),
     ...empty.map((file) => `[ ! -e ${file} ] || "$mount" -c --bind /dev/null ${file}`),
     ...places.map(expectPlace),
+    ...(locked ? keepWritable(locked, [...own, ...given.flatMap(writablePath)]) : []),
     ...given.flatMap((one) => (one.isHidden ? putBack(one) : openAgain(one))),
+    ...(locked ? lockAll(locked, covers) : []),
     'cd "$folder"',
     "unset mount folder at",
     'exec "$@"',
@@ -140,6 +164,23 @@ function coverFolder({ path, kept, isScratch }: Cover, own: readonly string[]): 
       const to = quote(one);
       return `[ ! -e ${from} ] || { put ${to}; "$mount" -c --rbind ${from} ${to}; }`;
     }),
+  ];
+}
+
+/** The path of a folder that the command may write to, and that no cover made a mount of its own. */
+const writablePath = ({ path, isHidden, isWritable }: Given & { readonly isHidden: boolean }): string[] =>
+  isWritable && !isHidden ? [path] : [];
+
+// A mount has its own flag, so each of these becomes one before what is around it is locked.
+const keepWritable = ({ except }: Locked, others: readonly string[]): string[] =>
+  [...except, ...others].map(quote).map((path) => `[ ! -e ${path} ] || "$mount" -c --rbind ${path} ${path}`);
+
+// Comes last: a mount that is made of a locked one is locked, too.
+function lockAll({ mounts, except }: Locked, covers: readonly Cover[]): string[] {
+  const kept = covers.flatMap((cover) => cover.kept).filter((path) => !except.some((one) => contains(one, path)));
+  return [
+    ...kept.map(quote).map((path) => `[ ! -e ${path} ] || lock ${path}`),
+    ...mounts.map(({ path, flags }) => `"$mount" -c -o ${["remount", "bind", "ro", ...flags].join()} ${quote(path)}`),
   ];
 }
 

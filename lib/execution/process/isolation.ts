@@ -41,7 +41,7 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
   const prlimit = program("prlimit");
   const mount = program("mount");
   const hidden = mount ? await planHiding(hide, mount) : null;
-  const strong = { ...plain, unshare, setpriv, prlimit, userNamespace: mode === "user" || process.getuid?.() !== 0 };
+  const strong = { ...plain, unshare, setpriv, prlimit, userNamespace: hasWorkersUser(mode) };
   const ladder: Isolation[] = [
     { ...strong, namespace: "unshare-with-proc", hidden },
     { ...strong, namespace: "unshare", hidden },
@@ -61,6 +61,9 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
   for (const step of possible) if (await works(step, folder)) return step;
   return plain;
 }
+
+/** Whether commands are isolated in a user namespace, and so have the user that starts them. */
+export const hasWorkersUser = (mode: IsolationOptions["mode"]): boolean => mode === "user" || process.getuid?.() !== 0;
 
 async function works(isolation: Isolation, folder: string): Promise<boolean> {
   const { file, args, options } = supervised({

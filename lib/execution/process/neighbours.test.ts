@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executeCommand } from "../execute-command";
@@ -23,8 +23,12 @@ beforeAll(async () => {
     chmodSync(at("data", tenant), 0o777);
   }
   symlinkSync(at("data/globex"), at("data/acme/link"));
-  mkdirSync(at("open"));
-  chmodSync(at("open"), 0o777);
+  for (const name of ["open", "jobs/lib", "jobs/lib/out"]) {
+    mkdirSync(at(name));
+    chmodSync(at(name), 0o777);
+  }
+  writeFileSync(at("jobs/lib/part"), "as installed");
+  chmodSync(at("jobs/lib/part"), 0o666);
 });
 afterAll(() => folder.remove());
 
@@ -42,7 +46,12 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
       writes: { ...evaluates, ...script, placeholders: { script: text, path: { ...given, writable: true } } },
       few: { ...evaluates, env: script.env, placeholders: { script: text }, limits: { processes: 64 } },
     };
-    const hide = { folders: [at("shared"), at("data")], files: [], scratch: SCRATCH, kept: [at("open")] };
+    const hide = {
+      folders: [at("shared"), at("data")],
+      files: [],
+      scratch: SCRATCH,
+      kept: [at("open"), at("jobs/lib/out")],
+    };
     const options = { sharedFolder: folder.shared, hide, isolation };
     registry = await loadCommandRegistry(await writeRegistry(folder, entries), options);
     // Where the kernel refuses namespaces there is nothing to test, and the worker says so.
@@ -96,6 +105,18 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     expect((await run("reads", write)).said).toBe("");
     expect(existsSync(at("data/acme/new"))).toBe(false);
     expect((await run("writes", `${write}; rm "$1/new"`)).said).toBe("text\n");
+  });
+
+  test("a command with the worker's user cannot change what the worker or another command runs", async () => {
+    if (!works() || !registry.launch.userNamespace) return;
+    const [part, added, out] = [at("jobs/lib/part"), at("jobs/lib/added"), at("jobs/lib/out/result")];
+    const write = `echo evil >"${part}"; rm "${part}"; mv "${at("jobs/lib")}" "${at("jobs/moved")}"; echo evil >"${added}"`;
+    const undo = `mount -o remount,bind,rw "${at("jobs")}"; umount -l "${at("jobs")}"; mount -o remount,bind,rw /`;
+    const nested = `unshare --user --map-root-user --mount sh -c '${`${undo}; ${write}`.replaceAll("'", `'"'"'`)}'`;
+    const { outcome } = await run("alone", `(${write}; ${nested}) 2>/dev/null; echo own >file; echo 1 >"${out}"`);
+    expect(outcome.kind).toBe("succeeded");
+    expect([part, out].map((file) => readFileSync(file, "utf8"))).toEqual(["as installed", "1\n"]);
+    expect(existsSync(added)).toBe(false);
   });
 
   test("a command that forks without end keeps no other tenant's from its processes", { timeout: 60_000 }, async () => {

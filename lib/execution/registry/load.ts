@@ -5,7 +5,13 @@ import { z } from "zod";
 import { FolderRemover, type OnUnremoved } from "../process/folder-remover";
 import { Hider, type OnHidden } from "../process/hider";
 import { type HidingPlan, MOST_SHARED } from "../process/hiding";
-import { describeIsolation, detectIsolation, exposureOf, type IsolationOptions } from "../process/isolation";
+import {
+  describeIsolation,
+  detectIsolation,
+  exposureOf,
+  hasWorkersUser,
+  type IsolationOptions,
+} from "../process/isolation";
 import { halfOfMemory, withinOwnLimits } from "../process/limits";
 import { canReach, commandUser, type RunAs } from "../process/run-as";
 import type { Isolation } from "../process/supervisor";
@@ -72,6 +78,7 @@ export async function loadCommandRegistry(path: string, options: RegistryOptions
     folders,
     files,
     scratch,
+    ...(hasWorkersUser(options.isolation) ? { readOnlyExcept: kept } : {}),
     kept: [...needed, ...specs.flatMap(([, { binary }]) => (binary ? [dirname(binary)] : []))],
   };
   const mode = options.isolation === undefined ? {} : { mode: options.isolation };

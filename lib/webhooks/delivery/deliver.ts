@@ -5,7 +5,7 @@ import type { SecretForms } from "@/lib/execution/output/secret-forms";
 import { cutText } from "./cut-text";
 import type { Message } from "./payload";
 import type { WebhookLimits, WebhookPolicy } from "./policy";
-import { type Answer, post } from "./send";
+import { type Answer, type Post, post as postHere } from "./send";
 import { signatureHeader } from "./signature";
 
 /** Of a request or an answer, in UTF-8 bytes. */
@@ -30,6 +30,8 @@ export interface DeliveryTools {
   readonly policy: WebhookPolicy;
   readonly signal: AbortSignal;
   readonly limits?: WebhookLimits;
+  /** Posts the message, such as in a thread; never rejects. Default: in the caller's. */
+  readonly post?: (message: Post) => Promise<Answer>;
 }
 
 /** What came of it, and the texts that are kept of it: short, and without secrets. */
@@ -40,7 +42,8 @@ export interface Delivered {
 }
 
 /** Signs a message for this attempt and posts it. Never rejects. */
-export async function deliver(delivery: Delivery, { policy, signal, limits }: DeliveryTools): Promise<Delivered> {
+export async function deliver(delivery: Delivery, tools: DeliveryTools): Promise<Delivered> {
+  const { policy, signal, limits, post = postHere } = tools;
   const { message, url, secrets, headers, ownHeaders } = delivery;
   const timestamp = Math.floor(Date.now() / 1000);
   const signed = {

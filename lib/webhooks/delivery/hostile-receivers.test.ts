@@ -1,7 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, test } from "vitest";
 import { shareOfLongestTurn } from "@/lib/testing/measure/longest-turn";
+import { waitFor } from "@/lib/testing/processes";
+import { costlyChain, der, startTlsReceiver } from "./costly-tls.fixture";
 import { deliver } from "./deliver";
 import { readInPieces } from "./in-pieces";
 import { startReceiver } from "./receiver.fixture";
@@ -89,5 +92,18 @@ test("a delivery with twenty long headers, which the receiver repeats, leaves tu
     deliver({ message, url: receiver.url, secrets: [newWebhookSecret()], headers, ownHeaders: {} }, around);
   expect((await run()).answer.failed).toBeNull();
   expect(await shareOfLongestTurn(run, 0.6)).toBeLessThan(0.6);
+  await receiver.close();
+});
+
+test("no key is exchanged with numbers that the receiver chose: those of 10,000 bits would take seconds", async () => {
+  const modulus = randomBytes(1024).map((byte, at) => (at === 0 || at === 1023 ? byte | 0x81 : byte));
+  const numbers = der(0x30, der(0x02, Buffer.from([0]), Buffer.from(modulus)), der(0x02, Buffer.from([2])));
+  const dhparam = `-----BEGIN DH PARAMETERS-----\n${numbers.toString("base64")}\n-----END DH PARAMETERS-----\n`;
+  const ciphers = "DHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0";
+  const receiver = await startTlsReceiver({ ...costlyChain(1), dhparam, ciphers, maxVersion: "TLSv1.2" });
+  const { failed } = await post({ url: receiver.url, headers: {}, body: "{}", ...around });
+  expect(failed?.code).toBe("tls");
+  await waitFor(() => receiver.errors.length > 0);
+  expect(receiver.errors).toEqual(["ERR_SSL_NO_SHARED_CIPHER"]);
   await receiver.close();
 });

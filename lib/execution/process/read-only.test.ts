@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { parseMounts } from "./read-only";
+
+const line = (ids: string, path: string, options: string, type = "ext4"): string =>
+  `${ids} 0:26 / ${path} ${options} shared:1 - ${type} source rw`;
+
+test("mounts that can be written to are found with their flags, in any order, without those that others cover", () => {
+  const text = [
+    // Mounted before the root was switched, so listed before it.
+    line("22 27", "/proc", "rw,nosuid", "proc"),
+    line("24 27", "/dev", "rw,nosuid", "devtmpfs"),
+    line("25 24", "/dev/shm", "rw", "tmpfs"),
+    line("27 1", "/", "rw,relatime"),
+    line("28 27", "/media/ro", "ro,nosuid"),
+    line("29 27", "/data/inner", "rw"),
+    line("30 27", "/data", "rw,nosuid,nodev,noexec,noatime,idmapped", "xfs"),
+    line("31 27", "/database", "rw", "xfs"),
+    line("32 27", "/a\\040b", "rw", "tmpfs"),
+    line("33 32", "/a\\040b", "ro", "tmpfs"),
+    line("34 25", "/dev/shm", "rw,nodev", "tmpfs"),
+    "",
+  ].join("\n");
+  expect(parseMounts(text)).toEqual([
+    { path: "/dev", flags: ["nosuid"] },
+    { path: "/", flags: ["relatime"] },
+    { path: "/data", flags: ["nosuid", "nodev", "noexec", "noatime"] },
+    { path: "/database", flags: [] },
+    { path: "/dev/shm", flags: ["nodev"] },
+  ]);
+});

@@ -1,0 +1,12 @@
+import type { Answer, Post } from "@/lib/webhooks/delivery";
+
+/** What the worker says to the thread that sends webhooks. `no` names one post. */
+export type ToWebhookThread =
+  | { readonly type: "post"; readonly no: number; readonly message: Omit<Post, "signal"> }
+  | { readonly type: "stop"; readonly no: number };
+
+/** The answer to a post that was not stopped. */
+export interface FromWebhookThread {
+  readonly no: number;
+  readonly answer: Omit<Answer, "body"> & { readonly body: Uint8Array };
+}

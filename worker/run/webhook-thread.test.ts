@@ -1,0 +1,82 @@
+import { readFileSync, rmSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { waitFor } from "@/lib/testing/processes";
+import type { Post } from "@/lib/webhooks/delivery";
+import { costlyChain, startTlsReceiver } from "@/lib/webhooks/delivery/costly-tls.fixture";
+import { startReceiver } from "@/lib/webhooks/delivery/receiver.fixture";
+import { WebhookThread, webhookThread } from "./webhook-thread";
+import { useBuiltWebhookThread } from "./webhook-thread.fixture";
+
+let folder = "";
+beforeAll(async () => {
+  folder = await useBuiltWebhookThread();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const policy = { allowHttp: true, loopback: ["127.0.0.1:*"] };
+const limits = { connectMs: 30_000, totalMs: 30_000, responseBytes: 64 * 1024 };
+const to = (url: string, signal = new AbortController().signal): Post => ({
+  url,
+  headers: { "x-own": "1" },
+  body: "{}",
+  policy,
+  limits,
+  signal,
+});
+
+/** Processor time of the main thread so far. */
+const mainThreadMs = () =>
+  Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1_000_000;
+
+test("posts from its thread, and answers as the receiver did", async () => {
+  const receiver = await startReceiver();
+  receiver.answer = (_request, response) => void response.writeHead(503, { "retry-after": "7" }).end("busy");
+  const { post } = new WebhookThread();
+  const answers = await Promise.all(Array.from({ length: 5 }, () => post(to(receiver.url))));
+  for (const answer of answers) {
+    expect(answer).toMatchObject({ statusCode: 503, retryAfter: "7", body: Buffer.from("busy") });
+    expect(answer.failed?.code).toBe("http_status");
+  }
+  expect(receiver.received[0]).toMatchObject({ method: "POST", body: "{}", headers: { "x-own": "1" } });
+  await receiver.close();
+});
+
+test.runIf(process.platform === "linux")(
+  "certificates that take long to check do not hold the caller's event loop",
+  async () => {
+    const receiver = await startTlsReceiver(costlyChain(50));
+    const receiverOfOthers = await startReceiver();
+    const { post } = new WebhookThread();
+    await post(to(receiverOfOthers.url));
+    const before = mainThreadMs();
+    const { failed } = await post(to(receiver.url));
+    expect(mainThreadMs() - before).toBeLessThan(100);
+    expect(failed?.code).toBe("tls");
+    await Promise.all([receiver.close(), receiverOfOthers.close()]);
+  },
+);
+
+test("a post that is stopped answers at once, and the receiver's connection ends", async () => {
+  const receiver = await startReceiver();
+  receiver.answer = () => undefined;
+  const { post } = new WebhookThread();
+  const abort = new AbortController();
+  const running = post(to(receiver.url, abort.signal));
+  await waitFor(() => receiver.received.length === 1);
+  abort.abort("cancel");
+  expect((await running).failed?.code).toBe("stopped");
+  await waitFor(() => receiver.connections.open === 0);
+  expect((await post(to(receiver.url, abort.signal))).failed?.code).toBe("stopped");
+  await receiver.close();
+});
+
+test("posts fail when their thread ends, and the next one starts another", async () => {
+  const [receiver, built] = [await startReceiver(), webhookThread.url];
+  const { post } = new WebhookThread();
+  webhookThread.url = new URL("data:text/javascript,setTimeout(() => process.exit(3), 100)");
+  const failed = await Promise.all([post(to(receiver.url)), post(to(receiver.url))]);
+  webhookThread.url = built;
+  expect(failed.map((answer) => answer.failed?.code)).toEqual(["network", "network"]);
+  expect((await post(to(receiver.url))).statusCode).toBe(204);
+  await receiver.close();
+});
