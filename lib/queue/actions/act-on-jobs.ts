@@ -27,7 +27,7 @@ export interface JobAct<R extends JobRow> {
   readonly action: string;
   /** Locks the jobs that the action may change, in the order of their ids. */
   readonly lock: Statement;
-  /** Returns null if the action is legal for this job. */
+  /** Returns null if the action is legal for this job, otherwise why it is refused. */
   readonly refuse: (job: R) => Refusal | null;
   /** Refuses jobs for reasons that take a query. */
   readonly refuseMore?: (tx: TenantTransaction, jobs: readonly R[]) => Promise<ReadonlyMap<string, Refusal>>;
@@ -44,9 +44,9 @@ export interface ChosenJobs {
 export const idsOf = (jobs: readonly { job_id: string }[]): string[] => jobs.map((job) => job.job_id);
 
 /**
- * Applies one action to each of many jobs of a tenant, or says why not. Returns one result per id, in their order. The
- * jobs are locked first, so no job changes between the decision and the write. Each change is audited. An action that
- * changes nothing is answered as done and writes no audit row.
+ * Applies one action to many jobs of a tenant. Returns one result per id, in their order: done, or why the action was
+ * refused. The jobs are locked first, so no job changes between the decision and the write. Each change is audited. An
+ * action that changes nothing is answered as done and writes no audit row.
  */
 export async function actOnJobs<R extends JobRow>(
   tx: TenantTransaction,

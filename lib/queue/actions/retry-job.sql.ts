@@ -19,8 +19,8 @@ const UNMET = `d.child_id = any ($2::uuid[]) and d.state <> 'met' and d.on_failu
      and ${tenantIs("d.tenant_id")} and not app.edge_holds(d.type, d.condition, o.outcome, o.result)`;
 
 /**
- * Returns the given jobs that stay blocked: they have a parent that has ended, did not do what they wait for, and does
- * not begin a new run with them. Such a parent is not among the jobs, is one of $3, or stays blocked itself.
+ * Returns the given jobs that a parent keeps from running: the parent has ended, did not do what the job waits for, and
+ * does not begin a new run with it. Such a parent is not among the jobs, is one of $3, or is itself kept from running.
  */
 export const blockedByParentsSql = statement(
   "blocked_by_parents",

@@ -41,7 +41,7 @@ export const RETRY: JobAct<OutcomeRow> = {
     const held = await findHeld(tx, jobs, []);
     const free = jobs.filter((job) => !held.has(job.job_id));
     const taken = await takeKeysAgain(tx, free);
-    // A job that does not get its key begins no run, so its children stay blocked too.
+    // A job that does not get its key begins no run, which blocks its children too.
     const heldThen = taken.length === 0 ? held : await findHeld(tx, jobs, taken);
     const late = free.filter((job) => heldThen.has(job.job_id) && job.dedupe_key !== null);
     if (late.length > 0) await tx.run(giveKeysBackSql, [tx.tenantId, idsOf(late)]);

@@ -35,8 +35,9 @@ export const leasesUnderSql = statement(
 );
 
 /**
- * Runs before leases are taken from the workers `$1`: their marks are rejected until they open them again. Returns the
- * workers whose rows another transaction has locked. No lease may be taken from those in this pass.
+ * Rejects the marks of the workers `$1` until those workers open them again. Run it before leases are taken from these
+ * workers. Returns the workers whose marks another transaction has locked; no lease may be taken from those in this
+ * pass.
  */
 export const takeFromWorkersSql = statement(
   "take_from_workers",

@@ -17,8 +17,8 @@ export interface BegunMark {
 }
 
 /**
- * Returns the `taken` value that `markBegun` needs, or null for a worker that is not registered. Marks opened earlier
- * are rejected from then on.
+ * Returns the `taken` value that `markBegun` needs, or null for a worker that is not registered. Marks with an earlier
+ * value are rejected from then on.
  */
 export async function openMarks(db: Runner, workerId: string): Promise<number | null> {
   const [row] = await db.run<{ taken: number }>(openMarksSql, [workerId]);

@@ -85,7 +85,7 @@ const PLAIN_LOCK_MS = 50;
 /**
  * Ends successes as `finishSucceededSql` does, but only of jobs without dependents, listeners and dedupe key, as most
  * are. Leaving out the work for the others saves more than half of a small batch's time. `done` is null if all jobs
- * ended; `finishSucceededSql` takes the rest.
+ * ended, otherwise the ids of those that did; `finishSucceededSql` takes the rest.
  *
  * Rows are not locked before they are deleted, because that costs a third of the whole. The delete waits up to
  * lock_timeout for a row that another transaction is changing, and skips the row if it was changed. (Servers before
@@ -142,8 +142,8 @@ function finishing(asked: string, details: readonly string[]): string {
 
 /**
  * Puts jobs back into the queue for the holders of their leases: retry, release, snooze, rescue. Skips a job with a
- * cancel request, which has to end instead, and a lease that is lost or locked. `$2` is added to reclaims; an end that
- * makes its job a suspect adds 1 in any case.
+ * cancel request, which has to end instead, and a lease that is lost or locked. `$2` (0 or 1) is added to reclaims; an
+ * end that makes its job a suspect adds 1 even if `$2` is 0.
  */
 export const requeueAttemptsSql = statement(
   "requeue_attempts",

@@ -1,4 +1,4 @@
-/** Shapes that only workers and schedulers use. */
+/** Types that only workers and schedulers use. */
 import type { PayloadValidator } from "../definitions/arg-schema.policy";
 import type { AttemptStatus, TerminalState } from "../states";
 import type { Executor, LogLevel, LogStream, NewJob, RetryClasses, RetrySettings } from "../types";

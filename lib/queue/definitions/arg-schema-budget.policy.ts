@@ -110,7 +110,7 @@ interface Meter {
 }
 
 /**
- * Makes every keyword of `ajv` count its work before it does it, caps the errors of failing branches, and checks
+ * Makes every keyword of `ajv` count its steps before it runs, caps the errors of failing branches, and checks
  * uniqueItems in linear time.
  */
 export function meterKeywords(ajv: Ajv2020, meter: Meter): void {

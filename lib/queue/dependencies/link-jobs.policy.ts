@@ -119,7 +119,7 @@ function indexRefs(jobs: readonly NewJob[], at: Plan["at"], problems: Problem[])
   return byRef;
 }
 
-/** Orders jobs so that each follows its parents. Jobs in a cycle, or below one, are reported and come last. */
+/** Orders jobs so that each follows its parents. A cycle is reported; its jobs, and those below it, come last. */
 function orderJobs(jobs: readonly NewJob[], plan: Pick<Plan, "at" | "byRef" | "problems">): number[] {
   const same = sameJobs(jobs);
   const parents = jobs.map((job) => parentsOf(job, plan.byRef).map((index) => same[index] ?? index));

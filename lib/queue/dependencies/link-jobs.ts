@@ -1,7 +1,8 @@
 /**
- * Dependencies: a job can wait for other jobs (its parents). It stays blocked until each parent has ended; then it is
- * queued, or ended because a parent did not do what it waits for. The release commits with the parent's end, or is left
- * to the release backlog in the same transaction, so no dependent is forgotten.
+ * Dependencies: a job can wait for other jobs (its parents). It is blocked until each parent has done what it waits
+ * for, and is then queued. If a parent ends otherwise, the job is canceled, fails or runs, as its on_failure says. The
+ * release commits with the parent's end, or goes to the release backlog in the same transaction, so no dependent is
+ * forgotten.
  *
  * Start with `linkJobs` in link-jobs.policy.ts, which checks the edges of new jobs; then RELEASED in
  * dependencies.sql.ts. The SQL functions are in drizzle/functions/link.sql and release.sql. sweep-dependents.ts has the

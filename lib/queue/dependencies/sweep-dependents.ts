@@ -8,7 +8,8 @@ export interface Swept {
   /** Where the next call continues; undefined = start from the beginning. */
   readonly last: string | undefined;
   /**
-   * Jobs that were blocked although their edges were decided. Any number but 0 is a fault, which the sweep has healed.
+   * Jobs that were blocked although they had no parent left to wait for. Any number but 0 is a fault, which the sweep
+   * has healed.
    */
   readonly healed: number;
   readonly laneNos: readonly number[];

@@ -18,9 +18,9 @@ const TRIES = 3;
 export type EnqueuedOrRefused = Enqueued | QueueError;
 
 /**
- * Accepts many jobs of one tenant independently: a refused job is answered by its error and keeps no other job out. A
- * job may wait for jobs that exist. The answers are in the order of the jobs. Sends one statement per thousand jobs,
- * and after a refusal by the database one per definition and queue.
+ * Accepts many jobs of one tenant independently: a refused job gets an error and does not affect the others. A job may
+ * wait for jobs that exist. The answers are in the order of the jobs. Sends one statement per thousand jobs, and after
+ * a refusal by the database one per definition and queue.
  * @throws QueueError tenant-suspended if no job can be accepted; invalid-value if a job to wait for does not exist
  */
 export async function enqueueEach(

@@ -56,7 +56,7 @@ export const insertPlain = (
   {
     item,
     payload,
-  }: { /** A plain item, whose own payload is not looked at. */ readonly item: NewJobItem; readonly payload: string },
+  }: { /** A plain item; its own payload is ignored. */ readonly item: NewJobItem; readonly payload: string },
 ): Promise<EnqueuedRow[]> => db.run<EnqueuedRow>(enqueueJobSql, [tenantId, ...parameters(item, payload)]);
 
 interface Alike {
