@@ -1,11 +1,12 @@
--- Uploads of artifacts: begin, append chunks, finish. The attempt (p_job, p_lease) must hold its lease.
--- An upload locks its live row FOR KEY SHARE. A lease ends by FOR UPDATE or DELETE, which wait for that lock or skip the row. A
--- renewal takes FOR NO KEY UPDATE, which does not wait, so a lease is renewed even while its upload waits for another upload of
--- the tenant or for the disk. The row lock of app.artifact_usage makes the quotas exact under concurrent writers.
+-- Uploads of artifacts: begin, append chunks, finish. The attempt (p_job, p_lease) must hold its lease. An upload locks
+-- its live row FOR KEY SHARE. The end of a lease takes FOR UPDATE or DELETE, which wait for that lock or skip the row.
+-- A renewal takes FOR NO KEY UPDATE, which does not wait, so a lease is renewed even while its upload waits for another
+-- upload of the tenant or for the disk. The row lock on app.artifact_usage makes the quotas exact under concurrent
+-- writers. Start with app.begin_artifact.
 
--- Begins an artifact. An unfinished artifact of the same name is deleted, and so are those of earlier attempts, which can never
--- be finished: a retry has the whole quota of its job, even if it writes several artifacts at once or follows a worker that
--- died. status is started, lease-lost or too-many (the job has p_most artifacts of other names).
+-- Begins an artifact. Deletes unfinished artifacts of the same name and of earlier attempts, which can never be
+-- finished. So a retry has the whole quota of its job, even if it writes several artifacts at once or follows a worker
+-- that died. status is started, lease-lost or too-many (the job has p_most artifacts of other names).
 create or replace function app.begin_artifact(
   p_job uuid,
   p_lease bigint,
@@ -63,10 +64,11 @@ $$;
 revoke all on function app.begin_artifact(uuid, bigint, text, text, integer) from public;
 grant execute on function app.begin_artifact(uuid, bigint, text, text, integer) to leasehold_worker;
 
--- Appends chunk p_no. A chunk that is sent again after an unknown answer changes nothing. Returns stored, lease-lost, gone (the
--- artifact was deleted or begun again), job-full or tenant-full. p_job_bytes and p_tenant_bytes are the quotas. An earlier
--- artifact of the same name does not count towards the job, because this one will replace it. Of another name that is just being
--- replaced, the larger of both artifacts counts, because either may be kept.
+-- Appends chunk p_no. A chunk that is sent again after an unknown answer changes nothing. Returns stored, lease-lost,
+-- gone (the artifact was deleted or begun again), job-full or tenant-full. p_job_bytes and p_tenant_bytes are the
+-- quotas. An earlier artifact of the same name does not count towards the job's quota, because this one will replace
+-- it. If an artifact of another name is being replaced, the larger of its two versions counts, because either may be
+-- kept.
 create or replace function app.append_artifact(
   p_job uuid,
   p_lease bigint,
@@ -148,8 +150,8 @@ $$;
 revoke all on function app.append_artifact(uuid, bigint, uuid, integer, bytea, bigint, bigint) from public;
 grant execute on function app.append_artifact(uuid, bigint, uuid, integer, bytea, bigint, bigint) to leasehold_worker;
 
--- Makes an artifact of p_size bytes visible to its tenant, and deletes the job's earlier one of the same name. Safe to repeat.
--- Returns stored, lease-lost or gone.
+-- Makes an artifact of p_size bytes visible to its tenant, and deletes the job's earlier one of the same name. Safe to
+-- repeat. Returns stored, lease-lost or gone.
 create or replace function app.finish_artifact(
   p_job uuid,
   p_lease bigint,

@@ -1,11 +1,12 @@
--- Dedupe keys: which job holds a key, and what a new job with the same key does to that job.
+-- Dedupe keys: which job holds a key, and what a new job with the same key does to the holder. Start with
+-- app.take_dedupe_keys.
 
--- Takes dedupe keys for new jobs and returns the holder of each key. p_until is until when a key stays taken after its job has
--- finished; NULL: the key is free as soon as the job has finished. A key is free if no row has it, or if its job has finished
--- and its window is over. The INSERT waits until a concurrent INSERT of the same key commits or rolls back, so the holder always
--- names a job that exists. Keys are taken in their order (collation C, then the order given), so that two callers cannot
--- deadlock; rows are returned in that order. The row of a held key is not locked, because the end of a job locks its live row
--- first and its key second.
+-- Takes dedupe keys for new jobs and returns the holder of each key. p_until is when a key becomes free after its job
+-- has ended; NULL: as soon as the job has ended. A key is free if no row has it, or if its job has ended and its window
+-- has passed. The INSERT waits until a concurrent INSERT of the same key commits or rolls back, so the returned holder
+-- always exists. Keys are taken in sorted order (collation C, then the order given), so that two callers cannot
+-- deadlock; rows are returned in that order. The row of a held key is not locked, because the end of a job locks its
+-- live row first and its key second.
 create or replace function app.take_dedupe_keys(
   p_tenant uuid,
   p_keys text[],
@@ -60,18 +61,18 @@ revoke all on function app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[])
 grant execute on function app.take_dedupe_keys(uuid, text[], uuid[], timestamptz[])
   to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Applies a new item to the job that holds its dedupe key, as the item's dedupe_on_conflict says, and returns the state of the
--- holder. `conflict` in the answer is what was done to the holder:
+-- Applies a new item to the job that holds its dedupe key, as the item's dedupe_on_conflict says, and returns the state
+-- of the holder. `conflict` in the answer is what was done to the holder:
 --   replaced     It has the item's payload, and the definition version against which that payload was checked.
 --   rescheduled  It has the item's time.
 --   returned     It is unchanged.
--- A holder that runs or has ended is unchanged. A payload is not replaced once an attempt of the run has begun, because steps
--- that it stored and the run's idempotency key would pass for work on the new payload; nor in a job of another definition. A
--- payload that takes in results of other jobs neither replaces nor is replaced, because its places were worked out for its own
--- parents. A holder is not rescheduled past its expiry.
--- An item that brings the payload or the time that the holder already has gets the same answer, but leaves no audit entry.
--- The item has its payload as JSON text (payload_text), and only where it may replace the holder's.
--- Returns NULL if the holder has just ended and its key is free.
+-- A holder that is running or has ended is unchanged. A payload is not replaced once an attempt of the run has begun,
+-- because the steps that it stored and the run's idempotency key would count for the new payload. Nor is it replaced in
+-- a job of another definition. A payload with placeholders for results neither replaces nor is replaced, because its
+-- places were computed for its own parents. A holder is not rescheduled past its expiry. An item with the payload or
+-- the time that the holder already has gets the same answer, but leaves no audit entry. The item has its payload as
+-- JSON text (payload_text), and only if it may replace the holder's. Returns NULL if the holder has just ended and its
+-- key is free.
 create or replace function app.meet_duplicate(p_tenant uuid, p_holder uuid, p_item jsonb)
 returns jsonb
 language plpgsql
@@ -198,9 +199,9 @@ revoke all on function app.meet_duplicate(uuid, uuid, jsonb) from public;
 grant execute on function app.meet_duplicate(uuid, uuid, jsonb)
   to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Takes the dedupe keys of the items {n, id, dedupe_key, …} of a batch. Returns, by n, the state of the holder for each item
--- that makes no job because its key is held, as app.meet_duplicate has it. Of a holder that is an item of the same batch the
--- answer has only the id. A key whose holder ended meanwhile is taken in another turn.
+-- Takes the dedupe keys of the items {n, id, dedupe_key, …} of a batch. Returns, by n, the holder's state for each item
+-- that makes no job because its key is held; see app.meet_duplicate. For a holder that is an item of the same batch,
+-- the answer has only the id. A key whose holder ended meanwhile is taken in another turn.
 create or replace function app.find_duplicates(p_tenant uuid, p_items jsonb)
 returns jsonb
 language plpgsql

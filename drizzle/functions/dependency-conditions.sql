@@ -1,4 +1,5 @@
--- Whether a parent has done what an edge asks of it, and which jobs are over or blocked.
+-- Conditions of dependencies: whether a parent satisfies an edge, and which jobs have ended or are blocked. Start with
+-- app.edge_holds.
 
 -- True if a comparison (-1, 0 or 1) satisfies gt, gte, lt or lte.
 create or replace function app.order_holds(p_op text, p_compared integer)
@@ -16,9 +17,9 @@ $$;
 revoke all on function app.order_holds(text, integer) from public;
 grant execute on function app.order_holds(text, integer) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- True if a condition {steps, op, value} holds for a job that is over. A missing value counts as null. Numbers are compared with
--- numbers and text with text (by code point); anything else is neither greater nor less. The value is read from the result once,
--- and the result is not copied.
+-- True if a condition {steps, op, value} holds for a job that has ended. A missing value counts as null. Numbers are
+-- compared with numbers and text with text (by code point); any other pair is neither greater nor less. The value is
+-- read from the result once, and the result is not copied.
 create or replace function app.condition_holds(p_condition jsonb, p_outcome text, p_result jsonb)
 returns boolean
 language plpgsql immutable parallel safe
@@ -68,8 +69,8 @@ $$;
 revoke all on function app.condition_holds(jsonb, text, jsonb) from public;
 grant execute on function app.condition_holds(jsonb, text, jsonb) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- True if a parent with this outcome and result satisfies an edge: of type completion always, of type conditional by the edge's
--- condition, of any other type if the parent succeeded.
+-- True if a parent with this outcome and result satisfies an edge. An edge of type completion is always satisfied, one
+-- of type conditional by its condition, one of any other type if the parent succeeded.
 create or replace function app.edge_holds(p_type text, p_condition jsonb, p_outcome text, p_result jsonb)
 returns boolean
 language sql immutable parallel safe
@@ -83,8 +84,8 @@ $$;
 revoke all on function app.edge_holds(text, jsonb, text, jsonb) from public;
 grant execute on function app.edge_holds(text, jsonb, text, jsonb) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Returns the outcome and the result of those of the given jobs that are over. It has no settings of its own, so it is planned
--- with its caller, as long as it is called with a plain array.
+-- Returns the outcome and the result of those of the given jobs that have ended. The function has no settings of its
+-- own, so the planner inlines it into its caller, as long as the caller passes a plain array.
 create or replace function app.outcomes_of(p_jobs uuid[])
 returns table (job_id uuid, tenant_id uuid, outcome text, result jsonb)
 language sql stable
@@ -104,7 +105,7 @@ $$;
 revoke all on function app.outcomes_of(uuid[]) from public;
 grant execute on function app.outcomes_of(uuid[]) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- True if the job waits for other jobs.
+-- True if the job is blocked by other jobs.
 create or replace function app.is_blocked(p_job uuid)
 returns boolean
 language plpgsql stable

@@ -1,14 +1,14 @@
--- Enqueueing is one round trip: one function sets the tenant for its transaction and inserts everything, with the caller's own
--- rights and policies (security invoker). BEGIN, set_config, INSERT and COMMIT one by one reach half its rate.
--- The roles of people and of the scheduler plan every execution (lib/db/migrate/roles.ts), which would cost more than the rest of
--- an enqueue. So these functions pin generic plans: index scans by key, whatever the statistics say. app.enqueue_job and
--- app.enqueue_alike set no search_path, so they name functions with their schema.
--- A value that a job does not have comes from its definition, then from its queue. All raise LH001, LH002 and LH003 as
--- app.make_lane does.
+-- Enqueueing takes one round trip: one function sets the tenant for its transaction and inserts everything, with the
+-- caller's own rights and policies (security invoker). Separate BEGIN, set_config, INSERT and COMMIT reach half its
+-- rate. The roles of people and of the scheduler plan every execution (lib/db/migrate/roles.ts), which would cost more
+-- than the rest of an enqueue. So these functions pin generic plans: index scans by key, whatever the statistics say.
+-- app.enqueue_job and app.enqueue_alike set no search_path, so they name functions with their schema. A value that a
+-- job does not set comes from its definition, then from its queue. All functions raise LH001, LH002 and LH003 as
+-- app.make_lane does. Start with app.enqueue_job; app.enqueue_jobs is the general case.
 
--- Enqueues one job that has no dedupe key and no dependencies: the same as a batch of one, in half the time. Whether a queue is
--- named is decided before the lookup, so that one plan serves all calls. Three INSERTs cost less than one statement with all
--- three.
+-- Enqueues one job that has no dedupe key and no dependencies: the same as a batch of one, in half the time. The
+-- function tests whether a queue is named before the lookup, so that one plan serves all calls. Three INSERTs cost less
+-- than one statement with all three.
 create or replace function app.enqueue_job(
   p_tenant uuid,
   p_definition_id uuid,
@@ -145,9 +145,10 @@ grant execute on function app.enqueue_job(
   integer, double precision, double precision, uuid
 ) to leasehold_web, leasehold_worker;
 
--- Enqueues as many jobs as p_payloads has entries, all or nothing. They differ in their payloads only and are otherwise like
--- those of app.enqueue_job; new_ids is in the order of the payloads. What the jobs share is looked up, checked and answered
--- once, in variables of the columns' own domains. Such a job costs half of what others cost in a batch.
+-- Enqueues one job per entry of p_payloads, all or nothing. The jobs differ only in their payloads and, like those of
+-- app.enqueue_job, have no dedupe key and no dependencies; new_ids is in the order of the payloads. Shared values are
+-- looked up, checked and returned once, in variables of the columns' own domains. Such a job costs half of what other
+-- jobs cost in a batch.
 create or replace function app.enqueue_alike(
   p_tenant uuid,
   p_definition_id uuid,
@@ -288,24 +289,25 @@ grant execute on function app.enqueue_alike(
 ) to leasehold_web, leasehold_worker;
 
 -- Enqueues a batch for one tenant, with its dependencies, all or nothing.
---   p_kinds    what items share, each sent and looked up once: {definition_id, definition_version, queue, priority,
---              max_attempts, timeout_seconds}
+--   p_kinds    values that items share, each sent and looked up once: {definition_id, definition_version, queue,
+--              priority, max_attempts, timeout_seconds}
 --   p_items    the jobs; `kind` is a position in p_kinds, from 0. Defaults are not sent.
 --   p_parents  jobs outside the batch for which items wait
--- An edge in `depends_on` names its parent by a number: the position of an item, from 1, or after the last item the position in
--- p_parents. `awaited` stands at items for which others wait. `rank` gives the order of ids where it is not that of the items.
+-- An edge in `depends_on` names its parent by a number: the position of an item, from 1, or after the last item the
+-- position in p_parents. `awaited` is set on items that have dependents in the batch. `rank` gives the order of ids if
+-- it is not that of the items.
 --
--- An item whose dedupe key is taken makes no job: its answer names the holder, with `deduplicated` and in `conflict` what was
--- done to the holder (app.meet_duplicate). If an earlier item of the batch took the key, the answer has that job's values. A job
--- that waits for such an item waits for the holder.
+-- An item whose dedupe key is taken makes no job: its answer names the holder, with `deduplicated` and in `conflict`
+-- what was done to the holder (app.meet_duplicate). If an earlier item of the batch took the key, the answer has that
+-- job's values. A job that waits for such an item waits for the holder.
 --
--- Returns one row for all jobs that differ in their ids only: their positions from 1 and, in the same order, their ids. The
--- answer is final: parents are locked before the jobs are written, so the function knows whether one is over, and releases or
--- ends at once those that wait for nothing that is still to come. Only then, or if a dedupe key was taken, is the answer read
--- from the tables.
+-- Returns one row for all jobs that differ only in their ids: their positions from 1 and, in the same order, their ids.
+-- The answer is final: parents are locked before the jobs are written, so the function knows which of them have ended,
+-- decides their edges at once, and releases or ends the jobs concerned. Only then, or if a dedupe key was taken, is the
+-- answer read from the tables.
 --
--- Raises LH004 if a parent is not a job of the tenant. Live rows of parents and of holders are locked in the order of their ids,
--- as all actions on many jobs do, so that none of them deadlock. Values that may be large are left out of what
+-- Raises LH004 if a parent is not a job of the tenant. Live rows of parents and of holders are locked in the order of
+-- their ids, as all actions on many jobs do, so that they cannot deadlock. Large values are left out of what
 -- app.find_duplicates reads, because PostgreSQL 18 copies a large value again for each jsonb that is built around it.
 create or replace function app.enqueue_jobs(p_tenant uuid, p_kinds jsonb, p_items jsonb, p_parents uuid[])
 returns table (

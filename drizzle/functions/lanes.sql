@@ -1,4 +1,4 @@
--- Lanes: claiming chooses between lanes. A lane is (tenant, queue, definition, band).
+-- Lanes: a claim chooses between lanes. A lane is (tenant, queue, definition, band). Start with app.make_lane.
 
 -- Returns the band of a priority: 0 critical, 1 high, 2 normal, 3 low, 4 background.
 create or replace function app.band_of(priority integer)
@@ -19,8 +19,8 @@ revoke all on function app.band_of(integer) from public;
 grant execute on function app.band_of(integer)
   to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth;
 
--- Returns the place of a job in its lane; the smallest key is claimed first. Jobs age without writes: ten minutes of waiting
--- are worth one point of priority. Stable, as extract is, so that the planner can inline the expression.
+-- Returns the position of a job in its lane; the smallest key is claimed first. Jobs age without writes: ten minutes of
+-- waiting are worth one point of priority. Stable, as extract is, so that the planner can inline the expression.
 create or replace function app.sort_key_of(scheduled_for timestamptz, priority integer)
 returns double precision
 language sql stable parallel safe
@@ -31,10 +31,10 @@ revoke all on function app.sort_key_of(timestamptz, integer) from public;
 grant execute on function app.sort_key_of(timestamptz, integer)
   to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth;
 
--- Returns the lane of (tenant, queue, definition, band of the priority), and creates it if it is new. NULL stands for the
--- definition's queue and for the queue's default priority. Checks what a new job names, and raises
+-- Returns the lane of (tenant, queue, definition, band of the priority), and creates it if it does not exist. NULL
+-- stands for the definition's queue and for the queue's default priority. Checks the values of a new job, and raises
 --   LH001 if the tenant is missing or suspended,
---   LH002 if the definition changed or was switched off since the caller read it: the caller reads it again, validates the
+--   LH002 if the definition changed or was disabled since the caller read it: the caller reads it again, validates the
 --         payload again and retries,
 --   LH003 if there is no active queue of this name.
 create or replace function app.make_lane(

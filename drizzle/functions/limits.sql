@@ -1,7 +1,8 @@
--- Pauses, and limits on what runs and on what begins.
+-- Pauses, and limits on running jobs and on the rate of starts. Start with app.reserve_slots.
 
--- True if jobs of this queue, definition and tenant may not begin now. A pause whose end has passed does not count. Each kind of
--- pause is looked up by its index, because a suspension is a pause as well and an installation may have many suspended tenants.
+-- True if jobs of this queue, definition and tenant may not begin now. A pause that has ended does not count. Each kind
+-- of pause is looked up by its index, because a suspension is a pause too and an installation may have many suspended
+-- tenants.
 create or replace function app.is_paused(p_queue integer, p_definition uuid, p_tenant uuid)
 returns boolean
 language sql stable parallel safe
@@ -35,9 +36,9 @@ $$;
 revoke all on function app.is_paused(integer, uuid, uuid) from public;
 grant execute on function app.is_paused(integer, uuid, uuid) to leasehold_web, leasehold_worker;
 
--- Returns the limits on jobs of this queue, definition and tenant. A limit of a tenant scope without a tenant is for each tenant
--- by itself; a tenant's own limit takes its place. Row security shows web its own tenant's limits and the common ones; a limit
--- that the caller cannot see is not returned.
+-- Returns the limits on jobs of this queue, definition and tenant. A limit of a tenant scope without a tenant applies
+-- to each tenant separately; a tenant's own limit replaces it. Row security shows web its own tenant's limits and the
+-- common ones; a limit that the caller cannot see is not returned.
 create or replace function app.limits_on(p_queue integer, p_definition uuid, p_tenant uuid)
 returns setof app.concurrency_limits
 language sql stable parallel safe
@@ -81,8 +82,8 @@ $$;
 revoke all on function app.limits_on(integer, uuid, uuid) from public;
 grant execute on function app.limits_on(integer, uuid, uuid) to leasehold_web, leasehold_worker, leasehold_platform;
 
--- True if there is any limit on jobs of this queue, definition and tenant. The statement that claims has the same condition
--- written out (lib/queue/claim/claim-jobs.sql.ts), because a call costs several times as much.
+-- True if there is any limit on jobs of this queue, definition and tenant. The claim statement inlines the same
+-- condition (lib/queue/claim/claim-jobs.sql.ts), because a call costs several times as much.
 create or replace function app.is_limited(p_queue integer, p_definition uuid, p_tenant uuid)
 returns boolean
 language sql stable parallel safe
@@ -97,27 +98,27 @@ $$;
 revoke all on function app.is_limited(integer, uuid, uuid) from public;
 grant execute on function app.is_limited(integer, uuid, uuid) to leasehold_worker;
 
--- Reserves slots for claims in lanes with limits, never one too many. A claim from such lanes has two steps, so that claimers
--- under one limit wait for each other only while they count. First, this function reserves slots under the limits' locks, in a
--- transaction that writes next to nothing and does not wait for the disk. Then the reserved number of jobs is claimed, without a
--- lock that another claimer needs. A reservation counts as running until the transaction that claims for it has put the jobs
--- themselves in its place.
---   p_lanes, p_limits, p_from  lanes in the order of their turns; of each, how many slots at most and from which sort key on
---   p_total                    how many slots in all
--- Returns a row for each lane that got slots, and a row without a reservation for each lane whose ready jobs a limit held back.
--- limited_by_kind is the kind of limit, 'running' or 'rate', or 'busy' if other claimers held the limit for too long. retry_in_ms is
--- when to try again; NULL: when a job under the limit ends.
+-- Reserves slots for claims in lanes with limits, and never exceeds a limit. A claim from such lanes has two steps, so
+-- that claimers under one limit wait for each other only while they count. First, this function reserves slots under
+-- the limits' locks, in a transaction that writes next to nothing and does not wait for the disk. Then the reserved
+-- number of jobs is claimed, without a lock that another claimer needs. A reservation counts as running until the
+-- transaction that claims for it replaces it by the jobs.
+--   p_lanes, p_limits, p_from  lanes in the order of their turns; per lane, the maximum slots and the first sort key
+--   p_total                    maximum slots in all
+-- Returns a row for each lane that got slots, and a row without a reservation for each lane whose ready jobs were
+-- limited. limited_by_kind is the kind of limit, 'running' or 'rate', or 'busy' if other claimers held the limit's lock
+-- for too long. retry_in_ms is when to try again; NULL: when a job under the limit ends.
 --
--- The limit rows are locked first, in id order. All that is counted is read by later statements, each of which sees what was
--- committed before the locks were granted. So two claimers under one limit come one after the other, and a settle in between
--- only makes room. A reservation that is not used for five seconds is dropped; one that its maker is just using is locked, and
--- never dropped. The instant of the claims is read after the count, so no counted end of a lease is later. A job that has
--- expired gets no slot.
+-- The limit rows are locked first, in id order. Everything that is counted is read by later statements, each of which
+-- sees what was committed before the locks were granted. So two claimers under one limit run one after the other, and a
+-- settle in between only frees slots. A reservation that is not used for five seconds is dropped; one in use is locked,
+-- and never dropped. The instant of the claims is read after the count, so no counted end of a lease is later. A job
+-- that has expired gets no slot.
 --
--- A gate is what a limit lets through: one for what runs and one for starts, and of each one for every tenant if the limit is
--- for each tenant.
+-- A gate is the room that a limit leaves: one for running jobs and one for starts, and one of each per tenant if the
+-- limit applies to each tenant.
 --
--- While the leader keeps a mark in app.running_mark, the count reads the jobs in the mark and what was claimed since.
+-- While the leader keeps a mark in app.running_mark, the count reads the jobs in the mark and those claimed since.
 create or replace function app.reserve_slots(
   p_lanes integer[],
   p_limits integer[],
@@ -400,10 +401,10 @@ $$;
 revoke all on function app.reserve_slots(integer[], integer[], integer, double precision[]) from public;
 grant execute on function app.reserve_slots(integer[], integer[], integer, double precision[]) to leasehold_worker;
 
--- Returns the latest instant before which every claim in a lane with a limit has committed or still has its reservation; NULL if
--- there is no limit. Claimers under limits hold the limits' locks from before they read the clock until their reservations are
--- committed, so none is in between once all limits are locked here. A claim in a lane without limits has ten seconds to commit,
--- in case the lane gets one.
+-- Returns the latest instant before which every claim in a lane with a limit has committed or still has its
+-- reservation; NULL if there is no limit. Claimers under limits hold the limits' locks from before they read the clock
+-- until their reservations are committed, so no claimer is in between once all limits are locked here. A claim in a
+-- lane without limits has ten seconds to commit, in case the lane gets a limit.
 create or replace function app.running_mark_floor()
 returns timestamptz
 language plpgsql

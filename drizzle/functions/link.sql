@@ -1,8 +1,10 @@
--- New dependencies: parents are locked, so that none ends unseen.
+-- New dependencies: parents are locked, so that no parent ends without releasing its new dependents. Start with
+-- app.hold_parents.
 
--- Keeps the given jobs of a tenant from ending unseen until the end of the transaction, and marks those that are live as having
--- dependents. Returns the jobs that are over already. p_parents has no job twice. Live rows are locked in id order. Raises LH004
--- if one is not a job of this tenant, and serialization_failure if the jobs still change after 20 looks.
+-- Locks the given jobs of a tenant until the end of the transaction, so that none of them ends without seeing its new
+-- dependents, and marks the live ones as having dependents. Returns the jobs that have already ended. p_parents has no
+-- job twice. Live rows are locked in id order. Raises LH004 if a job is not of this tenant, and serialization_failure
+-- if the jobs still change after 20 reads.
 create or replace function app.hold_parents(p_tenant uuid, p_parents uuid[])
 returns uuid[]
 language plpgsql
@@ -65,8 +67,8 @@ $$;
 revoke all on function app.hold_parents(uuid, uuid[]) from public;
 grant execute on function app.hold_parents(uuid, uuid[]) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- For jobs that have just begun a new run: a job whose parents did not do what it waited for waits for them again. Edges of
--- parents that are over are decided at once, so a job whose parent did not do it in its last run either ends again at once.
+-- Blocks jobs that have just begun a new run again, if their parents did not do what they waited for. Edges of parents
+-- that have ended are decided at once, so a job whose parent did not do it in its last run either ends again at once.
 create or replace function app.wait_again(p_tenant uuid, p_children uuid[])
 returns void
 language plpgsql

@@ -1,6 +1,6 @@
--- The days of app.jobs, app.job_attempts and app.job_logs. The functions for the scheduler run with the owner's rights, because
--- only the owner can make a partition and no process connects as the owner. A partition has no grant: it can be read only
--- through its parent and the parent's policies.
+-- Partitions: the days of app.jobs, app.job_attempts and app.job_logs. The functions for the scheduler run with the
+-- owner's rights, because only the owner can make a partition and no process connects as the owner. A partition has no
+-- grant, so it can be read only through its parent and the parent's policies. Start with app.make_days.
 
 -- True if the table has a partition for the day. A table of that name that is not a partition does not count.
 create or replace function app.has_day(parent text, day date)
@@ -18,8 +18,8 @@ as $$
 $$;
 revoke all on function app.has_day(text, date) from public;
 
--- Makes one day of one table, and moves its rows out of the DEFAULT partition. Returns how many rows were moved. The caller
--- holds the locks.
+-- Makes one day of one table, and moves its rows out of the DEFAULT partition. Returns the number of moved rows. The
+-- caller holds the locks.
 create or replace function app.make_day(parent text, day date)
 returns bigint
 language plpgsql
@@ -48,13 +48,14 @@ end
 $$;
 revoke all on function app.make_day(text, date) from public;
 
--- Makes the days from yesterday to days_ahead that are missing, and every day of which a DEFAULT partition holds rows: a day
--- cannot be made while the DEFAULT partition holds rows of it, so the rows are moved into the new day. Rows older than 400 days,
--- or more than 60 days ahead, stay where they are; app.partition_problems counts them. Returns how many partitions were made and
--- how many rows were moved, and what failed. Each partition is a subtransaction of its own, so one that fails is reported and
--- does not stop the others.
--- All locks are requested at once, with a lock_timeout of half a second, because all other work queues behind a lock request
--- that waits. When the time is over, the function raises an error and the caller tries again later.
+-- Makes the missing days from yesterday to days_ahead, and every day of which a DEFAULT partition holds rows. A day
+-- cannot be made while the DEFAULT partition holds rows of it, so the rows are moved into the new day. Rows older than
+-- 400 days, or more than 60 days ahead, stay in the DEFAULT partition; app.partition_problems counts them. Returns the
+-- number of partitions made, the number of rows moved, and what failed. Each partition is a subtransaction of its own,
+-- so one that fails is reported and does not stop the others.
+--
+-- All locks are requested at once, with a lock_timeout of half a second, because all other work queues behind a lock
+-- request that waits. After that time the function raises an error, and the caller tries again later.
 create or replace function app.make_days(days_ahead integer default 7)
 returns table (made integer, moved bigint, failed text[])
 language plpgsql security definer
@@ -137,7 +138,7 @@ $$;
 revoke all on function app.ensure_partitions(integer) from public;
 grant execute on function app.ensure_partitions(integer) to leasehold_scheduler;
 
--- Returns how many rows lie in the DEFAULT partitions, which no role can read. There must be none.
+-- Returns the number of rows in the DEFAULT partitions, which no role can read. It must be 0.
 create or replace function app.default_partition_rows()
 returns bigint
 language sql security definer
@@ -151,7 +152,7 @@ $$;
 revoke all on function app.default_partition_rows() from public;
 grant execute on function app.default_partition_rows() to leasehold_scheduler;
 
--- Returns what is wrong with the partitions: days of today and tomorrow that are missing, and rows that no day covers.
+-- Returns the problems of the partitions: missing days of today and tomorrow, and rows that no day covers.
 create or replace function app.partition_problems()
 returns table (missing_days integer, stray_rows bigint)
 language sql stable security definer

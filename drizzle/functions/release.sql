@@ -1,10 +1,13 @@
--- The children of jobs that are over. One call releases a bounded number of them, so a job with fifty thousand children ends as
--- quickly as any other. The rest is written to app.release_backlog in the same transaction, and the leader works it off, part by
--- part. Children that another transaction has locked go there as well, so no call waits for them longer than a moment.
+-- Releasing dependents: what happens to the children of jobs that have ended. One call releases a bounded number of
+-- children, so a job with fifty thousand children ends as quickly as any other. The rest is written to
+-- app.release_backlog in the same transaction, and the leader processes it part by part. Children that another
+-- transaction has locked go there too, so no call waits for them longer than a moment. Start with
+-- app.release_dependents and app.release_children.
 
--- Ends blocked jobs that the caller has locked, as p_ends [{id, outcome, error_type, error_text}] says, and returns them. They
--- end without a lease, and otherwise as in the statements that end other jobs: with an attempt, the release of their dedupe keys,
--- statistics, and events for tenants that listen. The instant of each end is read after its live row was deleted.
+-- Ends blocked jobs that the caller has locked, as p_ends [{id, outcome, error_type, error_text}] says, and returns
+-- them. They end without a lease, and otherwise as in the statements that end other jobs: with an attempt, the release
+-- of their dedupe keys, statistics, and events for tenants with listeners. The instant of each end is read after its
+-- live row was deleted.
 create or replace function app.end_blocked(p_ends jsonb)
 returns table (job_id uuid, lane_no integer, has_dependents boolean)
 language plpgsql
@@ -77,10 +80,11 @@ $$;
 revoke all on function app.end_blocked(jsonb) from public;
 grant execute on function app.end_blocked(jsonb) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- For jobs that the caller has ended without a result: ends the jobs below them that end because of it, down the graph, in one
--- statement and up to p_limit edges. No job can begin to wait for a job whose row is locked. Children that were enqueued before
--- the lock are found when the caller looks at over_jobs next: the given and the ended jobs that still have children to release.
--- If another transaction has locked one of the jobs, nothing is done and `ended` is NULL.
+-- For jobs that the caller has ended without a result: ends the jobs below them that end because of it, down the graph,
+-- in one statement and up to p_limit edges. No job can begin to wait for a job whose row is locked. Children that were
+-- enqueued before the lock are found when the caller next reads over_jobs: the given and the ended jobs that still have
+-- children to release. If another transaction has locked one of the jobs, the function does nothing and `ended` is
+-- NULL.
 create or replace function app.end_below(p_parents uuid[], p_limit integer)
 returns table (ended integer, over_jobs uuid[], lanes integer[])
 language plpgsql
@@ -195,9 +199,10 @@ $$;
 revoke all on function app.end_below(uuid[], integer) from public;
 grant execute on function app.end_below(uuid[], integer) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- For children that the caller has locked and whose edges it has decided: ends those in p_ends (as for app.end_blocked), and of
--- the others queues those that wait for nothing more, with the results of their parents in the payload. A child whose payload
--- cannot be rendered fails. Returns the jobs that are over and have dependents, and the lanes in which something changed.
+-- For children that the caller has locked and whose edges it has decided: ends those in p_ends (as for
+-- app.end_blocked). Of the others, it queues those that have no pending parent, with the results of their parents in
+-- the payload. A child whose payload cannot be rendered fails. Returns the jobs that have ended and have dependents,
+-- and the lanes in which a job changed.
 create or replace function app.settle_released(p_children uuid[], p_ends jsonb)
 returns table (over_jobs uuid[], lanes integer[])
 language plpgsql
@@ -310,20 +315,21 @@ $$;
 revoke all on function app.settle_released(uuid[], jsonb) from public;
 grant execute on function app.settle_released(uuid[], jsonb) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Releases children of jobs that are over, in ranges of child ids (p_from[i] to p_to[i] of p_parents[i]). A child that waits for
--- nothing more becomes queued; a child that waits for what will not come ends as its on_failure says; and so on down the graph.
--- Also settles p_children themselves, whose edges are decided already. Returns how many children it handled (`handled`), and the
--- lanes in which something changed.
+-- Releases children of jobs that have ended, in ranges of child ids (p_from[i] to p_to[i] of p_parents[i]). A child
+-- without pending parents is queued. A child whose parent did not do what it waits for ends as its on_failure says; and
+-- so on down the graph. Also settles p_children themselves, whose edges are decided already. Returns the number of
+-- children that it handled (`handled`), and the lanes in which a job changed.
 --
--- One call decides edges of a weight of 2,000 at most, on 1,000 levels at most, so it takes about a second at most. An edge
--- weighs 1, and 1 more for each 50 bytes that the child's bindings take (compressed). If no other edge of the child is still to
--- follow, it weighs 1 more for each 5,000 bytes of the child's payload and of the results of its data edges, before compression,
--- and 1 for each 12 names in the paths of its places, without the first two of each path. Each result is decompressed once for
--- all edges that are read.
+-- One call decides edges of a weight of 2,000 at most, on 1,000 levels at most, so it takes about a second at most. An
+-- edge weighs 1, and 1 more for each 50 bytes of the child's bindings (compressed). If the child then waits for nothing
+-- more, the edge weighs 1 more for each 5,000 bytes of the child's payload and of the results of its data edges, before
+-- compression, and 1 for each 12 names in the paths of its places, without the first two of each path. Each result is
+-- decompressed once for all edges that are read.
 --
--- Written to the backlog are: ranges that are left over, children that another transaction has locked, and children of a job that
--- is not over (it began a new run meanwhile). With p_may_wait, a call tries locked children again for 126 ms in all, because most
--- are locked by the end of another parent. It sleeps instead of queueing for the lock, which could end in a deadlock.
+-- The backlog gets ranges that are left over, children that another transaction has locked, and children of a job that
+-- has not ended (because it began a new run meanwhile). With p_may_wait, a call tries locked children again for 126 ms
+-- in all, because most are locked by the end of another parent. It sleeps instead of queueing for the lock, which could
+-- end in a deadlock.
 create or replace function app.release_children(
   p_parents uuid[],
   p_from uuid[],
@@ -685,8 +691,8 @@ revoke all on function app.release_children(uuid[], uuid[], uuid[], uuid[], bool
 grant execute on function app.release_children(uuid[], uuid[], uuid[], uuid[], boolean)
   to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Releases all children of the given jobs, and settles p_children, as app.release_children does. Belongs in the transaction in which
--- the parents ended, after the statement that ended them. Returns the lanes in which something changed.
+-- Releases all children of the given jobs, and settles p_children, as app.release_children does. Call it in the
+-- transaction that ended the parents, after the statement that ended them. Returns the lanes in which a job changed.
 create or replace function app.release_dependents(p_parents uuid[], p_children uuid[] default '{}')
 returns integer[]
 language plpgsql
@@ -708,10 +714,10 @@ $$;
 revoke all on function app.release_dependents(uuid[], uuid[]) from public;
 grant execute on function app.release_dependents(uuid[], uuid[]) to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Works off up to p_limit ranges of the backlog, the oldest first, except for those that another transaction has locked. A job
--- that began a new run before all of its children were handled of its end is marked as having dependents instead, so that the end of
--- the new run releases them. `parts` is how many ranges were taken, `handled` how many children were handled; parts without children
--- are a backlog of children that are locked.
+-- Processes up to p_limit ranges of the backlog, oldest first, and skips ranges that another transaction has locked. A
+-- job that began a new run before the backlog of its last end was done is marked as having dependents instead, so that
+-- the end of the new run releases them. `parts` is the number of ranges taken, `handled` the number of children
+-- handled; parts without children are a backlog of locked children.
 create or replace function app.work_off_releases(p_limit integer)
 returns table (parts integer, handled integer, lanes integer[])
 language plpgsql
@@ -776,9 +782,9 @@ $$;
 revoke all on function app.work_off_releases(integer) from public;
 grant execute on function app.work_off_releases(integer) to leasehold_worker, leasehold_scheduler;
 
--- Heals what should not happen: looks at up to p_limit blocked jobs after p_after, and at 5,000 of their edges at most, and
--- releases the jobs that wait for nothing that is still to come, nor for the backlog. `healed` is how many are no longer blocked;
--- `last` is where the next call continues, NULL at the end.
+-- Heals a state that should not occur. Reads up to p_limit blocked jobs after p_after, and at most 5,000 of their
+-- edges, and releases jobs without a pending edge and children of parents that have ended and are not in the backlog.
+-- `healed` is the number of jobs that are no longer blocked; `last` is where the next call continues, NULL at the end.
 create or replace function app.sweep_dependents(p_after uuid, p_limit integer)
 returns table (last uuid, healed integer, lanes integer[])
 language plpgsql

@@ -1,10 +1,11 @@
--- Results of parents in a child's payload. Both functions run within the statement that ends a parent, so their cost is bounded.
--- PostgreSQL 18 copies a large value again for each jsonb that is built around it, so payloads are built as text, and no result
--- is put into another value.
+-- Renders results of parents into a child's payload. Both functions run within the statement that ends a parent, so
+-- their cost is bounded. PostgreSQL 18 copies a large value again for each jsonb that is built around it, so payloads
+-- are built as text, and no result is put into another value. Start with app.render_payload.
 
--- Returns the JSON text of a value with other JSON texts in places of it: p_texts[i] goes where p_places[i], [name, …], leads.
--- The first p_depth names of each place lead to p_source. No place lies within another one. Raises data_exception for a place
--- that does not exist. The cost is linear in the size of the value and the texts, at each level that leads to a place.
+-- Returns the JSON text of a value in which other JSON texts replace places: p_texts[i] replaces the value at
+-- p_places[i], [name, …]. The first p_depth names of each place lead to p_source. No place is inside another one.
+-- Raises data_exception for a place that does not exist. The cost is linear in the size of the value and the texts, per
+-- level that leads to a place.
 create or replace function app.filled_json_text(p_source jsonb, p_places jsonb[], p_texts text[], p_depth integer)
 returns text
 language plpgsql immutable
@@ -73,10 +74,10 @@ revoke all on function app.filled_json_text(jsonb, jsonb[], text[], integer) fro
 grant execute on function app.filled_json_text(jsonb, jsonb[], text[], integer)
   to leasehold_web, leasehold_worker, leasehold_scheduler;
 
--- Puts the results of its parents into a child's payload. Returns NULL when that is done, otherwise the problem, as text for the
--- child's error. The places of the values (bindings) were worked out when the job was enqueued, so nothing is parsed here. The
--- function stops as soon as the values have more than the 256 KiB of a payload; it reads the result of each parent once, and
--- writes the payload once. Raises data_exception for a place that the payload does not have.
+-- Puts the results of its parents into a child's payload. Returns NULL on success, otherwise the problem, as text for
+-- the child's error. The places of the values (bindings) were computed when the job was enqueued, so nothing is parsed
+-- here. The function stops as soon as the values exceed the 256 KiB of a payload. It reads the result of each parent
+-- once, and writes the payload once. Raises data_exception for a place that the payload does not have.
 create or replace function app.render_payload(p_child uuid)
 returns text
 language plpgsql

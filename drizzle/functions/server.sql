@@ -1,7 +1,7 @@
--- What the database knows about its server and its sessions.
+-- The database's server and sessions. Start with app.snapshot_holders.
 
--- Returns the server and the database of the caller. A dump that is restored elsewhere and a copy of the database have another
--- home; a failover to a standby keeps it.
+-- Returns the home of the data: the server and the database of the caller. A dump that is restored elsewhere and a copy
+-- of the database have another home; a failover to a standby keeps it.
 create or replace function app.current_home()
 returns text
 language plpgsql stable
@@ -21,8 +21,9 @@ $$;
 revoke all on function app.current_home() from public;
 grant execute on function app.current_home() to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform;
 
--- Returns what keeps dead rows in this database from being vacuumed: sessions, prepared transactions and replication slots that
--- hold an old snapshot. The owner sees sessions of other roles if it is a member of pg_read_all_stats. Callers see no query.
+-- Returns what keeps dead rows in this database from being vacuumed: sessions, prepared transactions and replication
+-- slots that hold an old snapshot. The owner sees sessions of other roles if it is a member of pg_read_all_stats. The
+-- result includes no query text.
 create or replace function app.snapshot_holders()
 returns table (
   kind text,

@@ -1,7 +1,8 @@
--- Returns what a person, and the key with which the person acts if any, may do in the tenant of the transaction at this moment.
--- No row: nothing, because the person left or was disabled, the key was revoked or has expired, or the tenant is suspended. This
--- is for actions that outlive their request; web itself sees neither super admins nor the scopes of a key. Runs as the owner,
--- who can read these rows only while a tenant is set (policies owner_checks_standing).
+-- Returns what a person, and the key with which the person acts if any, may do in the tenant of the transaction at this
+-- moment. No row: nothing, because the person left or was disabled, the key was revoked or has expired, or the tenant
+-- is suspended. For actions that outlive their request. The web role itself sees neither super admins nor the scopes of
+-- a key, so the function runs as the owner, who can read these rows only while a tenant is set (policies
+-- owner_checks_standing).
 create or replace function app.standing_of(p_user uuid, p_key uuid)
 returns table (role text, is_super_admin boolean, key_kind text, key_scopes text[])
 language sql stable security definer

@@ -1,3 +1,10 @@
+/**
+ * Actions: what people and API keys do to jobs (cancel, retry, redrive, pause, resume, change). An action locks its
+ * jobs in the order of their ids, decides, writes and audits in one transaction.
+ *
+ * Start with `actOnJobs`; cancel-job.ts, change-jobs.ts and retry-job.ts define the actions. A bulk action is accepted
+ * in bulk-actions.ts and processed in chunks by the leading scheduler (work-off-bulk-action.ts).
+ */
 import type { Database, Statement, TenantTransaction } from "@/lib/db";
 import { jobNotFound, QueueError } from "../errors";
 import { getJob, inTenant } from "../read/get-job";
@@ -10,36 +17,36 @@ export interface JobRow {
   readonly job_id: string;
   readonly status: JobStatus;
   readonly lane_no: number;
-  /** True if the job stood where the action wanted it already; nothing is audited then. */
+  /** True if the job already was as the action wants it; such a job is not audited. */
   readonly unchanged?: boolean;
 }
 
-/** One kind of act, for one job or many. */
+/** One kind of action, for one job or many. */
 export interface JobAct<R extends JobRow> {
-  /** As the audit names it. */
+  /** The action's name in the audit. */
   readonly action: string;
-  /** Locks the jobs that the act may be for, in the order of their ids. */
+  /** Locks the jobs that the action may change, in the order of their ids. */
   readonly lock: Statement;
-  /** Null when the act is legal for this job. */
+  /** Returns null if the action is legal for this job, otherwise why it is refused. */
   readonly refuse: (job: R) => Refusal | null;
-  /** What only the database can say against it. */
+  /** Refuses jobs for reasons that take a query. */
   readonly refuseMore?: (tx: TenantTransaction, jobs: readonly R[]) => Promise<ReadonlyMap<string, Refusal>>;
-  /** Writes it for jobs that are locked and legal; answers where each stands now. */
+  /** Changes jobs that are locked and legal, and returns their new statuses. */
   readonly write: (tx: TenantTransaction, jobs: readonly R[]) => Promise<readonly JobRow[]>;
 }
 
 export interface ChosenJobs {
   readonly jobIds: readonly string[];
-  /** Goes into the audit, beside who did it. */
+  /** Stored in the audit, beside the actor. */
   readonly reason?: string;
 }
 
 export const idsOf = (jobs: readonly { job_id: string }[]): string[] => jobs.map((job) => job.job_id);
 
 /**
- * Does one act to each of many jobs of a tenant, or says why not; one result for each id, in their order. The jobs are
- * locked first, so nothing moves between the decision and the write, and each change is in the audit. An action that
- * changes nothing is answered as done and writes no audit row.
+ * Applies one action to many jobs of a tenant. Returns one result per id, in their order: done, or why the action was
+ * refused. The jobs are locked first, so no job changes between the decision and the write. Each change is audited. An
+ * action that changes nothing is answered as done and writes no audit row.
  */
 export async function actOnJobs<R extends JobRow>(
   tx: TenantTransaction,
@@ -65,7 +72,7 @@ export async function actOnJobs<R extends JobRow>(
   return chosen.jobIds.map((jobId) => results.get(jobId) ?? { jobId, code: "not-found", status: null });
 }
 
-/** Where jobs of the tenant stand; those that it does not have are left out. */
+/** Returns the statuses of the tenant's jobs; other ids are left out. */
 export async function readStatuses(
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,
@@ -81,7 +88,7 @@ interface Audited {
   readonly moved: readonly JobRow[];
 }
 
-/** Writes down who did what to jobs, in the transaction of the act. */
+/** Records in the audit who did what to jobs, in the transaction of the action. */
 export async function audit(tx: TenantTransaction, { tenantId, actor }: TenantScope, done: Audited): Promise<void> {
   const moved = done.moved.filter((job) => !job.unchanged);
   if (moved.length === 0) return;
@@ -99,7 +106,10 @@ export async function audit(tx: TenantTransaction, { tenantId, actor }: TenantSc
   ]);
 }
 
-/** Does an act to one job and answers the job. @throws QueueError for what an act on many would answer as a refusal */
+/**
+ * Applies an action to one job and returns the job.
+ * @throws QueueError where `actOnJobs` would return a refusal
+ */
 export function actOnOne<R extends JobRow>(
   db: Database | TenantTransaction,
   scope: TenantScope,

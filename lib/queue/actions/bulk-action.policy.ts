@@ -22,12 +22,12 @@ const IS_FOR: Readonly<Record<BulkActionName, (status: JobStatus) => boolean>> =
   reschedule: isChangeable,
 };
 
-/** The statuses that an action can do something to, of those that were asked for (none asked = any). */
+/** Returns the statuses for which an action is legal, out of those requested (none requested = any). */
 export function eligibleStatuses(action: BulkActionName, asked: readonly JobStatus[] = []): JobStatus[] {
   return JOB_STATUSES.filter((status) => IS_FOR[action](status) && (asked.length === 0 || asked.includes(status)));
 }
 
-/** What is wrong with an act: a value that is missing, out of range, or belongs to another action. */
+/** Returns what is wrong with a bulk action: a value that is missing, out of range, or belongs to another action. */
 export function checkBulkAct({ action, priority, scheduledFor }: BulkAct): Problem[] {
   const needs = { priority: action === "set_priority", scheduled_for: action === "reschedule" };
   const given = { priority: priority !== undefined, scheduled_for: scheduledFor !== undefined };
@@ -48,7 +48,9 @@ export interface ResultCounts {
   readonly failed: number;
 }
 
-/** A job whose state had moved on (or that is gone) was skipped; what was refused for another reason failed. */
+/**
+ * Counts results. A job that is gone or whose state has changed was skipped; a job refused for another reason failed.
+ */
 export function countResults(results: readonly ActResult[]): ResultCounts {
   const done = results.filter((result) => result.code === "done").length;
   const skipped = results.filter((result) => result.code === "not-found" || result.code === "state-conflict").length;

@@ -16,7 +16,7 @@ import { dead } from "@/lib/testing/rows/attempt-ends";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { bulkFixture } from "./bulk-actions.fixture";
 
-// Thousands of jobs, on a machine that may be busy.
+// These tests make thousands of jobs, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 const database = await testDatabase();
 const make = makeFactory(database);

@@ -12,13 +12,13 @@ import type { TestDatabase } from "@/lib/testing/database";
 import { accountsIn } from "@/lib/testing/rows/accounts";
 import type { Factory } from "@/lib/testing/rows/factories";
 
-/** What tests of bulk actions share: members who act, many jobs, and the leader's turns one by one. */
+/** Shared by tests of bulk actions: members who act, many jobs, and single turns of the leader. */
 export async function bulkFixture(database: TestDatabase, make: Factory) {
   const accounts = accountsIn(database);
   const definitionKey = (await make.definition()).key;
   const leader = { term: 1 };
 
-  /** A tenant of its own with a member who acts. */
+  /** Makes a tenant with a member who acts. */
   const member = async (): Promise<{ scope: TenantScope; userId: string }> => {
     const { tenantId } = await make.tenant();
     const { id } = await accounts.user({ roles: { [tenantId]: "member" } });

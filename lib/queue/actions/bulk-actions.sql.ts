@@ -1,9 +1,9 @@
 import { statement, tenantIs } from "@/lib/db";
 
-/** Below every id: how far an action is that has come by all of its jobs. */
+/** Sorts below every id: the position of an action that has walked over all of its jobs. */
 export const LOWEST = "00000000-0000-0000-0000-000000000000";
 
-/** Accepts an action. Jobs that are enqueued from now on have greater ids, so they are none of its jobs. */
+/** Accepts an action. Jobs that are enqueued later have greater ids, so the action does not include them. */
 export const acceptBulkActionSql = statement(
   "accept_bulk_action",
   `insert into app.bulk_actions (tenant_id, action, priority, scheduled_for, target, next_before, total, total_is_exact,
@@ -11,13 +11,13 @@ export const acceptBulkActionSql = statement(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning id`,
 );
 
-/** Lets one caller of a tenant after the other count, until its transaction ends. */
+/** Lets the callers of one tenant count one after the other, each until its transaction ends. */
 export const lockOpenActionsSql = statement(
   "lock_open_actions",
   "select pg_advisory_xact_lock(hashtextextended('bulk actions of ' || $1::text, 0))",
 );
 
-/** After the lock, in a statement of its own: it sees what those before have accepted. */
+/** Runs after the lock, as a statement of its own, so it sees the actions that earlier callers accepted. */
 export const countOpenActionsSql = statement(
   "count_open_actions",
   `select count(*)::int as n from app.bulk_actions where ${tenantIs("tenant_id")} and finished_at is null`,
@@ -49,7 +49,7 @@ export const getBulkActionSql = statement(
   { repeatable: true },
 );
 
-/** What became of the jobs of an action, in the order in which they were worked off, after a position of an earlier page. */
+/** Reads the results of an action's jobs in the order of processing, after the last position of the previous page. */
 export const bulkResultsSql = statement(
   "bulk_results",
   `select c.chunk_no, x.n::int as place, x.job_id, x.result
@@ -65,7 +65,7 @@ export const requestAbortSql = statement(
    where ${tenantIs("tenant_id")} and id = $2 and finished_at is null returning id`,
 );
 
-/** Whether any tenant has an action that is not over; keeps an idle scheduler from opening transactions. */
+/** True if any tenant has an unfinished action. Keeps an idle scheduler from opening transactions. */
 export const anyOpenActionSql = statement(
   "any_open_action",
   "select exists (select 1 from app.bulk_actions where finished_at is null) as is_open",
@@ -73,9 +73,9 @@ export const anyOpenActionSql = statement(
 );
 
 /**
- * Chooses whose turn it is: of the tenants the one whose last turn is longest ago, of its actions the one that waited
- * longest. Writes the leader's term ($1) on it: from now on no earlier leader can work on it. An action whose turns
- * keep failing ($2 of them) is given up.
+ * Selects the next action: of the tenant whose last turn is longest ago, the action that waited longest. Writes the
+ * leader's term ($1) on the action, so that no earlier leader can work on it. An action whose turns failed $2 times in
+ * a row is stopped.
  */
 export const takeBulkActionSql = statement(
   "take_bulk_action",
@@ -91,7 +91,7 @@ export const takeBulkActionSql = statement(
    from next where b.id = next.id returning b.id, b.tenant_id, b.status`,
 );
 
-/** Locks an action for one chunk, if it is open and the given term is still the one that works on it. */
+/** Locks an action for one chunk, if it is open and still belongs to the given term. */
 export const lockBulkActionSql = statement(
   "lock_bulk_action",
   `select action, priority, scheduled_for, target, next_before, chunk_count, actor_kind, actor_id, user_id, request_id,
@@ -100,8 +100,8 @@ export const lockBulkActionSql = statement(
 );
 
 /**
- * Stores what a chunk did together with how far the action has come ($6: NULL = by all jobs), and which jobs ($10) it set
- * aside. What was set aside keeps the action open.
+ * Stores the results of a chunk, the new position of the action ($6: NULL = past all jobs), and the jobs ($10) that the
+ * chunk set aside. Jobs that are set aside keep the action open.
  */
 export const storeChunkSql = statement(
   "store_chunk",
@@ -120,8 +120,8 @@ export const storeChunkSql = statement(
 );
 
 /**
- * Takes up to $3 of the jobs that one chunk set aside, the oldest first: those of the last chunk, and of these the last ones.
- * No row = none are left.
+ * Takes up to $3 of the jobs that one chunk set aside, the oldest first: the last chunk's, and of these the last ones.
+ * No row: no jobs are left.
  */
 export const takeHeldJobsSql = statement(
   "take_held_jobs",
@@ -149,14 +149,14 @@ export const deleteOldBulkActionsSql = statement(
      limit $1 for update skip locked)) returning 1`,
 );
 
-/** The lowest id that a scanning filter looked at below $2: where the next look begins. */
+/** Finds the lowest id that a scanning filter read below $2; the next read begins there. */
 export const windowFloorSql = statement(
   "window_floor",
   `select id from app.jobs where ${tenantIs("tenant_id")} and id < $2 and id >= $3 order by id desc offset $4 limit 1`,
   { repeatable: true },
 );
 
-/** Those of the given jobs that have one of the statuses, newest first, up to a number. */
+/** Returns which of the given jobs have one of the statuses, newest first. */
 export const jobsInStatusSql = statement(
   "jobs_in_status",
   `select x.id from unnest($2::uuid[]) x (id)

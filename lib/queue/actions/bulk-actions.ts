@@ -17,17 +17,16 @@ import type { BulkAct, BulkActionView, BulkPreview, BulkTarget } from "./types";
 import { countTarget, nextJobs } from "./walk-jobs";
 
 const SAMPLES = 20;
-/** Actions of one tenant that wait or are under way. */
+/** Maximum unfinished actions of one tenant. */
 const MOST_OPEN = 20;
 
-/** An act and the jobs that it is meant for. */
+/** A bulk action and its target. */
 export interface BulkRequest extends BulkAct {
   readonly target: BulkTarget;
 }
 
 /**
- * Says what a bulk action would be for, and does nothing: how many jobs stand where it can do something to them, and the
- * newest of them.
+ * Previews a bulk action without changing anything: the number of jobs for which it is legal, and the newest of them.
  * @throws QueueError invalid-value
  */
 export function previewBulkAction(
@@ -55,9 +54,9 @@ async function newest(
 }
 
 /**
- * Accepts an act on many jobs, to be worked off by the leading scheduler in the name of this actor. Which jobs it is for
- * is settled now: the named ones, or those that match the filter and were there already; whoever matches no more when
- * their turn comes is skipped.
+ * Accepts an action on many jobs, which the leading scheduler processes on behalf of this actor. The set of jobs is
+ * fixed when the action is accepted: the given ids, or the existing jobs that match the filter. A job that does not
+ * match when its turn comes is skipped.
  * @throws QueueError invalid-value; too-many-actions
  */
 export function acceptBulkAction(
@@ -98,7 +97,7 @@ async function refuseTooMany(tx: TenantTransaction, scope: TenantScope): Promise
   throw new QueueError("too-many-actions", `${MOST_OPEN} actions of this tenant are open. Wait for one, or abort one.`);
 }
 
-/** The target as it is kept: ids from newest to oldest, each once; of a filter only the statuses that can be acted on. */
+/** Returns the target as stored: ids from newest to oldest, each once; a filter keeps only the eligible statuses. */
 function narrow(request: BulkRequest): { target: BulkTarget; statuses: readonly string[] } {
   const problems = checkBulkAct(request);
   if (problems.length > 0) throw new QueueError("invalid-value", "The action is not valid.", { problems });
@@ -113,7 +112,7 @@ function narrow(request: BulkRequest): { target: BulkTarget; statuses: readonly 
 }
 
 /**
- * Ends an action after the chunk that is under way; what was done stays done.
+ * Ends an action after its current chunk. Finished work is kept.
  * @throws QueueError not-found; action-over
  */
 export function abortBulkAction(

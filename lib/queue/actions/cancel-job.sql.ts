@@ -4,7 +4,7 @@ import { publishedOf } from "../attempts/job-events.sql";
 import { RELEASE_KEYS } from "../attempts/release-keys.sql";
 import { RELEASED } from "../dependencies/dependencies.sql";
 
-/** Asks the workers of running jobs to stop them. `unchanged` is true for a job that was asked before. */
+/** Asks the workers of running jobs to stop them. `unchanged` is true for a job that already had a cancel request. */
 export const requestCancelSql = statement(
   "request_cancel",
   `with asked as (
@@ -20,7 +20,10 @@ export const requestCancelSql = statement(
      and l.cancel_requested_at is not null`,
 );
 
-/** Ends jobs that no worker holds. Each outcome stands in an attempt row without a worker. `released` is the same in each row. */
+/**
+ * Ends jobs that no worker holds. Each outcome is in an attempt row without a worker. `released` is the same in each
+ * row.
+ */
 export const cancelWaitingSql = statement(
   "cancel_waiting",
   `with ended as (

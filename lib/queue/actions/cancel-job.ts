@@ -6,7 +6,7 @@ import { cancelWaitingSql, requestCancelSql } from "./cancel-job.sql";
 import { lockLiveJobsSql } from "./change-jobs.sql";
 
 interface EndedRow extends JobRow {
-  /** Lanes of jobs that waited for one of these; the same in each row. */
+  /** Lanes of dependents of these jobs; the same in each row. */
   readonly released: readonly number[] | null;
 }
 
@@ -36,10 +36,10 @@ export const CANCEL: JobAct<JobRow> = {
 };
 
 /**
- * Cancels a job. One that waits ends at once. A running one is asked to stop: its process group gets TERM within two
- * seconds and the status changes when it has ended; asking again changes nothing. Jobs that wait for one that ends so
- * are released, or end with it.
- * @throws QueueError not-found; state-conflict when it has ended already (whatever committed first holds)
+ * Cancels a job. A waiting job ends at once. A running job is asked to stop: its process group gets TERM within two
+ * seconds, and the status changes when it has ended; a second request changes nothing. The dependents of a job that
+ * ends at once are released, or end with it.
+ * @throws QueueError not-found; state-conflict if the job has already ended (the first commit wins)
  */
 export const cancelJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
   actOnOne(db, scope, { act: CANCEL, jobId });

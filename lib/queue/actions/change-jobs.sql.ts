@@ -10,21 +10,21 @@ export const lockLiveJobsSql = statement(
    from app.live_jobs l where ${CHOSEN} order by l.job_id for update`,
 );
 
-/** Takes queued jobs out of their lanes. Their place is kept: nothing but state and ready changes. */
+/** Takes queued jobs out of their lanes. Only state and ready change, so each job keeps its position. */
 export const pauseJobsSql = statement(
   "pause_jobs",
   `update app.live_jobs l set state = 'paused', ready = false where ${CHOSEN} and l.state = 'queued'
    returning l.job_id, l.lane_no, false as ready, l.state as status`,
 );
 
-/** Puts paused jobs back where they were; the sort key is the old one, so what they waited counts. */
+/** Puts paused jobs back at their old position. The sort key is unchanged, so the time that they waited counts. */
 export const resumeJobsSql = statement(
   "resume_jobs",
   `update app.live_jobs l set state = 'queued', ready = l.scheduled_for <= app.now() where ${CHOSEN} and l.state = 'paused'
    returning l.job_id, l.lane_no, l.ready, l.state as status`,
 );
 
-/** Makes the lanes that jobs will stand in with priority $3; those that exist are left alone. */
+/** Creates the lanes that jobs will have with priority $3. Existing lanes are left alone. */
 export const ensureLanesSql = statement(
   "ensure_lanes",
   `insert into app.lanes (tenant_id, queue_id, definition_id, band)
@@ -36,10 +36,10 @@ export const ensureLanesSql = statement(
 );
 
 /**
- * Gives waiting jobs another priority ($3) or time ($4), null = as it is; the live row and the record change together.
- * A time before a job was enqueued counts as that moment, so that nobody buys a place by claiming to have waited. The
- * lanes must exist (`ensureLanesSql`). `old_lane_no` is where a job stood before. `unchanged` is true for a job that had
- * this priority and time already, to the millisecond that callers see.
+ * Gives waiting jobs another priority ($3) or time ($4), null = unchanged. The live row and the record change together.
+ * A time before a job was enqueued counts as the time of the enqueue, so no caller gains a position by claiming to have
+ * waited. The lanes must exist (`ensureLanesSql`). `old_lane_no` is the job's previous lane. `unchanged` is true for a
+ * job that already had this priority and time, to the millisecond that callers see.
  */
 export const changeJobsSql = statement(
   "change_jobs",
@@ -63,7 +63,7 @@ export const changeJobsSql = statement(
    select job_id, lane_no, ready, state as status, old_lane_no, unchanged from changed`,
 );
 
-/** Where jobs stand: their live row's state, or the outcome of their last run. A job that is missing is not there. */
+/** Reads the statuses of jobs: the state of the live row, or the outcome of the last run. An unknown job has no row. */
 export const statusesSql = statement(
   "statuses",
   `select l.job_id, l.state as status, l.lane_no from app.live_jobs l where ${CHOSEN}
@@ -72,7 +72,7 @@ export const statusesSql = statement(
    where ${tenantIs("a.tenant_id")} and a.job_id = any ($2::uuid[]) and a.outcome is not null and not a.superseded`,
 );
 
-/** Writes down one act on many jobs. */
+/** Records one action on many jobs. */
 export const auditJobsSql = statement(
   "audit_jobs",
   `insert into app.job_audit (tenant_id, job_id, actor_kind, actor_id, action, request_id, reason, from_status, to_status)

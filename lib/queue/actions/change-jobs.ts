@@ -34,7 +34,7 @@ export const RESUME: JobAct<LiveRow> = {
   write: async (tx, jobs) => withNotice(tx, await tx.run<MovedRow>(resumeJobsSql, [tx.tenantId, idsOf(jobs)])),
 };
 
-/** The act of changing priority, time or both. @throws QueueError invalid-value */
+/** Returns the action that changes priority, time or both. @throws QueueError invalid-value */
 export function changeAct(change: JobChange): JobAct<LiveRow> {
   const problems = checkJobChange(change);
   if (problems.length > 0) throw new QueueError("invalid-value", "The change is not valid.", { problems });
@@ -54,7 +54,7 @@ export function changeAct(change: JobChange): JobAct<LiveRow> {
   };
 }
 
-/** Hints go out after the commit: workers hear of what became ready, pages of every lane that was touched. */
+/** Notifies after the commit: workers of jobs that became ready, pages of every lane that changed. */
 function withNotice(tx: TenantTransaction, moved: readonly MovedRow[]): readonly MovedRow[] {
   tx.afterCommit((pool) => {
     notifyWork(
@@ -70,22 +70,23 @@ function withNotice(tx: TenantTransaction, moved: readonly MovedRow[]): readonly
 }
 
 /**
- * Keeps a queued job from being started until it is resumed. It may still be canceled, and expires in its time.
+ * Keeps a queued job from being started until it is resumed. It can still be canceled, and it expires at its
+ * expires_at.
  * @throws QueueError not-found; state-conflict unless it is queued
  */
 export const pauseJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
   actOnOne(db, scope, { act: PAUSE, jobId });
 
 /**
- * Puts a paused job back into its lane, where it stands as if it had never been paused.
+ * Puts a paused job back into its lane, at the position that it would have without the pause.
  * @throws QueueError not-found; state-conflict unless it is paused
  */
 export const resumeJob = (db: Database | TenantTransaction, scope: TenantScope, jobId: string): Promise<JobView> =>
   actOnOne(db, scope, { act: RESUME, jobId });
 
 /**
- * Gives a queued or paused job another priority, time or both; they hold for later runs as well. What it has waited
- * still counts. A time that is past makes it due at once.
+ * Gives a queued or paused job another priority, time or both, which hold for later runs too. The time that the job has
+ * waited still counts. A time in the past makes the job due at once.
  * @throws QueueError not-found; state-conflict unless it is queued or paused; invalid-value
  */
 export const changeJob = (

@@ -2,7 +2,7 @@ import { isStorableDate, JOB_BOUNDS } from "../enqueue/new-job.policy";
 import type { Problem } from "../types";
 import type { JobChange } from "./types";
 
-/** What is wrong with a change of a waiting job; pointers have API field names. */
+/** Returns what is wrong with a change of a waiting job. Pointers have API field names. */
 export function checkJobChange({ priority, scheduledFor }: JobChange): Problem[] {
   const problems: Problem[] = [];
   const [min, max] = JOB_BOUNDS.priority;

@@ -25,7 +25,7 @@ test.each(["replace_payload", "reschedule"] as const)(
     const dedupe = { mode: "live", onConflict } as const;
     for (let round = 0; round < ROUNDS; round += 1) {
       const dedupeKey = `${onConflict}-${round}`;
-      // The parents have lower ids than the holder, so that a lock on the holder first is a lock out of order.
+      // The parents have lower ids than the holder, so locking the holder first would violate the lock order.
       const parents = await enqueueJobs(
         make.web,
         scope,

@@ -30,7 +30,7 @@ interface ActionRow {
   readonly abort_requested_at: Date | null;
 }
 
-/** A target as it was stored: times come back as times. */
+/** Returns a stored target, with its times as Dates. */
 export function targetOf(stored: unknown): BulkTarget {
   const target = stored as BulkTarget;
   if (!("filter" in target)) return target;
@@ -72,7 +72,7 @@ export interface BulkActionPage {
   readonly totalRelation: "eq" | "gte";
 }
 
-/** The bulk actions of a tenant, newest first. */
+/** Lists the bulk actions of a tenant, newest first. */
 export function listBulkActions(
   db: Database | TenantTransaction,
   scope: Tenant,
@@ -91,7 +91,7 @@ export function listBulkActions(
   });
 }
 
-/** One bulk action; null when this tenant has no such action. */
+/** Returns one bulk action; null if this tenant has no such action. */
 export function getBulkAction(
   db: Database | TenantTransaction,
   scope: Tenant,
@@ -106,11 +106,11 @@ export function getBulkAction(
 export interface ResultsRequest {
   readonly limit: number;
   readonly after?: BulkPosition;
-  /** Only jobs with one of these results. */
+  /** Returns only jobs with one of these results. */
   readonly codes?: readonly BulkResult["code"][];
 }
 
-/** What became of each job of an action, in the order in which they were worked off; null when there is no such action. */
+/** Lists the result of each job of an action, in the order of processing; null if there is no such action. */
 export function listBulkResults(
   db: Database | TenantTransaction,
   scope: Tenant,

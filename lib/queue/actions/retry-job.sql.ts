@@ -2,7 +2,10 @@ import { statement, tenantIs } from "@/lib/db";
 import { counted } from "../attempts/counted.sql";
 import { RELEASE_KEYS } from "../attempts/release-keys.sql";
 
-/** The outcomes of jobs' last runs, locked in the order of their ids, with what a new run needs. A job without a row is not there or not finished. */
+/**
+ * Locks the outcomes of jobs' last runs in the order of their ids, and returns what a new run needs. A job without a
+ * row does not exist or has not finished.
+ */
 export const lockOutcomesSql = statement(
   "lock_outcomes",
   `select a.job_id, a.attempt_no, a.outcome as status, j.lane_no, j.dedupe_key, d.is_active
@@ -16,8 +19,8 @@ const UNMET = `d.child_id = any ($2::uuid[]) and d.state <> 'met' and d.on_failu
      and ${tenantIs("d.tenant_id")} and not app.edge_holds(d.type, d.condition, o.outcome, o.result)`;
 
 /**
- * Those of the given jobs that wait for a job which is over, was not what they wait for, and does not begin a new run with
- * them: because it is not among them, is one of $3, or is held itself.
+ * Returns the given jobs that a parent keeps from running: the parent has ended, did not do what the job waits for, and
+ * does not begin a new run with it. Such a parent is not among the jobs, is one of $3, or is itself kept from running.
  */
 export const blockedByParentsSql = statement(
   "blocked_by_parents",
@@ -33,13 +36,13 @@ export const blockedByParentsSql = statement(
    select job_id from held`,
 );
 
-/** Takes the dedupe keys $3 for the jobs $2 again, side by side; answers who holds each key now. */
+/** Takes the dedupe keys $3 for the jobs $2 (parallel arrays) again, and returns the holder of each key. */
 export const takeKeysSql = statement(
   "take_keys_again",
   `select key, job_id from app.take_dedupe_keys($1, $3::text[], $2::uuid[], array_fill(null::timestamptz, array[cardinality($3::text[])]))`,
 );
 
-/** Ends the keys of jobs that took them and are not to have them after all, as the end of a job does. */
+/** Releases the keys of jobs that took them but do not begin a run, as the end of a job does. */
 export const giveKeysBackSql = statement(
   "give_keys_back",
   `with ended as (
@@ -54,7 +57,10 @@ export const reviveKeysSql = statement(
    where ${tenantIs("k.tenant_id")} and k.key = x.key and k.job_id = x.job_id`,
 );
 
-/** Starts the next runs of finished jobs: the old outcomes ($3 are their attempts) give way, lease numbers go on rising, attempts start anew. */
+/**
+ * Begins the next runs of finished jobs: the old outcomes (in the attempts $3) are superseded, lease numbers continue
+ * to rise, and the count of spent attempts begins at 0.
+ */
 export const startRunsSql = statement(
   "start_runs",
   `with over as (
@@ -71,7 +77,7 @@ export const startRunsSql = statement(
    select job_id, lane_no from live`,
 );
 
-/** What a job asked for itself, where it did not leave it to its definition or queue. */
+/** Reads the settings that a job has set itself, without those of its definition or queue. */
 export const ownSettingsSql = statement(
   "own_settings",
   `select timeout_seconds, retry_delay_seconds, retry_multiplier, chain_depth from app.jobs where ${tenantIs("tenant_id")} and id = $2`,

@@ -28,7 +28,7 @@ interface OutcomeRow extends JobRow {
 
 export interface Retried {
   readonly job: JobView;
-  /** True when an edited payload made a new job; the old one stays as it is. */
+  /** True if an edited payload made a new job; the old job is unchanged. */
   readonly created: boolean;
 }
 
@@ -41,7 +41,7 @@ export const RETRY: JobAct<OutcomeRow> = {
     const held = await findHeld(tx, jobs, []);
     const free = jobs.filter((job) => !held.has(job.job_id));
     const taken = await takeKeysAgain(tx, free);
-    // Who does not get its key begins no run, so that its children are held, too.
+    // A job that does not get its key begins no run, which blocks its children too.
     const heldThen = taken.length === 0 ? held : await findHeld(tx, jobs, taken);
     const late = free.filter((job) => heldThen.has(job.job_id) && job.dedupe_key !== null);
     if (late.length > 0) await tx.run(giveKeysBackSql, [tx.tenantId, idsOf(late)]);
@@ -52,7 +52,7 @@ export const RETRY: JobAct<OutcomeRow> = {
   write: startRuns,
 };
 
-/** As RETRY, for dead letters only. */
+/** Retries as RETRY does, but dead letters only. */
 export const REDRIVE: JobAct<OutcomeRow> = {
   ...RETRY,
   action: "redrive",
@@ -69,7 +69,7 @@ async function findHeld(tx: TenantTransaction, jobs: readonly JobRow[], refused:
   return new Set(rows.map((row) => row.job_id));
 }
 
-/** Takes the jobs' dedupe keys for them again; answers the jobs whose key another job holds. */
+/** Takes the jobs' dedupe keys for them again, and returns the jobs whose key another job holds. */
 async function takeKeysAgain(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Promise<string[]> {
   const keyed = jobs.flatMap((job) => (job.dedupe_key === null ? [] : [{ ...job, key: job.dedupe_key }]));
   if (keyed.length === 0) return [];
@@ -85,7 +85,7 @@ async function takeKeysAgain(tx: TenantTransaction, jobs: readonly OutcomeRow[])
   return keyed.filter((job) => holderOf.get(job.key) !== job.job_id).map((job) => job.job_id);
 }
 
-// A job whose parents had not done what it waited for waits for them again, so it cannot run before them by a retry.
+// A job whose parents had not done what it waited for is blocked by them again, so a retry cannot run it before them.
 async function startRuns(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Promise<JobRow[]> {
   const attempts = jobs.map((job) => job.attempt_no);
   const started = await tx.run<{ job_id: string; lane_no: number }>(startRunsSql, [tx.tenantId, idsOf(jobs), attempts]);
@@ -101,12 +101,13 @@ async function startRuns(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Pr
 }
 
 /**
- * Runs a finished job again. Unchanged, it is the same job in its next run: attempts start anew, history stays. With a
- * payload, it is a new job that names the old one and waits for nobody, and the payload is checked as at any door. Its
- * chain goes on: it is as deep as the old job, or as `chainDepth` if that is more.
- * A job that ended because of a parent waits for it again; while the parent is still over and not good, that is a conflict.
- * @throws QueueError not-found; state-conflict unless failed, dead_letter, canceled or expired, or see above; dedupe-taken;
- * definition-inactive; payload-invalid
+ * Runs a finished job again. Without a payload, the same job begins its next run: the attempts are counted from 0, and
+ * the history stays. With a payload, a new job is enqueued that refers to the old one and has no dependencies; the
+ * payload is checked as in every enqueue. The new job's chain depth is the old job's, or `chainDepth` if that is more.
+ * A job that ended because of a parent waits for the parent again. If that parent has ended without doing what the job
+ * waits for, the retry is a state-conflict.
+ * @throws QueueError not-found; state-conflict unless failed, dead_letter, canceled or expired, or see above;
+ *   dedupe-taken; definition-inactive; payload-invalid
  */
 export async function retryJob(
   db: Database | TenantTransaction,
@@ -137,7 +138,7 @@ export async function retryJob(
 interface EditedRetry {
   readonly jobId: string;
   readonly payload?: unknown;
-  /** How many jobs that caused each other lie before the caller's request; 0 for a person. */
+  /** Number of jobs before the caller's request in its chain of causes; 0 for a person. */
   readonly chainDepth?: number;
 }
 
@@ -148,7 +149,9 @@ interface OwnSettings {
   readonly retry_multiplier: number | null;
 }
 
-/** The same request with another payload. No dedupe key: the old job's key stands for the old payload. */
+/**
+ * Enqueues the same request with another payload. It has no dedupe key, because the old key stands for the old payload.
+ */
 async function enqueueEdited(
   tx: TenantTransaction,
   scope: TenantScope,

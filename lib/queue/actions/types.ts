@@ -1,15 +1,15 @@
-/** The shapes of acts on jobs, on one and on many: types only. */
+/** Types of actions on one job or many. Types only. */
 import type { BulkActionName, BulkStatus, JobStatus, TriageStatus } from "../states";
 import type { Actor, JobFilter, JobView } from "../types";
 
-/** What may be changed about a job that waits. */
+/** Changes to a waiting job. */
 export interface JobChange {
   /** 1 (first) to 1000. */
   readonly priority?: number;
   readonly scheduledFor?: Date;
 }
 
-/** Why an act was not done to a job. */
+/** Why an action was not done to a job. */
 export type Refusal =
   | "not-found"
   | "state-conflict"
@@ -18,14 +18,14 @@ export type Refusal =
   | "definition-inactive"
   | "held-by-parent";
 
-/** What became of one job of an act; `status` is where the job stands after it, null when it is not there. */
+/** The result of an action for one job. `status` is the job's status after it; null if there is no such job. */
 export interface ActResult {
   readonly jobId: string;
   readonly code: "done" | Refusal;
   readonly status: JobStatus | null;
 }
 
-/** What is done to each job of a bulk action. */
+/** The action that a bulk action applies to each job. */
 export interface BulkAct {
   readonly action: BulkActionName;
   /** Only for set_priority. */
@@ -34,28 +34,28 @@ export interface BulkAct {
   readonly scheduledFor?: Date;
 }
 
-/** Which jobs a bulk action is for. */
+/** The jobs of a bulk action. */
 export type BulkTarget =
   | { readonly jobIds: readonly string[] }
   | { readonly filter: JobFilter }
   | { readonly deadLetters: DeadLetterFilter };
 
-/** What is left out does not narrow. */
+/** A missing field does not filter. */
 export interface DeadLetterFilter {
   readonly status?: readonly TriageStatus[];
   readonly definitionKey?: string;
   readonly errorType?: string;
 }
 
-/** A job that failed for good, and what people made of it. */
+/** A job that failed for good, and its triage. */
 export interface DeadLetterView {
   readonly job: JobView;
-  /** The newest job made of it with another payload. */
+  /** The newest job that was made from this one with another payload. */
   readonly retriedById: string | null;
   readonly status: TriageStatus;
   readonly note: string;
   readonly changedAt: Date | null;
-  /** The email of whoever changed it last. */
+  /** Email of the user who made the last change. */
   readonly changedBy: string | null;
 }
 
@@ -64,14 +64,14 @@ export interface DeadLetterChange {
   readonly note?: string;
 }
 
-/** One act on a job, from its audit. */
+/** One action on a job, from its audit. */
 export interface JobEvent {
   readonly at: Date;
   readonly action: string;
   readonly from: string | null;
   readonly to: string | null;
   readonly note: string | null;
-  /** A person's email or a key's name, as far as the tenant may know it. */
+  /** The user's email or the key's name, if the tenant may know it. */
   readonly actor: string | null;
   readonly actorKind: Actor["kind"];
 }
@@ -79,7 +79,7 @@ export interface JobEvent {
 export interface BulkPreview {
   readonly count: number;
   readonly isExact: boolean;
-  /** The newest of them, 20 at most. */
+  /** The newest of these jobs, 20 at most. */
   readonly samples: readonly JobView[];
 }
 
@@ -87,7 +87,7 @@ export interface BulkActionView extends BulkAct {
   readonly id: string;
   readonly target: BulkTarget;
   readonly status: BulkStatus;
-  /** Why it stopped by itself: rights-lost, failed-repeatedly. */
+  /** Why the action stopped by itself: rights-lost, failed-repeatedly. */
   readonly stopReason: string | null;
   readonly total: number;
   readonly totalIsExact: boolean;
@@ -104,7 +104,7 @@ export interface BulkActionView extends BulkAct {
 export interface BulkResult {
   readonly jobId: string;
   readonly code: ActResult["code"];
-  /** Where it stands in the list of results, for the next page. */
+  /** Position in the list of results, for the next page. */
   readonly position: BulkPosition;
 }
 

@@ -6,12 +6,12 @@ import type { JobFilter, TenantScope } from "../types";
 import { jobsInStatusSql, windowFloorSql } from "./bulk-actions.sql";
 import type { BulkTarget } from "./types";
 
-/** Counts of what an action would be for are exact up to here. */
+/** The number of jobs in a target is exact up to this count. */
 export const COUNTED_TARGETS = 100_000;
 
 export interface JobStep {
   readonly ids: readonly string[];
-  /** Everything at or above this id has been seen; null when there is nothing below. */
+  /** All jobs at or above this id have been read; null if there are none below. */
   readonly nextBefore: string | null;
 }
 
@@ -21,7 +21,9 @@ interface Bound {
   readonly limit: number;
 }
 
-/** The next jobs of a target below an id, newest first. A filter is asked of the jobs as they are now. */
+/**
+ * Returns the next jobs of a target below an id, newest first. A filter is applied to the current state of the jobs.
+ */
 export async function nextJobs(
   tx: TenantTransaction,
   scope: Tenant,
@@ -39,7 +41,7 @@ export async function nextJobs(
   return { ids, nextBefore: left.length > ids.length ? (ids.at(-1) ?? null) : null };
 }
 
-// A filter that no index serves looks at one window of jobs at a time, which may hold none that matches.
+// A filter without an index reads one window of jobs at a time, so a step may return no job and still continue.
 async function walkFilter(tx: TenantTransaction, scope: Tenant, filter: JobFilter, bound: Bound): Promise<JobStep> {
   if (filter.status?.length === 0) return { ids: [], nextBefore: null };
   const found = await resolveFilter(tx, filter);
@@ -62,7 +64,9 @@ export interface TargetCount {
   readonly isExact: boolean;
 }
 
-/** How many jobs a target has, up to 100,000; less is "at least" too where a filter could only look at the newest jobs. */
+/**
+ * Counts the jobs of a target, up to 100,000. A lower count is inexact too if a filter could read only the newest jobs.
+ */
 export async function countTarget(
   tx: TenantTransaction,
   scope: Tenant,

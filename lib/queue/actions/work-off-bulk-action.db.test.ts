@@ -21,7 +21,7 @@ import { dead } from "@/lib/testing/rows/attempt-ends";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { bulkFixture } from "./bulk-actions.fixture";
 
-// Thousands of jobs, on a machine that may be busy.
+// These tests make thousands of jobs, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 const database = await testDatabase();
 const make = makeFactory(database);
@@ -102,7 +102,7 @@ describe("a bulk action on its way", () => {
   test("a tenant has at most 20 open actions, also when it asks for many at once", async () => {
     const { scope } = await member();
     const request = { action: "cancel", target: { filter: {} } } as const;
-    // A busy machine may have no connection in time; nothing was stored then.
+    // A busy machine may have no connection in time. Nothing was stored in that case.
     const tryOnce = () => acceptBulkAction(make.web, scope, request);
     const accept = () => retryUndone(8, tryOnce).catch((error: { code: string }) => error.code);
     const answers = await Promise.all(Array.from({ length: 24 }, accept));
@@ -191,7 +191,7 @@ describe("a bulk action on its way", () => {
 });
 
 describe("a retry of parents and children", () => {
-  /** A chain with more jobs between its links than a chunk has; answers the ids of its links, all of them canceled. */
+  /** Makes a chain with more jobs between its links than a chunk has, cancels all links and returns their ids. */
   const chainOverChunks = async (scope: TenantScope, definitionKey: string) => {
     const ids: string[] = [];
     for (let link = 0; link < 3; link += 1) {

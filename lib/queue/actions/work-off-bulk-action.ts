@@ -20,9 +20,9 @@ import { REDRIVE, RETRY } from "./retry-job";
 import type { ActResult } from "./types";
 import { nextJobs } from "./walk-jobs";
 
-/** Jobs of one transaction at most. */
+/** Jobs per transaction, at most. */
 export const BULK_CHUNK = 1000;
-/** Turns in a row that may fail before an action is given up. */
+/** Turns in a row that may fail before an action is stopped. */
 const MAX_TRIES = 20;
 
 export interface TakenAction {
@@ -35,15 +35,16 @@ export const hasOpenActions = async (db: Runner): Promise<boolean> =>
   (await db.run<{ is_open: boolean }>(anyOpenActionSql))[0]?.is_open === true;
 
 /**
- * Chooses the action whose turn it is, for the leader of this term; null when there is none. Tenants take turns chunk by
- * chunk, and so do the actions of one: neither a big action nor many of them hold up another tenant's.
+ * Selects the next action for the leader of this term; null if there is none, or if it was just stopped after too many
+ * failures. Tenants take turns chunk by chunk, and so do the actions of one tenant, so neither a big action nor many
+ * actions delay those of another tenant.
  */
 export async function takeBulkAction(db: Runner, term: number): Promise<TakenAction | null> {
   const [row] = await db.run<{ id: string; tenant_id: string; status: string }>(takeBulkActionSql, [term, MAX_TRIES]);
   return row && row.status !== "stopped" ? { id: row.id, tenantId: row.tenant_id, term } : null;
 }
 
-/** Whether this actor may still do this in the tenant of the transaction. */
+/** Returns true if this actor may still do this in the tenant of the transaction. */
 export type MayAct = (tx: TenantTransaction, action: BulkActionName, actor: Actor) => Promise<boolean>;
 
 interface ActionRow {
@@ -61,11 +62,11 @@ interface ActionRow {
 }
 
 /**
- * Does one chunk of an action, in one transaction with its results and how far it came, so a crash loses and repeats
- * nothing. Does nothing when another term has taken the action. The actor's rights are looked at first, in this
- * transaction: an action does not outlive them. `db` is the web role's pool: a chunk sees and may do what a request of
- * this tenant could.
- * @throws DatabaseError timeout if a statement on `limit` jobs takes longer than two seconds; nothing was done then
+ * Processes one chunk of an action. Its results and the new position commit with it, so a crash loses and repeats
+ * nothing. Does nothing if another term has taken the action. The actor's rights are checked first, in this
+ * transaction, because an action must not outlive them. `db` is the web role's pool, so a chunk sees and may do what a
+ * request of this tenant could.
+ * @throws DatabaseError timeout if a statement on `limit` jobs takes longer than two seconds; the chunk is undone
  */
 export function workOffChunk(
   db: Database,
@@ -98,9 +99,9 @@ interface Progress {
 
 interface Chunk {
   readonly ids: readonly string[];
-  /** Where the walk goes on; null when it has come by all jobs. */
+  /** The position from which the walk continues; null if it is past all jobs. */
   readonly nextBefore: string | null;
-  /** Whether a job whose parent is over may be looked at again later, since its parent may be still to come. */
+  /** True if a job blocked by a parent is set aside for later, because the action may still reach its parent. */
   readonly maySetAside: boolean;
 }
 
@@ -127,8 +128,8 @@ async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Prog
   ]);
 }
 
-// From the newest job to the oldest comes a child before its parent. So what is held by a parent waits until the walk is
-// through, and then the chunks have their turns from the oldest to the newest.
+// The walk from the newest job to the oldest meets a child before its parent. Jobs blocked by a parent are therefore
+// set aside until the walk has ended; then the chunks are processed again, from the oldest jobs to the newest.
 async function nextChunk(tx: TenantTransaction, scope: TenantScope, { id, row, limit }: Progress): Promise<Chunk> {
   if (row.next_before !== LOWEST) {
     const step = await nextJobs(tx, scope, targetOf(row.target), { beforeId: row.next_before, limit });

@@ -1,12 +1,12 @@
 import { statement, tenantIs } from "@/lib/db";
 
-/** `$1` job, `$2` lease, `$3` name, `$4` content type, `$5` how many artifacts of other names the job may have. */
+/** `$1` job, `$2` lease, `$3` name, `$4` content type, `$5` maximum number of artifacts of other names. */
 export const beginArtifactSql = statement(
   "begin_artifact",
   "select status, artifact from app.begin_artifact($1, $2, $3, $4, $5)",
 );
 
-/** `$4` is the chunk's number, `$6` and `$7` the quotas of the job and of the tenant in bytes. */
+/** `$4` is the number of the chunk, `$6` and `$7` are the quotas of the job and of the tenant in bytes. */
 export const appendArtifactSql = statement(
   "append_artifact",
   "select app.append_artifact($1, $2, $3, $4, $5, $6, $7) as status",
@@ -17,14 +17,14 @@ export const finishArtifactSql = statement(
   "select app.finish_artifact($1, $2, $3, $4, $5) as status",
 );
 
-/** Deletes the unfinished artifacts of an attempt, of the ids `$3` only if it is not null. */
+/** Deletes the unfinished artifacts of an attempt; only those with the ids `$3`, unless it is null. */
 export const discardArtifactsSql = statement(
   "discard_artifacts",
   `delete from app.artifacts
    where job_id = $1 and attempt_no = $2 and completed_at is null and ($3::uuid[] is null or id = any ($3))`,
 );
 
-/** Unfinished artifacts of attempts that hold no lease any more, `$1` at most. */
+/** Deletes unfinished artifacts of attempts that no longer hold a lease, `$1` at most. */
 export const deleteUnfinishedArtifactsSql = statement(
   "delete_unfinished_artifacts",
   `delete from app.artifacts where ctid = any (array(
@@ -34,7 +34,10 @@ export const deleteUnfinishedArtifactsSql = statement(
      limit $1 for update of a skip locked)) returning 1`,
 );
 
-/** Artifacts of deleted jobs, among the `$1` oldest rows and those of their jobs: days of jobs are dropped from the oldest on. */
+/**
+ * Deletes artifacts of deleted jobs, among the `$1` oldest rows and those of their jobs. These are enough, because days
+ * of jobs are dropped from the oldest on.
+ */
 export const deleteArtifactsWithoutJobSql = statement(
   "delete_artifacts_without_job",
   `delete from app.artifacts where ctid = any (array(
@@ -79,7 +82,7 @@ export const readArtifactChunkSql = statement(
   { repeatable: true },
 );
 
-/** The artifact `$3` of an attempt: the one that is being written, else the complete one. */
+/** Reads the artifact `$3` of an attempt: the one being written, otherwise the complete one. */
 export const attemptArtifactSql = statement(
   "attempt_artifact",
   `select ${SHOWN} from app.artifacts where job_id = $1 and attempt_no = $2 and name = $3
@@ -87,7 +90,7 @@ export const attemptArtifactSql = statement(
   { repeatable: true },
 );
 
-/** Chunk `$4` of the artifact `$3` that an attempt wrote. */
+/** Reads chunk `$4` of the artifact `$3` that an attempt wrote. */
 export const ownChunkSql = statement(
   "own_artifact_chunk",
   `select c.bytes from app.artifacts a join app.artifact_chunks c on c.tenant_id = a.tenant_id and c.artifact_id = a.id
@@ -95,7 +98,7 @@ export const ownChunkSql = statement(
   { repeatable: true },
 );
 
-/** How many complete artifacts each of the jobs `$2` has. */
+/** Counts the complete artifacts of each of the jobs `$2`. */
 export const countArtifactsSql = statement(
   "count_artifacts",
   `select job_id, count(*)::int as n from app.artifacts

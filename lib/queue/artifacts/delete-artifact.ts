@@ -7,8 +7,9 @@ import { deleteArtifactSql } from "./artifacts.sql";
 import { type ArtifactRow, toArtifact } from "./read-artifacts";
 
 /**
- * Deletes a complete artifact, whatever its job does, gives its bytes back to the tenant's quota and records who did it
- * and its name in the job's audit. A running attempt may keep another artifact of the name. Returns what was deleted.
+ * Deletes a complete artifact in any state of its job and returns it. The bytes go back to the tenant's quota; the
+ * job's audit records the actor and the artifact's name. A running attempt keeps an artifact of this name that it is
+ * writing.
  * @throws QueueError not-found
  */
 export function deleteArtifact(

@@ -27,7 +27,7 @@ export interface ArtifactRow {
   completed_at: Date;
 }
 
-/** The complete artifacts of a job by name; null when there is no such job. */
+/** Lists the complete artifacts of a job by name; null if there is no such job. */
 export function listArtifacts(
   db: Database | TenantTransaction,
   scope: Scope,
@@ -40,7 +40,7 @@ export function listArtifacts(
   });
 }
 
-/** Bytes of all artifacts of the tenant, unfinished ones too: what its quota counts. */
+/** Returns the bytes of all artifacts of the tenant, including unfinished ones; its quota limits this sum. */
 export function artifactUsage(db: Database | TenantTransaction, scope: Scope): Promise<number> {
   return inTenant(db, scope, async (tx) => {
     const [row] = await tx.run<{ bytes: number }>(artifactUsageSql, [scope.tenantId]);
@@ -48,7 +48,7 @@ export function artifactUsage(db: Database | TenantTransaction, scope: Scope): P
   });
 }
 
-/** One complete artifact; null when the tenant's job has no such artifact. */
+/** Returns one complete artifact; null if the tenant's job has no such artifact. */
 export function getArtifact(
   db: Database | TenantTransaction,
   scope: Scope,
@@ -60,7 +60,7 @@ export function getArtifact(
   });
 }
 
-/** The bytes of one chunk, read in a transaction of its own; null when the artifact was deleted meanwhile. */
+/** Reads the bytes of one chunk in its own transaction; null if the artifact was deleted meanwhile. */
 export function readArtifactChunk(db: Database, scope: Scope, artifactId: string, no: number): Promise<Buffer | null> {
   return inTenant(db, scope, async (tx) => {
     const [row] = await tx.run<{ bytes: Buffer }>(readArtifactChunkSql, [scope.tenantId, artifactId, no]);
@@ -68,7 +68,10 @@ export function readArtifactChunk(db: Database, scope: Scope, artifactId: string
   });
 }
 
-/** What an attempt has stored under a name so far, for who writes it; `view` is null while it is not complete. */
+/**
+ * Returns what an attempt has stored under a name so far, for its writer. `view` is null until the artifact is
+ * complete.
+ */
 export async function findAttemptArtifact(
   db: Runner,
   { jobId, leaseNo }: Lease,
@@ -80,7 +83,7 @@ export async function findAttemptArtifact(
   return { id: row.id, chunks: row.chunks, size: row.size, isComplete, view: isComplete ? toArtifact(row) : null };
 }
 
-/** A chunk of an artifact that an attempt is writing; null when the artifact is gone. */
+/** Reads a chunk of an artifact that an attempt is writing; null if the artifact was deleted. */
 export async function readOwnChunk(
   db: Runner,
   { jobId, leaseNo }: Lease,

@@ -51,7 +51,7 @@ test("an artifact is visible once it is complete, byte for byte, to its tenant a
   await appendArtifact(make.worker, job, { id, no: 0, bytes: first, quota: ROOMY });
   expect(await listArtifacts(make.web, scope, job.jobId)).toEqual([]);
   await appendArtifact(make.worker, job, { id, no: 1, bytes: second, quota: ROOMY });
-  // Sent again, because the answer was lost.
+  // The chunk is sent again, because the answer was lost.
   await appendArtifact(make.worker, job, { id, no: 1, bytes: second, quota: ROOMY });
   const whole = Buffer.concat([first, second]);
   for (let times = 0; times < 2; times += 1) {
@@ -160,7 +160,7 @@ test("a retry has the whole quota of its job, also after a worker that died and 
   const both = [await begin(third, "a"), await begin(third, "b")];
   for (const no of [0, 1]) for (const id of both) await append(third, id, no);
   await expect(append(third, both[0] ?? "", 2)).rejects.toMatchObject({ code: "artifact-quota" });
-  // What is not finished leaves the earlier ones, which count again.
+  // Discarding unfinished artifacts keeps the earlier ones, which count again.
   await discardArtifacts(make.worker, third);
   await expect(append(third, await begin(third, "c"), 0)).rejects.toMatchObject({ code: "artifact-quota" });
 });
@@ -233,7 +233,7 @@ test("artifacts go with their job, deleted by itself or with its day", async () 
   await keep(two, "b", [Buffer.from("123")]);
   await database.query("delete from app.jobs where id = $1", [one.jobId]);
   expect(await usageOf(tenant.tenantId)).toBe(3);
-  // A dropped partition runs no trigger.
+  // Dropping a partition runs no trigger.
   await database.query("alter table app.jobs disable trigger delete_artifacts");
   await database.query("delete from app.jobs where id = $1", [two.jobId]);
   await database.query("alter table app.jobs enable trigger delete_artifacts");

@@ -1,3 +1,11 @@
+/**
+ * Artifacts: files that attempts store with their jobs. An attempt writes chunks while it holds the lease, and the
+ * artifact becomes visible when it is finished. A finished artifact replaces the job's earlier one of the same name.
+ * Quotas limit the bytes of a job and of a tenant.
+ *
+ * Start with `beginArtifact`, `appendArtifact` and `finishArtifact`; their SQL functions are in
+ * drizzle/functions/artifacts.sql.
+ */
 import type { Runner } from "@/lib/db";
 import type { Lease } from "../attempts/types";
 import { LeaseLostError, QueueError } from "../errors";
@@ -10,10 +18,10 @@ import {
   finishArtifactSql,
 } from "./artifacts.sql";
 
-/** Artifacts that one job may have, each of another name. */
+/** Maximum artifacts of one job, each with another name. */
 export const ARTIFACTS_PER_JOB = 100;
 
-/** In bytes, over all artifacts. */
+/** Maximum bytes over all artifacts. */
 export interface ArtifactQuota {
   readonly jobBytes: number;
   readonly tenantBytes: number;
@@ -28,10 +36,10 @@ interface ArtifactChunk {
 }
 
 /**
- * Starts an artifact under the fence and returns its id. It is not visible before it is finished; an unfinished one of the
- * same name is deleted.
- * @throws LeaseLostError when the lease is lost
- * @throws QueueError artifact-quota when the job has too many artifacts
+ * Begins an artifact under the fence and returns its id. The artifact is not visible until it is finished. An
+ * unfinished one of the same name is deleted.
+ * @throws LeaseLostError if the lease is lost
+ * @throws QueueError artifact-quota if the job has too many artifacts
  */
 export async function beginArtifact(
   db: Runner,
@@ -47,8 +55,8 @@ export async function beginArtifact(
 
 /**
  * Stores a chunk under the fence. Sending the same chunk again changes nothing.
- * @throws LeaseLostError when the lease is lost
- * @throws QueueError artifact-quota; artifact-gone when it was begun again or deleted
+ * @throws LeaseLostError if the lease is lost
+ * @throws QueueError artifact-quota; artifact-gone if the artifact was begun again or deleted
  */
 export async function appendArtifact(
   db: Runner,
@@ -65,8 +73,8 @@ export async function appendArtifact(
 
 /**
  * Makes an artifact visible, in place of the job's earlier one of the same name. Safe to repeat.
- * @throws LeaseLostError when the lease is lost
- * @throws QueueError artifact-gone when it is not there, or does not have `size` bytes
+ * @throws LeaseLostError if the lease is lost
+ * @throws QueueError artifact-gone if the artifact does not exist or does not have `size` bytes
  */
 export async function finishArtifact(
   db: Runner,
@@ -77,14 +85,14 @@ export async function finishArtifact(
   check(row?.status);
 }
 
-/** Deletes unfinished artifacts of an attempt: those of the given ids, or all. */
+/** Deletes unfinished artifacts of an attempt: those with the given ids, or all. */
 export async function discardArtifacts(db: Runner, lease: Lease, ids: readonly string[] | null = null): Promise<void> {
   await db.run(discardArtifactsSql, [lease.jobId, lease.leaseNo, ids]);
 }
 
 /**
- * Deletes unfinished artifacts of attempts that are over, and artifacts whose jobs were deleted; at most `limit` of
- * each. Returns how many.
+ * Deletes unfinished artifacts of attempts that have ended, and artifacts whose jobs were deleted; at most `limit` of
+ * each. Returns how many were deleted.
  */
 export async function deleteStrayArtifacts(db: Runner, limit: number): Promise<number> {
   const unfinished = await db.run(deleteUnfinishedArtifactsSql, [limit]);

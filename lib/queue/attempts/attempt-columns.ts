@@ -6,7 +6,7 @@ import type { AttemptEnd, AttemptOutput } from "./types";
 const ERROR_TEXT_MAX = 16_384;
 const RESULT_MAX_BYTES = 256 * 1024;
 
-/** Whether an attempt succeeded and left nothing beside its result: those take the shorter way. */
+/** True for a success that left nothing beside its result. Such ends take a cheaper statement. */
 export function isPlainEnd({ status, outcome, spent, errorType, errorText, output }: AttemptEnd): boolean {
   const isSuccess = status === "succeeded" && outcome === "succeeded" && spent;
   return isSuccess && errorType === undefined && errorText === undefined && isSilent(output);
@@ -27,7 +27,7 @@ const isSilent = (output: AttemptOutput | undefined): boolean =>
     output.peakRssBytes
   );
 
-/** What is stored of results, as JSON texts in an array as PostgreSQL writes it. */
+/** Returns the results as they are stored: JSON texts in a PostgreSQL array literal. */
 export const resultArray = (ends: readonly AttemptEnd[]): string => `{${ends.map(quotedResult).join(",")}}`;
 
 function quotedResult({ result }: AttemptEnd): string {
@@ -36,7 +36,7 @@ function quotedResult({ result }: AttemptEnd): string {
   return stored === undefined ? "null" : `"${JSON.stringify(stored).replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** A result that cannot be stored exactly is left out and said so; the job has still succeeded. */
+/** Replaces a result that cannot be stored exactly by `$not_stored` with the reason; the job has still succeeded. */
 function storableResult(result: unknown): { result?: unknown } {
   if (result === undefined) return {};
   if (result === null) return { result };
@@ -60,7 +60,7 @@ function outputColumns({ output }: AttemptEnd): Record<string, unknown> {
   };
 }
 
-/** Ends as the statements of settle-attempts read them. */
+/** Returns ends as the JSON argument of the statements in settle-attempts. */
 export function toJson(batch: readonly AttemptEnd[]): string {
   return JSON.stringify(
     batch.map((end) => ({

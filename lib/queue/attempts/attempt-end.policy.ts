@@ -3,14 +3,14 @@ import { policyFor } from "../retry/retry-levels.policy";
 import type { RetrySettings } from "../types";
 import type { AttemptEnd, AttemptOutput, ClaimedJob, RunnableDefinition } from "./types";
 
-/** How an execution ended, as far as the policy looks at it. */
+/** How an execution ended, as far as the policy needs it. */
 export type ExecutionEnd =
   | { readonly kind: "succeeded"; readonly result: unknown }
   | {
       readonly kind: "failed";
       readonly errorType: string;
       readonly message: string;
-      /** Said by who failed; left out, the class decides. */
+      /** Set by the code that failed; if missing, the error class decides. */
       readonly retryable?: boolean;
       readonly retryAfterSeconds?: number;
       readonly stack?: string;
@@ -20,7 +20,7 @@ export type ExecutionEnd =
   | { readonly kind: "released"; readonly reason?: string }
   | { readonly kind: "snoozed"; readonly seconds: number; readonly reason?: string };
 
-/** How often a run may be put off: a job that never stops doing so would never end. */
+/** Maximum snoozes in one run, because a job that always snoozes would never end. */
 export const MAX_SNOOZES = 1000;
 const SNOOZE_SECONDS = { least: 1, most: 604_800 } as const;
 
@@ -29,12 +29,12 @@ export interface Ended {
   readonly definition: RunnableDefinition;
   readonly execution: ExecutionEnd;
   readonly output?: AttemptOutput | undefined;
-  /** What the job's queue and the installation say about retries. */
+  /** Retry settings of the job's queue and of the installation. */
   readonly queue?: RetrySettings | undefined;
   readonly environment?: RetrySettings | undefined;
 }
 
-/** The end of an attempt that is given back: its job is queued at once, and no attempt is spent. */
+/** Returns the end of an attempt that is given back: its job is queued at once, and no attempt is spent. */
 export const releasedEnd = ({
   jobId,
   leaseNo,
@@ -48,7 +48,7 @@ export const releasedEnd = ({
   spent: false,
 });
 
-/** Decides what an ended execution means for its job: the run ends, or the job waits for another attempt. */
+/** Decides what an ended execution means for its job: the run ends, or the job is queued for another attempt. */
 export function decideEnd(ended: Ended, random: Random): AttemptEnd {
   const { claimed, execution, output } = ended;
   const lease = { jobId: claimed.jobId, leaseNo: claimed.leaseNo, tenantId: claimed.tenantId };
@@ -95,7 +95,7 @@ function afterSnooze(
   return { status: "snoozed", retryInSeconds, spent: false, ...(reason === undefined ? {} : { errorText: reason }) };
 }
 
-/** The message first, so that a list can show one line, then where it came from. */
+/** Returns the message first, so that a list can show one line, then the stack frames. */
 function textOf({ message, stack }: { readonly message: string; readonly stack?: string }): string {
   const frames = (stack ?? "").split("\n").filter((line) => line.trimStart().startsWith("at "));
   return [message, ...frames].join("\n");

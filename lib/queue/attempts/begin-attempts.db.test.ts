@@ -19,7 +19,7 @@ const WORKER = "w";
 let taken: number;
 let jobs: [ClaimedJob, ClaimedJob, ClaimedJob];
 
-/** Jobs of this worker, numbered from `firstNo` on. */
+/** Claims `count` jobs for this worker, numbered from `firstNo` on. */
 async function claimed(count: number, firstNo: number): Promise<ClaimedJob[]> {
   for (let n = 0; n < count; n += 1) await make.job(scope);
   return claimAgain(count, firstNo);

@@ -1,12 +1,12 @@
 import { statement } from "@/lib/db";
 
-/** For a live row `r`: whether its attempt has begun, as far as its worker has noted. */
+/** For a live row `r`: true if its attempt is marked as begun, by its own row or by the mark of its worker. */
 export const HAS_BEGUN = `(r.attempt_started_at is not null or exists (select 1 from app.attempt_marks s
        where s.worker_id = r.claimed_by_worker and r.claim_no <= s.upto and not s.waiting @> r.claim_no))`;
 
 /**
- * For a worker that is registered: makes its row, if need be, and answers how often leases were taken from it. To ask
- * counts, too: a note that was sent before and is still under way is refused when it arrives.
+ * Creates the mark of a registered worker if it has none, and returns how often leases were taken from the worker.
+ * Opening bumps `taken`, so a mark still in flight is rejected when it arrives.
  */
 export const openMarksSql = statement(
   "open_marks",
@@ -15,9 +15,9 @@ export const openMarksSql = statement(
 );
 
 /**
- * Notes that of the worker `$1` all jobs up to the number `$2` have begun, but those in `$3`; no row when leases were
- * taken from it since the `$4`-th time. The commit does not wait for the disk: what is lost with the server says that
- * attempts have not begun whose jobs begin again, and the next note says all of it once more.
+ * Marks all jobs of the worker `$1` up to the number `$2` as begun, except those in `$3`. Returns no row if leases were
+ * taken from the worker since `taken` was `$4`. The commit does not wait for the disk. If a crash of the server loses a
+ * mark, its attempts count as not begun and their jobs begin again; the next mark repeats everything.
  */
 export const markBegunSql = statement(
   "mark_begun",
@@ -26,7 +26,7 @@ export const markBegunSql = statement(
    returning 1`,
 );
 
-/** Leases of the worker `$1` that were claimed under the numbers `$2`. */
+/** Reads the leases of the worker `$1` that were claimed under the numbers `$2`. */
 export const leasesUnderSql = statement(
   "leases_under",
   `select job_id, lease_no::float8 as lease_no, tenant_id, lane_no from app.live_jobs
@@ -35,8 +35,9 @@ export const leasesUnderSql = statement(
 );
 
 /**
- * Before leases are taken from the workers `$1`: from now on their notes are refused until they ask again. Returns the
- * workers whose rows another transaction has locked, from which nothing may be taken now.
+ * Rejects the marks of the workers `$1` until those workers open them again. Run it before leases are taken from these
+ * workers. Returns the workers whose marks another transaction has locked; no lease may be taken from those in this
+ * pass.
  */
 export const takeFromWorkersSql = statement(
   "take_from_workers",

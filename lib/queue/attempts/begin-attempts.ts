@@ -2,30 +2,33 @@ import type { Runner } from "@/lib/db";
 import { leasesUnderSql, markBegunSql, openMarksSql } from "./begin-attempts.sql";
 import type { Lease } from "./types";
 
-/** Numbers from the first to the last, both included. */
+/** A range of claim numbers, both ends included. */
 export type Numbers = readonly [first: number, last: number];
 
-/** Which of the jobs that a worker has claimed under numbers have begun. */
+/** Marks which of a worker's numbered jobs have begun. */
 export interface BegunMark {
   readonly workerId: string;
-  /** All up to this number … */
+  /** All jobs up to this number have begun, except those in `waiting`. */
   readonly upto: number;
-  /** … but these. */
+  /** Numbers of jobs that have not begun. */
   readonly waiting: readonly Numbers[];
-  /** What `openStarts` answered. */
+  /** The value that `openMarks` returned. */
   readonly taken: number;
 }
 
-/** What `noteStarts` has to know of leases taken from a worker; null for one that is not registered. It ends older notes. */
+/**
+ * Returns the `taken` value that `markBegun` needs, or null for a worker that is not registered. Marks with an earlier
+ * value are rejected from then on.
+ */
 export async function openMarks(db: Runner, workerId: string): Promise<number | null> {
   const [row] = await db.run<{ taken: number }>(openMarksSql, [workerId]);
   return row?.taken ?? null;
 }
 
 /**
- * Says all at once which attempts have begun, before their first side effect. False, and nothing is noted, when leases
- * were taken from this worker since `openStarts`: then each lease has to be looked at (`startAttempts`). It survives
- * the end of the worker; that of the database server, it may not.
+ * Marks attempts as begun in one write, before their first side effect. Returns false and marks nothing if leases were
+ * taken from this worker since `openMarks`; then each lease has to be checked with `startAttempts`. The mark survives
+ * the end of the worker, but may not survive a crash of the database server.
  */
 export async function markBegun(db: Runner, { workerId, upto, waiting, taken }: BegunMark): Promise<boolean> {
   const rows = await db.run(markBegunSql, [workerId, upto, multirange(waiting), taken]);
@@ -40,7 +43,7 @@ interface NumberedLease extends Lease {
   readonly laneNo: number;
 }
 
-/** Leases that a worker has claimed under these numbers and that have not ended. */
+/** Returns the leases that a worker has claimed under these numbers and that have not ended. */
 export async function leasesUnder(
   db: Runner,
   { workerId, numbers }: { readonly workerId: string; readonly numbers: readonly Numbers[] },

@@ -5,7 +5,7 @@ import type { RetrySettings } from "../types";
 import { decideEnd, type Ended } from "./attempt-end.policy";
 import type { AttemptEnd } from "./types";
 
-/** Many failures of one queue come together, when what they all need is away. */
+/** How long a queue's settings are cached. Failures of one queue come in bursts, when a common dependency is down. */
 const KNOWN_FOR_MS = 5000;
 const MOST_KNOWN = 1000;
 
@@ -17,8 +17,8 @@ interface Known {
 const cache = new WeakMap<Runner, Map<number, Known>>();
 
 /**
- * What an ended execution means for its job, with what its queue says of retries just now. Only a failure looks the queue up;
- * when the database does not answer, the queue has said nothing.
+ * Decides what an ended execution means for its job, with the current retry settings of its queue. Reads the queue only
+ * after a failure or timeout. If the database does not answer, the decision is made without the queue's settings.
  */
 export async function decideAttemptEnd(db: Runner, ended: Omit<Ended, "queue">, random: Random): Promise<AttemptEnd> {
   const { kind } = ended.execution;

@@ -20,7 +20,7 @@ interface Ended {
   readonly outcome: string;
 }
 
-/** Each statement that ends a job, with a job whose end has everything to do: a key, a child, a listener. */
+/** Each statement that ends a job, with a job whose end has all side work: a dedupe key, a dependent, a listener. */
 const ENDS: readonly (readonly [string, (scope: TenantScope) => Promise<Ended>])[] = [
   [
     "an attempt that succeeds",

@@ -1,7 +1,7 @@
 /**
- * For statements that end jobs (CTE `ended`): the CTE that stores an event `job.<outcome>` for each of them whose tenant has
- * a trigger that listens to it, to be looked at by the leading scheduler. Where nobody listens, it looks at a table that
- * is almost empty, and at nothing else.
+ * Returns a CTE for statements that end jobs (CTE `ended`). It stores an event `job.<outcome>` for each job whose
+ * tenant has a trigger on that event, for the leading scheduler to process. Without such triggers it reads one table
+ * that is almost empty, and nothing else.
  * @param outcome the outcome of a row `e` of `ended`
  */
 export const publishedOf = (outcome: string): string => `published as (

@@ -100,7 +100,7 @@ describe("the life of a job", () => {
     await database.moveClock(31_000);
     await make.worker.transaction(async (tx) => {
       await extendLeases(tx, [{ ...claimed, leaseSeconds: 30 }]);
-      // The renewal is not committed yet: the rescuer sees the old row, but it is locked.
+      // The renewal is not committed yet. The rescuer sees the old row, but the row is locked.
       expect((await rescueExpiredLeases(make.scheduler, { limit: 10, random: () => 0 })).rescued).toBe(0);
     });
     expect((await rescueExpiredLeases(make.scheduler, { limit: 10, random: () => 0 })).rescued).toBe(0);

@@ -14,7 +14,7 @@ beforeEach(() => database.query("truncate app.live_jobs"));
 
 const released = (job: ClaimedJob): AttemptEnd => ({ ...job, status: "released", retryInSeconds: 0, spent: false });
 
-/** Runs a step in a transaction that began before something else happened and committed. */
+/** Runs a step in a transaction that began before `meanwhile` ran and committed. */
 async function inOlderTransaction<Result>(
   meanwhile: () => Promise<unknown>,
   step: (tx: Transaction) => Promise<Result>,
@@ -26,7 +26,7 @@ async function inOlderTransaction<Result>(
   });
 }
 
-/** Everything that is recorded of a job, as numbers, in the order in which it happened. */
+/** Returns every recorded instant of a job as numbers, in the order in which they happened. */
 async function instantsOf(jobId: string): Promise<number[]> {
   const rows = await database.query<{ at: string }>(
     `select at::text from (

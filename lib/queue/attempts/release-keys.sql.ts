@@ -1,6 +1,7 @@
 /**
- * For a statement that ends jobs (CTE `ended`, with tenant_id, job_id and has_dedupe_key): ends a taken dedupe key with its
- * job, unless its window goes on. A batch without keys does not look at the table. (app.end_blocked has the same.)
+ * CTEs for a statement that ends jobs (CTE `ended`, with tenant_id, job_id and has_dedupe_key). They delete the dedupe
+ * keys of these jobs. A key whose window continues stays, but is no longer live. A batch without keys does not read the
+ * table. (app.end_blocked repeats these.)
  */
 export const RELEASE_KEYS = `freed as (
      delete from app.dedupe_keys k using ended e
@@ -13,8 +14,8 @@ export const RELEASE_KEYS = `freed as (
    )`;
 
 /**
- * For the search of a sweep over live_jobs `l`: false while another transaction has locked the job's dedupe key, which
- * the end of the job has to release. Otherwise the key is locked until the end of the transaction.
+ * Condition for a sweep over live_jobs `l`: false while another transaction has locked the job's dedupe key, which the
+ * end of the job has to release. Otherwise the key is locked until the end of the transaction.
  */
 export const KEY_IS_FREE = `(not l.has_dedupe_key
        or exists (select 1 from app.dedupe_keys k where k.tenant_id = l.tenant_id and k.job_id = l.job_id

@@ -11,7 +11,7 @@ const END = `(job_id uuid, lease_no bigint, status text, outcome text, retry_in_
   stdout_tail text, stderr_tail text, stdout_bytes bigint, stderr_bytes bigint, dropped_bytes bigint, cpu_ms bigint,
   peak_rss_bytes bigint)`;
 
-/** What an attempt leaves beside its result. */
+/** What an attempt stores beside its result. */
 const DETAILS = [
   "pid",
   "exit_code",
@@ -27,7 +27,7 @@ const DETAILS = [
   "peak_rss_bytes",
 ] as const;
 
-/** Each of the columns after a comma. */
+/** Returns the columns, each after a comma. */
 const listed = (columns: readonly string[], from = ""): string =>
   columns.map((column) => `, ${from}${column}`).join("");
 
@@ -39,7 +39,7 @@ const attemptValues = (at: string, details: readonly string[]): string =>
   `${at}.job_id, ${at}.lease_no, ${at}.tenant_id, ${at}.run_no, ${at}.status, ${at}.claimed_by_worker, ${at}.claimed_at,
        ${at}.attempt_started_at, app.clock(), ${at}.progress, ${at}.progress_message${listed(details, `${at}.`)}`;
 
-/** When the attempt of `r` began: by its own row, or as its worker says in `x`. */
+/** When the attempt of `r` began: from its own row, or from its worker in `x`. */
 const BEGAN_AT = `coalesce(r.attempt_started_at, case when x.began_ms_ago is not null
          then greatest(r.claimed_at, app.now() - x.began_ms_ago * interval '1 ms') end)`;
 
@@ -55,9 +55,9 @@ const COUNT_ENDED = `counted as (
    )`;
 
 /**
- * Ends the runs of the jobs whose leases are held: the live row goes, the attempt row carries the outcome, the dedupe
- * key is freed, the figure counted, all in this statement. A lease that is missing from the answer is lost or locked:
- * nothing was written for it. Rows another transaction holds are skipped, so an enqueuing caller never blocks a batch.
+ * Ends the runs of the jobs whose leases are held. This one statement deletes the live row, stores the outcome in the
+ * attempt row, frees the dedupe key and counts the end. A lease missing from the answer is lost or locked, and nothing
+ * was written for it. Rows that another transaction holds are skipped, so an enqueuing caller never blocks a batch.
  */
 export const finishAttemptsSql = statement(
   "finish_attempts",
@@ -65,9 +65,9 @@ export const finishAttemptsSql = statement(
 );
 
 /**
- * The same for attempts that succeeded and left nothing but a result: the leases `$1`, `$2` with the results `$3` as
- * JSON texts, `$4` milliseconds after they began where their own rows do not say when. Most ends are such, and arrays
- * cost half of what JSON does.
+ * Ends attempts that succeeded and left only a result: the leases `$1`, `$2` with the results `$3` as JSON texts.
+ * `$4[i]` is how many milliseconds ago an attempt began whose own row does not say when. Otherwise the same as
+ * `finishAttemptsSql`. Most ends are of this kind, and arrays cost half of what JSON does.
  */
 export const finishSucceededSql = statement(
   "finish_succeeded",
@@ -79,15 +79,18 @@ export const finishSucceededSql = statement(
   ),
 );
 
-/** What is held longer than this is for the statement that passes over it. */
+/** How long `finishPlainSql` waits for a row. Rows held longer are left to the statement that skips them. */
 const PLAIN_LOCK_MS = 50;
 
 /**
- * The same again for jobs that nobody waits for or listens to and that hold no key, as most do: it leaves out all that
- * is for the others, which is more than half of a small batch's time. `done` is null when it took all of them; what it
- * left is for the statement above. It locks no row before it deletes it, which costs a third of the whole: it waits for
- * one that somebody changes just now, up to its lock_timeout, and leaves it alone when it was changed. (Servers before
- * 15.15, 16.11, 17.7 and 18.1 do not compare the ctid again after that, so it asks for the rest again as well.)
+ * Ends successes as `finishSucceededSql` does, but only of jobs without dependents, listeners and dedupe key, as most
+ * are. Leaving out the work for the others saves more than half of a small batch's time. `done` is null if all jobs
+ * ended, otherwise the ids of those that did; `finishSucceededSql` takes the rest.
+ *
+ * Rows are not locked before they are deleted, because that costs a third of the whole. The delete waits up to
+ * lock_timeout for a row that another transaction is changing, and skips the row if it was changed. (Servers before
+ * 15.15, 16.11, 17.7 and 18.1 do not compare the ctid again after the wait, so the delete repeats the other
+ * conditions.)
  */
 export const finishPlainSql = statement(
   "finish_plain",
@@ -114,8 +117,9 @@ export const finishPlainSql = statement(
 );
 
 /**
- * @param asked a query that gives the ends
- * @param details which of the columns beside the result it has
+ * Returns the statement that ends the runs of the given attempts.
+ * @param asked a query that returns the ends
+ * @param details the columns beside the result that `asked` returns
  */
 function finishing(asked: string, details: readonly string[]): string {
   return `with held as materialized (
@@ -137,9 +141,9 @@ function finishing(asked: string, details: readonly string[]): string {
 }
 
 /**
- * Puts jobs back into the queue for the holders of their leases: retry, release, snooze, rescue. A job with a cancel
- * request is left alone (it has to end instead), and so is a lease that is lost or locked. `$2` adds to reclaims,
- * as does an end that makes its job a suspect.
+ * Puts jobs back into the queue for the holders of their leases: retry, release, snooze, rescue. Skips a job with a
+ * cancel request, which has to end instead, and a lease that is lost or locked. `$2` (0 or 1) is added to reclaims; an
+ * end that makes its job a suspect adds 1 even if `$2` is 0.
  */
 export const requeueAttemptsSql = statement(
   "requeue_attempts",
@@ -171,8 +175,8 @@ export const requeueAttemptsSql = statement(
 );
 
 /**
- * Of leases that a statement above skipped: which are still held (locked by another transaction just now), and which of
- * those are to be canceled.
+ * Reads which leases that a statement above skipped are still held (locked by another transaction at that moment), and
+ * which of their jobs have a cancel request.
  */
 export const readLeasesSql = statement(
   "read_leases",

@@ -1,3 +1,10 @@
+/**
+ * Attempts: how an attempt begins and ends. Every write names its lease (job and lease number), so a late worker can
+ * never complete, fail or requeue a job that it no longer holds.
+ *
+ * Start with `settleAttempts`, which records how attempts ended. The policy in attempt-end.policy.ts decides between
+ * retry and end. begin-attempts.ts marks a worker's attempts as begun with one write.
+ */
 import { type Database, DatabaseError, type Runner, type Transaction, withTenant } from "@/lib/db";
 import { beganArray, leaseArrays } from "../claim/claim-jobs";
 import { enqueueJobs } from "../enqueue/enqueue-jobs";
@@ -18,7 +25,7 @@ type Open = Map<string, AttemptEnd>;
 interface Into {
   readonly progress: Progress;
   readonly left: Open;
-  /** The caller's transaction: when its connection is gone, all of it is. */
+  /** True for a caller's transaction: if its connection is lost, so is the whole transaction. */
   readonly onOneConnection: boolean;
 }
 
@@ -34,18 +41,21 @@ interface Progress {
 
 interface FinishedRow {
   job_id: string;
-  /** The same in each row of a batch. */
+  /** Lanes of released dependents, the same in each row of a batch. */
   released: number[] | null;
 }
 
 /**
- * Records how a batch of attempts ended: runs that are over leave the live table, the others go back to the queue. Each
- * statement is atomic, so an attempt is recorded wholly or not at all, and settling the same batch again after an
- * unknown answer is safe: what was stored then counts as lost. Lost leases are reported, never written. One bad row
- * never blocks the others: what cannot even be stored bare is told as unstorable. A job that was to be retried but has a
- * cancel request ends as canceled. Jobs that waited for those that ended are released, or end with them, in the same
- * statement. An end with children is stored in a transaction of its own together with them; when one of them is refused,
- * so is the end.
+ * Records how a batch of attempts ended: finished runs leave the live table, other jobs go back to the queue.
+ *
+ * - Each statement is atomic, so an attempt is recorded completely or not at all. Settling the same batch again after
+ *   an unknown answer is safe: ends that were stored then count as lost.
+ * - Lost leases are reported, never written.
+ * - One bad row never blocks the others. An end that cannot be stored even without details is reported as unstorable.
+ * - A job that was to be retried but has a cancel request ends as canceled.
+ * - Dependents of ended jobs are released, or end with them, in the same statement.
+ * - An end with children is stored in its own transaction together with them. If a child is refused, so is the end.
+ * @throws DatabaseError if the database fails for another reason than the content of an end or a lock
  */
 export async function settleAttempts(
   db: Runner | Transaction,
@@ -67,7 +77,7 @@ export async function settleAttempts(
   const plain = final.filter(isPlainEnd);
   const others = plain.length === final.length ? [] : final.filter((end) => !isPlainEnd(end));
   const into = { progress, left, onOneConnection: "inTransaction" in db, onUnstorable: noteUnstorable(progress) };
-  // A statement that fails would take the rest of the caller's transaction with it.
+  // Savepoints, because a failed statement would abort the rest of the caller's transaction.
   const apart = <T>(work: () => Promise<T>): Promise<T> => ("inTransaction" in db ? db.savepoint(work) : work());
   await applyBatch(plain, (batch) => apart(() => finishPlain(db, batch)), into);
   const unusual = [...left.values()];
@@ -89,9 +99,9 @@ const succeededValues = (batch: readonly AttemptEnd[]): unknown[] => [
   beganArray(batch),
 ];
 
-/** Ends what succeeded and concerns nobody else; null = all of it, none when somebody holds one of them. */
+/** Ends plain successes and returns their ids: null = all of them, none if a row stays locked for too long. */
 async function finishPlain(db: Runner, batch: readonly AttemptEnd[]): Promise<readonly string[] | null> {
-  // In a caller's transaction its short waiting for locks would outlive it.
+  // In a caller's transaction the short lock_timeout would outlive this statement.
   if ("inTransaction" in db || !batch.every(isPlainEnd)) return [];
   try {
     const [row] = await db.run<{ done: string[] | null }>(finishPlainSql, succeededValues(batch));
@@ -114,7 +124,7 @@ const noteUnstorable = (progress: Progress) => (_error: unknown, end: AttemptEnd
   if (end) progress.unstorable.push(end.jobId);
 };
 
-/** The end and its children are stored together or not at all. */
+/** Stores an end and its children together or not at all. */
 async function finishWithChildren(db: Runner, end: AttemptEnd, into: Into): Promise<void> {
   const scope = { tenantId: end.tenantId, actor: SYSTEM };
   const together = ([one]: readonly AttemptEnd[]): Promise<string[]> =>
@@ -128,7 +138,7 @@ async function finishWithChildren(db: Runner, end: AttemptEnd, into: Into): Prom
   };
   try {
     await applyBatch([end], together, { ...into, onUnstorable }).catch((error: unknown) => {
-      // It may have been changed between the reading and the insert; the whole is undone, so it can be done again.
+      // The definition may have changed between the read and the insert. The transaction was undone, so try once more.
       if (!(error instanceof QueueError && error.code === "definition-inactive")) throw error;
       return applyBatch([end], together, { ...into, onUnstorable });
     });
@@ -154,8 +164,8 @@ const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: bool
   (await db.run<{ job_id: string }>(requeueAttemptsSql, [toJson(batch), reclaimed ? 1 : 0])).map((row) => row.job_id);
 
 /**
- * Runs a batch; when the database refuses its content, halves it until the bad row stands alone and is stripped. In the
- * same way an end that takes too long (somebody holds what it needs) is found; it is left for another time.
+ * Applies a batch. If the database refuses its content, the batch is halved until the bad row is alone and is stripped.
+ * An end that times out, because another transaction holds a lock, is found in the same way and left for another try.
  */
 async function applyBatch(
   batch: readonly AttemptEnd[],
@@ -189,18 +199,18 @@ async function applyBatch(
 const isContentRefused = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.kind === "invalid" || error.kind === "other" || error.kind === "conflict");
 
-/** A lock was not to be had within its time, or the whole took too long: a part of it may do. */
+/** True if a lock was not acquired in time or the whole batch took too long. A part of the batch may succeed. */
 const isTooLong = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "timeout";
 
 const isConnectionLost = (error: unknown): boolean => error instanceof DatabaseError && error.connectionLost;
 
-// A worker may not do what the child asks for: it will not be allowed to at the next try either.
+// The worker lacks a right that the child needs, so another try would fail too.
 const isForbidden = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "forbidden";
 
 const isStripped = (end: AttemptEnd): boolean =>
   end.output === undefined && end.result === undefined && end.errorText === undefined;
 
-/** The bare fact of the end, for a row whose details cannot be stored. */
+/** Returns the end without its details, for a row whose details cannot be stored. */
 function strip({ jobId, leaseNo, tenantId, status, spent, outcome, retryInSeconds, beganAt }: AttemptEnd): AttemptEnd {
   return {
     jobId,
@@ -215,7 +225,7 @@ function strip({ jobId, leaseNo, tenantId, status, spent, outcome, retryInSecond
   };
 }
 
-/** What neither statement took: lost, locked by an enqueuing caller, or kept back by a cancel request. */
+/** Sorts ends that no statement took into lost leases, locked rows and jobs with a cancel request, which it ends. */
 async function tellLostFromLocked(db: Runner, left: Open, progress: Progress): Promise<void> {
   if (left.size === 0) return;
   const ends = [...left.values()];

@@ -10,7 +10,7 @@ const database = await testDatabase();
 const { make, scope, definitionKey, statusOf } = await makeLinkedJobs(database);
 afterAll(() => make.close());
 
-/** The statement, which waits for a row as long as the test likes. */
+/** The statement with a lock_timeout long enough for a test. */
 const patient = { name: "patient_finish", text: finishPlainSql.text.replace("'50'", "'60000'"), repeatable: false };
 
 const someoneWaits = async () =>
@@ -20,7 +20,7 @@ const someoneWaits = async () =>
     )
   ).length > 0;
 
-/** Somebody changes a job while its end waits for the row; answers what the end then took. */
+/** Changes a job while its end waits for the row, and returns what the end then took. */
 async function changedMeanwhile(change: (jobId: string, tx: TenantTransaction) => Promise<unknown>) {
   const job = await make.runningJob(scope);
   const values = [[job.jobId], [job.leaseNo], ["null"], [null]];

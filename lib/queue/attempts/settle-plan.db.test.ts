@@ -29,7 +29,7 @@ const arrays = (leases: readonly Lease[]) =>
 const ends = (leases: readonly Lease[], more: object) =>
   `'${JSON.stringify(leases.map((lease) => ({ ...lease, spent: true, ...more })))}'`;
 
-/** How each statement is prepared, and what it is given. */
+/** Each statement, with the types for its preparation and its arguments. */
 const CASES: readonly [name: string, text: string, types: string, values: (leases: readonly Lease[]) => string][] = [
   [
     "start",
@@ -97,7 +97,7 @@ afterAll(async () => {
 test.each(CASES)("the statement %s finds its rows by their key, whatever the statistics say", async (name, ...rest) => {
   const plan = await explain(name, rest[2](leases));
   expect(plan).toMatch(/Index Scan using live_jobs_pkey/);
-  // A batch that compares each with each would show here: 200 × 200 rows thrown away.
+  // A plan that compares each row with each would throw away 200 × 200 rows here.
   const thrownAway = [...plan.matchAll(/Rows Removed by (?:Join )?Filter: (\d+)/g)].map((match) => Number(match[1]));
   expect(Math.max(0, ...thrownAway)).toBeLessThanOrEqual(RUNNING);
   expect(plan).not.toMatch(/Seq Scan|Index Scan using live_jobs_(?:running|waiting|claim)/);

@@ -35,7 +35,7 @@ const failed = (job: ClaimedJob, errorText: string): AttemptEnd => ({
   errorText,
 });
 
-/** Ends that the database would refuse as they are, and what is stored of them. */
+/** Ends that the database would refuse unchanged, and what is stored for each. */
 const POISON: readonly [what: string, end: (job: ClaimedJob) => AttemptEnd, stored: object][] = [
   ["a NUL in its error", (job) => failed(job, "no\0way"), { status: "dead_letter", lastError: "no\ufffdway" }],
   ["half a character in its error", (job) => failed(job, "no\ud800"), { lastError: "no\ufffd" }],

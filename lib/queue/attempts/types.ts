@@ -1,16 +1,16 @@
-/** Shapes that only workers and schedulers use. */
+/** Types that only workers and schedulers use. */
 import type { PayloadValidator } from "../definitions/arg-schema.policy";
 import type { AttemptStatus, TerminalState } from "../states";
 import type { Executor, LogLevel, LogStream, NewJob, RetryClasses, RetrySettings } from "../types";
 
-/** One version of a definition, as an attempt runs under it. */
+/** The version of a definition under which an attempt runs. */
 export interface RunnableDefinition {
   readonly definitionId: string;
   readonly version: number;
   readonly key: string;
   readonly executor: Executor;
   readonly commandKey: string | null;
-  /** Checks a payload against its schema. */
+  /** Checks a payload against the schema of this version. */
   readonly validate: PayloadValidator;
   readonly timeoutSeconds: number;
   readonly maxAttempts: number;
@@ -21,7 +21,7 @@ export interface RunnableDefinition {
   readonly deadLetter: boolean;
 }
 
-/** What is active just now, so that a worker can say what of it it serves. */
+/** Queues and definitions that are active, so that a worker can choose which ones it supports. */
 export interface Servable {
   readonly queues: readonly { readonly id: number; readonly name: string }[];
   readonly definitions: readonly {
@@ -30,13 +30,13 @@ export interface Servable {
     readonly executor: Executor;
     readonly commandKey: string | null;
     readonly leaseSeconds: number;
-    /** The one that jobs are accepted with now. */
+    /** The version with which new jobs are accepted. */
     readonly version: number;
   }[];
 }
 
 export interface LogChunk {
-  /** Rises by one within an attempt; the same number is stored once. */
+  /** Rises by one within an attempt. A chunk with the same number is stored once. */
   readonly seq: number;
   readonly stream: LogStream;
   readonly level?: LogLevel;
@@ -56,7 +56,7 @@ export interface WorkerRegistration {
   readonly capacity: number;
   readonly healthPort?: number;
   readonly isolation: string;
-  /** Version of its time-zone data, such as "2025b"; none = unknown. */
+  /** Version of the worker's time-zone data, such as "2025b"; none = unknown. */
   readonly tzVersion?: string | null;
 }
 
@@ -67,7 +67,7 @@ export interface WorkerSample {
   readonly eventLoopLagMs: number;
 }
 
-/** Proof of ownership: every write of a worker names both. */
+/** Proof of ownership. Every write by a worker names both values. */
 export interface Lease {
   readonly jobId: string;
   readonly leaseNo: number;
@@ -77,18 +77,18 @@ export interface LaneRequest {
   readonly laneNo: number;
   readonly limit: number;
   readonly leaseSeconds: number;
-  /** It has limits, as the poll says; a wrong answer gives no jobs, and never too many. */
+  /** True if the poll reported limits. With a wrong value the claim gets no jobs, and never too many. */
   readonly limited: boolean;
-  /** Jobs before this sort key are not looked at. */
+  /** Jobs before this sort key are skipped. */
   readonly from?: number;
 }
 
 /** A lane with ready jobs that a limit kept from being claimed. */
 export interface LimitedLane {
   readonly laneNo: number;
-  /** Too many running; too many started; or another claimer is at the same limit. */
+  /** Limit on running jobs, limit on the start rate, or another claimer is at the same limit. */
   readonly by: "running" | "rate" | "busy";
-  /** Null: when a job under the limit ends. */
+  /** Null: retry when a job under the limit ends. */
   readonly retryInMs: number | null;
 }
 
@@ -106,32 +106,32 @@ export interface ClaimedJob extends Lease {
   readonly priority: number;
   readonly runNo: number;
   readonly attemptsSpent: number;
-  /** Attempts of this run that ended at their time limit. */
+  /** Attempts of this run that timed out. */
   readonly timeouts: number;
-  /** How often this run was put off. */
+  /** Snoozes of this run. */
   readonly snoozes: number;
-  /** How many leases this run has lost. */
+  /** Leases that this run has lost. */
   readonly reclaims: number;
   readonly maxAttempts: number;
   readonly timeoutSeconds: number | null;
   readonly retryDelaySeconds: number | null;
   readonly retryMultiplier: number | null;
   readonly correlationId: string | null;
-  /** How many jobs that caused each other lie before this one. */
+  /** Number of jobs before this one in its chain of causes. */
   readonly chainDepth: number;
   readonly claimedAt: Date;
-  /** Whether the attempt is marked as started already. */
+  /** True if the attempt is already marked as begun. */
   readonly started: boolean;
-  /** Milliseconds from `claimedAt` to the job's expires_at; null = it has none. */
+  /** Milliseconds from `claimedAt` to the job's expires_at; null if it has none. */
   readonly expiresInMs: number | null;
-  /** Its number in its worker, if it was given one. */
+  /** The job's number in its worker, if it was given one. */
   readonly claimNo: number | null;
-  /** From `claimedAt` to the end of the lease that the claim gave. */
+  /** Seconds from `claimedAt` to the end of the lease that the claim gave. */
   readonly leaseSeconds: number;
   readonly sortKey: number;
 }
 
-/** What an attempt printed, already redacted, cleaned and cut. */
+/** Output of an attempt, already redacted, cleaned and cut. */
 export interface AttemptOutput {
   readonly pid?: number;
   readonly exitCode?: number;
@@ -141,12 +141,12 @@ export interface AttemptOutput {
   readonly stdoutBytes?: number;
   readonly stderrBytes?: number;
   readonly droppedBytes?: number;
-  /** Of the command's processes, as far as they were seen. */
+  /** Of the command's processes, as far as they were observed. */
   readonly cpuMs?: number;
   readonly peakRssBytes?: number;
 }
 
-/** How an attempt ended, as the worker saw it; what follows (retry, dead letter) is decided by the policy. */
+/** How an attempt ended, as the worker saw it. The policy decides what follows (retry, dead letter). */
 export interface AttemptEnd extends Lease {
   readonly tenantId: string;
   readonly status: AttemptStatus;
@@ -154,17 +154,19 @@ export interface AttemptEnd extends Lease {
   readonly outcome?: TerminalState;
   /** Set when the job goes back to the queue: seconds from now, by the database's clock. */
   readonly retryInSeconds?: number;
-  /** Whether the attempt counts against max_attempts. */
+  /** True if the attempt counts against max_attempts. */
   readonly spent: boolean;
-  /** The job may be what harmed its worker: the end counts as a lost lease. Only of a job that goes back to the queue. */
+  /**
+   * The job may have harmed its worker, so the end counts as a lost lease. Only for a job that goes back to the queue.
+   */
   readonly suspect?: boolean;
-  /** When the attempt began, by `performance.now()`, for one whose own row does not say it. */
+  /** When the attempt began, by `performance.now()`, if its own row does not say when. */
   readonly beganAt?: number | undefined;
   readonly errorType?: string;
   readonly errorText?: string;
   readonly result?: unknown;
   readonly output?: AttemptOutput;
-  /** Jobs that are enqueued in the transaction that records this end; only with an outcome. */
+  /** Jobs to enqueue in the transaction that records this end; only with an outcome. */
   readonly children?: readonly NewJob[];
 }
 
@@ -176,16 +178,16 @@ export interface Refused {
 
 export interface Settled {
   readonly settled: readonly string[];
-  /** Leases that are not held any more: their results were dropped. */
+  /** Leases that are no longer held: their results were dropped. */
   readonly lost: readonly string[];
-  /** Ends that the database will not store, not even bare: their leases run out. */
+  /** Ends that the database refuses even without details: their leases run out. */
   readonly unstorable: readonly string[];
-  /** Rows that another transaction holds: settle them again. */
+  /** Rows that another transaction holds: settle these ends again. */
   readonly locked: readonly string[];
-  /** Jobs that were to be retried but had a cancel request: they ended as canceled. */
+  /** Jobs that were to be retried but had a cancel request, so they ended as canceled. */
   readonly canceled: readonly string[];
-  /** Lanes in which jobs that waited for these were released or ended. */
+  /** Lanes in which dependents of these jobs were released or ended. */
   readonly releasedLanes: readonly number[];
-  /** Ends whose children were refused: nothing was written, the lease is still held. */
+  /** Ends whose children were refused: nothing was written, and the lease is still held. */
   readonly refused: readonly ({ readonly jobId: string } & Refused)[];
 }

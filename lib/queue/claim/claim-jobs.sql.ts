@@ -5,32 +5,38 @@ import { claimedColumns, LIVE_COLUMNS, recordOf } from "./claimed-columns.sql";
 
 const IS_PAUSED =
   "(select app.is_paused(n.queue_id, n.definition_id, n.tenant_id) from app.lanes n where n.lane_no = l.lane_no)";
-/** app.is_limited of the lane of a row `l`. Written out, since a call costs several times as much; a test compares the two. */
+/**
+ * app.is_limited of the lane of a row `l`. Inlined, because a call costs several times as much; a test compares the
+ * two.
+ */
 export const IS_LIMITED = `(select exists (
              select 1 from app.concurrency_limits c where (c.tenant_id is null or c.tenant_id = n.tenant_id)
                and (c.queue_id = n.queue_id or c.definition_id = n.definition_id))
            from app.lanes n where n.lane_no = l.lane_no)`;
-// The first part of each is evaluated once for the statement, the second only while there is a pause or limit.
+// The first half of each condition is evaluated once per statement, the second only while a pause or limit exists.
 const IS_OPEN = `${notPaused(IS_PAUSED)}
        and (not (select exists (select 1 from app.concurrency_limits))
          or not ${IS_LIMITED})`;
 
-/** What has expired does not begin, also in the second before the sweep ends it. */
+/** An expired job never begins, not even in the second before the sweep ends it. */
 const IS_IN_TIME = "(expires_at is null or expires_at > app.clock())";
 
-/** Read once, after every row was locked: whatever made these rows ready has committed by then. */
+/** The claims' instant. Read once, after every row is locked: what made these rows ready has committed by then. */
 const MOMENT = "(select at from moment)";
 
 /**
- * Claims up to `$3` ready jobs from the lanes `$1` (at most `$2[i]` from lane `$1[i]`, first in sort_key order, from
- * sort_key `$6[i]` on) for the worker `$4`, under leases of `$5[i]` seconds. Two claimers never get the same job, and
- * none waits for another. Each claimed row has the next lease number of its job. Lanes are read through
- * live_jobs_claim, whose order is the ORDER BY, so there is no Sort, and a lane's backlog does not matter. A lane that
- * is paused or has a limit gives nothing, whatever the claimer believes; while there is no pause and no limit, that
- * costs two looks for the whole statement. The claims' instant is read after the last row is locked, so it is later than
- * the end of each job's former lease. Rows are updated by ctid and payloads are read through OFFSET 0, so that no
- * planner statistics can turn a join around. The first `$7` of them are marked as started at once; all are
- * numbered from `$8` on.
+ * Claims up to `$3` ready jobs for the worker `$4`, under leases of `$5[i]` seconds. Takes at most `$2[i]` jobs from
+ * lane `$1[i]`, first in sort_key order, from sort_key `$6[i]` on. The first `$7` jobs are marked as begun at once. All
+ * jobs are numbered from `$8` on.
+ *
+ * - Two claimers never get the same job, and neither waits for the other.
+ * - Each claimed row gets the next lease number of its job.
+ * - A lane that is paused or has a limit returns no job, whatever the claimer believes. Without pauses and limits, this
+ *   check costs two lookups per statement.
+ * - The claims' instant is read after the last row is locked, so it is later than the end of each job's former lease.
+ * - The cost does not depend on a lane's backlog: the ORDER BY is that of the index live_jobs_claim, so there is no
+ *   Sort.
+ * - Rows are updated by ctid and payloads are read through OFFSET 0, so no planner statistics can reverse a join.
  */
 export const claimJobsSql = statement(
   "claim_jobs",
@@ -58,8 +64,8 @@ export const claimJobsSql = statement(
 );
 
 /**
- * Reserves places in lanes with limits, never one over any of them; see app.reserve_slots. Besides reservations, it
- * answers a row without one for each lane that a limit held back. Not for transactions of a caller's: it commits at once.
+ * Reserves slots in lanes with limits and never exceeds a limit; see app.reserve_slots. Also returns a row without a
+ * reservation for each lane that was limited. Not for a caller's transaction, because it must commit at once.
  */
 export const reserveSlotsSql = statement(
   "reserve_slots",
@@ -67,11 +73,13 @@ export const reserveSlotsSql = statement(
 );
 
 /**
- * Claims for the reservations `$1` as the worker `$2`, under leases of `$3[i]` seconds, from sort_key `$4[i]` on,
- * numbered from `$5` on. A reservation that is gone gives nothing. In this transaction the jobs take its place, so
- * whoever counts sees one or the other. The claims' instant is that of the reservation, when the count was right and
- * the starts were taken; a job that became ready or whose last lease ended after it is left for the next claim. Starts
- * that were taken for more jobs than there were are given back, if nobody has taken any since.
+ * Claims jobs for the reservations `$1` as the worker `$2`, under leases of `$3[i]` seconds, from sort_key `$4[i]` on,
+ * numbered from `$5` on. A reservation that no longer exists claims nothing.
+ *
+ * The claimed jobs replace the reservation in one transaction, so every count sees one or the other. The claims'
+ * instant is that of the reservation, when the count was right and the rate tokens were taken. A job that became ready,
+ * or whose last lease ended, after that instant is left for the next claim. Unused rate tokens are returned, unless
+ * tokens were taken from the bucket since.
  */
 export const claimReservedSql = statement(
   "claim_reserved",
@@ -112,10 +120,10 @@ export const claimReservedSql = statement(
 );
 
 /**
- * Marks attempts as started, under the fence, before their first side effect, or `$3[i]` milliseconds after it for one
- * that a note says has begun. A job that has not begun by its expires_at, by the clock after its row is locked, is
- * answered as expired and not marked. A lease that is missing from the answer is lost, or its row was changed by somebody
- * else in this very moment.
+ * Marks attempts as begun if their leases are held. `$3[i]` is how many milliseconds ago an attempt began that its
+ * worker's mark already covers; null for the others, which are marked before their first side effect. A job that has
+ * not begun by its expires_at, by the clock after its row is locked, is returned as expired and not marked. A lease
+ * missing from the answer is lost, or another transaction changed its row during the statement.
  */
 export const startAttemptsSql = statement(
   "start_attempts",

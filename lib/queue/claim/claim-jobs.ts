@@ -1,3 +1,10 @@
+/**
+ * Claiming: takes ready jobs from lanes under leases, and marks their attempts as begun. Two claimers never get the
+ * same job, and limits hold across all claimers. A job that is not ready costs a claim nothing.
+ *
+ * Start with `claimFromLanes`, then read claimJobsSql in claim-jobs.sql.ts. Which lanes to ask, and for how many jobs,
+ * is decided in lib/queue/lanes; how attempts end, in lib/queue/attempts.
+ */
 import type { Runner } from "@/lib/db";
 import { readLeasesSql } from "../attempts/settle-attempts.sql";
 import type { Claim, ClaimedJob, LaneRequest, Lease, LimitedLane } from "../attempts/types";
@@ -5,17 +12,17 @@ import { claimJobsSql, claimReservedSql, reserveSlotsSql, startAttemptsSql } fro
 
 export interface ClaimRequest {
   readonly workerId: string;
-  /** In the order in which they are asked. */
+  /** Claimed from in this order. */
   readonly lanes: readonly LaneRequest[];
-  /** At most this many in all. */
+  /** Maximum number of jobs over all lanes. */
   readonly limit: number;
-  /** The first so many are marked as started in the same statement, as far as their lanes have no limits. */
+  /** How many jobs, from the first on, are marked as begun in the same statement, unless their lanes have limits. */
   readonly startAtOnce?: number;
-  /** The first of `limit` numbers for what is claimed. */
+  /** The first of `limit` claim numbers for the claimed jobs. */
   readonly firstNo?: number;
 }
 
-/** A claimed job as statements answer it. */
+/** A claimed job as the claim statements return it. */
 export interface ClaimedRow {
   job_id: string;
   lease_no: number;
@@ -34,7 +41,7 @@ export interface ClaimedRow {
   unusual: UnusualOfJob | null;
 }
 
-/** What few jobs have. */
+/** Values that few jobs have; see `claimedColumns`. */
 interface UnusualOfJob {
   run_no: number;
   attempts_spent: number;
@@ -61,7 +68,7 @@ const USUAL: UnusualOfJob = {
   expires_in_ms: null,
 };
 
-/** Places in a lane, or a lane that a limit held back, which has none. */
+/** Slots reserved in a lane, or a limited lane without any. */
 interface PlaceRow {
   lane_no: number;
   reservation: string | number | null;
@@ -69,14 +76,19 @@ interface PlaceRow {
   retry_in_ms: number | null;
 }
 
-/** Takes ready jobs under leases of their own. No two claimers get the same job; jobs that are not ready cost nothing. */
+/**
+ * Claims ready jobs, each under its own lease. Two claimers never get the same job; a job that is not ready costs
+ * nothing.
+ */
 export async function claimJobs(db: Runner, request: ClaimRequest): Promise<ClaimedJob[]> {
   return [...(await claimFromLanes(db, request)).jobs];
 }
 
 /**
- * As `claimJobs`, and tells which lanes have jobs that a limit held back. Lanes with limits are asked apart from the
- * others, each kind for the places that the order of the lanes gives it, and then for those that are left.
+ * Claims as `claimJobs` does, and also returns the lanes with jobs that a limit kept from being claimed. Lanes with and
+ * without limits take separate statements. Limited lanes first get the slots that the order of the lanes gives them,
+ * then the other lanes get the rest. If slots are left and limited lanes used all of theirs, they are asked again.
+ * @throws Error if a lane has limits and `db` is a transaction, because the reservation has to commit first
  */
 export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise<Claim> {
   const limited = request.lanes.filter((lane) => lane.limited);
@@ -95,11 +107,11 @@ export async function claimFromLanes(db: Runner, request: ClaimRequest): Promise
   return { jobs: [...first.jobs, ...jobs, ...more.jobs], limitedLanes: more.limitedLanes };
 }
 
-/** The numbers that are left when so many jobs have theirs. */
+/** The claim numbers that are left after `count` jobs. */
 const numbersAfter = ({ firstNo }: ClaimRequest, count: number): Pick<ClaimRequest, "firstNo"> =>
   firstNo === undefined ? {} : { firstNo: firstNo + count };
 
-/** How many of the places fall to lanes with limits when the lanes take theirs in order. */
+/** Counts the slots that go to lanes with limits if the lanes take theirs in order. */
 function placesOfLimited({ lanes, limit }: ClaimRequest): number {
   let left = limit;
   let places = 0;
@@ -117,7 +129,7 @@ async function claimOpen(db: Runner, request: ClaimRequest): Promise<ClaimedJob[
   return claimedJobs(await db.run<ClaimedRow>(claimJobsSql, values), request);
 }
 
-/** First the places, under the limits' locks, then the jobs: so that other claimers wait for the counting alone. */
+/** Reserves slots under the limits' locks, then claims jobs for them, so other claimers wait for the counting only. */
 async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: ClaimRequest): Promise<Claim> {
   if (lanes.length === 0 || limit < 1) return { jobs: [], limitedLanes: [] };
   if ("inTransaction" in db) throw new Error("claims under limits have transactions of their own");
@@ -146,7 +158,7 @@ async function claimLimited(db: Runner, { lanes, limit, workerId, firstNo }: Cla
   return { jobs: claimedJobs(claimed, { lanes }), limitedLanes };
 }
 
-/** Answers no end of the lease, which follows from the request: the fewer columns, the more jobs a second. */
+/** Derives the end of each lease from the request, because each column returned costs throughput. */
 function claimedJobs(rows: readonly ClaimedRow[], { lanes }: Pick<ClaimRequest, "lanes">): ClaimedJob[] {
   const seconds = new Map(lanes.map(({ laneNo, leaseSeconds }) => [laneNo, leaseSeconds]));
   return rows.map((row) => toClaimedJob(row, seconds.get(row.lane_no) ?? 1));
@@ -165,16 +177,19 @@ function claimValues({ lanes, limit, workerId }: ClaimRequest): unknown[] {
   ];
 }
 
-/** The ids of jobs whose attempts were to start. A job whose lease is lost is in neither list. */
+/** Job ids by result. A job whose lease is lost is in neither list. */
 export interface StartedAttempts {
   readonly begun: readonly string[];
-  /** Their expires_at passed first: the holder gives them back unspent, and they end as expired. */
+  /**
+   * Their expires_at passed before they began: the worker releases them without spending an attempt, and they end as
+   * expired.
+   */
   readonly expired: readonly string[];
 }
 
 /**
- * Marks attempts as started, before their first side effect. `beganAt`, by `performance.now()`, is of those that have
- * begun already; they are marked also after their expires_at.
+ * Marks attempts as begun, before their first side effect. An attempt with `beganAt` (by `performance.now()`) has begun
+ * already, so it is marked even after its job's expires_at.
  */
 export async function startAttempts(
   db: Runner,
@@ -187,7 +202,7 @@ export async function startAttempts(
     const rows = await db.run<{ job_id: string; has_expired: boolean }>(startAttemptsSql, values);
     for (const row of rows) (row.has_expired ? expired : begun).add(row.job_id);
     const missing = asked.filter(({ jobId }) => !begun.has(jobId) && !expired.has(jobId));
-    // A row that somebody else changed in the moment of the statement was passed over: its lease is still held.
+    // The statement skips a row that another transaction changed during it. Its lease is still held, so ask again.
     asked = missing.length === 0 ? [] : await heldOf(db, missing);
   }
   return { begun: [...begun], expired: [...expired] };
@@ -201,19 +216,19 @@ async function heldOf<L extends Lease>(db: Runner, leases: readonly L[]): Promis
 
 const LONGEST_MS = 1e12;
 
-/** How long ago an attempt began, in whole milliseconds; null when its own row says it. */
+/** Returns how long ago an attempt began, in whole milliseconds; null if its own row says when. */
 export const msSinceBegun = ({ beganAt }: { readonly beganAt?: number | undefined }): number | null =>
   beganAt === undefined ? null : Math.min(LONGEST_MS, Math.round(performance.now() - beganAt));
 
-/** An array as PostgreSQL writes it, of values that need no quotes: much cheaper than what the driver does for any. */
+/** Formats an array of values that need no quotes for PostgreSQL, much cheaper than the driver's general conversion. */
 const plainArray = (values: readonly (string | number)[]): string => `{${values.join(",")}}`;
 
-/** Leases as the two parallel arrays that the fenced statements take. */
+/** Returns leases as the two parallel arrays that the fenced statements take. */
 export function leaseArrays(leases: readonly Lease[]): [jobIds: string, leaseNos: string] {
   return [plainArray(leases.map(({ jobId }) => jobId)), plainArray(leases.map(({ leaseNo }) => leaseNo))];
 }
 
-/** How long ago attempts began, as an array; see `msSinceBegun`. */
+/** Returns how long ago attempts began, as an array; see `msSinceBegun`. */
 export const beganArray = (began: readonly { readonly beganAt?: number | undefined }[]): string =>
   plainArray(began.map((one) => msSinceBegun(one) ?? "null"));
 

@@ -4,7 +4,7 @@ import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { claimJobsSql } from "./claim-jobs.sql";
 
-/** `npm run bench -- depth` asks the same of a million. */
+/** `npm run bench -- depth` runs the same check with a million. */
 const MANY = 100_000;
 const TENANTS = 1000;
 
@@ -14,7 +14,7 @@ const client = new pg.Client({ connectionString: database.urlFor("worker") });
 
 interface Plan {
   readonly text: string;
-  /** Pages that were touched to find the jobs, for each lane. */
+  /** Pages touched to find the jobs, per lane. */
   readonly foundPerLane: number;
 }
 
@@ -24,7 +24,7 @@ interface Asked {
   readonly from?: number;
 }
 
-/** Runs the claim as the worker role, as it was prepared on empty tables, and takes it back. */
+/** Runs the claim as the worker role, prepared on empty tables, and rolls it back. */
 async function explainClaim({ lanes, each, from = Number.NEGATIVE_INFINITY }: Asked): Promise<Plan> {
   const list = (values: readonly number[]) => `'{${values.join(",")}}'`;
   const all = (value: number) => list(lanes.map(() => value));
@@ -49,13 +49,13 @@ function expectIndexScanOnly({ text }: Plan): void {
 
 interface Added {
   readonly count: number;
-  /** Hours until they are due; 0 = ready. */
+  /** Hours until the jobs are due; 0 = ready. */
   readonly dueInHours: number;
-  /** Whether a claim may meet them, so that they need a record. */
+  /** True if a claim may reach the jobs, so they need a record. */
   readonly atHead?: boolean;
 }
 
-/** Rows of these lanes as enqueue would write them, so many in each, in one go. */
+/** Inserts `count` rows into each lane in one statement, as enqueue would write them. */
 async function addJobs(lanes: readonly number[], { count, dueInHours, atHead = false }: Added): Promise<void> {
   const rows = `select app.new_id() as id, l.tenant_id, l.lane_no, app.now() + make_interval(hours => $2) as due, definition_id
     from app.lanes l, generate_series(1, $3::int) where l.lane_no = any ($1::int[])`;
@@ -71,7 +71,7 @@ async function addJobs(lanes: readonly number[], { count, dueInHours, atHead = f
   );
 }
 
-/** A lane for each of so many tenants. */
+/** Makes one lane per tenant. */
 async function makeLanes(tenants: number): Promise<number[]> {
   const rows = await database.query<{ lane_no: number }>(
     `with t as (insert into app.tenants (slug, name) select 'plan-' || $1::int || '-' || n, 'plan' from generate_series(1, $1::int) n returning id)
@@ -88,7 +88,7 @@ let small: Plan;
 beforeAll(async () => {
   await client.connect();
   await client.query(`prepare claim (int[], int[], int, text, int[], float8[], int, bigint) as ${claimJobsSql.text}`);
-  // Planned while there is nothing, which is when a plan can go wrong.
+  // Planned on empty tables, which is when a plan can go wrong.
   for (let run = 0; run < 6; run++) {
     await client.query("begin; execute claim ('{0}', '{10}', 10, 'w', '{30}', '{-Infinity}', 5, 1); rollback");
   }
@@ -129,15 +129,15 @@ test("nor while there are pauses and limits of others", async () => {
     "insert into app.concurrency_limits (scope, definition_id, max_running) values ('definition', $1, 1)",
     [id],
   );
-  // The first look at pauses of a connection reads the catalogs as well.
+  // The first check for pauses on a connection reads the catalogs too.
   await explainClaim({ lanes: [lone], each: 10 });
   const gated = await explainClaim({ lanes: [lone], each: 10 });
   await database.query("truncate app.pauses, app.concurrency_limits");
   expectIndexScanOnly(gated);
-  // Before 18, PostgreSQL plans app.is_paused again in each statement, and reads catalogs for it, once for all lanes.
+  // Before 18, PostgreSQL plans app.is_paused again in each statement and reads catalogs for it, once for all lanes.
   const [server] = await database.query<{ num: number }>("select current_setting('server_version_num')::int as num");
   const planned = Number(server?.num) < 180_000 ? 15 : 0;
-  // The lane is looked up, twice, and so are the pauses and the limits.
+  // The lane is looked up twice, and so are the pauses and the limits.
   expect(gated.foundPerLane).toBeLessThanOrEqual(small.foundPerLane + 2 + 20 + planned);
 });
 
@@ -157,7 +157,7 @@ test("while an old snapshot holds jobs that are gone, a lane is read on from its
   await holder.query("rollback");
   await holder.end();
   expectIndexScanOnly(on);
-  // These ten jobs may lie on ten other pages.
+  // These ten jobs may be on ten other pages.
   expect(on.foundPerLane).toBeLessThanOrEqual(small.foundPerLane + 10);
   expect(whole.foundPerLane).toBeGreaterThan(on.foundPerLane * 3);
 });

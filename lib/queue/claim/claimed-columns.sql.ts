@@ -1,19 +1,17 @@
-/** What a statement answers of a job that it claims: the fewer columns, the more jobs a second. */
+/** The columns of a claimed job. There are few, because each column returned costs throughput. */
 
-/** Of a live row `r`. */
+/** Columns of a live row `r`. */
 export const LIVE_COLUMNS = `r.job_id, r.lease_no, r.tenant_id, r.lane_no, r.priority, r.run_no, r.attempts_spent, r.timeouts,
   r.snoozes, r.reclaims, r.claimed_at, r.sort_key, r.attempt_started_at is not null as started,
   r.claim_no, r.expires_at`;
 
-/** The record of a job, as `j`. OFFSET 0 keeps the planner from turning the join around. */
+/** Reads the record of a job as `j`. OFFSET 0 keeps the planner from reversing the join. */
 export const recordOf = (jobId: string): string => `cross join lateral (
      select definition_id, definition_version, payload, max_attempts, timeout_seconds, retry_delay_seconds,
        retry_multiplier, correlation_id, chain_depth
      from app.jobs where id = ${jobId} offset 0) j`;
 
-/**
- * The answer, of what is called `live` and `record` there. What few jobs have is one value, which is NULL for the others.
- */
+/** Select list of a claimed job. Rare columns are packed into one jsonb value, which is NULL for most jobs. */
 export const claimedColumns = (
   live: string,
   record: string,

@@ -35,16 +35,16 @@ afterEach(() => holder.query("rollback"));
 
 const T = `'${scope.tenantId}'::uuid`;
 const D = `'${definition.id}'::uuid`;
-/** Rows that another transaction does not lock. */
+/** Number of rows that no other transaction locks. */
 const OPEN = 5;
 
 interface Sweep {
   readonly name: string;
-  /** Rows of one batch of the sweep. */
+  /** Rows per batch of the sweep. */
   readonly batch: number;
-  /** What the sweep still has to do. */
+  /** The rows that the sweep still has to process. */
   readonly todo: string;
-  /** In which order it takes them. */
+  /** The order in which the sweep takes them. */
   readonly order?: string;
   make(n: number): Promise<unknown>;
   run(): Promise<unknown>;

@@ -1,9 +1,9 @@
 import { statement } from "@/lib/db";
 
-/** The instant for a mark, or NULL where there are no limits. */
+/** Returns the instant for a running mark, or NULL if there are no limits. */
 export const runningMarkFloorSql = statement("running_mark_floor", "select app.running_mark_floor() as at");
 
-/** Notes which jobs were claimed before `$1`, which was read in an earlier transaction, and still run. */
+/** Records the jobs claimed before `$1` that still run. `$1` was read in an earlier transaction. */
 export const setRunningMarkSql = statement(
   "set_running_mark",
   `insert into app.running_mark (at, jobs)

@@ -10,7 +10,7 @@ import { expireWaitingSql, promoteDueSql } from "../upkeep/promote-due-jobs.sql"
 import { claimJobsSql, reserveSlotsSql } from "./claim-jobs.sql";
 import { markRunning } from "./mark-running";
 
-/** Jobs that ran since the old snapshot. */
+/** Number of jobs that ran since the old snapshot. */
 const RAN = 30_000;
 
 const database = await testDatabase();
@@ -19,7 +19,7 @@ const worker = new pg.Client({ connectionString: database.urlFor("worker") });
 const holder = new pg.Client({ connectionString: database.adminUrl });
 let laneNo: number;
 
-/** Inserts so many ready jobs into the lane, in batches as enqueues would, `secondsAgo` by their ids. */
+/** Inserts `count` ready jobs into the lane in one batch, as an enqueue would, with ids made `secondsAgo`. */
 const addJobs = (count: number, secondsAgo: number) =>
   database.query(
     `with made as materialized (
@@ -35,7 +35,7 @@ const addJobs = (count: number, secondsAgo: number) =>
     [laneNo, count, secondsAgo * 1000],
   );
 
-/** Makes all jobs wait for an instant that has passed by then, promotes, claims and ends them. */
+/** Makes all jobs due and expired, then promotes, claims and ends them. */
 const runAll = () =>
   database.query(
     `update app.live_jobs set ready = false, scheduled_for = app.now() - interval '1 minute', expires_at = app.now() - interval '1 minute';
@@ -46,8 +46,8 @@ const runAll = () =>
   );
 
 /**
- * Pages that an execution as the worker role touches, taken back after it. The lesser of two: one that comes after an
- * autovacuum or a new statistic also reads the catalogs for the plans of the functions in it.
+ * Counts the pages that one execution as the worker role touches; it is rolled back. Takes the lesser of two runs,
+ * because a run after an autovacuum or ANALYZE also reads the catalogs to plan the functions in the statement.
  */
 async function pagesOf(text: string, values: readonly string[], params: string): Promise<number> {
   return Math.min(await executed(text, values, params), await executed(text, values, params));
@@ -94,16 +94,16 @@ test("while an old snapshot keeps the entries of 30,000 jobs, polls of new jobs 
   await runAll();
   await addJobs(1, 0);
   const [head] = await database.query<{ key: number }>("select min(sort_key) as key from app.live_jobs where ready");
-  // The index is as large as the jobs that ran; its height may have grown.
+  // The index is as large as the jobs that ran, so its height may have grown.
   expect(await freshPoll()).toBeLessThan(before.fresh + 60);
   expect(await claimFrom((head?.key ?? 0) - 5 / 600)).toBeLessThan(before.claim + 60);
-  // What the two avoid.
+  // The cost that these two avoid.
   expect(await wholePoll()).toBeGreaterThan(500);
   expect(await claimFrom("-Infinity")).toBeGreaterThan(500);
   const cancels = "select job_id from app.live_jobs where claimed_by_worker = $1 and cancel_requested_at is not null";
   expect(await pagesOf(cancels, ["'w'"], "(text)")).toBeLessThan(20);
 
-  // The sweeps, from where they were, and what each avoids.
+  // The sweeps from where they ended last, and the cost that each avoids.
   const recently = "app.now() - interval '5 s'";
   const dueFrom = (from: string) => pagesOf(promoteDueSql.text, ["1000", from], "(int, timestamptz)");
   const expiredFrom = (from: string) => pagesOf(expireWaitingSql.text, ["1000", from], "(int, timestamptz)");

@@ -5,7 +5,7 @@ import { extendLeasesSql } from "../leases/hold-leases.sql";
 import { claimJobsSql, startAttemptsSql } from "./claim-jobs.sql";
 
 const NOBODY = "";
-/** What the life of a short job takes, with nothing to do. */
+/** The statements that a short job needs, with empty arguments. */
 const STATEMENTS: readonly (readonly [Statement, readonly unknown[]])[] = [
   [claimJobsSql, [[], [], 0, NOBODY, [], [], 0, null]],
   [startAttemptsSql, ["{}", "{}", "{}"]],
@@ -14,8 +14,8 @@ const STATEMENTS: readonly (readonly [Statement, readonly unknown[]])[] = [
 ];
 
 /**
- * Opens this many connections and has each plan the statements of short jobs, so that the first jobs of a worker wait
- * for none of it. Changes nothing.
+ * Opens `connections` connections and plans the statements of short jobs on each, so a worker's first jobs wait for
+ * neither. Changes no data.
  */
 export async function warmUp(db: Database, connections: number): Promise<void> {
   const planAll = () =>
@@ -25,7 +25,7 @@ export async function warmUp(db: Database, connections: number): Promise<void> {
   await Promise.all(Array.from({ length: connections }, planAll));
 }
 
-/** Opens a connection if there is none and has it plan the renewal of leases. Changes nothing. */
+/** Opens a connection if there is none and plans the renewal of leases on it. Changes no data. */
 export async function warmUpRenewal(db: Runner): Promise<void> {
   await db.run(extendLeasesSql, [[], [], []]);
 }

@@ -1,6 +1,6 @@
 import { statement, tenantIs } from "@/lib/db";
 
-// `t` is the row that somebody's touch left behind, if it is of this run.
+// `t` is the triage row of a dead letter that was changed, if it is of this run.
 const TOUCHED = `left join app.dead_letters t on ${tenantIs("t.tenant_id")} and t.job_id = a.job_id and t.run_no = a.run_no`;
 const FROM = `app.job_attempts a ${TOUCHED}`;
 const IS_DEAD = `${tenantIs("a.tenant_id")} and a.outcome = 'dead_letter'
@@ -12,7 +12,7 @@ const TRIAGE = `a.job_id, a.run_no, coalesce(t.status, 'pending') as status, coa
      u.email as changed_by`;
 const WHO = "left join app.users u on u.id = t.changed_by";
 
-/** The tenant's dead letters, newest job first. */
+/** Reads the tenant's dead letters, newest job first. */
 export const listDeadLettersSql = statement(
   "list_dead_letters",
   `select ${TRIAGE} from ${FROM} ${WHO} where ${IS_DEAD} and ${MATCHES} order by a.job_id desc limit $6 offset $7`,
@@ -20,8 +20,8 @@ export const listDeadLettersSql = statement(
 );
 
 /**
- * Looks at the newest $7 dead letters below $2 and answers up to $6 that match. `floor` is the last one of them, null if there were
- * fewer. The cost does not depend on how many match.
+ * Scans the newest $7 dead letters below $2 and returns up to $6 that match. `floor` is the last one scanned, null if
+ * there were fewer. The cost does not depend on how many match.
  */
 export const walkDeadLettersSql = statement(
   "walk_dead_letters",
@@ -34,7 +34,7 @@ export const walkDeadLettersSql = statement(
   { repeatable: true },
 );
 
-/** How many there are, up to a number. */
+/** Counts the dead letters, up to a limit. */
 export const countDeadLettersSql = statement(
   "count_dead_letters",
   `select count(*)::int as n from (select 1 from ${FROM} where ${IS_DEAD} and ${MATCHES} limit $6) x`,
@@ -47,13 +47,13 @@ export const getDeadLetterSql = statement(
   { repeatable: true },
 );
 
-/** Keeps a dead letter from being redriven until the transaction is over. No row = it is none. */
+/** Keeps a dead letter from being redriven until the transaction ends. No row = the job is not a dead letter. */
 export const lockDeadLetterSql = statement(
   "lock_dead_letter",
   `select a.run_no from app.job_attempts a where ${IS_DEAD} and a.job_id = $2 for update`,
 );
 
-/** Changes what people make of the run $3 of a job; what is null stays, unless it is of an earlier run. */
+/** Changes the triage of the run $3 of a job. A null value keeps the stored one, unless that is of an earlier run. */
 export const triageSql = statement(
   "triage_dead_letter",
   `insert into app.dead_letters as t (tenant_id, job_id, run_no, status, note, changed_by)
@@ -63,7 +63,7 @@ export const triageSql = statement(
      note = case when t.run_no = excluded.run_no then coalesce($5, t.note) else excluded.note end`,
 );
 
-/** Resolves dead letters whose work job $3 took over. A note that a person wrote stays. */
+/** Resolves dead letters whose work the job $3 took over. A note that a person wrote is kept. */
 export const answeredSql = statement(
   "answer_dead_letters",
   `insert into app.dead_letters as t (tenant_id, job_id, run_no, status, note, changed_by)
@@ -74,7 +74,7 @@ export const answeredSql = statement(
      note = case when t.run_no = excluded.run_no and t.note <> '' then t.note else excluded.note end`,
 );
 
-/** What people and keys did to a job, newest first. */
+/** Reads what people and keys did to a job, newest first. */
 export const jobEventsSql = statement(
   "job_events",
   `select x.at, x.action, x.from_status, x.to_status, x.reason, x.actor_kind, coalesce(u.email, k.name) as actor

@@ -1,3 +1,10 @@
+/**
+ * Dead letters: jobs that failed for good and have not been run again. The job's last attempt says that it is a dead
+ * letter; app.dead_letters has only the triage of a run (its status and note).
+ *
+ * Start with `listDeadLetters`, then `triageDeadLetter` in triage-dead-letter.ts. Redriving unchanged is an action: see
+ * REDRIVE in lib/queue/actions/retry-job.ts.
+ */
 import type { Database, TenantTransaction } from "@/lib/db";
 import type { DeadLetterFilter, DeadLetterView, JobEvent } from "../actions/types";
 import { getJob, getJobRows, inTenant } from "../read/get-job";
@@ -43,7 +50,7 @@ const valuesOf = ({ tenantId }: Tenant, filter: DeadLetterFilter, beforeId: stri
   filter.definitionKey ?? null,
 ];
 
-/** The tenant's jobs that failed for good and were not put back, newest first, with what people made of them. */
+/** Lists the tenant's jobs that failed for good and were not put back, newest first, with their triage. */
 export function listDeadLetters(
   db: Database | TenantTransaction,
   scope: Tenant,
@@ -76,13 +83,13 @@ const readPage = (
 ): Promise<TriageRow[]> => tx.run<TriageRow>(listDeadLettersSql, [...valuesOf(scope, filter, beforeId), limit, offset]);
 
 export interface DeadLetterLook {
-  /** Those that match, newest first. */
+  /** The matches, newest first. */
   readonly ids: readonly string[];
-  /** The last dead letter that was looked at; null when there is none below. */
+  /** The last dead letter that was scanned; null if none is left below it. */
   readonly floor: string | null;
 }
 
-/** Looks for the next dead letters below an id, among the newest `window` of them. */
+/** Scans the newest `window` dead letters below an id for matches. */
 export async function walkDeadLetters(
   tx: TenantTransaction,
   scope: Tenant,
@@ -97,7 +104,7 @@ export async function walkDeadLetters(
   return look ?? { ids: [], floor: null };
 }
 
-/** How many there are, up to `most`. */
+/** Counts the dead letters, up to `most`. */
 export async function countDeadLetters(
   tx: TenantTransaction,
   scope: Tenant,
@@ -114,7 +121,7 @@ function toView(row: TriageRow, job: JobView | null | undefined): DeadLetterView
   return [{ job, retriedById: job.retriedById ?? null, status, note, changedAt: changed_at, changedBy: changed_by }];
 }
 
-/** One dead letter; null when the job is none, or is not this tenant's. */
+/** Returns one dead letter; null if the job is not a dead letter or belongs to another tenant. */
 export function getDeadLetter(
   db: Database | TenantTransaction,
   scope: Tenant,
@@ -136,7 +143,7 @@ interface EventRow {
   readonly actor: string | null;
 }
 
-/** What people and keys did to a job, newest first, 200 at most. */
+/** Lists what people and keys did to a job, newest first, 200 at most. */
 export function listJobEvents(db: Database | TenantTransaction, scope: Tenant, jobId: string): Promise<JobEvent[]> {
   return inTenant(db, scope, async (tx) => {
     const rows = await tx.run<EventRow>(jobEventsSql, [scope.tenantId, jobId]);

@@ -14,8 +14,8 @@ import { getDeadLetter } from "./read-dead-letters";
 const NOTE_MAX = 2000;
 
 /**
- * Notes what people make of a dead letter: its status, a note, or both. Who did it is in the job's audit; a change that changes
- * nothing is not.
+ * Sets the triage of a dead letter: its status, its note, or both. The job's audit records the actor. A change to the
+ * current values is not recorded.
  * @throws QueueError not-found; state-conflict unless the job is a dead letter; invalid-value
  */
 export function triageDeadLetter(
@@ -35,7 +35,7 @@ export function triageDeadLetter(
 }
 
 /**
- * Makes a new job of a dead letter with another payload, and marks the dead letter as resolved.
+ * Makes a new job from a dead letter with another payload, and marks the dead letter as resolved.
  * @throws QueueError as retryJob; state-conflict unless the job is a dead letter
  */
 export function redriveEdited(

@@ -5,43 +5,43 @@ import type { CodeKeywordDefinition, KeywordCxt } from "ajv/dist/core";
 import { RE2JS } from "re2js";
 import { canonicalJson } from "../canonical-json.policy";
 
-/** Node and bundlers give the module's exports here, test runners its default export. */
+/** Node and bundlers return the module's exports here, test runners its default export. */
 const names = "default" in importedNames ? (importedNames.default as typeof importedNames) : importedNames;
 
 /**
- * Steps that checking one payload may take. A step is at most 100 ns, so no check holds the event loop for more than a tenth
- * of a second; the largest payload against an everyday schema takes a quarter of it.
+ * Maximum steps for the check of one payload. A step takes at most 100 ns, so no check holds the event loop for more
+ * than a tenth of a second. The largest payload against an everyday schema takes a quarter of the steps.
  */
 const MOST_STEPS = 1_000_000;
-/** Instructions of all patterns of one schema together. Compiling that many takes about a tenth of a second. */
+/** Maximum instructions of all patterns of one schema. Compiling that many takes about a tenth of a second. */
 const MOST_INSTRUCTIONS = 10_000;
 const MOST_PATTERN_LENGTH = 4096;
 /**
- * Parts of the program that a schema is compiled to. A part is at most 100 µs of compiling and of the first check, so a
- * schema is compiled within a tenth of a second.
+ * Maximum parts of the program that a schema is compiled to. A part takes at most 100 µs of compiling and of the first
+ * check, so a schema is compiled within a tenth of a second.
  */
 const MOST_PARTS = 1000;
-/** Listed names and values, and letters of a path, that cost as much as a keyword. */
+/** How many listed names and values, and how many letters of a path, cost as much as a keyword. */
 const VALUES_OF_PART = 4;
 const LETTERS_OF_PART = 200;
-/** Letters of a pattern that cost as much: some classes of Unicode are long lists. */
+/** How many letters of a pattern cost as much as a keyword. Some Unicode classes are long lists. */
 const PATTERN_LETTERS_OF_PART = 8;
-/** A reference is a call of another program. */
+/** A reference costs more than other keywords, because it calls another program. */
 const PARTS_OF: ReadonlyMap<string, number> = new Map([
   ["$ref", 3],
   ["$dynamicRef", 3],
 ]);
-/** Errors kept of the failing branches of one keyword; more are never shown, and without a cap they fill the heap. */
+/** Errors kept per keyword for its failing branches. More are never shown, and without a cap they fill the heap. */
 const MOST_BRANCH_ERRORS = 8;
 
-/** A branch that fails makes an error, which costs more than what it looks at. */
+/** Steps per branch. A branch that fails makes an error, which costs more than the values that the branch reads. */
 const STEPS_OF_BRANCH = 4;
-/** Steps of keywords that do more than they show. */
+/** Steps of keywords that do more work than their schema shows. */
 const STEPS_OF: ReadonlyMap<string, number> = new Map([
   ["$ref", 3],
   ["$dynamicRef", 5],
 ]);
-/** For each letter of a name on the way to a value, beyond those of everyday names. */
+/** Steps per letter of a name on the path to a value, beyond the length of everyday names. */
 const STEPS_OF_NAME = 1 / 2;
 const EVERYDAY_NAME = 64;
 
@@ -52,7 +52,7 @@ export class OverBudget extends Error {
   }
 }
 
-/** What is left of the steps of one check, or of one compilation. */
+/** Counts down the steps of one check, or the parts of one compilation. */
 export class StepBudget {
   left: number;
 
@@ -71,15 +71,17 @@ export class StepBudget {
   }
 }
 
-/** What is left of the program of one schema. */
+/** Returns the budget for the program of one schema. */
 export const programBudget = (): StepBudget => new StepBudget(MOST_PARTS);
 
-/** Patterns on a linear-time engine. Their size is bounded, because matching costs their size times the text. */
+/**
+ * Compiles patterns on a linear-time engine. Their size is limited, because matching costs their size times the text.
+ */
 export class BoundedPatterns {
   readonly #known = new Map<string, RE2JS>();
   #instructions = 0;
 
-  /** @throws Error for a pattern that the engine does not have, or that is too large */
+  /** @throws Error for a pattern that the engine does not support, or that is too large */
   compile(pattern: string): RE2JS {
     const known = this.#known.get(pattern);
     if (known) return known;
@@ -93,22 +95,22 @@ export class BoundedPatterns {
     return compiled;
   }
 
-  /** Steps for each letter that one of these patterns looks at. */
+  /** Returns the steps per letter of a text that is matched with these patterns. */
   stepsPerLetter(patterns: readonly string[]): number {
     return patterns.reduce((steps, pattern) => steps + this.compile(pattern).programSize(), 0) / 3;
   }
 }
 
 interface Meter {
-  /** Steps that are left of a check. */
+  /** Steps left for a check. */
   readonly budget: StepBudget;
-  /** Parts of the program that are left of the compilation. */
+  /** Parts left for the compilation. */
   readonly program: StepBudget;
   readonly patterns: BoundedPatterns;
 }
 
 /**
- * Makes every keyword of `ajv` count its work before it does it, caps the errors of failing branches, and checks
+ * Makes every keyword of `ajv` count its steps before it runs, caps the errors of failing branches, and checks
  * uniqueItems in linear time.
  */
 export function meterKeywords(ajv: Ajv2020, meter: Meter): void {
@@ -142,7 +144,10 @@ function meteredCode(code: KeywordCode, meter: Meter): KeywordCode {
 
 const pointerOf = ({ it }: KeywordCxt): Code => _`${strConcat(names.instancePath, it.errorPath)}`;
 
-/** What a keyword adds to the program of a schema: its own part, one for each name or value listed, and its paths. */
+/**
+ * Returns the parts that a keyword adds to a program: its own, and some for listed names and values, patterns and its
+ * path.
+ */
 function partsOf({ keyword, schema, it }: KeywordCxt): number {
   const own = PARTS_OF.get(keyword) ?? 1;
   const patterns = keyword === "pattern" ? [schema] : keyword === "patternProperties" ? Object.keys(schema) : [];
@@ -158,7 +163,7 @@ function partsOf({ keyword, schema, it }: KeywordCxt): number {
 const sizeOf = (schema: unknown): number =>
   typeof schema === "object" && schema !== null ? Object.keys(schema).length : 0;
 
-/** A schema without a keyword is a part of the program as well. */
+/** Counts one part per subschema, because a schema without a keyword is a part of the program too. */
 function countSubschemas(cxt: KeywordCxt, program: StepBudget): void {
   const subschema = cxt.subschema.bind(cxt);
   cxt.subschema = (application, valid) => {
@@ -167,11 +172,14 @@ function countSubschemas(cxt: KeywordCxt, program: StepBudget): void {
   };
 }
 
-/** The variables with the payload's own names on the way to a value: an error there copies all of them. Indexes are numbers. */
+/**
+ * Returns the variables with names of the payload on the path to a value, because an error there copies all of them.
+ * Indexes are numbers.
+ */
 const payloadNames = ({ it }: KeywordCxt): Code[] =>
   it.dataPathArr.filter((part): part is Code => typeof part !== "number" && Object.keys(part.names).length > 0);
 
-/** After each branch, so that neither many branches nor deep ones add up. */
+/** Caps the errors after each branch, so that neither many branches nor deep ones add up. */
 function capBranchErrors(cxt: KeywordCxt): void {
   const { errsCount } = cxt;
   if (errsCount === undefined) return;
@@ -187,7 +195,9 @@ function capBranchErrors(cxt: KeywordCxt): void {
   };
 }
 
-/** What a keyword costs whatever the payload: the values of a list or choice, the branches, the named properties. */
+/**
+ * Returns the steps of a keyword for any payload: the values of a list or choice, the branches, the named properties.
+ */
 function stepsOf({ keyword, schema }: KeywordCxt): number {
   if (keyword === "enum" || keyword === "const" || keyword === "dependentRequired") return 1 + nodesOf(schema) / 4;
   if (typeof schema !== "object" || schema === null) return STEPS_OF.get(keyword) ?? 1;
@@ -200,7 +210,7 @@ function nodesOf(value: unknown): number {
   return Object.values(value).reduce<number>((sum, item) => sum + nodesOf(item), 1);
 }
 
-/** The number of letters in the texts and keys of a value. */
+/** Counts the letters in the texts and keys of a value. */
 function lettersOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;
@@ -221,7 +231,7 @@ const OF_LETTERS: ReadonlySet<string> = new Set(["maxLength", "minLength"]);
 
 type CountSteps = (data: unknown) => number;
 
-/** What a keyword costs beyond that, by the size of the value it looks at. */
+/** Returns a function that counts the further steps of a keyword, by the size of the value that it checks. */
 function stepsOfData(cxt: KeywordCxt, { patterns }: Meter): CountSteps | undefined {
   const { keyword, schema, parentSchema } = cxt;
   if (keyword === "pattern") return ofText(patterns.stepsPerLetter([schema]));
@@ -244,7 +254,10 @@ const ofItems: CountSteps = (data) => (Array.isArray(data) ? data.length : 0);
 const ofKeys: CountSteps = (data) => (typeof data === "object" && data !== null ? 2 * Object.keys(data).length : 0);
 const ofLookedAtKeys: CountSteps = (data) => 3 * ofKeys(data);
 
-/** Counting functions by their steps per letter. Ajv's time grows with the square of the functions that a program refers to, so they are shared. */
+/**
+ * Counting functions by their steps per letter. They are shared, because Ajv's time grows with the square of the number
+ * of functions that a program refers to.
+ */
 const textCounts = new Map<number, CountSteps>();
 
 function ofText(perLetter: number): CountSteps {
@@ -255,10 +268,10 @@ function ofText(perLetter: number): CountSteps {
   return count;
 }
 
-/** The expression of this format backtracks: its work grows with the square of the text. */
+/** The regular expression of this format backtracks: its work grows with the square of the text's length. */
 const ofUrl: CountSteps = (data) => (typeof data === "string" ? data.length ** 2 / 4 : 0);
 
-/** Ajv compares each item with each. */
+/** Replaces Ajv's own check, which compares each item with each. */
 function checkUniqueItems(cxt: KeywordCxt): void {
   if (cxt.schema !== true) return;
   const search = cxt.gen.scopeValue("func", { ref: findEqual });
@@ -267,7 +280,7 @@ function checkUniqueItems(cxt: KeywordCxt): void {
   cxt.fail(_`${equal} !== null`);
 }
 
-/** The places of the first two equal items, compared by their canonical text. */
+/** Returns the indexes of the first two equal items, compared by their canonical text; null if there are none. */
 function findEqual(items: readonly unknown[]): readonly [number, number] | null {
   const seen = new Map<string, number>();
   for (const [index, item] of items.entries()) {

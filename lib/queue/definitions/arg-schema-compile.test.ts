@@ -9,7 +9,7 @@ const chain = (keyword: string, depth: number): object =>
     ? { minLength: 1 }
     : { [keyword]: keyword === "anyOf" ? [chain(keyword, depth - 1)] : chain(keyword, depth - 1) };
 
-/** Schemas of any size whose programs are the largest for it, or take the longest to make. */
+/** Schemas of any size whose programs are the largest for that size, or take the longest to compile. */
 const LARGE: Readonly<Record<string, (count: number) => object>> = {
   alternatives: (count) => ({ anyOf: times(count, () => ({ minLength: 1 })) }),
   "alternatives of alternatives": (count) => ({ anyOf: times(count, () => ({ anyOf: [{ type: "string" }] })) }),
@@ -53,7 +53,7 @@ const LARGE: Readonly<Record<string, (count: number) => object>> = {
   }),
   values: (count) => ({ examples: times(count, (index) => ({ index })) }),
 };
-/** As many of them as a schema may hold, in 64 KiB or 10,000 values. */
+/** Returns the largest count that a schema may hold, in 64 KiB or 10,000 values. */
 function most(make: (count: number) => object): number {
   const fits = (count: number) => checkPayload(make(count), { maxBytes: ARG_SCHEMA_MAX_BYTES }).length === 0;
   let [low, high] = [1, 10_000];
@@ -61,7 +61,7 @@ function most(make: (count: number) => object): number {
   return low;
 }
 
-/** Compiles it and runs its program once, or hears that it is too large. */
+/** Compiles a schema and runs its program once; a refusal as too large is fine. */
 function compileOrRefuse(schema: object): void {
   try {
     compileArgSchema(schema)({ a: 1 });

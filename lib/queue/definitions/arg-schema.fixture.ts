@@ -7,8 +7,8 @@ const MOST_BYTES = 400_000_000;
 const ROUNDS = 3;
 
 /**
- * Runs it and fails if it takes much processor time, or leaves much on the heap. Others who empty the processor's caches
- * make the same work take longer, so the shortest of up to three rounds counts.
+ * Runs `run` and fails if it takes too much processor time or leaves too much on the heap. Other processes that empty
+ * the processor's caches make the same work slower, so the shortest of up to three rounds counts.
  */
 export function bounded<Result>(name: string, run: () => Result): Result {
   for (let round = 1; ; round += 1) {

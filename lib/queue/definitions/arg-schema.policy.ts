@@ -8,14 +8,16 @@ import { BoundedPatterns, meterKeywords, OverBudget, programBudget, StepBudget }
 
 export const ARG_SCHEMA_MAX_BYTES = 64 * 1024;
 
-/** Checks a payload against one argument schema. Never changes the payload: no coercion, no defaults, nothing removed. */
+/**
+ * Checks a payload against one argument schema. Never changes the payload: no coercion, no defaults, no removed values.
+ */
 export type PayloadValidator = (payload: unknown) => Problem[];
 
 /**
  * Compiles an argument schema (JSON Schema 2020-12) strictly: a misspelled keyword or format, a wrong type or a remote
- * reference is an error with a pointer to it, never ignored. Patterns run on a linear-time engine, so that no pattern can
- * block the process; look-arounds, which that engine does not have, are refused. The work of a check is counted: a payload
- * that would take more than a fraction of a second is refused at the place where the count ran out.
+ * reference is an error with a pointer, never ignored. Patterns run on a linear-time engine, so no pattern can block
+ * the process; look-arounds, which that engine does not support, are refused. The steps of a check are counted: a
+ * payload that would take more than a fraction of a second is refused with a pointer to where the steps ran out.
  * @throws QueueError schema-invalid
  */
 export function compileArgSchema(schema: unknown): PayloadValidator {
@@ -30,7 +32,7 @@ export function compileArgSchema(schema: unknown): PayloadValidator {
       return validate(payload) ? [] : toProblems(validate.errors ?? []);
     } catch (error) {
       if (error instanceof OverBudget) return [{ pointer: error.pointer, code: "too-complex", detail: TOO_COMPLEX }];
-      // A payload is never so deep: the schema refers to itself without end.
+      // No payload is nested that deep, so the schema must refer to itself without end.
       if (error instanceof RangeError) return [ENDLESS];
       throw error;
     }
@@ -47,20 +49,29 @@ const ENDLESS: Problem = {
 };
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
-/** Ajv would look any other `$schema` up among what it happens to know, and fail or check against a part of the dialect. */
+/**
+ * Refuses other dialects. Ajv would look up any other `$schema` among its own, and fail or check only a part of the
+ * dialect.
+ */
 function refuseOtherDialects({ $schema = DIALECT }: { readonly $schema?: unknown }): void {
   if ($schema !== DIALECT && $schema !== `${DIALECT}#`)
     throw schemaInvalid([{ pointer: "/$schema", code: "schema", detail: `must be ${DIALECT}, or be left out` }]);
 }
 
-/** Letters of the pointers to all places together. Ajv keeps each of them, so long names with much below them fill the heap. */
+/**
+ * Maximum letters of the pointers to all places together. Ajv keeps each pointer, so long names above many places fill
+ * the heap.
+ */
 const MOST_LETTERS_OF_PLACES = 2_000_000;
 const LONG_PLACES = "is too much to compile: too much stands below long names";
 
-/** Places whose keys are those of payloads. */
+/** Places whose keys are keys of payloads. */
 const IN_VALUES = /\/(?:const|default|enum|examples)\//;
 
-/** Ajv keeps schemas by name in an object, and takes what every object has for one of them, which checks nothing. */
+/**
+ * Refuses names that every object has: Ajv keeps schemas by name in an object and would take such a property for a
+ * schema, which checks nothing. Also refuses a schema whose pointers are too long together.
+ */
 function refuseNamesOfObjects(schema: object): void {
   let letters = 0;
   for (const { key, value, pointer } of placesIn(schema)) {
@@ -95,20 +106,20 @@ function makeAjv(budget: StepBudget): Ajv2020 {
     allErrors: false,
     ownProperties: true,
     logger: false,
-    // Copying what is referred to into each place would let a small schema compile to a huge program.
+    // Inlining references would let a small schema compile to a huge program.
     inlineRefs: false,
     code: { regExp: linearRegExp(patterns) },
-    // It is checked before, by `schemas`.
+    // `schemas` has validated the schema already.
     validateSchema: false,
   });
-  // Such a schema would answer with a promise, which looks like a yes.
+  // A validator for such a schema would return a promise, which would count as valid.
   ajv.removeKeyword("$async");
   addFormats(ajv);
   meterKeywords(ajv, { budget, patterns, program: programBudget() });
   return ajv;
 }
 
-/** Shared, since compiling what checks schemas takes ten times as long as most of them do. It keeps none of them. */
+/** Shared, because compiling the validator of schemas takes ten times as long as most schemas. It keeps no schema. */
 const schemaBudget = new StepBudget();
 const schemas = makeAjv(schemaBudget);
 
@@ -126,10 +137,10 @@ function compile(schema: object, budget: StepBudget): ValidateFunction {
   }
 }
 
-/** A place in the schema, which Ajv writes as a fragment of a URI while it compiles. */
+/** Returns a pointer from a place in the schema, which Ajv writes as a fragment of a URI during compilation. */
 const placeOf = (pointer: string): string => (pointer.startsWith("#") ? decodeURIComponent(pointer.slice(1)) : pointer);
 
-/** Ajv merges regular expressions whose toString() is equal, so each must answer with its own source. */
+/** Ajv merges regular expressions with equal toString(), so each returns its own source. */
 function linearRegExp(patterns: BoundedPatterns): RegExpEngine {
   const engine = (pattern: string): RegExpLike & { toString(): string } => {
     const compiled = patterns.compile(pattern);
@@ -138,7 +149,7 @@ function linearRegExp(patterns: BoundedPatterns): RegExpEngine {
   return Object.assign(engine, { code: "linearRegExp" });
 }
 
-/** A choice among required properties is one problem that names them, and not one for each. */
+/** Turns errors into problems. A choice among required properties becomes one problem that names all of them. */
 function toProblems(errors: readonly ErrorObject[]): Problem[] {
   const last = errors.at(-1);
   const isChoice =
@@ -165,7 +176,7 @@ function toProblem(error: ErrorObject): Problem {
 const schemaInvalid = (problems: readonly Problem[]): QueueError =>
   new QueueError("schema-invalid", "The argument schema is not valid.", { problems });
 
-/** Ajv names an unknown keyword or format in its message only; the pointer shows where in the schema it stands. */
+/** Finds an unknown keyword or format in the schema, because Ajv names it only in its message. */
 function keywordPointer(schema: object, message: string): string {
   const name = /unknown (?:keyword|format):? "([^"]+)"/.exec(message)?.[1];
   if (name === undefined) return "";
@@ -175,7 +186,7 @@ function keywordPointer(schema: object, message: string): string {
   return "";
 }
 
-/** Everything inside, with its key and where it stands. */
+/** Yields every value inside a schema, with its key and its pointer. */
 function* placesIn(schema: object): Generator<{ key: string; value: unknown; pointer: string }> {
   const todo: { value: unknown; pointer: string }[] = [{ value: schema, pointer: "" }];
   for (let at = todo.pop(); at !== undefined; at = todo.pop()) {

@@ -8,13 +8,13 @@ type Accepted = Pick<ClaimedJob, "definitionId" | "definitionVersion">;
 
 const keyOf = ({ definitionId, definitionVersion }: Accepted): string => `${definitionId}:${definitionVersion}`;
 
-/** The versions of definitions that jobs were accepted with. A version never changes, so each is read once. */
+/** Caches the versions of definitions with which jobs were accepted. A version never changes, so each is read once. */
 export class DefinitionVersions {
   private readonly known = new Map<string, RunnableDefinition | Promise<RunnableDefinition>>();
-  /** Jobs come in rows of one definition: for all but the first, no key is made. */
+  /** The last version returned. Jobs of one definition come in sequence, so most lookups need no key. */
   private last: RunnableDefinition | undefined;
 
-  /** The version that a job was accepted with. @throws QueueError definition-unknown */
+  /** Returns the version with which a job was accepted. @throws QueueError definition-unknown */
   async of(db: Runner, job: Accepted): Promise<RunnableDefinition> {
     const key = keyOf(job);
     const hit = this.known.get(key);
@@ -29,7 +29,7 @@ export class DefinitionVersions {
     return loading;
   }
 
-  /** The version if it has been read already. */
+  /** Returns the version if it is cached. */
   ifKnown(job: Accepted): RunnableDefinition | undefined {
     const { last } = this;
     if (last?.definitionId === job.definitionId && last.version === job.definitionVersion) return last;

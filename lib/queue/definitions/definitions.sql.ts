@@ -29,7 +29,7 @@ export const listQueuesSql = statement(
   },
 );
 
-/** Values in the order of DEFINITION_VALUES in operations/definitions.ts. */
+/** The parameters are in the order of `values` in definitions.ts. */
 export const insertDefinitionSql = statement(
   "insert_definition",
   `insert into app.job_definitions (key, description, executor, command_key, queue_id, arg_schema, timeout_seconds,
@@ -48,7 +48,7 @@ export const updateDefinitionSql = statement(
    where key = $1 returning id`,
 );
 
-/** Keeps the current version for the jobs that are accepted with it. */
+/** Stores the current version, for the jobs that are accepted with it. */
 export const keepDefinitionVersionSql = statement(
   "keep_definition_version",
   `insert into app.job_definition_versions (definition_id, version, executor, command_key, arg_schema, timeout_seconds,

@@ -1,3 +1,10 @@
+/**
+ * Definitions: the kinds of jobs that an installation runs. They are global. Each change makes a new version, and a
+ * waiting job keeps the version with which it was accepted.
+ *
+ * Start with `createDefinition` and `updateDefinition`. arg-schema.policy.ts compiles the JSON Schema that a version's
+ * payloads must match; arg-schema-budget.policy.ts limits the time that one check may take.
+ */
 import type { Database, Runner } from "@/lib/db";
 import type { RunnableDefinition, Servable } from "../attempts/types";
 import { QueueError } from "../errors";
@@ -36,7 +43,7 @@ export interface DefinitionRow {
   arg_schema: Record<string, unknown>;
   timeout_seconds: number;
   max_attempts: number;
-  /** What the definition says itself; null = its queue says it. */
+  /** The definition's own value; null = the queue's value applies. */
   own_timeout_seconds: number | null;
   own_max_attempts: number | null;
   lease_seconds: number;
@@ -54,7 +61,7 @@ export interface DefinitionRow {
   updated_at: Date;
 }
 
-/** All definitions, by key. They are global: which ones there are is no tenant's secret. */
+/** Lists all definitions by key. They are global, so every tenant may know them. */
 export async function listDefinitions(db: Runner): Promise<DefinitionView[]> {
   return (await db.run<DefinitionRow>(listDefinitionsSql)).map(toDefinitionView);
 }
@@ -74,7 +81,7 @@ export async function createDefinition(db: Database, actor: Actor, input: Defini
 }
 
 /**
- * Changes a definition under a new version. Jobs that wait keep the version that they were accepted with.
+ * Changes a definition under a new version. Waiting jobs keep the version with which they were accepted.
  * @throws QueueError not-found, queue-unknown, schema-invalid, invalid-value
  */
 export async function updateDefinition(
@@ -96,7 +103,7 @@ export async function updateDefinition(
   });
 }
 
-// Waiting jobs keep the version they were accepted with, so a change of sides would hand them to workers of the wrong one.
+// Waiting jobs keep their version, so switching between remote and local would give them to workers of the wrong kind.
 function keepSide(current: Pick<DefinitionRow, "executor">, next: Settings): void {
   if ((current.executor === "remote") === (next.executor === "remote")) return;
   throw new QueueError("invalid-value", "A definition cannot change between remote and local. Make a new one.", {
@@ -104,7 +111,7 @@ function keepSide(current: Pick<DefinitionRow, "executor">, next: Settings): voi
   });
 }
 
-/** The version a job was accepted with. @throws QueueError definition-unknown */
+/** Returns the version with which a job was accepted. @throws QueueError definition-unknown */
 export async function loadDefinitionVersion(
   db: Runner,
   definitionId: string,
@@ -129,7 +136,7 @@ export async function loadDefinitionVersion(
   };
 }
 
-/** What is active: a worker serves the part of it that it knows and was told to. */
+/** Lists the active definitions and queues, of which a worker supports those that it knows and is configured for. */
 export async function listServable(db: Runner): Promise<Servable> {
   const [definitions, queues] = [
     await db.run<DefinitionRow>(listDefinitionsSql),
@@ -150,13 +157,13 @@ export async function listServable(db: Runner): Promise<Servable> {
   };
 }
 
-/** One definition as enqueue needs it; null when there is none with this key. */
+/** Returns one definition as an enqueue needs it; null if there is none with this key. */
 export async function findDefinition(db: Runner, key: string): Promise<DefinitionRow | null> {
   const [row] = await db.run<DefinitionRow>(definitionByKeySql, [key]);
   return row ?? null;
 }
 
-/** @throws QueueError queue-unknown, also for one that is switched off */
+/** Returns the id of an active queue. @throws QueueError queue-unknown, also for a disabled queue */
 export async function queueIdOf(db: Runner, name: string): Promise<number> {
   const [row] = await db.run<{ id: number; is_active: boolean }>(queueByNameSql, [name]);
   if (row?.is_active) return row.id;
@@ -209,7 +216,7 @@ function merge(current: Settings, change: DefinitionPatch & { readonly key?: str
   return { ...merged, commandKey };
 }
 
-/** In the order of the columns in insertDefinitionSql. */
+/** Returns the values in the order of the columns in insertDefinitionSql. */
 function values(key: string, settings: Settings, queueId: number): unknown[] {
   const { retry } = settings;
   return [

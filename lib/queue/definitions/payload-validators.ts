@@ -1,6 +1,6 @@
 import { compileArgSchema, type PayloadValidator } from "./arg-schema.policy";
 
-/** By id and version of a definition: what one says never changes. */
+/** Validators by id and version of a definition. A version never changes. */
 const compiled = new Map<string, PayloadValidator>();
 const MOST_COMPILED = 1000;
 
@@ -12,8 +12,9 @@ export interface VersionSchema {
 }
 
 /**
- * What checks payloads for one version of a definition. Compiling takes longer than all of an enqueue, so it is done once
- * for the process. @throws QueueError schema-invalid
+ * Returns the validator for payloads of one version of a definition. Compiling takes longer than a whole enqueue, so
+ * the process caches it.
+ * @throws QueueError schema-invalid
  */
 export function validatorOf({ id, version, arg_schema }: VersionSchema): PayloadValidator {
   const key = `${id}:${version}`;

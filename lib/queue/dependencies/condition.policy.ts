@@ -2,7 +2,7 @@ import { checkPayload } from "../enqueue/payload-check.policy";
 import type { Condition, Problem } from "../types";
 import { parseResultPath } from "./result-path.policy";
 
-/** A condition as the database evaluates it: the path is taken apart already. */
+/** A condition as the database evaluates it, with its path parsed into steps. */
 export interface StoredCondition extends Condition {
   readonly steps: readonly string[];
 }
@@ -30,7 +30,7 @@ function isChoice(value: unknown): boolean {
   return Array.isArray(value) && value.length >= 1 && value.length <= MAX_CHOICES && value.every(isScalar);
 }
 
-/** Takes a condition apart, or lists what is wrong with it; pointers are relative to the condition. */
+/** Parses a condition, or returns what is wrong with it. Pointers are relative to the condition. */
 export function compileCondition(condition: Condition): StoredCondition | Problem[] {
   const steps = parseResultPath(condition.path);
   if (!steps) {

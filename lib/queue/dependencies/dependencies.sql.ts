@@ -1,20 +1,20 @@
 import { statement, tenantIs } from "@/lib/db";
 
 /**
- * For the end of a statement that ends jobs (CTE `ended`, with has_dependents) and writes their outcomes (CTE `attempt`,
- * returning job_id): tells their children, and answers the lanes where that changed something, or null. The function's
- * own statements see the outcomes, because counting `attempt` has written them all. (A join of the two would compare each
- * with each.)
+ * Expression for the end of a statement that ends jobs (CTE `ended`, with has_dependents) and writes their outcomes
+ * (CTE `attempt`, returning job_id). Releases the dependents and returns the lanes where a job changed, or null.
+ * Counting `attempt` writes all outcomes first, so the statements of the function see them. (A join of the two CTEs
+ * would compare each row with each.)
  */
 export const RELEASED = `(select app.release_dependents(array_agg(e.job_id))
      from ended e where e.has_dependents and (select count(*) from attempt) > 0 having count(*) > 0)`;
 
-/** For jobs that just began new runs: those whose parents have not done what they wait for wait for them again. */
+/** Blocks jobs that just began new runs again, if their parents have not done what they wait for. */
 export const waitAgainSql = statement("wait_again", "select app.wait_again($1, $2::uuid[])");
 
 export const sweepDependentsSql = statement("sweep_dependents", "select * from app.sweep_dependents($1, $2)");
 
-/** The first blocked job after `$1`. */
+/** Reads the first blocked job after `$1`. */
 export const nextBlockedSql = statement(
   "next_blocked",
   "select job_id from app.live_jobs where state = 'blocked' and job_id > $1 order by job_id limit 1",
@@ -26,10 +26,13 @@ export const anyReleaseLeftSql = statement(
   { repeatable: true },
 );
 
-/** Tells children of up to `$1` ranges of the backlog. */
+/** Releases dependents from up to `$1` ranges of the backlog. */
 export const workOffReleasesSql = statement("work_off_releases", "select * from app.work_off_releases($1)");
 
-/** Edges of the job $2 in the order of the other end, $3 at most. The index of a parent's edges has the state before the child. */
+/**
+ * At most $3 edges of the job $2, ordered by the job at the other end. The parent branch runs once per state, because
+ * the index of a parent's edges has the state before the child.
+ */
 const FIRST_EDGES = {
   child: `select * from app.job_dependencies where ${tenantIs("tenant_id")} and child_id = $2 order by parent_id, edge_no limit $3`,
   parent: `select e.* from unnest(array['pending', 'met', 'failed']) s (state) cross join lateral (
@@ -52,7 +55,7 @@ const edges = (end: "parent" | "child", other: "parent" | "child"): string =>
 export const listParentsSql = statement("list_parents", edges("child", "parent"), { repeatable: true });
 export const listChildrenSql = statement("list_children", edges("parent", "child"), { repeatable: true });
 
-/** The first three jobs that each of the blocked jobs $2 waits for, and how many there are. */
+/** Reads the first three pending parents of each blocked job in $2, and the number of its pending parents. */
 export const pendingParentsSql = statement(
   "pending_parents",
   `select u.child_id, d.n, d.parent_id as job_id, f.key as definition_key
@@ -67,7 +70,7 @@ export const pendingParentsSql = statement(
   { repeatable: true },
 );
 
-/** Which of the given jobs this tenant has. */
+/** Returns which of the given jobs belong to this tenant. */
 export const knownJobsSql = statement(
   "known_jobs",
   `select id from app.jobs where ${tenantIs("tenant_id")} and id = any ($2::uuid[])`,

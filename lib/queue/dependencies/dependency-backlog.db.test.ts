@@ -16,10 +16,10 @@ const database = await testDatabase();
 const { make, scope, definitionKey, statusOf, claimAll } = await makeLinkedJobs(database);
 afterAll(() => make.close());
 
-/** More than one call tells. */
+/** More children than one call releases. */
 const MANY = 2500;
 
-/** A running job with this many children. */
+/** Makes a running job with this many children. */
 async function fan(count: number) {
   const parent = await make.runningJob(scope);
   const dependsOn = [{ jobId: parent.jobId }];
@@ -31,7 +31,7 @@ async function fan(count: number) {
   return { parent, ids: children.map(({ jobId }) => jobId) };
 }
 
-/** How many of the jobs stand where. */
+/** Counts the jobs by status. */
 async function standing(ids: readonly string[]): Promise<Record<string, number>> {
   const rows = await database.query<{ status: string; n: number }>(
     `select coalesce(l.state, a.outcome) as status, count(*)::int as n from unnest($1::uuid[]) x (id)
@@ -45,7 +45,7 @@ async function standing(ids: readonly string[]): Promise<Record<string, number>>
 const backlog = async () =>
   (await database.query<{ n: number }>("select count(*)::int as n from app.release_backlog"))[0]?.n;
 
-/** Works the backlog off; answers how many children heard something. */
+/** Processes the backlog and returns how many children it handled. */
 async function workOff(): Promise<number> {
   let all = 0;
   for (let handled = 1; handled > 0; all += handled)
@@ -137,8 +137,8 @@ describe("A-04 more children than one call tells", () => {
 });
 
 /**
- * A running job and a chain below it, each of which waits for the one before; every third fails with it, the others are
- * canceled.
+ * Makes a running job and a chain below it, in which each job waits for the one before. Every third job fails with its
+ * parent; the others are canceled.
  */
 async function chain(count: number) {
   const parent = await make.runningJob(scope);
@@ -193,7 +193,7 @@ describe("A-04 a chain that fails", () => {
   });
 });
 
-/** Two points that two callers wait for. */
+/** Makes a gate: one caller reaches it and waits until the other opens it. */
 function openGate() {
   let [reached, open] = [() => {}, () => {}];
   const isReached = new Promise<void>((resolve) => (reached = resolve));

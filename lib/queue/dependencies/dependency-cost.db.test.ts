@@ -18,7 +18,7 @@ const db = openDatabase({
 });
 afterAll(() => Promise.all([db.close(), make.close()]));
 
-/** Of one release, idle; PostgreSQL 18 took 100 seconds for the children of one. */
+/** Longest time of one release on an idle machine. PostgreSQL 18 took 100 seconds for the children of one job. */
 const MOST_MS = 5000;
 const NOISE_MS = 100;
 /** As many values as a result may have. */
@@ -26,7 +26,7 @@ const KEYS = 9900;
 
 const keysOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`key${n}abcdefg`, n]));
 
-/** Ends a parent of so many children alike; answers what that cost and the children's ids. */
+/** Ends a parent of `count` equal children, and returns what the end cost and the children's ids. */
 async function endWith(result: unknown, count: number, on: Omit<Dependency, "jobId" | "ref">, job: Partial<NewJob>) {
   await claimAll();
   const parent = await make.runningJob(scope);
@@ -41,7 +41,7 @@ async function endWith(result: unknown, count: number, on: Omit<Dependency, "job
   return { ms, ids };
 }
 
-/** How many of the jobs no longer wait. */
+/** Counts the jobs that are no longer blocked. */
 async function released(ids: readonly string[]): Promise<number> {
   const sql = "select count(*)::int as n from app.live_jobs where job_id = any ($1) and state <> 'blocked'";
   return (await database.query<{ n: number }>(sql, [ids]))[0]?.n ?? 0;
@@ -102,7 +102,7 @@ describe("A-04 what a parent's result costs the statement that ends the parent",
   }, 120_000);
 });
 
-/** A reproducible number in [0, below). */
+/** Returns a reproducible generator of numbers in [0, below). */
 function makeRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -132,7 +132,7 @@ const VALUES = [
   ...['{"a":1,"a":2}', '[[{"b":[1.0,null]}]]', '"{{x}} \\u0001\\" \\\\ \\u00e9 \\ud83d\\ude00 </"'],
 ];
 
-/** A JSON text with some values that stand at places to fill, and the same one with those values filled in. */
+/** Makes a JSON text with placeholders for some values, and the same text with the values filled in. */
 function makeTemplate(random: (below: number) => number) {
   const places: string[][] = [];
   const values: string[] = [];
@@ -164,7 +164,7 @@ describe("A-04 values in their places of a payload", () => {
     readonly places: readonly (readonly string[])[];
     readonly values: readonly string[];
   }
-  /** All of them in one statement, as text. */
+  /** Fills all of them in one statement, as text. */
   const fill = async (fillings: readonly Filling[]) => {
     const rows = await database.query<{ filled: string }>(
       `select app.filled_json_text(f.source::jsonb, array(select p from jsonb_array_elements(f.places::jsonb) p),

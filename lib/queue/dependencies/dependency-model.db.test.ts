@@ -52,13 +52,13 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 10, maxLength: 20 },
 );
 
-/** The jobs of one run in the database and in the model, side by side. */
+/** The jobs of one run, in the database and in the model. */
 class Run {
   readonly model = new WorkflowModel();
   readonly ids: string[] = [];
   private readonly leases = new Map<string, ClaimedJob>();
 
-  /** Enqueues the drawn jobs in one bulk, in reverse, so that no order of theirs helps. */
+  /** Enqueues the drawn jobs in one bulk, in reverse, so that their order does not help. */
   async add(drawn: readonly DrawnJob[]): Promise<void> {
     const from = this.ids.length;
     const added = drawn.map(({ edges, onParentFailure }, place): ModelJob => {
@@ -125,7 +125,7 @@ class Run {
     }
   }
 
-  /** The statuses in the database are those of the model; what is queued there is as good as running. */
+  /** Compares the statuses in the database with the model's; a job queued in the database counts as running. */
   async compare(): Promise<void> {
     const rows = await database.query<{ id: string; status: string }>(
       `select x.id, coalesce(l.state, a.outcome) as status from unnest($1::uuid[]) x (id)
@@ -160,7 +160,7 @@ test("A-04 after every step of any workflow each job stands where the rules put 
       }
       await claimAll();
     }),
-    // A run takes a second, so a counterexample is shown as it was found.
+    // A run takes a second, so a counterexample is not shrunk.
     { numRuns: 20, endOnFailure: true },
   );
 }, 120_000);

@@ -17,10 +17,10 @@ const database = await testDatabase();
 const { make, scope, definitionKey, statusOf, claimAll } = await makeLinkedJobs(database);
 afterAll(() => make.close());
 
-/** As many as there are connections, so that they really meet. */
+/** One caller per connection, so that the callers do collide. */
 const CALLERS = 4;
 
-/** Settles until every row was free to be settled, as a worker does. */
+/** Settles again until no row is locked, as a worker does. */
 async function settleAll(ends: Parameters<typeof settleAttempts>[1]): Promise<void> {
   for (let open = ends; open.length > 0; ) {
     const { locked } = await settleAttempts(make.worker, open).catch(retryable(open));
@@ -28,7 +28,7 @@ async function settleAll(ends: Parameters<typeof settleAttempts>[1]): Promise<vo
   }
 }
 
-/** A deadlock is no harm to a worker, which settles again, but these callers must not have any. */
+/** A worker survives a deadlock, because it settles again; but these callers must not cause any. */
 let deadlocks = 0;
 const retryable =
   (ends: Parameters<typeof settleAttempts>[1]) =>
@@ -86,7 +86,7 @@ test("A-04 a child that an enqueue holds keeps no parent from being settled: it 
     expect({ settled: new Set(settled), lost }).toEqual({ settled: new Set(ends.map((end) => end.jobId)), lost: [] });
     expect(await workOffReleases(make.scheduler, { limit: 10 })).toEqual({ handled: 0, laneNos: [] });
     expect(await hasReleasesLeft(make.scheduler)).toBe(true);
-    // What waits for its turn is no fault that the sweep would have to heal.
+    // A job that waits for its turn is not a fault that the sweep would have to heal.
     expect(await sweepDependents(make.scheduler, { limit: 1000 })).toMatchObject({ healed: 0 });
   });
   expect(await statusOf(jobId)).toBe("blocked");
@@ -104,7 +104,7 @@ test("A-04 parents that share children end at once in any order, some of them ba
     const parents = Array.from({ length: 12 }, (_job, index) => `p${index}`);
     const jobs = await enqueueJobs(make.web, scope, [
       ...parents.map((ref) => ({ definitionKey, ref })),
-      // Each child has half of the parents, and the next child waits for it too: cascades cross the releases.
+      // Each child has half of the parents, and the next child waits for it too, so cascades cross the releases.
       ...Array.from({ length: 24 }, (_job, index) => ({
         definitionKey,
         ref: `c${index}`,
@@ -120,7 +120,7 @@ test("A-04 parents that share children end at once in any order, some of them ba
     const middle = String(jobs[20]?.jobId);
     await Promise.all([
       ...ends.map((end) => settleAll([end])),
-      // A blocked job in the middle of it is canceled meanwhile.
+      // A blocked job in the middle of the graph is canceled meanwhile.
       cancelJob(make.web, scope, middle).catch((error: unknown) => error),
     ]);
     expect(await waitersBlocked()).toEqual([{ n: 0 }]);

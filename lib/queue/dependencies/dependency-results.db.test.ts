@@ -9,7 +9,7 @@ const { make, scope, definitionKey, claimAll, child, see, succeed } = await make
 afterAll(() => make.close());
 
 let made: Promise<string> | undefined;
-/** The one parent of all conditions, which is over. */
+/** Returns the one parent of all conditions, which has ended. */
 function conditionParent(result: unknown): Promise<string> {
   made ??= make.job(scope).then(async ({ id }) => {
     await succeed(id, result);

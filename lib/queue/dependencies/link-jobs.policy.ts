@@ -5,11 +5,11 @@ import type { Dependency, NewJob, OnParentFailure, Problem } from "../types";
 import { compileCondition, type StoredCondition } from "./condition.policy";
 import { compileTemplate } from "./template.policy";
 
-/** How many edges one call may make. */
+/** Maximum edges per call. */
 export const EDGES_MAX = 10_000;
 const NAME = /^[A-Za-z0-9_-]{1,100}$/;
 
-/** An edge as `batchParameters` takes it. */
+/** An edge, in the form that `batchParameters` takes. */
 export interface Edge {
   /** From 1. */
   readonly edge_no: number;
@@ -24,9 +24,9 @@ export interface Edge {
   readonly bindings?: readonly Binding[];
 }
 
-/** What a new job waits for (none = it does not wait), and what that says about its id. */
+/** The edges of a new job (none = it has no parents), and what they require of its id. */
 export interface Linked {
-  /** The position of its id among those of the call (from 1), if the ids do not rise in the order given. */
+  /** The position of the job's id among those of the call (from 1), if the ids do not rise in the order given. */
   readonly rank: number | undefined;
   /** True if other jobs of the call wait for it. */
   readonly awaited: true | undefined;
@@ -38,10 +38,10 @@ export const LINK_FIELDS = ["ref", "dependsOn", "onParentFailure"] as const sati
 
 export const isLinked = (job: NewJob): boolean => job.ref !== undefined || job.dependsOn !== undefined;
 
-/** Whether a job's payload takes in results, so that it cannot be compared with its schema before they are there. */
+/** True if results become part of the job's payload, which therefore cannot be validated before they exist. */
 export const takesResults = (job: NewJob): boolean => job.dependsOn?.some(({ type }) => type === "data") ?? false;
 
-/** The ids of existing jobs that the given ones wait for, each once. */
+/** Returns the ids of existing jobs that the given jobs wait for, each once. */
 export function outerParents(jobs: readonly NewJob[]): string[] {
   return [
     ...new Set(jobs.flatMap((job) => (job.dependsOn ?? []).flatMap(({ jobId }) => (jobId ? [normal(jobId)] : [])))),
@@ -52,7 +52,7 @@ const normal = (id: string): string => id.toLowerCase();
 
 interface Plan {
   readonly jobs: readonly NewJob[];
-  /** Where a job stands in the request, as a JSON pointer. */
+  /** Returns the JSON pointer of a job in the request. */
   readonly at: (index: number) => string;
   readonly byRef: ReadonlyMap<string, number>;
   readonly known: ReadonlySet<string> | undefined;
@@ -60,8 +60,8 @@ interface Plan {
 }
 
 /**
- * Works out which job waits for which. Ranks make the id of a child greater than those of its parents, because locks are
- * taken in the order of ids. `known` are those of the outer parents that the tenant has; without it, they are not checked.
+ * Resolves which job waits for which. Ranks make the id of a child greater than those of its parents, because locks are
+ * taken in the order of ids. `known` lists the outer parents that the tenant has; without it, they are not checked.
  * @throws QueueError invalid-value with pointers: ref-duplicate, ref-unknown, job-unknown, cycle and faults of form
  */
 export function linkJobs(
@@ -89,7 +89,7 @@ export function linkJobs(
   }));
 }
 
-/** True if each job comes after those that it waits for, and no two can be one by their dedupe key: then there is no cycle. */
+/** True if each job follows its parents and no two jobs can be the same by dedupe key. Then there is no cycle. */
 const isInOrder = (jobs: readonly NewJob[], byRef: Plan["byRef"]): boolean =>
   jobs.every(
     ({ dedupeKey, dependsOn }, index) =>
@@ -97,7 +97,7 @@ const isInOrder = (jobs: readonly NewJob[], byRef: Plan["byRef"]): boolean =>
       (dependsOn === undefined || dependsOn.every(({ ref }) => ref === undefined || (byRef.get(ref) ?? -1) < index)),
   );
 
-/** Undefined if the order is that of the jobs. */
+/** Returns the rank of each job; undefined if the order is that of the jobs. */
 function ranksOf(order: readonly number[]): number[] | undefined {
   if (order.every((index, place) => index === place)) return undefined;
   const ranks = new Array<number>(order.length);
@@ -119,7 +119,7 @@ function indexRefs(jobs: readonly NewJob[], at: Plan["at"], problems: Problem[])
   return byRef;
 }
 
-/** Jobs in an order in which each comes after all that it waits for; those in a cycle are reported and come last. */
+/** Orders jobs so that each follows its parents. A cycle is reported; its jobs, and those below it, come last. */
 function orderJobs(jobs: readonly NewJob[], plan: Pick<Plan, "at" | "byRef" | "problems">): number[] {
   const same = sameJobs(jobs);
   const parents = jobs.map((job) => parentsOf(job, plan.byRef).map((index) => same[index] ?? index));
@@ -141,7 +141,10 @@ function orderJobs(jobs: readonly NewJob[], plan: Pick<Plan, "at" | "byRef" | "p
   return [...order, ...left];
 }
 
-/** Jobs with one dedupe key are one job: the first takes the key, the others answer with it. */
+/**
+ * Maps each job to the first job with its dedupe key. Such jobs are one job: the first takes the key, the others return
+ * it.
+ */
 function sameJobs(jobs: readonly NewJob[]): number[] {
   const first = new Map<string, number>();
   return jobs.map(({ dedupeKey }, index) => {
@@ -155,7 +158,9 @@ function sameJobs(jobs: readonly NewJob[]): number[] {
 const parentsOf = (job: NewJob, byRef: ReadonlyMap<string, number>): number[] =>
   (job.dependsOn ?? []).flatMap(({ ref }) => (ref === undefined ? [] : (byRef.get(ref) ?? [])));
 
-/** Follows parents that are left, each of which has one that is left, until one is met again: that one is in a cycle. */
+/**
+ * Finds an edge of a cycle. Each job that is left has a parent that is left, so following these parents meets a cycle.
+ */
 function cycleProblem(
   jobs: readonly NewJob[],
   left: readonly number[],
@@ -249,14 +254,14 @@ function parentOf({ ref, jobId }: Dependency, pointer: string, { byRef, known, p
   return id;
 }
 
-/** Puts the places of parents' results on the first data edge. */
+/** Adds the placeholders for parents' results to the first data edge. */
 function withBindings(
   job: NewJob,
   edges: readonly Edge[],
   { pointer, problems }: { readonly pointer: string; readonly problems: Problem[] },
 ): Edge[] {
   const payload = job.payload === undefined ? {} : job.payload;
-  // What cannot be stored is refused with better words by the check of the job itself.
+  // A payload that cannot be stored is refused, with a better message, by the check of the job itself.
   if (checkPayload(payload).length > 0) return [...edges];
   const names = new Map<string, number>();
   edges.forEach(({ alias, edge_no }, place) => {

@@ -1,3 +1,13 @@
+/**
+ * Dependencies: a job can wait for other jobs (its parents). It is blocked until each parent has done what it waits
+ * for, and is then queued. If a parent ends otherwise, the job is canceled, fails or runs, as its on_failure says. The
+ * release commits with the parent's end, or goes to the release backlog in the same transaction, so no dependent is
+ * forgotten.
+ *
+ * Start with `linkJobs` in link-jobs.policy.ts, which checks the edges of new jobs; then RELEASED in
+ * dependencies.sql.ts. The SQL functions are in drizzle/functions/link.sql and release.sql. sweep-dependents.ts has the
+ * leader's part.
+ */
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import type { NewJob, TenantScope } from "../types";
 import { knownJobsSql } from "./dependencies.sql";
@@ -5,13 +15,14 @@ import { isLinked, type Linked, linkJobs, outerParents } from "./link-jobs.polic
 
 interface Batch {
   readonly jobs: readonly NewJob[];
-  /** Where a job stands in the request, as a JSON pointer. */
+  /** Returns the JSON pointer of a job in the request. */
   readonly at: (index: number) => string;
 }
 
 /**
- * Works out the edges of jobs of which some wait for others. Existing parents are looked up first in a transaction of the
- * caller, because a refusal by the database would abort it; otherwise the database refuses and `linkKnown` says which.
+ * Resolves the edges of jobs that have parents. In a caller's transaction, existing parents are read first, because a
+ * refusal by the database would abort the transaction. Otherwise the database refuses, and `linkKnown` finds the
+ * parent.
  * @throws QueueError invalid-value with pointers
  */
 export async function planLinks(
@@ -23,7 +34,11 @@ export async function planLinks(
   return linkJobs(batch.jobs, batch);
 }
 
-/** As `planLinks`, after a look at the existing parents. An id of another tenant's job is answered like one that no job has. */
+/**
+ * Resolves edges as `planLinks` does, after reading the existing parents. The id of another tenant's job gives the same
+ * error as an id that no job has.
+ * @throws QueueError invalid-value with pointers
+ */
 export async function linkKnown(
   db: Database | TenantTransaction,
   { tenantId }: TenantScope,

@@ -31,12 +31,14 @@ const scansSql = statement(
    where relname in ('live_jobs', 'tenants') order by relname`,
 );
 
-/** What one call that enqueues so many children of an existing job reads of the backlog and of the tenants. */
+/**
+ * Counts the reads of the backlog and of the tenants by one call that enqueues `children` children of an existing job.
+ */
 function scansOf(children: number) {
   return withTenant(make.web, scope.tenantId, async (tx) => {
     const { jobId } = await enqueueJob(tx, scope, { definitionKey });
     const jobs = Array.from({ length: children }, (): NewJob => ({ definitionKey, dependsOn: [{ jobId }] }));
-    // Counts of earlier transactions may be among them.
+    // Counts of earlier transactions may be included.
     const before = await tx.run<Scans>(scansSql, []);
     await enqueueJobs(tx, scope, jobs);
     const [live, tenants] = (await tx.run<Scans>(scansSql, [])).map((after, n) => ({

@@ -17,7 +17,7 @@ interface EdgeRow {
   on_failure: OnParentFailure;
 }
 
-/** Whom a job waits or waited for and who does for it, at most `limit` of each; null when the tenant has no such job. */
+/** Lists the parents and children of a job, at most `limit` of each; null if the tenant has no such job. */
 export function listDependencies(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
@@ -36,7 +36,7 @@ export function listDependencies(
   });
 }
 
-/** Which of the given jobs this tenant has. */
+/** Returns which of the given jobs belong to this tenant. */
 export function knownJobs(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,

@@ -1,9 +1,12 @@
-/** Paths into what is known of a parent: `status`, `result`, `result.rows[0].name`. */
+/** Paths into the status and result of a parent: `status`, `result`, `result.rows[0].name`. */
 
 const STEP = /\.([A-Za-z0-9_-]+)|\[(0|[1-9][0-9]{0,5})\]/y;
 const MAX_STEPS = 32;
 
-/** The steps of a path, or null when it is none. Steps are only ever looked up in stored JSON, never in objects of code. */
+/**
+ * Returns the steps of a path, or null if it is not valid. Steps are looked up in stored JSON only, never in objects of
+ * code.
+ */
 export function parseResultPath(path: string): string[] | null {
   if (path === "status") return ["status"];
   if (!path.startsWith("result")) return null;
@@ -11,7 +14,7 @@ export function parseResultPath(path: string): string[] | null {
   return steps && steps.length < MAX_STEPS ? ["result", ...steps] : null;
 }
 
-/** The steps of what follows the first word of a path (`.rows[0].name`, or nothing), or null when they are none. */
+/** Returns the steps after the first word of a path (`.rows[0].name`, or nothing), or null if they are not valid. */
 export function parseSteps(rest: string): string[] | null {
   const steps: string[] = [];
   STEP.lastIndex = 0;

@@ -4,8 +4,8 @@ import { parseResultPath } from "./result-path.policy";
 const PARENT = /^parents\.([A-Za-z0-9_-]{1,100})(?:\.(.+))?$/;
 
 /**
- * Finds the placeholders of a payload that stand for what parents left, `{{parents.<name>.result.<path>}}` or `.status`,
- * see `scanTemplate`. `edges` says by which edge a parent's name is known; it is the first step of a path.
+ * Finds the placeholders for parents' results in a payload, `{{parents.<name>.result.<path>}}` or `.status`; see
+ * `scanTemplate`. `edges` maps the name of a parent to its edge, which becomes the first step of a path.
  */
 export function compileTemplate(payload: unknown, edges: ReadonlyMap<string, number>): ScannedTemplate {
   return scanTemplate(payload, (path) => readParentPath(path, edges));

@@ -1,7 +1,7 @@
 import { describeWait } from "../read/wait-reason.policy";
 import type { JobView, NewJob, TenantScope } from "../types";
 
-/** What enqueue wrote and found of a new job that waits for no other. */
+/** What an enqueue wrote and read for a new job without dependencies. */
 export interface AcceptedJob {
   readonly row: {
     readonly job_id: string;
@@ -10,7 +10,7 @@ export interface AcceptedJob {
     readonly scheduled_for: Date;
     readonly priority: number;
     readonly max_attempts: number;
-    /** What job or queue say; null where the definition does, or nobody. */
+    /** Set by the job or its queue; null if the timeout of the definition or the default applies. */
     readonly timeout_seconds: number | null;
   };
   readonly definition: {
@@ -21,7 +21,7 @@ export interface AcceptedJob {
   };
 }
 
-/** A new job as it was accepted: nothing has happened to it yet. Why it waits is told only where its time is to come. */
+/** Returns a new job as it was accepted, before anything happened to it. A job that is ready has no wait reason. */
 export function acceptedView({ tenantId, actor }: TenantScope, job: NewJob, { row, definition }: AcceptedJob): JobView {
   return {
     id: row.job_id,
@@ -64,7 +64,7 @@ const UNTOUCHED = {
   errorType: null,
 } as const;
 
-/** JSON as the database gives it back: a Date is its ISO string, -0 is 0. */
+/** Returns JSON as the database returns it: a Date is its ISO string, -0 is 0. */
 function asStored({ payload = {}, metadata = {}, tags = [] }: NewJob): Pick<JobView, "payload" | "metadata" | "tags"> {
   return { ...(JSON.parse(JSON.stringify({ payload, metadata })) as object), tags: [...tags] };
 }

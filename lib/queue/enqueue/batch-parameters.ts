@@ -9,7 +9,7 @@ const KIND_FIELDS = [
   "timeout_seconds",
   "queue",
 ] as const satisfies readonly (keyof NewJobItem)[];
-/** What an item says for itself, in addition to its kind. */
+/** Fields that an item has in addition to its kind. */
 const OWN_FIELDS = [
   "rank",
   "awaited",
@@ -39,7 +39,7 @@ const EDGE_FIELDS = ["alias", "type", "condition", "on_failure", "bindings"] as 
 /** The arguments of app.enqueue_jobs after the tenant. */
 export type BatchParameters = [kinds: string, items: string, parents: string[]];
 
-/** Values that many items share are sent once, defaults are not sent. */
+/** Returns the arguments for a batch. Values that many items share are sent once, and defaults are not sent. */
 export function batchParameters(items: readonly NewJobItem[]): BatchParameters {
   const places = new Map<string, number>();
   const kinds: NewJobItem[] = [];
@@ -60,7 +60,10 @@ export function batchParameters(items: readonly NewJobItem[]): BatchParameters {
 
 const COMMON_FIELDS = OWN_FIELDS.filter((field) => !["payload", "rank", "awaited"].includes(field));
 
-/** For jobs that share an item (which has no link) and have a payload and a link each. It is written once and not for each. */
+/**
+ * Returns the arguments for jobs that share an item (without a link) and have a payload and a link each. The shared
+ * part is serialized once.
+ */
 export function linkedParameters(
   item: NewJobItem,
   { payloads, links }: { readonly payloads: readonly unknown[]; readonly links: readonly Linked[] },
@@ -79,7 +82,10 @@ export function linkedParameters(
 const isOfKind = (item: NewJobItem, other: NewJobItem): boolean =>
   KIND_FIELDS.every((field) => item[field] === other[field]);
 
-/** As JSON. A copy of the item without what it shares would take several times as long to make and to write. */
+/**
+ * Returns the own fields of an item as JSON. Copying the item without its shared fields first would take several times
+ * as long.
+ */
 function ownPart(item: NewJobItem, fields: readonly (typeof OWN_FIELDS)[number][] = OWN_FIELDS): string {
   let text = "";
   for (const field of fields) {
@@ -91,7 +97,9 @@ function ownPart(item: NewJobItem, fields: readonly (typeof OWN_FIELDS)[number][
   return text;
 }
 
-/** Numbers parents that exist after the items of the batch, in the order in which they are met. */
+/**
+ * Returns the edges of an item. Existing parents are numbered after the items of the batch, in the order of first use.
+ */
 function edgesPart(
   given: readonly Edge[] | undefined,
   { parents, after }: { readonly parents: Map<string, number>; readonly after: number },

@@ -8,7 +8,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 afterAll(() => make.close());
 
-/** Rows whose tenant is not their job's, or whose job is missing. */
+/** Counts rows whose tenant is not that of their job, or whose job is missing. */
 const ORPHANS = `
   select 'live_jobs' as tab, count(*)::int as n from app.live_jobs c left join app.jobs j on j.id = c.job_id
     where j.tenant_id is distinct from c.tenant_id
@@ -46,7 +46,7 @@ test("RLS-5 whatever hangs on a job has its job's tenant, and a job is live or h
   const rows = await database.query<{ tab: string; n: number }>(ORPHANS);
   expect(rows).toHaveLength(8);
   expect(rows.filter((row) => row.n > 0)).toEqual([]);
-  // The sweep sees a fault when there is one.
+  // The query finds a wrong tenant when there is one.
   await database.query("update app.live_jobs set tenant_id = $1 where tenant_id = $2", [
     scopes[0]?.tenantId,
     scopes[1]?.tenantId,

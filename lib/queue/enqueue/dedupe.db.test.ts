@@ -116,7 +116,7 @@ describe("what a job leaves open", () => {
     const queue = await createQueue(make.platform, { name: `moved-${Date.now()}` });
     const own = await make.definition({ queue: queue.name });
     const dedupeKey = freshKey();
-    // Its lane is there already, so that nothing holds the queue's row.
+    // The lane exists already, so no transaction locks the queue's row.
     await enqueue({ definitionKey: own.key });
     const beside = new pg.Client({ connectionString: database.adminUrl });
     await beside.connect();

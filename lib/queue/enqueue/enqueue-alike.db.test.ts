@@ -24,7 +24,7 @@ afterAll(() => make.close());
 const numbers = (n: number) => Array.from({ length: n }, (_, index) => index);
 const NEEDS_N = { type: "object", required: ["n"] };
 
-/** All of a job but what no two jobs share. */
+/** Returns a job without the fields that no two jobs share. */
 async function storedOf(jobId: string): Promise<Partial<JobView>> {
   const { id: _id, queuedAt, scheduledFor, ...view } = (await getJob(make.web, scope, jobId)) as JobView;
   return scheduledFor.getTime() === queuedAt.getTime() ? view : { ...view, scheduledFor };

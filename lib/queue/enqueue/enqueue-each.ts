@@ -9,19 +9,19 @@ import { type EnqueuedRow, insertItems } from "./insert-items";
 import { forgetDefinitions, type NewJobItem, type Placed, toItem } from "./new-job-item";
 import { notifyOfEnqueued } from "./notify-enqueued";
 
-/** Jobs, and about as many characters of their payloads, in one statement. */
+/** Jobs per statement, and about how many characters of payloads. */
 const CHUNK_JOBS = 1000;
 const CHUNK_CHARACTERS = 8 * 1024 * 1024;
 const TRIES = 3;
 
-/** A job, or why it was refused. */
+/** A job, or the error that refused it. */
 export type EnqueuedOrRefused = Enqueued | QueueError;
 
 /**
- * Accepts many jobs of one tenant, each for itself: a refused one is answered by its refusal and keeps no other out. A job
- * may wait for jobs that exist. The order of the answers is that of the jobs. Sends one statement for each thousand jobs,
- * and after a refusal by the database one for each definition and queue.
- * @throws QueueError tenant-suspended, where none can be accepted; invalid-value if a job to wait for does not exist
+ * Accepts many jobs of one tenant independently: a refused job gets an error and does not affect the others. A job may
+ * wait for jobs that exist. The answers are in the order of the jobs. Sends one statement per thousand jobs, and after
+ * a refusal by the database one per definition and queue.
+ * @throws QueueError tenant-suspended if no job can be accepted; invalid-value if a job to wait for does not exist
  */
 export async function enqueueEach(
   tx: TenantTransaction,
@@ -38,7 +38,7 @@ function* chunksOf(jobs: readonly NewJob[]): Generator<readonly NewJob[]> {
   let characters = 0;
   for (const job of jobs) {
     chunk.push(job);
-    // Few are large; measuring costs as much as sending them.
+    // Only objects are measured: few other payloads are large, and measuring costs as much as sending.
     characters += typeof job.payload === "object" ? JSON.stringify(job.payload ?? null).length : 0;
     if (chunk.length < CHUNK_JOBS && characters < CHUNK_CHARACTERS) continue;
     yield chunk;
@@ -91,7 +91,9 @@ interface Insertion {
   readonly sound: readonly Sound[];
 }
 
-/** Inserts all of the jobs and writes their answers, or none and returns why the database refused one of them. */
+/**
+ * Inserts all of the jobs and writes their answers; or inserts none and returns why the database refused one of them.
+ */
 async function insertInto(
   answers: (EnqueuedOrRefused | undefined)[],
   tx: TenantTransaction,
@@ -112,7 +114,10 @@ async function insertInto(
   }
 }
 
-/** The database does not say which job it refused, but it refuses all of the same definition and queue or none of them. */
+/**
+ * Inserts the jobs by definition and queue. The database does not say which job it refused, but it refuses all jobs of
+ * one definition and queue or none of them.
+ */
 async function insertByKind(
   answers: (EnqueuedOrRefused | undefined)[],
   tx: TenantTransaction,

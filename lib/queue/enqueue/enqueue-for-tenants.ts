@@ -20,14 +20,15 @@ export interface PlacedJob {
 type GroupOfTenant = Omit<PlacedJob, "job_id"> & { batch: number; places: string; job_ids: string };
 
 /**
- * Whether definition, queue, tenant or a parent changed between the look at it and the insert, so that it is worth trying
- * again with a fresh look.
+ * True if the definition, queue, tenant or a parent changed between the read and the insert, so a retry with a fresh
+ * read may succeed.
  */
 export const wasChanged = (error: unknown): boolean => dbRefusal(error) !== null;
 
 /**
- * Enqueues checked jobs of several tenants in one round trip, in a transaction of a role that sees them all. Answers a
- * row for each item, batch by batch in their order. All or nothing. Waking the workers is left to the caller.
+ * Enqueues checked jobs of several tenants in one round trip, all or nothing. The transaction needs a role that sees
+ * all of these tenants. Returns a row per item, in the order of the batches. The caller has to notify the workers.
+ * @throws DatabaseError if the database refuses a job; see `wasChanged`
  */
 export async function enqueueForTenants(tx: Transaction, batches: readonly TenantBatch[]): Promise<PlacedJob[][]> {
   const answers: PlacedJob[][] = batches.map(() => []);

@@ -9,7 +9,7 @@ const make = makeFactory(await testDatabase());
 const scope = await make.tenant();
 afterAll(() => make.close());
 
-/** A transaction that notes how many statements were under way at once. */
+/** Wraps a transaction and records how many statements were in flight at once. */
 function watched(tx: TenantTransaction): { tx: TenantTransaction; most: () => number } {
   let [now, most] = [0, 0];
   const run: TenantTransaction["run"] = async (statement, values) => {

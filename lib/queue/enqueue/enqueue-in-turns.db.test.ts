@@ -10,11 +10,11 @@ import { enqueueEach } from "./enqueue-each";
 const make = makeFactory(await testDatabase());
 afterAll(() => make.close());
 
-/** Of a few milliseconds to check. */
+/** A schema whose check takes a few milliseconds. */
 const SLOW = { items: { anyOf: [...Array.from({ length: 60 }, () => ({ type: "string" })), { type: "number" }] } };
 const payload = { list: Array.from({ length: 3000 }, (_, n) => n) };
 
-/** Of the whole that one turn may take; a batch in one turn takes nearly all. */
+/** Largest share of the whole time that one turn may take; a batch in one turn takes nearly all of it. */
 const MOST = 1 / 3;
 
 async function slowJobs(): Promise<readonly NewJob[]> {

@@ -1,6 +1,9 @@
 import { statement } from "@/lib/db";
 
-/** A row for all jobs that differ only in their ids, with their positions. The text of an array is parsed faster than the array. */
+/**
+ * Returns one row for all jobs that differ only in their ids and positions. Arrays are sent as text, which is parsed
+ * faster.
+ */
 export const enqueueJobsSql = statement(
   "enqueue_jobs",
   `select places::text, job_ids::text, deduplicated, conflict, state, ready, lane_no, queued_at, scheduled_for, priority, max_attempts,
@@ -8,7 +11,7 @@ export const enqueueJobsSql = statement(
    from app.enqueue_jobs($1, $2::jsonb, $3::jsonb, $4::uuid[])`,
 );
 
-/** What app.enqueue_job takes besides the tenant, by the names of its parameters without `p_`; a statement has them in this order. */
+/** Parameters of app.enqueue_job after the tenant, by name without `p_`. The statements pass them in this order. */
 export const ITEM_FIELDS = [
   "definition_id",
   "definition_version",
@@ -31,16 +34,16 @@ export const ITEM_FIELDS = [
   "created_by",
 ] as const;
 
-/** `payload`: the name of the parameter of the payload or payloads. */
+/** `payload`: the name of the parameter for the payload or payloads. */
 const namedParameters = (payload: string): string =>
   ["tenant", ...ITEM_FIELDS.map((field) => (field === "payload" ? payload : field))]
     .map((name, index) => `p_${name} => $${index + 1}`)
     .join(", ");
 
-/** One job. */
+/** Enqueues one plain job. */
 export const enqueueJobSql = statement("enqueue_job", `select * from app.enqueue_job(${namedParameters("payload")})`);
 
-/** The same for an array of payloads. */
+/** Enqueues a plain job for each payload of an array. */
 export const enqueueAlikeSql = statement(
   "enqueue_alike",
   `select new_ids::text, ready, lane_no, queued_at, scheduled_for, priority, max_attempts, timeout_seconds

@@ -1,3 +1,11 @@
+/**
+ * Enqueueing: checks new jobs and stores them. A job that was acknowledged is durable; a refused job leaves nothing
+ * behind. Wake-ups go out after the commit, never inside the transaction.
+ *
+ * Start with `enqueueJobs`. new-job-item.ts checks jobs against their definitions, insert-items.ts selects the cheapest
+ * SQL function that can take them, and enqueue-together.ts lets concurrent calls share a statement. The SQL functions
+ * are in drizzle/functions/enqueue.sql and dedupe.sql.
+ */
 import type { Database, Runner, TenantTransaction } from "@/lib/db";
 import { Turns } from "@/lib/turns";
 import { dbRefusal } from "../db-refusals";
@@ -14,23 +22,23 @@ import { currentDefinition, forgetDefinitions, itemOfAll, type NewJobItem, toIte
 import { notifyOfEnqueued } from "./notify-enqueued";
 
 /**
- * Accepts one job. When this resolves the job is durable (or, on a transaction, durable with its COMMIT).
- * One round trip once the definition is known. A taken dedupe key answers with the job that holds it.
+ * Accepts one job. When this resolves, the job is durable (in a transaction: durable with its COMMIT). Takes one round
+ * trip once the definition is cached. If the dedupe key is taken, returns the job that holds it.
  * @throws QueueError definition-unknown, definition-inactive, queue-unknown, payload-invalid, payload-too-large,
- * invalid-value, tenant-suspended: nothing is stored then
+ *   invalid-value, tenant-suspended: nothing is stored then
  */
 export async function enqueueJob(db: Database | TenantTransaction, scope: TenantScope, job: NewJob): Promise<Enqueued> {
   return toEnqueued(scope, job, await enqueueOne(db, scope, job));
 }
 
 interface BatchOptions {
-  /** Yields the event loop between jobs while they are checked. The caller must not change them until this resolves. */
+  /** Yields the event loop between the checks of jobs. The caller must not change the jobs until this resolves. */
   readonly inTurns?: boolean;
 }
 
 /**
- * Accepts many jobs of one tenant, all or nothing, in the order given; see `enqueueJob`. They may wait for each other by
- * `ref` and for jobs that exist: such a job is blocked until then, unless what it waits for is over already.
+ * Accepts many jobs of one tenant, all or nothing, in the order given; see `enqueueJob`. Jobs may wait for each other
+ * by `ref`, and for jobs that exist. Such a job is blocked until its parents end, unless they have ended already.
  */
 export async function enqueueJobs(
   db: Database | TenantTransaction,
@@ -44,8 +52,8 @@ export async function enqueueJobs(
 }
 
 /**
- * As `enqueueJob`, and answers the job as it was accepted, from what was written and not by reading it again; a worker
- * may have begun it by now. Only a job that was there before, or that waits for others, is read.
+ * Accepts one job as `enqueueJob` does, and also returns the job as it was accepted. The view is made from what was
+ * written, so a worker may have begun the job meanwhile. Only a duplicate, or a job with dependencies, is read again.
  */
 export async function acceptJob(
   db: Database | TenantTransaction,
@@ -74,9 +82,9 @@ async function enqueueOne(db: Database | TenantTransaction, scope: TenantScope, 
 
 interface Batch {
   readonly jobs: readonly NewJob[];
-  /** Where a job stands in the request, as a JSON pointer. */
+  /** Returns the JSON pointer of a job in the request. */
   readonly at: (index: number) => string;
-  /** Set if checking the jobs may pause, because the caller does not change them meanwhile. */
+  /** Set if checking may yield the event loop, because the caller does not change the jobs meanwhile. */
   readonly turns?: Turns | undefined;
   readonly links?: readonly Linked[];
 }
@@ -98,7 +106,7 @@ export const toEnqueued = ({ tenantId }: TenantScope, { definitionKey }: NewJob,
   scheduledFor: row.scheduled_for,
 });
 
-/** Also sends wake-ups for the jobs. */
+/** Inserts the jobs and notifies the workers. */
 async function insertJobs(
   db: Database | TenantTransaction,
   scope: TenantScope,
@@ -115,7 +123,8 @@ async function insertJobs(
     const checked = turns
       ? eachInTurn(toCheck, turns, (one) => toItem(db, scope, one))
       : allOf(toCheck.map((one) => toItem(db, scope, one)));
-    // Without a break, so that what was checked is what is stored, whatever the caller does with the object.
+    // No await between the check and the insert, so the checked values are stored, whatever the caller does to the
+    // object.
     const items = checked instanceof Promise ? await checked : checked;
     const [only] = items;
     if (only && items.length === 1 && isPlain(only) && !("inTransaction" in db))
@@ -128,7 +137,7 @@ async function insertJobs(
   return insert().catch((error: unknown) => {
     if (dbRefusal(error) !== "definition-changed") return refuse(error);
     forgetDefinitions(db);
-    // Inside a transaction the refusal has already aborted it, so only a call of its own can try again.
+    // The refusal has aborted a caller's transaction, so only a call outside a transaction can try again.
     return "inTransaction" in db ? refuse(error) : insert().catch(refuse);
   });
 }
@@ -146,7 +155,7 @@ async function eachInTurn<One, Result>(
   return results;
 }
 
-/** The QueueError for a refusal by the database; any other error unchanged. */
+/** Returns the QueueError for a refusal by the database; returns any other error unchanged. */
 export async function refusalOf(
   error: unknown,
   { db, scope, batch }: { db: Database | TenantTransaction; scope: TenantScope; batch: Pick<Batch, "jobs" | "at"> },
@@ -162,7 +171,9 @@ export async function refusalOf(
 const definitionChanged = () =>
   new QueueError("definition-inactive", "The definition was changed or switched off just now; try again.");
 
-/** The database does not say which parent it was. A transaction, which its refusal has aborted, cannot be asked. */
+/**
+ * The database does not say which parent is missing. Finding it takes a query, which an aborted transaction cannot run.
+ */
 async function parentMissing(
   db: Database | TenantTransaction,
   scope: TenantScope,
@@ -172,7 +183,7 @@ async function parentMissing(
   return new QueueError("invalid-value", "A job to wait for no longer exists.");
 }
 
-/** The database does not say which queue it was; where several are named, each place is told. */
+/** The database does not say which queue is unknown. If several jobs name a queue, the error lists all of them. */
 function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {
   const places = jobs.flatMap(({ queue }, index) => (queue === undefined ? [] : [`${at(index)}/queue`]));
   return new QueueError("queue-unknown", "There is no active queue with this name.", {
@@ -184,7 +195,7 @@ function queueUnknown({ jobs, at }: Pick<Batch, "jobs" | "at">): QueueError {
   });
 }
 
-/** A promise for each of many costs more than what most of them are asked for, which is known. */
+/** Avoids one promise per job, because most definitions are cached. */
 function allOf(items: readonly (NewJobItem | Promise<NewJobItem>)[]): readonly NewJobItem[] | Promise<NewJobItem[]> {
   return items.some((item) => item instanceof Promise) ? Promise.all(items) : (items as readonly NewJobItem[]);
 }

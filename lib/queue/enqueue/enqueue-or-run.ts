@@ -6,7 +6,7 @@ const WAIT_MS = 1000;
 
 export interface JobOrWork<T> {
   readonly job: NewJob;
-  /** The work itself, for when it cannot be enqueued. */
+  /** Does the work itself, if the job cannot be enqueued. */
   readonly run: () => Promise<T>;
   /** How long to wait for the database; default 1000. */
   readonly waitMs?: number;
@@ -17,9 +17,10 @@ export type EnqueuedOrRun<T> =
   | { readonly ran: true; readonly result: T };
 
 /**
- * Enqueues a job, or does its work here and now when the database does not take it within `waitMs`: for code that must
- * not wait for the queue. An enqueue that did not answer in time may still come through, so the work may be done twice.
- * @throws QueueError as `enqueueJob` does, and whatever `run` throws
+ * Enqueues a job, or does its work in this process if the database does not accept the job within `waitMs`. For code
+ * that must not wait for the queue. An enqueue that did not answer in time may still succeed, so the work may be done
+ * twice.
+ * @throws QueueError as `enqueueJob` does, and any error of `run`
  */
 export async function enqueueOrRun<T>(
   db: Database,
@@ -30,7 +31,7 @@ export async function enqueueOrRun<T>(
   return enqueued ? { ran: false, enqueued } : { ran: true, result: await run() };
 }
 
-/** Null when the database is away or says nothing in time. */
+/** Returns null if the database is unavailable or does not answer in time. */
 async function withinOrNull<T>(asked: Promise<T>, waitMs: number): Promise<T | null> {
   const answered = asked.catch((error: unknown) => {
     if (isUnavailable(error)) return null;
@@ -40,7 +41,7 @@ async function withinOrNull<T>(asked: Promise<T>, waitMs: number): Promise<T | n
   const late = new Promise<null>((resolve) => {
     timer = setTimeout(() => resolve(null), waitMs);
   });
-  // Whoever is late fails with nobody listening.
+  // An enqueue that fails after the timeout must not become an unhandled rejection.
   answered.catch(() => undefined);
   return Promise.race([answered, late]).finally(() => clearTimeout(timer));
 }

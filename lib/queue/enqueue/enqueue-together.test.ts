@@ -16,7 +16,10 @@ const invalid = () => new DatabaseError({ kind: "invalid", sqlState: "22P05" });
 
 type Refusal = DatabaseError | Promise<never> | undefined;
 
-/** A database that answers a job for each payload, named after it, and refuses what holds one that `refuses`. */
+/**
+ * A database that returns one job per payload, named after it, and fails a statement with a payload that `refuses`
+ * matches.
+ */
 function fakeDatabase(refuses: (payload: unknown, statement: number) => Refusal = () => undefined) {
   const sent: Sent[] = [];
   const run = async ({ name }: Statement, values: readonly unknown[]) => {

@@ -4,27 +4,27 @@ import { type EnqueuedRow, insertAlike, insertPlain, likenessOf } from "./insert
 import type { NewJobItem } from "./new-job-item";
 import { notifyOfEnqueued } from "./notify-enqueued";
 
-/** Statements under way for jobs of one kind, before calls wait for each other. */
+/** Statements in flight per kind of job before calls wait to share one. */
 const STATEMENTS = 2;
-/** Nobody waits longer than this for a statement of others to end: one that hangs is no reason to hang as well. */
+/** The longest that a call waits for the statements of other calls, so that a hanging statement does not block it. */
 const PATIENCE_MS = 250;
 const MOST_JOBS = 100;
-/** About as many characters of payloads in one statement, so that nobody waits long for the jobs of others. */
+/** About how many characters of payloads one statement takes, so that no call waits long for the jobs of others. */
 const MOST_CHARACTERS = 256 * 1024;
 
 interface Call {
   readonly item: NewJobItem;
-  /** Its payload as JSON: the caller may change the object meanwhile. */
+  /** The payload as JSON, because the caller may change the object meanwhile. */
   readonly payload: string;
   readonly resolve: (row: EnqueuedRow) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Calls of one process for jobs that differ in their payload only. */
+/** Concurrent calls of one process for jobs that differ only in their payloads. */
 interface Meeting {
   waiting: Call[];
   underWay: number;
-  /** Whether the next statement is about to go. */
+  /** True if the next statement is about to be sent. */
   called: boolean;
   impatience: NodeJS.Timeout | undefined;
 }
@@ -32,9 +32,10 @@ interface Meeting {
 const meetings = new WeakMap<Database, Map<string, Meeting>>();
 
 /**
- * Inserts one plain job, and tells of it. A call that meets no other goes at once and alone; calls of one turn of the event
- * loop, and those that come while statements of their kind are under way, share the next one and its commit. Each is answered for
- * itself: what the database refuses of many it is asked again one by one, so that no caller's job keeps another's out.
+ * Inserts one plain job and notifies the workers. A call that meets no other call is sent at once, alone. Calls of one
+ * turn of the event loop, and calls that arrive while statements of their kind are in flight, share the next statement
+ * and its commit. If the database refuses a shared statement, the jobs are sent again one by one, so one caller's job
+ * does not fail another's.
  */
 export function enqueueTogether(db: Database, tenantId: string, item: NewJobItem): Promise<EnqueuedRow> {
   const ofHandle = meetings.get(db) ?? new Map<string, Meeting>();
@@ -62,7 +63,9 @@ function sendSoon(place: Place): void {
   else meeting.impatience ??= setTimeout(callNext, PATIENCE_MS, place);
 }
 
-/** After all that is ready to run has run, so that who was just answered can call again before the next statement goes. */
+/**
+ * Sends after all callbacks that are ready have run, so a caller that was just answered can join the next statement.
+ */
 function callNext(place: Place): void {
   const { meeting } = place;
   if (meeting.called) return;
@@ -97,7 +100,7 @@ function take(meeting: Meeting): Call[] {
   return meeting.waiting.splice(0, n);
 }
 
-/** Never rejects: each call has its own answer. */
+/** Inserts the jobs and answers each call on its own. Never rejects. */
 async function insertCalls(db: Database, tenantId: string, calls: readonly Call[]): Promise<void> {
   const [first, ...others] = calls;
   if (!first) return;
@@ -125,7 +128,10 @@ function answer({ resolve, reject }: Call, row: EnqueuedRow | undefined): void {
   else reject(new Error("enqueue answered too few rows"));
 }
 
-/** Whether it may be about one of them: their tenant, definition and queue are the same, and a server in need is left alone. */
+/**
+ * True if one job's data may have caused the error, since tenant, definition and queue are the same for all. Then the
+ * jobs are retried one by one; never while the server itself is struggling.
+ */
 const isOfOne = (error: unknown): boolean =>
   error instanceof DatabaseError &&
   error.code === undefined &&

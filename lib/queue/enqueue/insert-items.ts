@@ -19,14 +19,14 @@ export interface EnqueuedRow {
   timeout_seconds: number | null;
 }
 
-/** What jobs that differ in their payload only have in common, and the text of a uuid[]. */
+/** The common columns of jobs that differ only in their payloads, and their ids as the text of a uuid[]. */
 type AlikeRow = Omit<EnqueuedRow, "job_id" | "deduplicated" | "conflict" | "state"> & { new_ids: string };
 
-/** What several jobs have in common, with the texts of an integer[] and of a uuid[]. */
+/** The common columns of several jobs, with the texts of an integer[] and of a uuid[]. */
 type GroupRow = Omit<EnqueuedRow, "job_id"> & IdsOfGroup;
 
 interface IdsOfGroup {
-  /** From 1. */
+  /** Positions in the batch, from 1. */
   readonly places: string;
   readonly job_ids: string;
 }
@@ -35,8 +35,8 @@ type ItemField = (typeof ITEM_FIELDS)[number];
 const COMMON_FIELDS = ITEM_FIELDS.filter((field) => field !== "payload");
 
 /**
- * Inserts checked jobs of one tenant in one round trip, all or nothing, by the cheapest verb that can take them. Answers a
- * row for each, in their order.
+ * Inserts checked jobs of one tenant in one round trip, all or nothing, with the cheapest SQL function that can take
+ * them. Returns a row per job, in their order.
  */
 export async function insertItems(db: Runner, tenantId: string, items: readonly NewJobItem[]): Promise<EnqueuedRow[]> {
   const [first] = items;
@@ -56,11 +56,11 @@ export const insertPlain = (
   {
     item,
     payload,
-  }: { /** A plain item, whose own payload is not looked at. */ readonly item: NewJobItem; readonly payload: string },
+  }: { /** A plain item; its own payload is ignored. */ readonly item: NewJobItem; readonly payload: string },
 ): Promise<EnqueuedRow[]> => db.run<EnqueuedRow>(enqueueJobSql, [tenantId, ...parameters(item, payload)]);
 
 interface Alike {
-  /** A plain item, whose own payload is not looked at. */
+  /** A plain item; its own payload is ignored. */
   readonly item: NewJobItem;
   /** A JSON array. */
   readonly payloads: string;
@@ -92,7 +92,7 @@ async function insertBatch(db: Runner, tenantId: string, parameters: BatchParame
   return rows;
 }
 
-/** Calls back with the index (from 0) and the id of each job of a group. */
+/** Calls `take` with the index (from 0) and the id of each job of a group. */
 export function eachOf({ places, job_ids }: IdsOfGroup, take: (index: number, id: string) => void): void {
   const ids = listOf(job_ids);
   listOf(places).forEach((place, n) => {
@@ -100,7 +100,7 @@ export function eachOf({ places, job_ids }: IdsOfGroup, take: (index: number, id
   });
 }
 
-/** True for a plain job: no dedupe key, no job that it waits for or that waits for it, no chain depth. */
+/** True for a plain job: no dedupe key, no parents, no dependents, no chain depth. */
 export const isPlain = ({ rank, awaited, depends_on, dedupe_key, chain_depth }: NewJobItem): boolean =>
   rank === undefined &&
   awaited === undefined &&
@@ -108,7 +108,7 @@ export const isPlain = ({ rank, awaited, depends_on, dedupe_key, chain_depth }: 
   dedupe_key === undefined &&
   chain_depth === undefined;
 
-/** The same text for plain items that differ in their payload only, and for no others. */
+/** Returns a text that is equal for plain items that differ only in their payloads, and for no others. */
 export function likenessOf(item: NewJobItem): string {
   let text = "";
   for (const field of COMMON_FIELDS) {
@@ -141,7 +141,7 @@ const NEW = { deduplicated: false, conflict: null, state: "queued" } as const;
 
 const listOf = (text: string): string[] => text.slice(1, -1).split(",");
 
-/** The caller may change a Date, so each row has its own. */
+/** Each row gets Dates of its own, because the caller may change a Date. */
 const rowOf = (common: Omit<EnqueuedRow, "job_id">, jobId: string): EnqueuedRow => ({
   job_id: jobId,
   deduplicated: common.deduplicated,

@@ -14,7 +14,7 @@ interface KnownDefinition {
   readonly validate: PayloadValidator;
 }
 
-/** A job as it was asked for, checked, in the words of the database. */
+/** A checked job with the field names of the database. */
 export type NewJobItem = Readonly<Record<(typeof ITEM_FIELDS)[number], unknown>> & {
   readonly rank: Linked["rank"];
   readonly awaited: Linked["awaited"];
@@ -24,24 +24,27 @@ export type NewJobItem = Readonly<Record<(typeof ITEM_FIELDS)[number], unknown>>
   readonly dedupe_window_seconds: number | undefined;
   readonly dedupe_on_conflict: string | undefined;
   readonly chain_depth: number | undefined;
-  /** Who is written down as having changed the holder. */
+  /** The actor that is recorded if this job changes the holder of its dedupe key. */
   readonly actor: Readonly<Record<string, unknown>> | undefined;
 };
 
 /**
- * Definitions by key, per pool. Never stale in effect: the statement refuses a version that is not the current one, and
- * a payload is refused by the current one only.
+ * Definitions by key, per pool. Never stale in effect: the database refuses a version that is not the current one, and
+ * a payload is refused by the current version only.
  */
 const cache = new WeakMap<Runner, Map<string, KnownDefinition | Promise<KnownDefinition>>>();
 
 export interface Placed {
   readonly job: NewJob;
   readonly link: Linked | undefined;
-  /** Where the job stands in the request, as a JSON pointer. */
+  /** JSON pointer of the job in the request. */
   readonly at: string;
 }
 
-/** Checks a job against its definition; at once where that is known. @throws QueueError as `enqueueJob` does */
+/**
+ * Checks a job against its definition and returns its item, without a promise if the definition is cached.
+ * @throws QueueError as `enqueueJob` does
+ */
 export function toItem(db: Runner, scope: TenantScope, placed: Placed): NewJobItem | Promise<NewJobItem> {
   const known = cache.get(db)?.get(placed.job.definitionKey);
   if (!known || known instanceof Promise) return checkedAgainst(db, placed).then((row) => itemOf(scope, placed, row));
@@ -52,8 +55,8 @@ export function toItem(db: Runner, scope: TenantScope, placed: Placed): NewJobIt
 }
 
 /**
- * For jobs that differ in their payloads and links only, the item of the first, without a link. Only where all are sure to
- * be valid: otherwise each is to be checked for itself.
+ * Returns the common item of jobs that differ only in payloads and links: the item of the first job, without a link.
+ * Returns undefined unless all jobs are certainly valid; then each job has to be checked alone.
  */
 export function itemOfAll(
   db: Runner,
@@ -78,10 +81,10 @@ async function allSuit(known: KnownDefinition, jobs: readonly NewJob[], turns: T
   return true;
 }
 
-/** What jobs may differ in and still share an item. */
+/** Fields in which jobs may differ and still share an item. */
 const OWN: ReadonlySet<string> = new Set(["payload", ...LINK_FIELDS] satisfies (keyof NewJob)[]);
 
-/** Whether two jobs share all other values, the very same where they are no scalars. */
+/** True if two jobs share all other values; values that are not scalars must be identical. */
 function isLike(job: NewJob, first: NewJob): boolean {
   if (job === first) return true;
   for (const field in job)
@@ -125,7 +128,7 @@ function itemOf(scope: TenantScope, { job, link }: Placed, row: DefinitionRow): 
   };
 }
 
-/** Refuses a job of an executor that the actor may not use. @throws QueueError executor-barred */
+/** Refuses a job whose executor the actor may not use. @throws QueueError executor-barred */
 export function refuseBarred({ barredExecutors }: TenantScope, { executor }: Pick<DefinitionRow, "executor">): void {
   if (barredExecutors?.includes(executor))
     throw new QueueError("executor-barred", `You may not start jobs of executor ${executor}.`);
@@ -135,7 +138,7 @@ const auditActor = ({ kind, id, requestId }: Actor) => ({ kind, id, request_id: 
 
 const fits = (known: KnownDefinition, placed: Placed): boolean => refusalOf(known, placed) === undefined;
 
-/** Returns what `check` throws; undefined if nothing. */
+/** Returns the error that `check` throws; undefined if there is none. */
 function refusalOf(known: KnownDefinition, placed: Placed): unknown {
   try {
     check(known, placed);
@@ -157,7 +160,7 @@ function suits(known: KnownDefinition, job: NewJob): boolean {
 const check = (known: KnownDefinition, { job, at }: Pick<Placed, "job" | "at">): void =>
   checkNewJob(job, { at, validate: validatorFor(job, known) });
 
-/** A payload that takes in results is compared with the schema by the worker, when they are there. */
+/** A payload that takes in results of other jobs is not validated here: the worker does so once the results exist. */
 const validatorFor = (job: NewJob, { validate }: KnownDefinition): PayloadValidator =>
   takesResults(job) ? () => [] : validate;
 
@@ -167,7 +170,7 @@ async function checkedAgainst(db: Runner, placed: Placed): Promise<DefinitionRow
   return refusal === undefined ? known.row : unlessChanged(db, placed, { known, refusal });
 }
 
-/** Checks again against the current version if it is a newer one. @throws the refusal if it is the same version */
+/** Checks again if the definition has a newer version. @throws the refusal if the version is the same */
 async function unlessChanged(
   db: Runner,
   placed: Placed,
@@ -179,11 +182,11 @@ async function unlessChanged(
   return checkedAgainst(db, placed);
 }
 
-/** The definition that a job of this key was just checked against. */
+/** Returns the definition that a job of this key was just checked against. */
 export const currentDefinition = async (db: Runner, key: string): Promise<DefinitionRow> =>
   (await knownDefinition(db, key, "")).row;
 
-/** Makes the next look at a definition ask the database. */
+/** Empties the cache, so that the next check reads definitions from the database. */
 export function forgetDefinitions(db: Runner): void {
   cache.delete(db);
 }
@@ -193,7 +196,8 @@ async function knownDefinition(db: Runner, key: string, at: string): Promise<Kno
   cache.set(db, known);
   const hit = known.get(key);
   if (hit) return hit;
-  // The promise is kept until it is answered, so that a bulk reads and compiles a definition once; a refusal is not.
+  // The promise is cached until it resolves, so that a bulk reads and compiles a definition once. A refusal is not
+  // cached.
   const loading = runInCommonLine(() => loadDefinition(db, key, at));
   known.set(key, loading);
   loading.then(
@@ -205,7 +209,10 @@ async function knownDefinition(db: Runner, key: string, at: string): Promise<Kno
 
 const lastRead = new WeakMap<Runner, Promise<unknown>>();
 
-/** The jobs of a bulk are looked at all at once, but the connection of a transaction takes one statement at a time. */
+/**
+ * Reads in turn inside a transaction: a bulk checks its jobs concurrently, but a connection takes one statement at a
+ * time.
+ */
 function readDefinition(db: Runner, key: string): Promise<DefinitionRow | null> {
   if (!("inTransaction" in db)) return findDefinition(db, key);
   const reading = (lastRead.get(db) ?? Promise.resolve()).then(() => findDefinition(db, key));

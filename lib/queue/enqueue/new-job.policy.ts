@@ -6,7 +6,7 @@ import { checkPayload, isPlainJson } from "./payload-check.policy";
 
 const METADATA_MAX_BYTES = 16 * 1024;
 
-/** Bounds of the numbers that a job may set for itself; the same as the CHECKs of app.jobs. */
+/** Bounds of the numbers that a job may set; the same as the CHECKs of app.jobs. */
 export const JOB_BOUNDS = {
   priority: [1, 1000],
   maxAttempts: [1, 100],
@@ -23,22 +23,25 @@ const MAX_TEXT = [
   ["sourceRef", 500],
   ["dedupeKey", 512],
 ] as const;
-/** Keys that a person could not tell from others. */
+/** Characters in keys that a person cannot see, so that two keys would look the same. */
 const LOOKS_LIKE_ANOTHER = /[\p{Cc}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
-/** Keys of triggers' jobs begin so: a key that somebody else chose must not keep a trigger from firing. */
+/**
+ * Prefix of the dedupe keys of triggers' jobs. Reserved, because a caller's key must not keep a trigger from firing.
+ */
 export const TRIGGER_KEYS = "trigger:";
 const MAX_TAGS = 20;
 const MAX_TAG_LENGTH = 100;
 const WINDOW_MAX_SECONDS = 366 * 24 * 3600;
 
 interface Check {
-  /** Where the job stands in the request, as a JSON pointer. */
+  /** JSON pointer of the job in the request. */
   readonly at: string;
   readonly validate: PayloadValidator;
 }
 
 /**
- * Refuses a job that could not be stored or run as it was asked for; every problem has a pointer with API field names.
+ * Refuses a job that could not be stored or run as requested. Each problem has a pointer with the field names of the
+ * API.
  * @throws QueueError payload-too-large, payload-invalid, invalid-value
  */
 export function checkNewJob(job: NewJob, check: Check): void {
@@ -48,22 +51,22 @@ export function checkNewJob(job: NewJob, check: Check): void {
   if (problems.length > 0) refuse("invalid-value", problems, check.at);
 }
 
-/** The part of `checkNewJob` that is about the payload. */
+/** Checks the payload only; part of `checkNewJob`. */
 export function checkJobPayload(job: NewJob, { at, validate }: Check): void {
   const payload = job.payload === undefined ? {} : job.payload;
   const unstorable = checkPayload(payload);
   if (unstorable.some((problem) => problem.code === "too-large"))
     refuse("payload-too-large", unstorable, `${at}/payload`);
   if (unstorable.length > 0) refuse("payload-invalid", unstorable, `${at}/payload`);
-  // As it will be stored: a Date is its ISO string by then.
+  // Validated as it will be stored, where a Date is its ISO string.
   const mismatches = validate(isPlainJson(payload) ? payload : JSON.parse(JSON.stringify(payload)));
   if (mismatches.length > 0) refuse("payload-invalid", mismatches, `${at}/payload`);
 }
 
-/** Fields that are checked elsewhere: the payload above, links by `linkJobs`. */
+/** Fields that are checked elsewhere: the payload in `checkJobPayload`, links in `linkJobs`. */
 const NOT_HERE: ReadonlySet<string> = new Set(["definitionKey", "payload", ...LINK_FIELDS] satisfies (keyof NewJob)[]);
 
-/** True for a job without any of the fields that CHECKS are about, as most are. */
+/** True for a job without any field that CHECKS test, as most are. */
 function isBare(job: NewJob): boolean {
   for (const field in job) if (!NOT_HERE.has(field) && job[field as keyof NewJob] !== undefined) return false;
   return true;
@@ -126,7 +129,7 @@ function tagProblems(tags: readonly string[]): Problem[] {
   return [...badLength, ...checkPayload(tags).map((found) => ({ ...found, pointer: `/tags${found.pointer}` }))];
 }
 
-/** Whether the database and every reader of RFC 3339 can hold this time. */
+/** True if the database and every reader of RFC 3339 can hold this time. */
 export const isStorableDate = (date: Date): boolean =>
   !Number.isNaN(date.getTime()) && date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999;
 

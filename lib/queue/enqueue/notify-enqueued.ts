@@ -2,7 +2,7 @@ import type { Database, Runner, TenantTransaction } from "@/lib/db";
 import { notifyEnqueued } from "../notify";
 import type { EnqueuedRow } from "./insert-items";
 
-/** Wakes whom the new jobs concern, once they are there for others. */
+/** Notifies workers and live feeds of new jobs, in a transaction after its commit. Returns the rows. */
 export function notifyOfEnqueued<R extends readonly EnqueuedRow[]>(db: Database | TenantTransaction, rows: R): R {
   const work = new Set<number>();
   const changes = new Set<number>();

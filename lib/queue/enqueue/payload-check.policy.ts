@@ -1,6 +1,6 @@
 import type { Problem } from "../types";
 
-/** Limits of JSON that the queue stores. One set for every door: API, triggers, enqueue from code, edited retries. */
+/** Limits of the JSON that the queue stores, the same for the API, triggers, enqueues from code and edited retries. */
 export const PAYLOAD_LIMITS = { maxBytes: 256 * 1024, maxDepth: 32, maxNodes: 10_000 } as const;
 
 const MAX_PROBLEMS = 10;
@@ -20,10 +20,10 @@ interface Walk {
 
 /**
  * Lists what keeps a value from being stored exactly: NUL, lone surrogates, numbers that are not finite or beyond
- * ±(2^53−1), values that are no JSON (undefined in arrays, functions, bigint, Map …), cycles, depth over 32,
- * more than 10,000 nodes, more than 256 KiB as UTF-8. An empty list means that what is stored equals what was given.
- * Iterative, so that no nesting can exhaust the stack; looks at own enumerable properties only.
- * A Date counts as its ISO string and a property that is undefined counts as missing, as in JSON.stringify.
+ * ±(2^53−1), values that JSON does not have (undefined in arrays, functions, bigint, Map …), cycles, depth over 32,
+ * more than 10,000 nodes, more than 256 KiB as UTF-8. An empty list means that the stored value equals the given one.
+ * Iterative, so that no nesting can exhaust the stack; reads own enumerable properties only. A Date counts as its ISO
+ * string and a property that is undefined counts as missing, as in JSON.stringify.
  */
 export function checkPayload(root: unknown, limits: { readonly maxBytes?: number } = {}): Problem[] {
   const maxBytes = limits.maxBytes ?? PAYLOAD_LIMITS.maxBytes;
@@ -49,25 +49,25 @@ function sizeProblems(root: unknown, maxBytes: number): Problem[] {
 }
 
 /**
- * Whether a value is surely JSON that can be stored, whatever its size, and the same when it is read again: a fast look
- * that answers false where in doubt (a Date, a property that is undefined, anything `checkPayload` refuses).
+ * True if a value is certainly JSON that can be stored, whatever its size, and reads back equal. A fast check that
+ * returns false if in doubt (a Date, a property that is undefined, anything `checkPayload` refuses).
  */
 export const isPlainJson = (root: unknown): boolean => bytesIfPlain(root) !== undefined;
 
-/** Bytes that a UTF-16 unit takes at most, written as an escape; and those of a number, with what is around it. */
+/** Most bytes of a UTF-16 unit, which is an escape, and of a scalar with the characters around it. */
 const BYTES_OF_UNIT = 6;
 const BYTES_OF_SCALAR = 32;
 
 /**
- * For a value of which `isPlainJson` is true, how many bytes it takes at most; counting them exactly costs more than
- * the rest.
+ * Returns an upper bound of the bytes of a value for which `isPlainJson` is true. Exact counting costs more than the
+ * rest.
  */
 function bytesIfPlain(root: unknown): number | undefined {
   const budget = { left: PAYLOAD_LIMITS.maxNodes, bytes: 0 };
   return isPlain(root, 0, budget) ? budget.bytes : undefined;
 }
 
-/** Recursion ends at the depth limit, so no nesting can exhaust the stack; `budget` is shared, so no cycle goes on. */
+/** Recursion ends at the depth limit, so nesting cannot exhaust the stack. `budget` is shared, so a cycle ends too. */
 function isPlain(value: unknown, depth: number, budget: { left: number; bytes: number }): boolean {
   budget.left -= 1;
   budget.bytes += BYTES_OF_SCALAR;
@@ -78,7 +78,7 @@ function isPlain(value: unknown, depth: number, budget: { left: number; bytes: n
   if (value === null) return true;
   if (depth >= PAYLOAD_LIMITS.maxDepth) return false;
   if (Array.isArray(value)) {
-    // By place and not by `every`, which passes over holes.
+    // By index, because `every` skips holes.
     for (let index = 0; index < value.length; index += 1) {
       if (!isPlain(value[index], depth + 1, budget)) return false;
     }
@@ -126,7 +126,7 @@ function checkContainer(visit: Visit & { readonly value: object }, walk: Walk): 
     return;
   }
   if (Array.isArray(value)) {
-    // By index: a hole would become null without a word.
+    // By index, because a hole would silently become null.
     for (let index = 0; index < value.length; index += 1)
       walk.todo.push({ value: value[index], pointer: `${pointer}/${index}`, depth: depth + 1 });
     if ("toJSON" in value) walk.problems.push(problem(pointer, "not-json", "is a list with a toJSON of its own"));
@@ -167,7 +167,7 @@ const problem = (pointer: string, code: string, detail: string): Problem => ({
   detail,
 });
 
-/** A pointer is shown in an answer, so what may not be stored may not be in it either. */
+/** Cleans a pointer, because it is part of an answer and must not contain what cannot be stored. */
 const cleanPointer = (pointer: string): string => pointer.replaceAll(NUL, "\u2400").toWellFormed();
 
 /** Escapes one segment of a JSON pointer (RFC 6901 §3). */

@@ -23,8 +23,8 @@ interface StepPosition {
 }
 
 /**
- * The steps that a job's attempts have stored, latest run first; null when there is no such job. A page has at most 1,000
- * steps and ends before they exceed 512 KiB, but has at least one. `after` is the last step of the page before.
+ * Lists the steps that a job's attempts have stored, latest run first; null if there is no such job. A page has at most
+ * 1,000 steps and ends before they exceed 512 KiB, but has at least one. `after` is the last step of the previous page.
  */
 export function listSteps(
   db: Database | TenantTransaction,

@@ -1,6 +1,6 @@
 import { statement } from "@/lib/db";
 
-/** What an earlier attempt of this run stored under a name. */
+/** Reads what an earlier attempt of this run stored under a name. */
 export const findStepSql = statement(
   "find_step",
   "select result from app.job_steps where job_id = $1 and run_no = $2 and name = $3",
@@ -8,8 +8,8 @@ export const findStepSql = statement(
 );
 
 /**
- * Stores a step's result while the lease is held, and keeps the lease from being taken until it is stored; no row = the
- * lease is lost. Storing it again after an unknown answer changes nothing.
+ * Stores a step's result if the lease is held, and keeps the lease from being taken until the result is stored. No row
+ * = the lease is lost. Storing the step again after an unknown answer changes nothing.
  */
 export const storeStepSql = statement(
   "store_step",
@@ -25,9 +25,9 @@ export const storeStepSql = statement(
 );
 
 /**
- * The steps of a job in the order in which they were done, after the step $5 of run $4 (null = from the first), at most $6 of
- * them and at most $7 bytes, but at least one; a result of more than $3 bytes is left out. `found` counts one step more than
- * $6 if there is one.
+ * Reads the steps of a job, latest run first and in a run in the order in which they were stored, after the step $5 of
+ * run $4 (null = from the first). Returns at most $6 steps and at most $7 bytes, but at least one step; a result of
+ * more than $3 bytes is left out. `found` counts one step more than $6 if there is one.
  */
 export const listStepsSql = statement(
   "list_steps",

@@ -1,13 +1,19 @@
+/**
+ * Steps: results that an attempt stores by name, so that a later attempt of the same run can resume after them. A
+ * result is stored once, under the fence: an attempt that has lost its lease stores nothing.
+ *
+ * Start with `findStep` and `storeStep`; list-steps.ts reads steps for the API.
+ */
 import type { Runner } from "@/lib/db";
 import type { Lease } from "../attempts/types";
 import { checkPayload } from "../enqueue/payload-check.policy";
 import { LeaseLostError, QueueError } from "../errors";
 import { findStepSql, storeStepSql } from "./steps.sql";
 
-/** UTF-8 bytes of one step's result. */
+/** Maximum UTF-8 bytes of one step's result. */
 export const STEP_RESULT_MAX_BYTES = 256 * 1024;
 
-/** What an earlier attempt of this run stored under the name; null when none has. */
+/** Returns what an earlier attempt of this run stored under the name; null if no attempt has. */
 export async function findStep(
   db: Runner,
   { jobId, runNo }: { readonly jobId: string; readonly runNo: number },
@@ -19,7 +25,7 @@ export async function findStep(
 
 /**
  * Stores a step's result once, under the fence.
- * @throws LeaseLostError when the lease is lost: nothing was stored
+ * @throws LeaseLostError if the lease is lost: nothing was stored
  * @throws QueueError payload-invalid, payload-too-large for a result that cannot be stored exactly
  */
 export async function storeStep(
