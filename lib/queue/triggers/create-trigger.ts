@@ -1,7 +1,7 @@
 /**
  * Triggers: create jobs from templates, on a schedule, on a published event, or by a manual run.
- * Every saved trigger has been checked against its definition, queue, condition and templates, so a mistake fails at
- * the API, not when the trigger fires. Every change is versioned and audited, and a change never loses a due instant.
+ * A trigger is checked against its definition, queue, condition and templates when it is saved, so most mistakes fail
+ * at the API, not when the trigger fires. Every change is audited, and due instants fire before an edit applies.
  * Start with `createTrigger` here and `changeTrigger`. Conditions and templates are in trigger-condition.policy.ts and
  * trigger-template.policy.ts; `../schedules` and `../events` fire the triggers.
  */
