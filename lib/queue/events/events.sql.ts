@@ -1,8 +1,7 @@
 import { statement, tenantIs } from "@/lib/db";
 
 /**
- * Stores events and returns for each, in order, whether it is new. An event is not new if this producer has used its
- * producer id before.
+ * Stores events and returns for each, in order, whether it is new: a producer id that this producer has used is not.
  * Producer ids are inserted in sorted order, so that two callers cannot deadlock. A caller waits for an uncommitted
  * insert of the same producer id.
  */
@@ -27,9 +26,7 @@ export const insertEventsSql = statement(
    from item i left join fresh f on f.id = i.id order by i.n`,
 );
 
-/**
- * Stores an event for the leading scheduler to process. Reads nothing, because the publishing role may not read events.
- */
+/** Stores a pending event for the leading scheduler. Reads nothing, because the publishing role may not. */
 export const announceEventSql = statement(
   "announce_event",
   `insert into app.events (id, tenant_id, name, data, source, correlation_id, actor_kind, actor_id, status)
@@ -102,10 +99,7 @@ export const insertFiringsSql = statement(
      detail text, job_id uuid)`,
 );
 
-/**
- * Adds the jobs that triggers made to their run counts. A trigger that reaches `max_runs` is finished. Rows are locked
- * in the order of their ids.
- */
+/** Adds made jobs to run counts; reaching `max_runs` finishes a trigger. Rows are locked in the order of their ids. */
 export const countRunsSql = statement(
   "count_event_runs",
   `with held as materialized (
@@ -129,10 +123,7 @@ export const finishEventsSql = statement(
    where ${tenantIs("e.tenant_id")} and e.id = x.id`,
 );
 
-/**
- * Adds the result of a replay. Misses are those of the newest comparison. Once something has started, no reason why
- * nothing did is stored.
- */
+/** Adds a replay's result. Misses are those of the newest comparison. Once something started, the reason stays null. */
 export const addReplaysSql = statement(
   "add_replays",
   `update app.events e set considered_count = x.considered, matched_count = e.matched_count + x.matched,
@@ -167,9 +158,7 @@ export const replaysOfEventSql = statement(
   { repeatable: true },
 );
 
-/**
- * Tenants with pending events, in the order of their ids after $1. The cost does not depend on the number of events.
- */
+/** Tenants with pending events, in the order of their ids after $1. The cost is independent of their events' number. */
 export const pendingTenantsSql = statement(
   "pending_tenants",
   `with recursive tenant (id) as (

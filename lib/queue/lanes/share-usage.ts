@@ -3,8 +3,8 @@ import type { Usage } from "./fairness.policy";
 import { shareUsageSql } from "./share-usage.sql";
 
 /**
- * Adds one worker's usage and returns the totals over all workers, for tenants and queues that changed in the last 5
- * seconds.
+ * Adds one worker's usage. Returns the totals over all workers, for the tenants and queues whose usage changed in the
+ * last 5 seconds.
  */
 export async function shareUsage(db: Runner, served: readonly Usage[]): Promise<Usage[]> {
   const inOrder = served.toSorted((a, b) => a.tenantId.localeCompare(b.tenantId) || a.queueId - b.queueId);

@@ -1,7 +1,7 @@
 /**
- * Leader election: at most one scheduler leads at a time, and each leadership has a term.
- * Leadership only avoids duplicate work. It is never needed for correctness, because every write of a leader is fenced
- * by its term or may happen twice. A frozen or disconnected leader loses the lock within five seconds. A scheduler with
+ * Leader election: at most one scheduler holds the leader lock at a time, and each leadership has a term.
+ * Leadership only avoids duplicate work. Correctness never depends on it, because everything that a leader does is
+ * fenced or may be done twice. A frozen or disconnected leader loses the lock within five seconds. A scheduler with
  * older time-zone data yields to one with newer data.
  * Start with `seekLeadership` here; `keepTerm` in term.ts fences the leader's transactions.
  */

@@ -59,8 +59,7 @@ export async function extendLeases(
 }
 
 /**
- * Keeps the lease from being rescued until COMMIT. Run it as the last statement of a transaction that writes a job's
- * results.
+ * Keeps the lease from being rescued until COMMIT. Run it last in a transaction that writes a job's results.
  * @throws LeaseLostError if the lease is lost, so that the transaction rolls back
  */
 export async function holdLease(tx: TenantTransaction, lease: Lease): Promise<void> {

@@ -50,8 +50,7 @@ function expired(which: string): string {
 /**
  * Locks the given leases that are still expired, so a holder that renewed in between keeps its job. A late renewal
  * counts as long as the job was not rescued.
- * `started` is true if the attempt has begun. It is only reliable after `takeFromWorkersSql` has run for the leases'
- * workers.
+ * `started` is true if the attempt has begun; run `takeFromWorkersSql` for the workers first, or it may be wrong.
  */
 export const lockExpiredSql = statement(
   "lock_expired",

@@ -74,8 +74,7 @@ const SOON_SECONDS = 10;
 /**
  * Records which leases may expire before the next full scan of running jobs, while that scan is costly.
  * A lease not on the list was given or renewed since. Full scans are at most as far apart as the shortest lease is
- * long, so no expired lease is found later than without the watch. Create one per process; it may stay unused for any
- * time.
+ * long, so no expired lease is found later than without the watch. Create one per process; it may be unused for a while.
  */
 export class LeaseWatch {
   private readonly looks = new WholeLooks(SHORTEST_LEASE_MS);

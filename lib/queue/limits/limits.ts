@@ -1,6 +1,5 @@
 /**
- * Limits: how many jobs of a queue or definition run at once, and how many start per second, for all tenants or for
- * one.
+ * Limits: how many jobs of a queue or definition run at once or start per second, for all tenants or for one.
  * A limit is enforced across all workers, and running jobs are never affected. Claims enforce limits in SQL
  * (`drizzle/functions/limits.sql`).
  * Start with `createLimit`; this room only stores limits and lists them.

@@ -1,8 +1,7 @@
 /**
- * Queues: named groups of jobs with default settings, a weight among a tenant's queues, and a switch that stops new
- * jobs.
- * A change applies to jobs enqueued and started after the commit. `types.ts` also has the shapes of pauses, limits and
- * workers.
+ * Queues: named groups of jobs with default settings, a weight, and a switch that stops new jobs.
+ * A change applies to jobs enqueued and started after the commit.
+ * types.ts also has the shapes of pauses, limits and workers.
  * Start with `createQueue` and `listQueues`.
  */
 import type { Database, Runner, TenantTransaction } from "@/lib/db";

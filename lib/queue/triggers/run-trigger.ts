@@ -16,9 +16,7 @@ export interface RunRequest {
   readonly triggerId: string;
   /** Used instead of the rendered template. */
   readonly payload?: unknown;
-  /**
-   * Data of an example event, for the template of an event trigger. Default: the newest change that the trigger holds.
-   */
+  /** Data of an example event, for an event trigger's template. Default: the data of its newest held change, if any. */
   readonly event?: unknown;
   /** The chain depth of the new job: the number of jobs that caused each other before it. */
   readonly chainDepth?: number;

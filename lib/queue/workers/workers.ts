@@ -1,7 +1,6 @@
 /**
- * Workers: the registry of worker processes, with their heartbeats.
- * The registry serves monitoring and wait reasons only. Jobs are protected by their leases, so a wrong or missing
- * row loses no job.
+ * Workers: the registry of worker processes, with their heartbeats. It shows which workers are live and what they
+ * support. Leases, not this registry, decide which worker owns a job, so a missing worker row loses no job.
  * Start with `registerWorker`, then `beatWorker`.
  */
 import type { Runner } from "@/lib/db";
