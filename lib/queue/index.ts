@@ -1,6 +1,5 @@
 /**
- * The queue: stores jobs in PostgreSQL and guarantees that each accepted job runs at least once, under one
- * lease at a time.
+ * The queue: stores jobs in PostgreSQL. Jobs run at least once, and each has one lease at a time.
  * This file is the entry point for web: the API, the pages and the operator's commands. The worker uses worker.ts, the
  * scheduler scheduler.ts, the routes of remote workers remote.ts, and tests testing.ts. It knows no HTTP, no page and
  * no process environment.

@@ -1,8 +1,8 @@
 /**
  * Events: publishing them, comparing them with the tenant's triggers, and starting the jobs of those that match.
- * Storing an event and starting its jobs commit in one transaction, and an event with a producer id is stored once. The
- * work per transaction is bounded, so one large batch does not block other tenants. Chains of events and jobs that
- * cause each other end at a depth of 8.
+ * A producer's event with a producer id is stored once. An event and the jobs that it starts commit in one transaction;
+ * events beyond the bounds of a transaction stay pending for the leading scheduler, so a large batch does not block
+ * other tenants. Chains of events and jobs that cause each other end at a depth of 8.
  * Start with `publishEvent` here, then read `fanOut` (fan-out.ts), `planEvent` (plan-firings.ts) and `startFirings`
  * (start-firings.ts). `fanOutPending` is the scheduler's part; publish-watched.ts is for folder changes.
  */

@@ -26,9 +26,9 @@ type WithJob = Extract<PlannedFiring, { readonly job: NewJob }>;
 
 /**
  * Enqueues the jobs of firings, in rounds, and returns the outcome of each. The caller must have locked the triggers.
- * Firings of a trigger with `max_runs` or an overlap policy end as if they came one after the other, but a round takes
- * as many as the trigger may start in any case. A second round follows only after firings that started nothing, or for
- * a job that waits for one of the first round.
+ * Firings of a trigger with `max_runs` or an overlap policy end as if they came one after the other. Still, a round
+ * takes as many of them as the trigger may start in any case. A second round follows only after firings that started
+ * nothing, or for a job that waits for one of the first round.
  */
 export async function startFirings(
   tx: TenantTransaction,

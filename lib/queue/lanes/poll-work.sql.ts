@@ -26,8 +26,8 @@ const polling = (readyLanes: string): string => `with recursive ready_lanes as (
 /**
  * The poll of an idle worker, once a second: everything it needs to know in one statement.
  * Returns at most `$3` lanes with ready jobs after lane `$2`, found by skipping through the claim index; paused lanes
- * are left out. Also returns the age of the leader heartbeat, the worker's running jobs that are to be canceled, and a
- * number that rises whenever a definition or queue is added or changed.
+ * are left out. Also returns the age of the leader heartbeat and the worker's running jobs that are to be canceled.
+ * `definitions_version` rises whenever a definition or queue is added or changed.
  * The cost does not depend on the backlog. It grows with the jobs claimed since the oldest snapshot, because their dead
  * index entries are still read.
  */

@@ -45,8 +45,8 @@ export interface Leadership {
 }
 
 /**
- * Competes for leadership as long as the process lives. Holds a lock of its own session, starts a new term each time it
- * gets the lock, and pings, so that a frozen or disconnected leader loses the lock within five seconds.
+ * Competes for leadership as long as the process lives. Takes a lock in its own session and starts a new term each time
+ * it gets the lock. Pings the server, so that a frozen or disconnected leader loses the lock within five seconds.
  * Leadership only avoids duplicate work: everything that a leader does is fenced or may be done twice. While another
  * live scheduler has newer time-zone data, this one yields, so that schedules use the newest rules available.
  */

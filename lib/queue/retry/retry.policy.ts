@@ -1,7 +1,7 @@
 /**
  * Retry: what happens after a failed attempt or a lost lease. All functions are pure; the caller writes the decision.
- * A job never gets more than `maxAttempts`, a delay never exceeds `maxDelaySeconds`, and an attempt that had not begun
- * costs nothing.
+ * A run never spends more than `maxAttempts` attempts, and an attempt that had not begun is not counted. A delay never
+ * exceeds `maxDelaySeconds`.
  * Start with `decideRetry` here. `retry-levels.policy.ts` merges the settings of job, definition, queue and
  * environment; `retry-settings.policy.ts` validates them.
  */

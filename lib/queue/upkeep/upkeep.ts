@@ -1,8 +1,8 @@
 /**
  * Upkeep: the periodic work of the leader. It promotes due jobs, expires overdue ones, folds statistics, makes
  * partitions, deletes expired rows and prunes dead workers.
- * Every sweep takes a bounded batch, skips locked rows and is safe to run concurrently. snapshots.ts lists transactions
- * that keep vacuum from removing dead rows.
+ * Sweeps take bounded batches, skip locked rows and are safe to run concurrently. Without a leader, workers promote and
+ * expire jobs. snapshots.ts lists transactions that keep vacuum from removing dead rows.
  * Start with `deleteExpired` here, then read `promoteDueJobs` and `expireJobs` in promote-due-jobs.ts.
  */
 import type { Runner } from "@/lib/db";

@@ -1,6 +1,6 @@
 /**
- * Rules: computes the instants of a schedule. Validation, preview and scheduler all use this engine, so a preview shows
- * exactly what will fire. All functions are pure: the clock and randomness are passed in.
+ * Rules: computes the instants of a schedule. Validation, preview and scheduler all use this engine, so they agree on
+ * every instant. All functions are pure: the clock and randomness are passed in.
  * Start with `decideDue` (due.policy.ts) for firing, or `nextInstants` (instants.policy.ts) for listing. Cron
  * expressions pass through grammar.policy.ts (parse), calendar.policy.ts (match local times) and cron.policy.ts (apply
  * the time zone).
