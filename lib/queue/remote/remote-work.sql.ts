@@ -25,8 +25,8 @@ export const remoteLanesSql = statement(
 );
 
 /**
- * Like `remoteLanesSql`, but finds only lanes of jobs enqueued within the last `$7` seconds, by their ids, and those of
- * the lanes `$5` that have ready jobs from the sort keys `$6` on (`seen`).
+ * Like `remoteLanesSql`, but finds only lanes of jobs enqueued within the last `$7` seconds, by their ids. Also finds
+ * those of the lanes `$5` that have ready jobs from the sort keys `$6` on (`seen`).
  */
 export const remoteLanesPartlySql = statement(
   "remote_lanes_partly",

@@ -81,7 +81,7 @@ export function countCron(rule: CronRule, after: number, until: number): number 
 
 /**
  * Returns the clock changes after `after` and up to `until` at which a fixed-time schedule with `skip` left out a local
- * time, unless another instant is due at the same moment. Looks back a year and a half at most.
+ * time. Leaves out changes with another instant at the same moment. Looks back a year and a half at most.
  */
 export function leftOutCron(rule: CronRule, after: number, until: number): CronInstant[] {
   const search = searchOf(rule);
