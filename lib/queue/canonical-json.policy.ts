@@ -1,6 +1,6 @@
 /**
- * JSON with sorted keys: equal for equal values, however their text was laid out. Only for values whose depth was
- * checked before; undefined members are left out.
+ * Returns JSON with sorted keys, which is equal for equal values. Only for values whose depth was validated before;
+ * undefined members are left out.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;

@@ -1,9 +1,9 @@
 import { DatabaseError } from "@/lib/db";
 
-/** What SQL functions refuse, by the `errcode` that they raise (drizzle/functions). */
+/** Refusals of SQL functions, by the `errcode` that they raise (drizzle/functions). */
 const REFUSALS = {
   LH001: "tenant-suspended",
-  /** The definition has another version, was switched off, or its queue is another one since it was looked at. */
+  /** Since it was read, the definition has got another version or another queue, or was disabled. */
   LH002: "definition-changed",
   LH003: "queue-unknown",
   LH004: "parent-missing",
@@ -13,6 +13,6 @@ export type DbRefusal = (typeof REFUSALS)[keyof typeof REFUSALS];
 
 const byCode: ReadonlyMap<string | undefined, DbRefusal> = new Map(Object.entries(REFUSALS));
 
-/** Returns what a SQL function refused, or null for any other error. */
+/** Returns the refusal of a SQL function, or null for any other error. */
 export const dbRefusal = (error: unknown): DbRefusal | null =>
   error instanceof DatabaseError ? (byCode.get(error.code) ?? null) : null;

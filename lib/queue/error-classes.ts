@@ -1,6 +1,6 @@
 /**
- * The classes of errors, and how each is tried again where neither job, definition nor queue says otherwise.
- * Client-safe. The table of docs/retries.md is this one.
+ * The classes of errors, and how each is retried unless job, definition or queue set otherwise. Client-safe. Keep the
+ * table of docs/retries.md the same.
  */
 export const RETRY_CLASSES = [
   "transient_network",
@@ -20,7 +20,7 @@ export const RETRY_CLASSES = [
 /** A class whose policy a definition may change. */
 export type RetryClass = (typeof RETRY_CLASSES)[number];
 
-/** Why an attempt failed; stored as `error_type`. The last two are never the work's own fault or choice. */
+/** Why an attempt failed; stored as `error_type`. The last two are never caused or chosen by the job itself. */
 export type ErrorClass = RetryClass | "command_not_allowed" | "worker_lost";
 
 export interface ClassPolicy {
@@ -29,9 +29,12 @@ export interface ClassPolicy {
   readonly delaySeconds?: number;
   readonly multiplier?: number;
   readonly maxDelaySeconds?: number;
-  /** Attempts of a run, the first included, after which a failure of this class ends it; never more than the job's own. */
+  /**
+   * Attempts of a run, including the first, after which a failure of this class ends it; never more than the
+   * job's own limit.
+   */
   readonly maxAttempts?: number;
-  /** The time limit grows by this factor with each timeout of the run. */
+  /** Each timeout of the run multiplies the time limit by this factor. */
   readonly timeoutMultiplier?: number;
 }
 
@@ -54,7 +57,7 @@ export const CLASS_POLICIES: Readonly<Record<ErrorClass, ClassPolicy>> = {
   worker_lost: { retryable: true },
 };
 
-/** The class of this name; `unknown` for a name that is none. */
+/** Returns the class of this name; `unknown` for any other name. */
 export function errorClassOf(name: string): ErrorClass {
   return Object.hasOwn(CLASS_POLICIES, name) ? (name as ErrorClass) : "unknown";
 }

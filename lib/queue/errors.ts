@@ -26,11 +26,11 @@ export type QueueErrorCode =
 
 interface QueueErrorDetail {
   readonly problems?: readonly Problem[];
-  /** Where the job stands, for a state-conflict. */
+  /** The job's current status, for a state-conflict. */
   readonly current?: JobStatus;
 }
 
-/** A refusal by the queue that the caller can act on. Messages hold no values of payloads. */
+/** A refusal by the queue that the caller can act on. Messages contain no values of payloads. */
 export class QueueError extends Error {
   override readonly name = "QueueError";
   readonly problems: readonly Problem[];
@@ -47,7 +47,7 @@ export class QueueError extends Error {
   }
 }
 
-/** The holder's lease is over or was taken: everything the caller was about to write must be dropped. */
+/** The holder's lease has expired or was rescued, so the caller must drop everything it was about to write. */
 export class LeaseLostError extends Error {
   override readonly name = "LeaseLostError";
 
@@ -56,7 +56,7 @@ export class LeaseLostError extends Error {
   }
 }
 
-/** Another scheduler leads by now: whatever the caller was about to write must be dropped. */
+/** Another scheduler leads, so the caller must drop everything it was about to write. */
 export class TermLostError extends Error {
   override readonly name = "TermLostError";
 

@@ -1,4 +1,11 @@
-/** The queue as web uses it: the API, the pages, and the commands of an operator. Knows no HTTP, no page, no process environment. */
+/**
+ * The queue: stores jobs in PostgreSQL. Jobs run at least once, and each has one lease at a time.
+ * This file is the entry point for web: the API, the pages and the operator's commands. The worker uses worker.ts, the
+ * scheduler scheduler.ts, the routes of remote workers remote.ts, and tests testing.ts. It knows no HTTP, no page and
+ * no process environment.
+ * Start with states.ts for the life of a job, then enqueue/, claim/ and attempts/. Each folder is one part of the
+ * queue, and its main file begins with a summary.
+ */
 export { abortBulkAction, acceptBulkAction, type BulkRequest, previewBulkAction } from "./actions/bulk-actions";
 export { cancelJob } from "./actions/cancel-job";
 export { changeJob, pauseJob, resumeJob } from "./actions/change-jobs";

@@ -1,6 +1,6 @@
 import { type Runner, runInCommonLine, statement } from "@/lib/db";
 
-/** Channels of the wake-ups. A wake-up is a hint and may be lost; polling is the truth. */
+/** Channels of the wake-ups. A wake-up is a hint and may be lost; polling finds everything. */
 export const CHANNELS = {
   work: "leasehold_work",
   cancel: "leasehold_cancel",
@@ -30,15 +30,19 @@ interface Waiting {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Pages need not be told of changes more often than this; work is told of at once. */
+/**
+ * The shortest interval between notifications of mere changes, which pages do not need more often. Work is
+ * notified at once.
+ */
 const CHANGES_APART_MS = 100;
 
 const waiting = new WeakMap<Runner, Waiting>();
 
 /**
- * Sends a wake-up after a commit: at once when none is under way on this handle, and joined into the next one while one
- * is, so that a burst costs few of them; mere changes at most ten times a second. Never inside the transaction that it tells of: NOTIFY serialises commits.
- * Failures are dropped, since whoever misses a hint polls.
+ * Sends a wake-up after a commit. If none is being sent on this handle, it is sent at once; otherwise it is merged into
+ * the next one, so a burst sends only few. Mere changes are sent at most ten times a second.
+ * Never call it inside the transaction that it is about, because NOTIFY serialises commits. Failures are ignored,
+ * because receivers also poll.
  */
 function wake(db: Runner, hints: Readonly<Partial<Record<Channel, readonly number[] | "*">>>): void {
   const state: Waiting = waiting.get(db) ?? {
@@ -81,25 +85,31 @@ async function send(db: Runner, state: Waiting): Promise<void> {
   sendSoon(db, state);
 }
 
-/** There is ready work in these lanes. Workers listen. */
+/** Notifies workers that there is ready work in these lanes. */
 export const notifyWork = (db: Runner, laneNos: readonly number[] | "*"): void =>
   wake(db, { [CHANNELS.work]: laneNos });
 
-/** Something visible changed about jobs of these lanes. Web processes listen. */
+/** Notifies web processes that jobs of these lanes changed visibly. */
 export const notifyChanges = (db: Runner, laneNos: readonly number[] | "*"): void =>
   wake(db, { [CHANNELS.changes]: laneNos });
 
-/** Both of the above, in one message to the database. */
+/** Sends `notifyWork` and `notifyChanges` in one message to the database. */
 export const notifyEnqueued = (
   db: Runner,
   { work, changes }: { readonly work: readonly number[]; readonly changes: readonly number[] },
 ): void => wake(db, { [CHANNELS.work]: work, [CHANNELS.changes]: changes });
 
-/** Some running job is to be canceled; every worker looks after its own. */
+/** Notifies workers that a running job is to be canceled; every worker checks its own. */
 export const notifyCancel = (db: Runner): void => wake(db, { [CHANNELS.cancel]: "*" });
 
-/** A pause was set: workers give back what they claimed ahead, and do not claim what is paused again. */
+/**
+ * Notifies workers that a pause was set: they release the jobs that they claimed ahead, and do not claim
+ * paused jobs again.
+ */
 export const notifyPaused = (db: Runner): void => wake(db, { [CHANNELS.pauses]: "*" });
 
-/** A trigger was made, changed or deleted; the leading scheduler reads anew when the next instant is due. */
+/**
+ * Notifies the leading scheduler that a trigger was created, changed or deleted, so that it reads the next
+ * due time again.
+ */
 export const notifySchedules = (db: Runner): void => wake(db, { [CHANNELS.schedules]: "*" });

@@ -1,4 +1,4 @@
-/** The queue as the routes of remote workers use it. */
+/** Entry point of the queue for the routes of remote workers. */
 export { findAttemptArtifact, readOwnChunk } from "./artifacts/read-artifacts";
 export { appendArtifact, beginArtifact, discardArtifacts, finishArtifact } from "./artifacts/store-artifacts";
 export { type ExecutionEnd, releasedEnd } from "./attempts/attempt-end.policy";

@@ -1,4 +1,4 @@
-/** The queue as the scheduler uses it. */
+/** Entry point of the queue for the scheduler. */
 export { BULK_CHUNK, hasOpenActions, takeBulkAction, workOffChunk } from "./actions/work-off-bulk-action";
 export { deleteStrayArtifacts } from "./artifacts/store-artifacts";
 export { markRunning, unmarkRunning } from "./claim/mark-running";

@@ -18,7 +18,7 @@ export type LiveState = (typeof LIVE_STATES)[number];
 export type TerminalState = (typeof TERMINAL_STATES)[number];
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** How one lease ended. `attempt_no` is its lease number; `spent` says whether it counts against max_attempts. */
+/** How one lease ended. `attempt_no` is its lease number; `spent` is true if it counts against max_attempts. */
 export const ATTEMPT_STATUSES = [
   "succeeded",
   "failed",
@@ -31,21 +31,21 @@ export const ATTEMPT_STATUSES = [
 ] as const;
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 
-/** What can be done to many jobs at once. */
+/** Actions that can be applied to many jobs at once. */
 export const BULK_ACTIONS = ["cancel", "retry", "redrive", "pause", "resume", "set_priority", "reschedule"] as const;
 export type BulkActionName = (typeof BULK_ACTIONS)[number];
 
-/** How far an act on many jobs is. aborted: a person ended it; stopped: it ended itself before it was through. */
+/** The status of a bulk action. aborted: a person ended it; stopped: it ended itself before all jobs were processed. */
 export const BULK_STATUSES = ["queued", "running", "done", "aborted", "stopped"] as const;
 export type BulkStatus = (typeof BULK_STATUSES)[number];
 
-/** What became of one job of an act on many. */
+/** The result of a bulk action for one job. */
 export const BULK_RESULTS = ["done", "skipped", "failed"] as const;
 
-/** What people make of a dead letter. */
+/** The status that people give a dead letter. */
 export const TRIAGE_STATUSES = ["pending", "investigating", "resolved", "ignored"] as const;
 export type TriageStatus = (typeof TRIAGE_STATUSES)[number];
-/** Those of dead letters that somebody has still to see to. */
+/** The statuses of dead letters that still need attention. */
 export const OPEN_TRIAGE: readonly TriageStatus[] = ["pending", "investigating"];
 
 type Mover = "worker" | "scheduler" | "person";
@@ -57,7 +57,7 @@ const MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobStatus, reado
     canceled: ["person"],
     expired: ["scheduler", "worker"],
   },
-  // By whoever ends the last parent, in that transaction.
+  // The move is made in the transaction that ends the last parent, whichever process that is.
   blocked: {
     queued: ["worker", "scheduler", "person"],
     canceled: ["person", "worker", "scheduler"],
@@ -79,7 +79,7 @@ const MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobStatus, reado
   expired: { queued: ["person"] },
 };
 
-/** Whether a job may go from one status to another, and, when a mover is named, whether that mover may do it. */
+/** Returns true if a job may move from one status to another, and if a mover is named, whether that mover may do it. */
 export function canMove(from: JobStatus, to: JobStatus, mover?: Mover): boolean {
   const movers = MOVES[from][to];
   return movers !== undefined && (mover === undefined || movers.includes(mover));
@@ -89,27 +89,29 @@ export function isTerminal(status: JobStatus): status is TerminalState {
   return (TERMINAL_STATES as readonly string[]).includes(status);
 }
 
-/** A person may retry a job that ended unhappily; one that succeeded is enqueued anew instead. */
+/**
+ * True if a person may retry the job: it ended, but not as succeeded. A succeeded job is enqueued as a new job instead.
+ */
 export function isRetryable(status: JobStatus): boolean {
   return canMove(status, "queued", "person") && isTerminal(status);
 }
 
-/** A person may pause a job that waits for nothing but its turn or its time. */
+/** True if a person may pause the job: it waits only for its turn or its scheduled time. */
 export function isPausable(status: JobStatus): boolean {
   return canMove(status, "paused", "person");
 }
 
-/** A person may let a paused job go on. */
+/** True if a person may resume the job. */
 export function isResumable(status: JobStatus): boolean {
   return status === "paused" && canMove(status, "queued", "person");
 }
 
-/** Priority and time of a job may be changed while nothing but a worker or a person's word is waited for. */
+/** True if priority and time of the job may be changed: it is queued or paused. */
 export function isChangeable(status: JobStatus): boolean {
   return status === "queued" || status === "paused";
 }
 
-/** A person may cancel whatever has not ended; a running job is asked to stop first. */
+/** True if a person may cancel the job: it has not ended. A running job is asked to stop first. */
 export function isCancelable(status: JobStatus): boolean {
   return !isTerminal(status);
 }

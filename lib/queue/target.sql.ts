@@ -1,6 +1,6 @@
 import { statement } from "@/lib/db";
 
-/** Ids of what a pause or limit names; a name that is given and not found leaves its id null. */
+/** The ids of a pause's or limit's target. A name that is given and not found leaves its id null. */
 export const targetSql = statement(
   "target_by_name",
   `select (select id from app.job_queues where name = $1) as queue_id,

@@ -2,7 +2,7 @@ import type { Runner } from "@/lib/db";
 import { QueueError } from "./errors";
 import { targetSql } from "./target.sql";
 
-/** What a pause or a limit is about, by the names that people use. */
+/** The target of a pause or a limit, by name. */
 export interface NamedTarget {
   readonly queue?: string;
   readonly definitionKey?: string;
@@ -18,7 +18,10 @@ interface TargetRow {
 
 const POINTERS = ["/queue", "/definition_key", "/tenant"];
 
-/** The ids of queue, definition and tenant, null where none is named. @throws QueueError invalid-value for an unknown name */
+/**
+ * Returns the ids of queue, definition and tenant, null for those not named. @throws QueueError invalid-value for
+ * an unknown name
+ */
 export async function findTarget(db: Runner, target: NamedTarget): Promise<(string | number | null)[]> {
   const named = [target.queue ?? null, target.definitionKey ?? null, target.tenant ?? null];
   const [row] = await db.run<TargetRow>(targetSql, named);

@@ -1,4 +1,4 @@
-/** The queue as tests and benchmarks use it: all doors, and what only they need. */
+/** Entry point of the queue for tests and benchmarks: all other entry points, and functions that only tests need. */
 export { claimJobs } from "./claim/claim-jobs";
 export { compileArgSchema } from "./definitions/arg-schema.policy";
 export { enqueueOrRun } from "./enqueue/enqueue-or-run";

@@ -1,4 +1,4 @@
-/** The shapes that the queue takes and gives. Client-safe: types only. */
+/** The types of the queue's inputs and results. Client-safe: types only. */
 
 import type { Dependency, OnParentFailure } from "./dependencies/types";
 import type { ClassPolicy, RetryClass } from "./error-classes";
@@ -13,7 +13,7 @@ export type * from "./triggers/types";
 
 export type JobSource = "manual" | "event" | "schedule" | "system";
 
-/** Who acts. `userId` is the person behind an API key, as far as there is one. */
+/** The actor of a request. `userId` is the person behind an API key, if there is one. */
 export interface Actor {
   readonly kind: "user" | "api_key" | "system";
   readonly id: string | null;
@@ -21,15 +21,15 @@ export interface Actor {
   readonly requestId?: string;
 }
 
-/** The tenant that an act or a read is confined to, and who does it. */
+/** The tenant that an action or a read is confined to, and its actor. */
 export interface TenantScope {
   readonly tenantId: string;
   readonly actor: Actor;
-  /** Executors whose jobs the actor may not start, and for which it may not save triggers. */
+  /** Executors whose jobs the actor may not start, and for which the actor may not save triggers. */
   readonly barredExecutors?: readonly Executor[];
 }
 
-/** One thing that is wrong with an input; `pointer` is a JSON pointer (RFC 6901) into it. Never holds the value. */
+/** One problem of an input; `pointer` is a JSON pointer (RFC 6901) into it. Never contains the value. */
 export interface Problem {
   readonly pointer: string;
   readonly code: string;
@@ -38,10 +38,13 @@ export interface Problem {
 
 export type DedupeMode = "live" | "window" | "retained";
 export type DedupeAction = "return" | "replace_payload" | "reschedule";
-/** `returned`: it was left as it is, since nothing else was asked for, or it runs, has ended or has another definition. */
+/**
+ * `returned`: the holder was not changed, because nothing else was requested, or because it runs, has ended or has
+ * another definition.
+ */
 export type DedupeConflict = "returned" | "replaced" | "rescheduled";
 
-/** A request for work. Whatever is left out comes from the definition, then from the queue's defaults. */
+/** A request to enqueue a job. Omitted fields come from the definition, then from the queue's defaults. */
 export interface NewJob {
   readonly definitionKey: string;
   readonly payload?: unknown;
@@ -57,7 +60,7 @@ export interface NewJob {
   readonly retriedFromId?: string;
   readonly source?: JobSource;
   readonly sourceRef?: string;
-  /** How many jobs that caused each other lie before this one; default 0. */
+  /** The number of jobs that caused each other before this one; default 0. */
   readonly chainDepth?: number;
   readonly maxAttempts?: number;
   readonly timeoutSeconds?: number;
@@ -67,24 +70,24 @@ export interface NewJob {
   readonly dedupe?: {
     readonly mode: DedupeMode;
     readonly windowSeconds?: number;
-    /** What a taken key does to the job that holds it, as long as that waits; default return. */
+    /** What a taken key does to the job that holds it, as long as that job waits; default return. */
     readonly onConflict?: DedupeAction;
   };
   /** The name of this job among those that are enqueued with it. */
   readonly ref?: string;
   readonly dependsOn?: readonly Dependency[];
-  /** What becomes of the job when a parent does not do what it waits for; default cancel. */
+  /** What happens to the job if a parent does not end as required; default cancel. */
   readonly onParentFailure?: OnParentFailure;
 }
 
-/** The answer to a NewJob. A duplicate names the job that holds the key, and nothing was inserted for it. */
+/** The result of enqueueing a NewJob. A duplicate has the id of the job that holds the key; no job was inserted. */
 export interface Enqueued {
   readonly jobId: string;
   readonly tenantId: string;
   readonly definitionKey: string;
   readonly status: JobStatus;
   readonly deduplicated: boolean;
-  /** What was done to the job that holds the key; null when a job was made. */
+  /** What happened to the job that holds the key; null if a job was inserted. */
   readonly conflict: DedupeConflict | null;
   readonly queuedAt: Date;
   readonly scheduledFor: Date;
@@ -101,7 +104,7 @@ export type WaitCode =
   | "rate_limited"
   | "position";
 
-/** Why a queued job is not running yet. */
+/** Why a job that has not ended is not running. */
 export interface WaitReason {
   readonly code: WaitCode;
   readonly detail: string;
@@ -119,7 +122,7 @@ export interface JobView {
   readonly source: JobSource;
   readonly sourceRef: string | null;
   readonly priority: number;
-  /** Left out (undefined) in lists. */
+  /** Omitted (undefined) in lists. */
   readonly payload?: unknown;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly result?: unknown;
@@ -128,7 +131,7 @@ export interface JobView {
   readonly correlationId: string | null;
   readonly parentJobId: string | null;
   readonly retriedFromId: string | null;
-  /** The newest job made of this one with another payload. Left out (undefined) in lists. */
+  /** The newest job that retried this one with another payload. Omitted (undefined) in lists. */
   readonly retriedById?: string | null;
   readonly scheduledFor: Date;
   readonly queuedAt: Date;
@@ -167,7 +170,7 @@ export interface JobFilter {
   readonly q?: string;
 }
 
-/** Either a keyset position (the last id that was seen) or an offset, never both. */
+/** Either a keyset position (the last id that was read) or an offset, never both. */
 export interface Page {
   readonly limit: number;
   readonly offset?: number;
@@ -200,13 +203,13 @@ export interface RetryPolicy {
   readonly jitter: number;
 }
 
-/** What one level says of a retry policy; null = the next level decides. */
+/** The retry settings of one level; null = the next level decides. */
 export type RetrySettings = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | null | undefined };
 
-/** What a definition says for classes of errors, over what it says in general. */
+/** A definition's settings for classes of errors, which override its general ones. */
 export type RetryClasses = { readonly [K in RetryClass]?: Partial<ClassPolicy> };
 
-/** `remote`: run by workers that come over HTTP, never by a worker of this code base. */
+/** `remote`: run by workers that connect over HTTP, never by a worker of this code base. */
 export type Executor = "command" | "handler" | "remote" | "webhook";
 
 export interface DefinitionView {
@@ -237,7 +240,7 @@ export interface DefinitionInput {
   readonly commandKey?: string;
   readonly queue?: string;
   readonly argSchema?: Readonly<Record<string, unknown>>;
-  /** Null or left out: as the queue says, or the installation. */
+  /** Null or omitted: the queue's setting, or the installation's. */
   readonly timeoutSeconds?: number | null;
   readonly maxAttempts?: number | null;
   readonly leaseSeconds?: number;
@@ -249,5 +252,5 @@ export interface DefinitionInput {
   readonly isActive?: boolean;
 }
 
-/** What may change; the key never does. `version` rises with every change that a job can notice. */
+/** The fields that may change; the key never does. Every change that a job can notice increments `version`. */
 export type DefinitionPatch = Omit<DefinitionInput, "key">;

@@ -1,4 +1,4 @@
-/** The queue as a worker uses it. */
+/** Entry point of the queue for workers. */
 export {
   type ArtifactQuota,
   appendArtifact,

@@ -4,9 +4,9 @@ import { announceEventSql } from "./events.sql";
 import { checkNewEvent } from "./new-event.policy";
 
 /**
- * Stores an event of the application that another role than web's tells of, in the transaction of the caller. The leading
- * scheduler compares it with the tenant's triggers within a second or so.
- * @throws QueueError when it cannot be an event
+ * Stores an application event for a role other than web, in the caller's transaction. The leading scheduler compares it
+ * with the tenant's triggers within a second or so.
+ * @throws QueueError if the event is not valid
  */
 export async function announceEvent(
   tx: Runner,

@@ -29,7 +29,7 @@ async function crowd(texts: Parameters<typeof listening>[1]): Promise<TenantScop
   return scope;
 }
 
-/** As many triggers on the event `crowded` as a tenant could make for such an attempt. */
+/** Creates as many triggers on the event `crowded` as a tenant could. */
 async function listening(
   scope: TenantScope,
   {
@@ -56,7 +56,7 @@ const doneOf = (published: readonly PublishedEvent[]) => published.filter(({ sta
 const anyOf = (count: number, operand: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => operand(n)).join(" || ");
 
-/** Bytes that the tenant's events and firings have to say, and the most of one event's misses. */
+/** Bytes stored in the tenant's events and firings, and the most misses of one event. */
 async function stored({ tenantId }: TenantScope) {
   const [sizes] = await database.query<{ misses: number; most: number; details: number }>(
     `select (select coalesce(sum(octet_length(misses::text)), 0)::int from app.events where tenant_id = $1) as misses,

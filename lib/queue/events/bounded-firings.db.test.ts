@@ -19,7 +19,7 @@ const listens = (scope: TenantScope, fields: Partial<ListenerFields>) =>
   });
 const happened = (n: unknown) => ({ name: "thing.happened", data: { n } });
 
-/** Outcomes of a trigger's firings in the order of their events, as `enqueued`, `skipped max_runs` and so on. */
+/** Outcomes of a trigger's firings in the order of their events, for example `enqueued` or `skipped max_runs`. */
 async function ends(triggerId: string): Promise<string[]> {
   const rows = await database.query<{ text: string }>(
     `select concat_ws(' ', outcome, reason) as text from app.trigger_firings where trigger_id = $1 order by event_id`,
@@ -109,7 +109,7 @@ test("max_runs is exact for publishers and schedulers at once, with refused jobs
   ]);
   await fanOutPending(make.web, scope.tenantId);
   const found = await Promise.all(triggers.map(standing));
-  // The events have 13 distinct values that are valid.
+  // The events have 13 distinct valid values.
   expect(found).toEqual(bounds.map((n) => ({ run_count: n, status: "finished", enqueued: n, jobs: n })));
 });
 

@@ -4,9 +4,9 @@ import { checkPayload } from "../enqueue/payload-check.policy";
 import { QueueError } from "../errors";
 
 /**
- * A dedupe key for content that is too long or too private to be one: `sha256:` and the hash of its value, whatever the
- * order of its members.
- * @throws QueueError payload-invalid for what is not JSON
+ * Returns a dedupe key for content that is too long or too private to be a key: `sha256:` and the hash of its value.
+ * The order of object members does not matter.
+ * @throws QueueError payload-invalid for content that is not JSON
  */
 export function contentKey(content: unknown): string {
   const problems = checkPayload(content, { maxBytes: Number.MAX_SAFE_INTEGER });

@@ -17,11 +17,11 @@ import {
 import type { EventSource, NewJob, Problem } from "../types";
 import { contentKey } from "./content-key.policy";
 
-/** Deeper chains of events and jobs that cause each other are not gone on with. */
+/** Events at this depth start no further jobs, which ends chains of events and jobs that cause each other. */
 export const EVENT_MAX_DEPTH = 8;
 const KEY_MAX = 512;
 
-/** An event as triggers see it. */
+/** An event as it is compared with triggers. */
 export interface OccurredEvent {
   readonly id: string;
   readonly name: string;
@@ -33,18 +33,18 @@ export interface OccurredEvent {
   readonly depth: number;
 }
 
-/** What a trigger says, as texts and JSON. */
+/** The fields of a trigger that matter for events, as texts and JSON. */
 export interface ListenerText {
   readonly id: string;
   readonly label: string;
   readonly condition: string | null;
   readonly payloadTemplate: unknown;
   readonly dedupeKeyTemplate: string | null;
-  /** 0: no window. */
+  /** 0 = no window. */
   readonly dedupeWindowSeconds: number;
 }
 
-/** The same, understood. */
+/** A trigger with its compiled texts. */
 export interface CompiledListener {
   readonly text: ListenerText;
   readonly condition: TriggerCondition | null;
@@ -52,7 +52,7 @@ export interface CompiledListener {
   readonly key: TriggerTemplate | null;
 }
 
-/** Understands a trigger, or says what is wrong; pointers name its fields. */
+/** Compiles a trigger, or returns its problems; pointers name its fields. */
 export function compileListener(
   text: ListenerText,
 ): { readonly listener: CompiledListener } | { readonly problems: readonly Problem[] } {
@@ -84,12 +84,12 @@ export type Match =
   | { readonly matched: false; readonly parts: readonly ConditionPart[] }
   | { readonly matched: true; readonly parts: readonly ConditionPart[] };
 
-/** The part of its condition for which a trigger does not match an event, or null when it matches. */
+/** Returns the first part of the condition that does not hold for an event, or null if the trigger matches. */
 export function mismatchOf(listener: CompiledListener, event: OccurredEvent): ConditionPart | null {
   return listener.condition && failingPart(listener.condition, contextOf(listener.text, event));
 }
 
-/** Whether the condition of a trigger holds for an event, part by part. */
+/** Evaluates all parts of a trigger's condition for an event. */
 export function matchEvent(listener: CompiledListener, event: OccurredEvent): Match {
   if (!listener.condition) return { matched: true, parts: [] };
   const { event: data, meta } = contextOf(listener.text, event);
@@ -98,29 +98,32 @@ export function matchEvent(listener: CompiledListener, event: OccurredEvent): Ma
 }
 
 /**
- * Returns the most work that `mismatchOf` can be, in characters that are read; 50 million are about a second.
- * `characters`: the length of the event's data as JSON.
+ * Returns the most work that `mismatchOf` can be, in characters that are read; 50 million take about a second.
+ * `characters` is the length of the event's data as JSON.
  */
 export function matchWork({ condition }: Pick<CompiledListener, "condition">, characters: number): number {
   const { joins = 0, looks = 0 } = condition ?? {};
   return (1 + joins) * FAULT_CHARACTERS + looks * characters;
 }
 
-/** The same of `matchEvent`, which looks at all parts. */
+/** Like `matchWork`, for `matchEvent`, which evaluates all parts. */
 export const explainWork = (listener: CompiledListener, characters: number): number =>
   matchWork(listener, characters) + (listener.condition?.parts.length ?? 0) * FAULT_CHARACTERS;
 
-/** A path that leads nowhere costs as much as reading so many characters, and more than all else of a pair. */
+/**
+ * A path that leads nowhere costs as much as reading this many characters, which is more than everything else for one
+ * pair of event and trigger.
+ */
 const FAULT_CHARACTERS = 500;
 
-/** What a trigger makes of an event that it matched: the job that it asks for, or why there can be none. */
+/** The result of rendering a matched trigger: the job to enqueue, or why there is none. */
 export type Asked =
   | { readonly job: Pick<NewJob, "payload" | "dedupeKey" | "dedupe">; readonly characters: number }
   | { readonly reason: "template" | "payload" | "dedupe_key"; readonly problems: readonly Problem[] };
 
 /**
- * Renders payload and dedupe key. Without a template for it, the key is the trigger and the hash of the payload. A window
- * of 0 seconds means no such key at all, and a key of one's own that is taken as long as its job is unfinished.
+ * Renders payload and dedupe key. Without a key template, the key is the trigger's id and the hash of the payload.
+ * With a window of 0 seconds, there is no default key, and a templated key is held until its job ends.
  */
 export function askForJob({ text, payload, key }: CompiledListener, event: OccurredEvent): Asked {
   const context = contextOf(text, event);
@@ -152,7 +155,7 @@ const keyTooLong = (length: number): Problem => ({
   detail: `the dedupe key has ${length} characters, at most ${KEY_MAX} are allowed`,
 });
 
-/** Too many values are the fault of the payload, as they are when its definition's schema refuses it. */
+/** Too many values count as a problem of the payload, like a payload that the definition's schema refuses. */
 const reasonOf = ([problem]: readonly Problem[]): "template" | "payload" =>
   problem?.code === "too-many-nodes" ? "payload" : "template";
 
@@ -183,6 +186,6 @@ function contextOf({ id, label }: ListenerText, event: OccurredEvent): EventCont
   };
 }
 
-/** Problems in one line, for what is kept of a failure. */
+/** Joins problems in one line, for the stored detail of a failure. */
 export const inWords = (problems: readonly Problem[]): string =>
   problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");

@@ -1,9 +1,9 @@
 import { statement, tenantIs } from "@/lib/db";
 
 /**
- * Stores events, and answers for each of them by its place whether it is new; one whose producer id this producer has
- * used is not. Producer ids are taken in their order, so that two callers cannot deadlock, and a caller waits for
- * another that has taken one and not committed yet.
+ * Stores events and returns for each, in order, whether it is new: a producer id that this producer has used is not.
+ * Producer ids are inserted in sorted order, so that two callers cannot deadlock. A caller waits for an uncommitted
+ * insert of the same producer id.
  */
 export const insertEventsSql = statement(
   "insert_events",
@@ -26,7 +26,7 @@ export const insertEventsSql = statement(
    from item i left join fresh f on f.id = i.id order by i.n`,
 );
 
-/** An event to be gone on with by the leading scheduler. Reads nothing, since who tells of it may not. */
+/** Stores a pending event for the leading scheduler. Reads nothing, because the publishing role may not. */
 export const announceEventSql = statement(
   "announce_event",
   `insert into app.events (id, tenant_id, name, data, source, correlation_id, actor_kind, actor_id, status)
@@ -36,7 +36,7 @@ export const announceEventSql = statement(
 const SUMMARY = `e.id, e.name, e.producer_id, e.received_at, e.status, e.considered_count, e.matched_count, e.started_count,
   e.reason`;
 
-/** The events with the producer ids $2 of this producer. */
+/** The events of this producer with the producer ids $2. */
 export const eventsOfProducerSql = statement(
   "events_of_producer",
   `select ${SUMMARY}, array(
@@ -58,14 +58,14 @@ export const listenersSql = statement(
   `select ${LISTENER} where ${tenantIs("t.tenant_id")} and t.event_name = any ($2::text[]) and ${LISTENS} order by t.id`,
 );
 
-/** The same, each locked: for those that may start only so many jobs. */
+/** Like `listenersSql`, but locks the triggers. Used if any of them limits the jobs that it may start. */
 export const lockListenersSql = statement(
   "lock_listeners",
   `select ${LISTENER} where ${tenantIs("t.tenant_id")} and t.event_name = any ($2::text[]) and ${LISTENS} order by t.id
    for no key update of t`,
 );
 
-/** Event triggers to be tried out: one, or all that listen. */
+/** Event triggers for a test: one, or all that listen. */
 export const tryListenersSql = statement(
   "try_listeners",
   `select ${LISTENER} where ${tenantIs("t.tenant_id")} and t.trigger_type = 'event' and t.deleted_at is null
@@ -73,14 +73,14 @@ export const tryListenersSql = statement(
    order by t.id limit $3`,
 );
 
-/** The texts of the triggers $2. They may be large, and change only with the version. */
+/** The texts of the triggers $2. Read separately, because they may be large and change only with the version. */
 export const listenerTextsSql = statement(
   "listener_texts",
   `select t.id, t.version, t.label, t.condition, t.payload_template, t.dedupe_key_template, t.dedupe_window_seconds
    from app.job_triggers t where ${tenantIs("t.tenant_id")} and t.id = any ($2::uuid[])`,
 );
 
-/** Unfinished jobs of triggers, oldest first; of the jobs that a trigger started last, as many as may still be there. */
+/** Unfinished jobs of triggers, oldest first, among the newest 100 jobs of each trigger. */
 export const unfinishedOfTriggersSql = statement(
   "unfinished_of_triggers",
   `select t.id as trigger_id, f.job_id from unnest($2::uuid[]) t (id)
@@ -99,7 +99,7 @@ export const insertFiringsSql = statement(
      detail text, job_id uuid)`,
 );
 
-/** Counts jobs that triggers made; one that has made all it may is over. Rows are locked in the order of their ids. */
+/** Adds made jobs to run counts; reaching `max_runs` finishes a trigger. Rows are locked in the order of their ids. */
 export const countRunsSql = statement(
   "count_event_runs",
   `with held as materialized (
@@ -112,7 +112,7 @@ export const countRunsSql = statement(
    from held h where t.id = h.id and ${tenantIs("t.tenant_id")}`,
 );
 
-/** Writes what became of events. What an event of a job says is filled in now, where it is given. */
+/** Stores the results of events and marks them done. The data of job events is filled in here, if it is given. */
 export const finishEventsSql = statement(
   "finish_events",
   `update app.events e set status = 'done', considered_count = x.considered, matched_count = x.matched,
@@ -123,7 +123,7 @@ export const finishEventsSql = statement(
    where ${tenantIs("e.tenant_id")} and e.id = x.id`,
 );
 
-/** Adds what a replay came to. Misses are those of the newest look; once something started, there is no reason why nothing did. */
+/** Adds a replay's result. Misses are those of the newest comparison. Once something started, the reason stays null. */
 export const addReplaysSql = statement(
   "add_replays",
   `update app.events e set considered_count = x.considered, matched_count = e.matched_count + x.matched,
@@ -133,7 +133,7 @@ export const addReplaysSql = statement(
    where ${tenantIs("e.tenant_id")} and e.id = x.id`,
 );
 
-/** A stored event, whole. Two replays of it at once come one after the other. */
+/** Locks a stored event and returns it with its data. Concurrent replays of an event run one after the other. */
 export const lockEventSql = statement(
   "lock_event",
   `select e.id, e.name, e.data, e.received_at, e.producer_id, coalesce(e.correlation_id, e.id::text) as correlation_id,
@@ -147,7 +147,7 @@ export const auditReplaySql = statement(
    values ($1, $2, $3, $4, 'event.replay', $5, $6)`,
 );
 
-/** Who replayed an event, newest first. */
+/** The replays of an event with their actors, newest first. */
 export const replaysOfEventSql = statement(
   "replays_of_event",
   `select x.at, x.actor_kind, coalesce(u.email, k.name) as actor, x.reason
@@ -158,7 +158,7 @@ export const replaysOfEventSql = statement(
   { repeatable: true },
 );
 
-/** Tenants with events that were not looked at yet, in the order of their ids from after $1; however many each has. */
+/** Tenants with pending events, in the order of their ids after $1. The cost is independent of their events' number. */
 export const pendingTenantsSql = statement(
   "pending_tenants",
   `with recursive tenant (id) as (
@@ -171,7 +171,7 @@ export const pendingTenantsSql = statement(
   { repeatable: true },
 );
 
-/** Takes pending events, oldest first, and holds them until the end of the transaction. */
+/** Locks pending events until the end of the transaction, oldest first. */
 export const takePendingSql = statement(
   "take_pending_events",
   `select e.id, e.name, e.data, e.received_at, e.producer_id, e.correlation_id, e.source, e.depth, e.caused_by_job_id, t.status as tenant_status
@@ -180,7 +180,7 @@ export const takePendingSql = statement(
    for update of e skip locked`,
 );
 
-/** Notes that looking at an event failed; after the last try it is given up. */
+/** Counts a failed comparison of an event. The last try marks the event done, with reason `failed`. */
 export const recordFailureSql = statement(
   "note_event_failure",
   `update app.events e set tries = e.tries + 1, status = case when e.tries + 1 >= $3 then 'done' else e.status end,
@@ -188,7 +188,7 @@ export const recordFailureSql = statement(
    where ${tenantIs("e.tenant_id")} and e.id = $2 and e.status = 'pending'`,
 );
 
-/** What the events of jobs say of them: how the run ended, and who they are. Large results are left out. */
+/** The data of job events: the job and how its run ended. Results over $5 bytes are left out. */
 export const describeEndsSql = statement(
   "describe_ends",
   `select x.event_id, j.correlation_id, j.chain_depth,
@@ -207,7 +207,7 @@ export const describeEndsSql = statement(
        and a.outcome is not null order by a.attempt_no desc limit 1) a on true`,
 );
 
-/** Who holds dedupe keys now. */
+/** The holders of dedupe keys. */
 export const heldKeysSql = statement(
   "held_keys",
   `select k.key, k.job_id from app.dedupe_keys k where ${tenantIs("k.tenant_id")} and k.key = any ($2::text[])
@@ -224,7 +224,7 @@ export const deleteOldEventsSql = statement(
 const VIEW = `${SUMMARY}, e.source, coalesce(e.correlation_id, e.caused_by_job_id::text) as correlation_id, e.depth,
   e.caused_by_job_id`;
 
-/** Which filter leads through an index; the others are looked at afterwards. */
+/** The filter that uses an index; the other filters are applied to its rows. */
 export type EventDriver = "none" | "name" | "prefix" | "correlation" | "cause";
 
 const BY: Readonly<Record<EventDriver, string>> = {
@@ -236,8 +236,8 @@ const BY: Readonly<Record<EventDriver, string>> = {
 };
 
 /**
- * $2 name, or the first of a range of names that ends before $3 · $4 since · $5 correlation · $6 cause · $7 ids before
- * · $8 limit.
+ * $2 name, or the first of a range of names that ends before $3 · $4 since · $5 correlation · $6 cause · $7 ids
+ * before · $8 limit.
  */
 const listBy = (driver: EventDriver) =>
   statement(
@@ -270,7 +270,7 @@ export const getEventSql = statement(
   { repeatable: true },
 );
 
-/** What triggers did about events: of each event the first $3. */
+/** The first $3 firings of each event. */
 export const firingsOfEventsSql = statement(
   "firings_of_events",
   `select f.*, t.label, d.key as definition_key, coalesce(l.state, a.outcome) as job_status
@@ -286,7 +286,7 @@ export const firingsOfEventsSql = statement(
   { repeatable: true },
 );
 
-/** The newest events, whole, for a replay. */
+/** The newest events with their data, for a test. */
 export const replayEventsSql = statement(
   "replay_events",
   `select e.id, e.name, e.data, e.received_at, e.producer_id, coalesce(e.correlation_id, e.id::text) as correlation_id,

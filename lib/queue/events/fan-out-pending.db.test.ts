@@ -206,7 +206,7 @@ test("many events for very many triggers are compared in parts, whether or not a
   );
   const done = published.filter(({ status }) => status === "done").length;
   expect([done, published.length]).toEqual([13, 60]);
-  // The scheduler's parts also end when their processor time is over.
+  // The scheduler's parts also end when their processor time is used up.
   const parts: number[] = [];
   for (let left = 47; left > 0; left -= parts.at(-1) ?? 0) {
     parts.push((await fanOutPending(make.web, scope.tenantId)).done);

@@ -7,24 +7,24 @@ import { describeEndsSql, finishEventsSql, pendingTenantsSql, recordFailureSql, 
 import { type FanOutBudget, type FilledIn, fanOut } from "./fan-out";
 import { type StoredEventRow, toOccurred } from "./stored-event";
 
-/** Events of one transaction. */
+/** The most events of one transaction. */
 const BATCH = 100;
 /**
- * Of one transaction, because all tenants share one connection of the scheduler. About 0.2 seconds of processor time here and as
- * much in the database.
+ * The budget of one transaction, because all tenants share one connection of the scheduler. It is about 0.2 seconds of
+ * processor time here and as much in the database.
  */
 const BUDGET: FanOutBudget = { firings: 500, characters: 2 * 1024 * 1024, noteBytes: 512 * 1024, cpuMs: 200 };
-/** Transactions of one call when events are tried one by one. */
+/** The most transactions of one call when events are tried one by one. */
 const ALONE_MAX = 10;
-/** Before every id. */
+/** Sorts before every id. */
 const START = "00000000-0000-0000-0000-000000000000";
 const MAX_TRIES = 5;
 /**
- * A connection that is lost after so long was most likely ended by PostgreSQL, which allows 15 s without a statement in a
- * transaction, and not by an outage.
+ * A connection that is lost after this time was most likely closed by PostgreSQL, which allows 15 s without a statement
+ * in a transaction. It does not count as an outage.
  */
 const LONG_MS = 10_000;
-/** Results of jobs that are larger are left out of their events. */
+/** Larger job results are left out of their events. */
 const RESULT_MAX_BYTES = 16 * 1024;
 
 interface PendingRow extends Omit<StoredEventRow, "data" | "correlation_id"> {
@@ -35,8 +35,8 @@ interface PendingRow extends Omit<StoredEventRow, "data" | "correlation_id"> {
 }
 
 /**
- * Tenants that have events nobody has looked at yet, up to `limit` of them from behind `after` on, in the order of their ids;
- * fewer = those are the last. `db` is the scheduler's.
+ * Returns at most `limit` tenants with pending events, in the order of their ids, starting after `after`. Fewer = no
+ * tenants are left. `db` is the scheduler's pool.
  */
 export async function tenantsWithPendingEvents(
   db: Runner,
@@ -47,12 +47,15 @@ export async function tenantsWithPendingEvents(
 }
 
 /**
- * Compares some of a tenant's pending events with its triggers, oldest first: those of jobs' ends, and those that a batch
- * left over. One transaction of at most 100 events, 500 firings, 2 MiB of payloads, 512 KiB of misses and failures, and
- * 200 ms of comparing; an event that alone exceeds them is not divided. The others stay pending for the next call, so that
- * tenants take turns. Returns how many events are done, and which failed: such an event is tried again later, and given up
- * after a few times, so that it delays no other. Safe to run twice at once: an event belongs to the transaction that locked
- * it. An event that keeps the transaction longer than PostgreSQL allows has failed. `db` is the web role's pool.
+ * Compares some of a tenant's pending events with its triggers, oldest first: events of ended jobs, and events that a
+ * large batch left pending. `db` is the web role's pool.
+ * One transaction takes at most 100 events, 500 firings, 2 MiB of payloads, 512 KiB of misses and failures, and 200 ms
+ * of comparing; an event that alone exceeds these limits is not divided. The other events stay pending for the next
+ * call, so that tenants take turns.
+ * Returns the number of events done, and the events that failed. A failed event is tried again later and given up
+ * after a few tries, so that it does not delay others. An event that keeps the transaction longer than PostgreSQL
+ * allows has failed.
+ * Safe to run twice at once, because an event belongs to the transaction that locked it.
  */
 export async function fanOutPending(
   db: Database,
@@ -75,7 +78,7 @@ export async function fanOutPending(
   } catch (error) {
     if ((isOutage(error) && !tookLong()) || isHeld(error)) throw error;
   }
-  // One of them cannot be done: each for itself.
+  // One of the events fails, so each is tried in its own transaction.
   const ids = await withTenant(db, tenantId, (tx) => pending(tx, null));
   const failed: { readonly eventId: string; readonly error: unknown }[] = [];
   let [done, firings] = [0, 0];
@@ -90,7 +93,7 @@ export async function fanOutPending(
       if ((isOutage(error) && !tookLong()) || isHeld(error)) throw error;
       failed.push({ eventId: id, error });
       await withTenant(db, tenantId, (tx) => tx.run(recordFailureSql, [tenantId, id, MAX_TRIES]));
-      // The others wait for the next turn: each may take as long.
+      // The others wait for the next turn, because each may take as long.
       if (isTimeout(error) || isOutage(error)) break;
     }
   }
@@ -100,7 +103,7 @@ export async function fanOutPending(
 const isOutage = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.kind === "unavailable" || error.connectionLost);
 const isTimeout = (error: unknown): boolean => error instanceof DatabaseError && error.kind === "timeout";
-/** Somebody keeps what is needed. That says nothing about the event. */
+/** Another transaction holds a lock that is needed, so the event itself has not failed. */
 const isHeld = (error: unknown): boolean => error instanceof DatabaseError && error.sqlState === "55P03";
 
 const pending = (tx: TenantTransaction, only: string | null): Promise<PendingRow[]> =>
@@ -119,7 +122,7 @@ async function goOn(
   return { done: done.length, firings: done.reduce((sum, { matched }) => sum + matched, 0) };
 }
 
-/** A suspended tenant's events start nothing, neither now nor when it is active again. */
+/** A suspended tenant's events start nothing, also after the tenant is active again. */
 async function setAside(
   tx: TenantTransaction,
   rows: readonly PendingRow[],
@@ -148,7 +151,7 @@ interface EndRow {
   readonly data: unknown;
 }
 
-/** What the ends of jobs say beyond their ids: the statement that ended them has no time for it. */
+/** Reads the data of job events. The statement that ends a job stores only its ids, to stay fast. */
 async function describeEnds(tx: TenantTransaction, rows: readonly PendingRow[]): Promise<Map<string, FilledIn>> {
   const bare = rows.filter(({ correlation_id, caused_by_job_id }) => correlation_id === null && caused_by_job_id);
   if (bare.length === 0) return new Map();

@@ -7,28 +7,31 @@ import { type Listener, loadListeners } from "./listeners";
 import { type EventPlan, type PlanLimits, planEvent, planWork } from "./plan-firings";
 import { type FiringRow, startFirings } from "./start-firings";
 
-/** What one transaction does at most, unless a single event asks for more: an event is never divided. */
+/** The bounds of one transaction. A single event may exceed them, because an event is never divided. */
 export interface FanOutBudget {
   readonly firings: number;
-  /** Of all payloads together. */
+  /** Characters of all payloads together. */
   readonly characters: number;
-  /** Of what is written down about misses and failures. */
+  /** Bytes of stored misses and failures. */
   readonly noteBytes: number;
   /** Processor time of this process for comparing events with triggers, in milliseconds. */
   readonly cpuMs: number;
 }
 
-/** A request has a connection of its own, and other requests of its process must not shorten its batch. */
+/**
+ * A request has its own connection, and other requests of its process must not shorten its batch, so processor
+ * time is not bounded.
+ */
 const REQUEST: FanOutBudget = {
   firings: 5000,
   characters: 16 * 1024 * 1024,
   noteBytes: 1024 * 1024,
   cpuMs: Number.POSITIVE_INFINITY,
 };
-/** Work of comparing events with triggers in one call, in the unit of `matchWork`: about 0.4 seconds at most. */
+/** The most work of comparing events with triggers in one call, in the unit of `matchWork`: about 0.4 seconds. */
 const WORK_MAX = 20_000_000;
 
-/** What is filled in of an event of a job when it is looked at. */
+/** The data of a job's event, filled in when it is compared. */
 export interface FilledIn {
   readonly data: unknown;
   readonly correlationId: string;
@@ -46,10 +49,11 @@ export interface FannedOut {
 }
 
 /**
- * Compares stored pending events with the tenant's triggers, and writes what each of them starts: jobs, firings, counts.
- * An event that would make the transaction too large stays pending, and so do those after it; the answer tells of the
- * others, in their order. All of it belongs to the transaction of the caller. `replayedAt`: the events were looked at before,
- * so their firings are those of this instant and their counts are added to.
+ * Compares stored pending events with the tenant's triggers, and stores what each of them starts: jobs, firings,
+ * counts. All of it belongs to the caller's transaction.
+ * An event that would make the transaction too large stays pending, and so do those after it. Returns the results of
+ * the others, in their order.
+ * `replayedAt`: the events were compared before, so their new firings get this instant and their counts are added.
  * @throws QueueError tenant-suspended
  */
 export async function fanOut(
@@ -148,7 +152,9 @@ function jobsByEvent(rows: readonly FiringRow[]): Map<string, string[]> {
   return found;
 }
 
-/** Last of what locks triggers, so that publishers wait for each other as briefly as can be. */
+/**
+ * Locks the triggers to count their runs. Call it last, so that publishers wait for each other as briefly as possible.
+ */
 export async function countRuns(tx: TenantTransaction, rows: readonly FiringRow[]): Promise<void> {
   const runs = new Map<string, number>();
   for (const { trigger_id, outcome } of rows) {

@@ -1,11 +1,11 @@
 import { statement, tenantIs } from "@/lib/db";
 
-/** Why a firing is held: a job that descends from its trigger ran while the change was made. */
+/** Reason of a held firing: a job that descends from its trigger ran while the change was made. */
 export const LOOP_SUSPECTED = "loop_suspected";
 
 /**
- * Bounds the statements up to `unboundStatementsSql` and answers what held before. Jobs may share correlation ids in any number, so
- * `loopDepthsSql` could read millions of rows, and the folders of other tenants wait for it.
+ * Bounds the statements up to `unboundStatementsSql` to two seconds and returns the timeout before. Jobs may share
+ * correlation ids in any number, so `loopDepthsSql` could read millions of rows while other tenants' folders wait.
  */
 export const boundStatementsSql = statement(
   "bound_loop_statements",
@@ -18,9 +18,9 @@ export const unboundStatementsSql = statement(
 );
 
 /**
- * Of the triggers that listen to `$2`: how deep the deepest job lies that descends from them and ran at some time in the
- * last `$3` milliseconds. A trigger without a row had no such job. Jobs of its newest 200 firings are looked at, and jobs
- * that go on under their correlation ids.
+ * For each trigger that listens to `$2`: the chain depth of the deepest job that descends from it and ran in the last
+ * `$3` milliseconds. A trigger without a row had no such job.
+ * Considers the jobs of its newest 200 firings, and later jobs with their correlation ids.
  */
 export const loopDepthsSql = statement(
   "loop_depths",
@@ -47,8 +47,8 @@ export const loopDepthsSql = statement(
 );
 
 /**
- * Locks up to `$5` held firings of changes of `$3` (a provider's id), oldest first, but those of the triggers `$4`. Only of
- * triggers that listen to `$2` now.
+ * Locks up to `$5` held firings for changes of `$3` (a provider's id), oldest first, without those of the triggers
+ * `$4`. Only triggers that listen to `$2` at the moment count.
  */
 export const takeHeldSql = statement(
   "take_held_firings",
@@ -62,7 +62,7 @@ export const takeHeldSql = statement(
    order by f.id limit $5 for update of f skip locked`,
 );
 
-/** Writes what became of held firings in the end. */
+/** Stores the final outcome of held firings. */
 export const endHeldSql = statement(
   "end_held_firings",
   `update app.trigger_firings f set outcome = x.outcome, reason = x.reason, detail = x.detail, job_id = x.job_id,
@@ -71,7 +71,10 @@ export const endHeldSql = statement(
    where ${tenantIs("f.tenant_id")} and f.id = x.id`,
 );
 
-/** The newest held change of the trigger `$2`, which is run by hand now: no other run of it follows. */
+/**
+ * Ends the newest held firing of the trigger `$2`, because it is run by hand, and returns its event's data. No
+ * other run follows.
+ */
 export const runHeldSql = statement(
   "run_held_firing",
   `update app.trigger_firings f set reason = 'loop', note = 'It was held, and then run by hand.'

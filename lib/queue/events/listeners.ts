@@ -26,7 +26,7 @@ export interface Listener {
   readonly queue: string | null;
   readonly priority: number | null;
   readonly overlap: ListenerRow["overlap_policy"];
-  /** Jobs that it may still make; null: any number. */
+  /** The jobs that it may still make; null = any number. */
   readonly runsLeft: number | null;
   readonly isExpired: boolean;
   readonly isListening: boolean;
@@ -34,8 +34,8 @@ export interface Listener {
 }
 
 /**
- * The tenant's triggers that listen to these names now, by name. When any of them may make only so many jobs, all are
- * locked, so that of two publishers at once the second sees what the first made.
+ * Returns the tenant's triggers that listen to these names, by name. If any of them limits the jobs that it may make,
+ * all are locked, so that of two concurrent publishers the second sees what the first made.
  */
 export async function loadListeners(
   tx: TenantTransaction,
@@ -53,7 +53,7 @@ export async function loadListeners(
 
 const isBounded = (row: ListenerRow): boolean => row.max_runs !== null || row.overlap_policy !== "allow";
 
-/** One event trigger of the tenant whether it listens or not, or all that listen. */
+/** Returns one event trigger of the tenant, enabled or not, or all that listen. */
 export async function listenersToTry(
   tx: TenantTransaction,
   { triggerId, limit }: { readonly triggerId: string | null; readonly limit: number },

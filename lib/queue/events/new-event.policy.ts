@@ -6,7 +6,7 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,198}[A-Za-z0-9])?$/;
 const TEXT_MAX = 200;
 
 /**
- * Refuses an event that could not be stored as it is; every problem has a pointer with API field names.
+ * Rejects an event that could not be stored as it is. Every problem has a pointer with API field names.
  * @throws QueueError payload-too-large, payload-invalid (of its data), invalid-value
  */
 export function checkNewEvent(event: NewEvent, at: string): void {
@@ -25,11 +25,11 @@ export function checkNewEvent(event: NewEvent, at: string): void {
   if (problems.length > 0) refuse("invalid-value", problems, at);
 }
 
-/** Names of what the application alone knows of jobs and triggers. */
+/** Event names that only the application may publish, because they state facts about jobs and triggers. */
 const RESERVED = /^(?:job|trigger)\./;
 
 /**
- * Refuses an event that would pass for one of the application's own, unless the application publishes it.
+ * Rejects an event with a reserved name, unless the application publishes it.
  * @throws QueueError invalid-value
  */
 export function refuseReserved({ name, source }: NewEvent, at: string): void {

@@ -7,12 +7,12 @@ import type { Listener } from "./listeners";
 
 const PART_MAX = 300;
 const DETAIL_MAX = 500;
-/** Bytes of the misses that are kept of one event. */
+/** Bytes of the misses that are stored for one event. */
 const MISSES_MAX_BYTES = 4096;
-/** Of the rest of a miss or a firing as JSON. */
+/** Bytes of the other fields of a miss or a firing as JSON. */
 const ROW_BYTES = 100;
 
-/** What is kept of a trigger that listened and did not match. */
+/** The stored record of a trigger that listened and did not match. */
 export interface StoredMiss {
   readonly trigger_id: string;
   readonly reason: "condition" | "expired";
@@ -20,7 +20,7 @@ export interface StoredMiss {
   readonly detail: string | null;
 }
 
-/** A trigger that matched an event: it asks for a job, or it is said why there is none. */
+/** A trigger that matched an event: the job to enqueue, or why there is none. */
 export type PlannedFiring = { readonly event: OccurredEvent; readonly listener: Listener } & (
   | { readonly job: NewJob }
   | { readonly outcome: "failed" | "skipped"; readonly reason: string; readonly detail: string | null }
@@ -31,17 +31,17 @@ export interface EventPlan {
   readonly considered: number;
   readonly misses: readonly StoredMiss[];
   readonly firings: readonly PlannedFiring[];
-  /** Why it can start nothing; null when it may. */
+  /** Why the event can start nothing; null if it may start something. */
   readonly reason: EventReason | null;
-  /** Of all payloads together, about. */
+  /** Approximate characters of all payloads together. */
   readonly characters: number;
-  /** Bytes of what is written down about misses and failures, about. */
+  /** Approximate bytes of stored misses and failures. */
   readonly noteBytes: number;
 }
 
 export interface PlanLimits {
   readonly maxDepth: number;
-  /** How deep the event lies for some triggers, by their ids; for the others, as deep as the event says. */
+  /** Depths of the event for some triggers, by trigger id; for the others, the event's own depth applies. */
   readonly depths?: ReadonlyMap<string, number> | undefined;
 }
 
@@ -54,7 +54,7 @@ export function planWork(event: OccurredEvent, listeners: readonly Listener[]): 
   );
 }
 
-/** Works out what an event asks for of the triggers that listen to it. Yields the event loop between triggers. */
+/** Plans the firings of an event for the triggers that listen to it. Yields the event loop between triggers. */
 export async function planEvent(
   event: OccurredEvent,
   listeners: readonly Listener[],

@@ -152,7 +152,7 @@ test("max_runs and the overlap policy hold within a batch and between publishers
     { label: "next", outcome: "enqueued", reason: null, n: 2 },
     { label: "next", outcome: "skipped", reason: "overlap", n: 4 },
     { label: "twice", outcome: "enqueued", reason: null, n: 2 },
-    // The second publisher does not meet it any more.
+    // The second publisher no longer finds the trigger.
     { label: "twice", outcome: "skipped", reason: "max_runs", n: 1 },
   ]);
   const states = await database.query(

@@ -1,3 +1,11 @@
+/**
+ * Events: publishing them, comparing them with the tenant's triggers, and starting the jobs of those that match.
+ * A producer's event with a producer id is stored once. An event and the jobs that it starts commit in one transaction;
+ * events beyond the bounds of a transaction stay pending for the leading scheduler, so a large batch does not block
+ * other tenants. Chains of events and jobs that cause each other end at a depth of 8.
+ * Start with `publishEvent` here, then read `fanOut` (fan-out.ts), `planEvent` (plan-firings.ts) and `startFirings`
+ * (start-firings.ts). `fanOutPending` is the scheduler's part; publish-watched.ts is for folder changes.
+ */
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import type { Actor, EventReason, NewEvent, PublishedEvent, TenantScope } from "../types";
 import { EVENT_MAX_DEPTH, type OccurredEvent } from "./event-match.policy";
@@ -8,16 +16,16 @@ import { checkNewEvent, refuseReserved } from "./new-event.policy";
 export interface PublishOptions {
   /** Events at this depth start nothing; default 8. */
   readonly maxDepth?: number;
-  /** How deep the events lie for some triggers, by their ids; for the others, as deep as they say. */
+  /** Depths of the events for some triggers, by trigger id; for the others, the event's own depth applies. */
   readonly depths?: ReadonlyMap<string, number>;
-  /** Where an event stands in the request, as a JSON pointer. */
+  /** Returns an event's position in the request, as a JSON pointer. */
   readonly at?: (index: number) => string;
 }
 
 /**
- * Publishes an event: stores it, compares it with the tenant's triggers and enqueues what they ask for, in one
- * transaction, that of the caller where there is one. An event whose producer id this producer has used is not stored again,
- * and the answer tells of the one that is.
+ * Publishes an event: stores it, compares it with the tenant's triggers and enqueues their jobs, in one transaction.
+ * Joins the caller's transaction if there is one.
+ * An event whose producer id this producer has used is not stored again; the stored event is returned.
  * @throws QueueError invalid-value, payload-invalid, payload-too-large, tenant-suspended: nothing is stored then
  */
 export async function publishEvent(
@@ -32,8 +40,8 @@ export async function publishEvent(
 }
 
 /**
- * The same for many, all or none, in their order. Where they would start very many jobs, the last of them are stored as
- * pending, and the leading scheduler goes on with them within a second or so.
+ * Publishes many events, all or none, in their order. If they would start very many jobs, the last of them are stored
+ * as pending, and the leading scheduler continues with them within a second or so.
  */
 export async function publishEvents(
   db: Database | TenantTransaction,
@@ -59,7 +67,7 @@ export async function publishEvents(
 interface Stored {
   readonly id: string;
   readonly event: NewEvent;
-  /** Null: there was one of the same producer id. */
+  /** Null if an event with the same producer id exists. */
   readonly occurred: OccurredEvent | null;
 }
 
@@ -74,7 +82,7 @@ async function storeEvents(
   { actor }: TenantScope,
   events: readonly NewEvent[],
 ): Promise<Stored[]> {
-  // As it will be stored: a Date is its ISO string by then.
+  // The data as it will be stored: a Date becomes its ISO string.
   const asked = events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data ?? {})) as unknown }));
   const rows = await tx.run<InsertedRow>(insertEventsSql, [
     tx.tenantId,
@@ -149,7 +157,7 @@ async function tellOf(
   });
 }
 
-/** Those whose producer ids were taken, as they stand now. */
+/** Stored events whose producer ids were used again, in their current state. */
 async function earlierOnes(
   tx: TenantTransaction,
   actor: Actor,

@@ -10,13 +10,13 @@ import { publishEvent } from "./publish-events";
 import { startFirings } from "./start-firings";
 import { type StoredEventRow, toOccurred } from "./stored-event";
 
-/** Held firings that one change releases; the next change releases more. */
+/** The most held firings that one change releases; the next change releases more. */
 const RELEASED_MAX = 100;
 
 interface Watched {
   /** An event about `data.provider_id`. */
   readonly event: NewEvent;
-  /** How long ago the look began that saw no change yet. */
+  /** Milliseconds since the beginning of the last scan that did not see the change. */
   readonly sinceMs: number;
   /** Default 8. */
   readonly maxDepth?: number | undefined;
@@ -34,11 +34,12 @@ interface HeldRow extends Omit<StoredEventRow, "depth"> {
 }
 
 /**
- * Publishes a change of a folder. Whether a job or someone outside of the queue made it is unknown. For each trigger, the
- * change counts as made by the deepest of its own jobs that ran since the look before, so that a loop ends at `maxDepth`;
- * if none ran, as made from outside. At `maxDepth` nothing is lost: the firing is held (`loop_suspected`) until the next
- * change that counts as made from outside, and starts its job then. Answers the triggers for which it is held.
- * @throws DatabaseError timeout if the triggers have so many jobs that looking for theirs takes longer than two seconds
+ * Publishes a change of a folder. A job or something outside the queue may have made the change. For each trigger, the
+ * change counts as made by the deepest of its own jobs that ran since the last scan, so that a loop ends at `maxDepth`.
+ * If none ran, it counts as made from outside.
+ * At `maxDepth` no change is lost: the firing is held (`loop_suspected`) until the next change that counts as made from
+ * outside, and its job starts then. Returns the ids of the triggers with a held firing.
+ * @throws DatabaseError timeout if finding those jobs takes longer than two seconds
  */
 export async function publishWatched(
   tx: TenantTransaction,
@@ -87,7 +88,7 @@ async function releaseHeld(
   const unmatched = held.filter(({ id }) => !ids.has(id));
   const ends = [
     ...planned.map(({ id }, index) => ({ ...rows[index], id })),
-    // The trigger was edited meanwhile.
+    // The trigger was edited after the firing was held.
     ...unmatched.map(({ id }) => ({ id, outcome: "skipped", reason: "no_match", detail: null, job_id: null })),
   ];
   await tx.run(endHeldSql, [tx.tenantId, JSON.stringify(ends)]);

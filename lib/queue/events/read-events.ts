@@ -16,7 +16,7 @@ import type {
 } from "../types";
 import { type EventDriver, firingsOfEventsSql, getEventSql, listEventsSql, replaysOfEventSql } from "./events.sql";
 
-/** Firings that a list and a single event show. */
+/** The most firings per event in a list (LISTED_FIRINGS) and in the view of one event (SHOWN_FIRINGS). */
 const LISTED_FIRINGS = 20;
 const SHOWN_FIRINGS = 1000;
 
@@ -37,8 +37,8 @@ interface EventRow {
 }
 
 /**
- * A page of the tenant's events, newest first, each with what it started. It ends before what its firings say of their ends
- * exceeds 512 KiB, but has at least one event.
+ * Returns a page of the tenant's events, newest first, each with its firings. The page ends before the details of its
+ * firings exceed 512 KiB, but has at least one event.
  */
 export function listEvents(
   db: Database | TenantTransaction,
@@ -83,7 +83,7 @@ function rangeOf({ name, correlationId, causedByJobId }: EventFilter): {
   readonly to: string | null;
 } {
   const prefix = name?.endsWith("*") ? name.slice(0, -1) : undefined;
-  // Names are ASCII, so that this one comes after all that begin with the prefix.
+  // Names are ASCII, so this name sorts after all names with the prefix.
   const to = prefix === undefined ? null : `${prefix}\u007f`;
   const range = { from: prefix ?? name ?? null, to };
   if (causedByJobId !== undefined) return { ...range, driver: "cause" };
@@ -92,7 +92,10 @@ function rangeOf({ name, correlationId, causedByJobId }: EventFilter): {
   return { ...range, driver: prefix === undefined ? "name" : "prefix" };
 }
 
-/** An event of the tenant with its data, what it started, and which triggers did not match and why; null: there is none. */
+/**
+ * Returns an event with its data, its firings, and the triggers that did not match and why; null if the tenant
+ * has no such event.
+ */
 export function getEvent(
   db: Database | TenantTransaction,
   scope: TenantScope,

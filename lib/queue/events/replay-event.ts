@@ -13,12 +13,12 @@ interface EventRow extends StoredEventRow {
 }
 
 /**
- * Compares a stored event with the triggers that listen now, and starts their jobs, in one transaction. Triggers see the
- * event as it was: the same id, time and data, so payloads and dedupe keys are the same, and a job whose key is still
- * taken is not made twice. Firings are added to those of the event; an audit row says who replayed it.
- * `chainDepth` is that of the caller's request; the event lies no less deep.
- * @throws QueueError not-found; state-conflict while the event is pending, or when comparing it would keep
- * this process busy for about half a second; tenant-suspended
+ * Compares a stored event with the triggers that listen now, and starts their jobs, in one transaction.
+ * Triggers see the event with the same id, time and data. So payloads and dedupe keys are the same, and a job whose key
+ * is still held is not made twice. Firings are added to those of the event; an audit row stores the actor.
+ * `chainDepth` is that of the caller's request; the event's depth is at least as large.
+ * @throws QueueError not-found; state-conflict while the event is pending, or if comparing it would keep this process
+ * busy for about half a second; tenant-suspended
  */
 export function replayEvent(
   db: Database | TenantTransaction,

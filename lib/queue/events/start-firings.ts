@@ -10,7 +10,7 @@ import type { Listener } from "./listeners";
 import type { PlannedFiring } from "./plan-firings";
 import { type Ended, Room } from "./trigger-room";
 
-/** Characters of what is kept of a refusal, and when many were kept of one call. */
+/** The most characters of a stored refusal, before and after MANY_CHARACTERS were stored by one call. */
 const DETAIL_MAX = 500;
 const LATER_DETAIL_MAX = 100;
 const MANY_CHARACTERS = 512 * 1024;
@@ -25,17 +25,17 @@ export interface FiringRow extends Ended {
 type WithJob = Extract<PlannedFiring, { readonly job: NewJob }>;
 
 /**
- * Enqueues what firings ask for, in rounds, and returns what became of each. Firings of a trigger with `max_runs` or an
- * overlap policy end as if they came one after the other, but a round takes as many as the trigger may start in any case.
- * A second round comes only after firings that started nothing, or for a job that waits for one of the first. The triggers
- * must be locked by the caller.
+ * Enqueues the jobs of firings, in rounds, and returns the outcome of each. The caller must have locked the triggers.
+ * Firings of a trigger with `max_runs` or an overlap policy end as if they came one after the other. Still, a round
+ * takes as many of them as the trigger may start in any case. A second round follows only after firings that started
+ * nothing, or for a job that waits for one of the first round.
  */
 export async function startFirings(
   tx: TenantTransaction,
   { tenantId, actor }: TenantScope,
   firings: readonly PlannedFiring[],
 ): Promise<FiringRow[]> {
-  // Without the bars of the publisher, because the trigger was saved by a caller who may start such jobs.
+  // The publisher's own restrictions do not apply, because the trigger was saved by a caller who may start such jobs.
   const scope = { tenantId, actor };
   let open = firings.filter((firing): firing is WithJob => "job" in firing);
   const ends = new Map<PlannedFiring, Ended>();
@@ -76,7 +76,9 @@ interface Round {
   readonly later: WithJob[];
 }
 
-/** Takes each firing that may start its job however the others of the round end, and ends those that cannot start one. */
+/**
+ * Takes each firing that may start its job however the others of the round end, and ends those that cannot start one.
+ */
 async function nextRound(
   open: readonly WithJob[],
   {
@@ -103,7 +105,7 @@ async function nextRound(
   return { round, later };
 }
 
-/** The rooms of triggers that may start only so many jobs, by trigger. */
+/** The rooms of triggers that limit the jobs they may start, by trigger id. */
 async function roomsOf(tx: TenantTransaction, firings: readonly WithJob[]): Promise<Map<string, Room>> {
   const listeners = new Map(firings.map(({ listener }) => [listener.id, listener]));
   const bounded = [...listeners.values()].filter(({ runsLeft, overlap }) => runsLeft !== null || overlap !== "allow");

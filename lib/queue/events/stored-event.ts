@@ -1,7 +1,7 @@
 import type { EventSource } from "../types";
 import type { OccurredEvent } from "./event-match.policy";
 
-/** A row of app.events, as far as triggers see it. */
+/** The fields of an app.events row that triggers see. */
 export interface StoredEventRow {
   readonly id: string;
   readonly name: string;
@@ -10,11 +10,11 @@ export interface StoredEventRow {
   readonly producer_id: string | null;
   readonly correlation_id: string;
   readonly source: EventSource;
-  /** How many jobs and events caused each other before this one. */
+  /** The number of jobs and events that caused each other before this one. */
   readonly depth: number;
 }
 
-/** A stored event as it is compared with triggers. */
+/** Converts a stored event for the comparison with triggers. */
 export const toOccurred = (row: StoredEventRow): OccurredEvent => ({
   id: row.id,
   name: row.name,

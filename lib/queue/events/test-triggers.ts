@@ -28,18 +28,18 @@ import { type StoredEventRow, toOccurred } from "./stored-event";
 
 const RESULTS_MAX = 500;
 const LISTENERS_MAX = 1000;
-/** Events put together with triggers in one request. */
+/** The most pairs of event and trigger in one request. */
 const PAIRS_MAX = 10_000;
-/** Most characters that conditions read and templates produce in one request: about a second of work. */
+/** The most characters that conditions read and templates produce in one request: about a second of work. */
 const WORK_MAX_CHARACTERS = 64 * 1024 * 1024;
-/** Checking and hashing one character of a rendered payload costs as much as reading this many. */
+/** Validating and hashing one character of a rendered payload costs as much as reading this many. */
 const WORK_OF_GIVEN = 8;
-/** Most characters of all payloads in one answer. */
+/** The most characters of all payloads in one response. */
 const CHARACTERS_MAX = 2_000_000;
-/** Stands for the ids of what is not stored. */
+/** Placeholder id for events and triggers that are not stored. */
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 
-/** A trigger that is stored or not, and whether an event of its name reaches it now. */
+/** A trigger to test, and whether it is stored or a draft. */
 interface Candidate {
   readonly listener: Listener;
   readonly isStored: boolean;
@@ -47,7 +47,7 @@ interface Candidate {
 
 interface Occurred {
   readonly event: OccurredEvent;
-  /** Of its data as JSON. */
+  /** Length of the event's data as JSON. */
   readonly characters: number;
   readonly isStored: boolean;
 }
@@ -55,9 +55,10 @@ interface Occurred {
 type Pair = Candidate & { readonly occurred: Occurred };
 
 /**
- * Says what an event, or each of the newest stored events, would do with one trigger, with a draft, or with all triggers
- * that listen: whether it matches or which part of the condition does not hold, the payload, and whether another job
- * holds the dedupe key. With one trigger or a draft, a replay takes events of its name. Writes nothing.
+ * Tests what an event, or each of the newest stored events, would do with one trigger, a draft, or all triggers that
+ * listen. Returns for each pair whether it matches or which part of the condition does not hold, the payload, and
+ * whether another job holds the dedupe key. Writes nothing.
+ * With one trigger or a draft, a replay takes events of its name.
  * @throws QueueError not-found, invalid-value (of event and draft, by pointer)
  */
 export function testTriggers(
@@ -87,7 +88,7 @@ export function testTriggers(
   });
 }
 
-/** Refuses what would keep this process busy for long, and yields the event loop between pairs. */
+/** Adds a pair's work, rejects the request if the total is too much for this process, and yields the event loop. */
 async function account(
   work: { done: number; readonly turns: Turns },
   { occurred, listener: { understood } }: Pair,
@@ -172,7 +173,7 @@ function madeUp(event: NewEvent): OccurredEvent {
 
 interface Tried {
   readonly result: TriggerTest;
-  /** Of the payload. */
+  /** Characters of the payload. */
   readonly characters: number;
 }
 
@@ -213,7 +214,7 @@ async function tryPair(tx: TenantTransaction, scope: TenantScope, pair: Pair): P
   };
 }
 
-/** What would keep the job from being accepted. A draft without a definition is as good as its templates. */
+/** Returns why the job would not be accepted. For a draft without a definition, only the templates are checked. */
 async function problemsOf(
   tx: TenantTransaction,
   scope: TenantScope,
@@ -223,7 +224,7 @@ async function problemsOf(
   if (listener.definitionKey === "") return [];
   const job: NewJob = { ...asked.job, definitionKey: listener.definitionKey, source: "event" };
   try {
-    // Without the bars of the caller, as when the trigger fires.
+    // The caller's own restrictions do not apply, like when the trigger fires.
     await toItem(tx, { tenantId: scope.tenantId, actor: scope.actor }, { job, link: undefined, at: "" });
     return [];
   } catch (error) {
@@ -233,7 +234,7 @@ async function problemsOf(
   }
 }
 
-/** Looks up once who holds the keys that would be taken. */
+/** Reads the holders of all dedupe keys in one query. */
 async function withHolders(tx: TenantTransaction, results: readonly TriggerTest[]): Promise<TriggerTest[]> {
   const keys = [...new Set(results.flatMap(({ dedupe }) => dedupe?.key ?? []))];
   if (keys.length === 0) return [...results];

@@ -1,7 +1,7 @@
 import type { NewJob } from "../types";
 import type { Listener } from "./listeners";
 
-/** What became of a firing. */
+/** The outcome of a firing. */
 export interface Ended {
   readonly outcome: "enqueued" | "deduplicated" | "skipped" | "failed";
   readonly reason: string | null;
@@ -10,15 +10,15 @@ export interface Ended {
 }
 
 /**
- * How many jobs one trigger may still start in this transaction, by `max_runs` and its overlap policy. Gives each firing
- * the end that it would have if firings came one after the other, while as many as possible share a round.
+ * The jobs that one trigger may still start in this transaction, by `max_runs` and its overlap policy. Gives each
+ * firing the outcome that it would have if firings came one after the other, while as many as possible share a round.
  */
 export class Room {
   #started = 0;
   readonly #unfinished: string[];
-  /** The job of each dedupe key that was taken when a firing asked for it. */
+  /** The job of each dedupe key that was held when a firing asked for it. */
   readonly #holders = new Map<string, { readonly payload: string; readonly jobId: string }>();
-  /** One for each job that the round can start: firings of the same dedupe key start one together. */
+  /** One entry per job that the round can start: firings with the same dedupe key start one together. */
   #inRound = new Set<unknown>();
   #isHeld = false;
 
@@ -34,7 +34,7 @@ export class Room {
     this.#isHeld = false;
   }
 
-  /** Returns the job to enqueue in this round, the end of the firing, or "later" if that depends on the round. */
+  /** Returns the job to enqueue in this round, the outcome of the firing, or "later" if that depends on the round. */
   ask(job: NewJob): { readonly job: NewJob } | Ended | "later" {
     if (this.#isHeld) return "later";
     const reason = this.#refusal();
@@ -44,7 +44,8 @@ export class Room {
       return "later";
     }
     const holder = job.dedupeKey === undefined ? undefined : this.#holders.get(job.dedupeKey);
-    // Another payload under the same key may be refused by the schema, so only an equal one is sure to end the same way.
+    // The schema may refuse another payload under the same key, so only an equal payload is certain
+    // to end the same way.
     if (holder && holder.payload === payloadText(job))
       return { outcome: "deduplicated", reason: null, detail: null, job_id: holder.jobId };
     this.#inRound.add(job.dedupeKey ?? job);
@@ -52,7 +53,7 @@ export class Room {
     return { job: before === undefined ? job : after(job, before) };
   }
 
-  /** Records how a job of the round ended. */
+  /** Records the outcome of a job of the round. */
   took(job: NewJob, { outcome, job_id }: Ended): void {
     if (job_id === null) return;
     const { dedupeKey } = job;
@@ -68,7 +69,7 @@ export class Room {
   }
 
   #roundMax(): number {
-    // The second job waits for the first, whose id is unknown until the round is over.
+    // The second job waits for the first, whose id is unknown until the round ends.
     const isFirst = this.listener.overlap === "queue_one" && this.#unfinished.length === 0;
     return Math.min(this.#runsLeft(), isFirst ? 1 : this.#overlapLeft());
   }
@@ -83,7 +84,7 @@ export class Room {
   }
 }
 
-/** The payload as JSON, made once for a job, which may ask in every round. */
+/** The payload as JSON, cached because a job may ask in every round. */
 function payloadText(job: NewJob): string {
   const key = job.payload;
   if (typeof key !== "object" || key === null) return JSON.stringify(key ?? null);
@@ -95,7 +96,7 @@ function payloadText(job: NewJob): string {
 }
 const payloadTexts = new WeakMap<object, string>();
 
-/** A job that waits until another is over, however that ends. */
+/** A job that waits for the end of another job, whatever its outcome. */
 const after = (job: NewJob, jobId: string): NewJob => ({
   ...job,
   dependsOn: [{ jobId, type: "completion" }],

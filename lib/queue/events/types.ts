@@ -1,22 +1,22 @@
-/** Events and what they start. Client-safe: types only; reached through types.ts. */
+/** Shapes of events and their firings. Client-safe: types only; exported through types.ts. */
 import type { JobStatus } from "../states";
 import type { FiringOutcome } from "../triggers/types";
 
 export type EventSource = "api" | "app" | "job" | "scheduler";
 export type EventReason = "no_trigger" | "no_match" | "loop" | "suspended" | "failed";
 
-/** A named fact to be published. */
+/** An event to publish. */
 export interface NewEvent {
   readonly name: string;
   /** A JSON object; default {}. */
   readonly data?: unknown;
-  /** The producer's own id: an event of the same id is stored once. */
+  /** The producer's own id: a producer's event with the same id is stored once. */
   readonly producerId?: string;
-  /** Default: the event's own id. The jobs that it starts go on under it. */
+  /** Default: the event's own id. Jobs that the event starts inherit it. */
   readonly correlationId?: string;
-  /** Default app. */
+  /** Default: app. */
   readonly source?: EventSource;
-  /** How many jobs that caused each other lie before it; default 0. */
+  /** The number of jobs that caused each other before this event; default 0. */
   readonly depth?: number;
   readonly causedByJobId?: string;
 }
@@ -25,10 +25,10 @@ export interface PublishedEvent {
   readonly id: string;
   readonly name: string;
   readonly producerId: string | null;
-  /** There was one with this producer id already: it is the one that is told of. */
+  /** True if an event with this producer id existed; the existing event is returned. */
   readonly duplicate: boolean;
   readonly receivedAt: Date;
-  /** pending: stored, to be looked at by the leading scheduler. */
+  /** pending: stored, and still to be compared by the leading scheduler. */
   readonly status: "pending" | "done";
   readonly considered: number;
   readonly matched: number;
@@ -38,14 +38,14 @@ export interface PublishedEvent {
   readonly jobIds: readonly string[];
 }
 
-/** What a replay of a stored event came to; earlier firings do not count. */
+/** The result of a replay, without earlier firings. */
 export type ReplayedEvent = Pick<PublishedEvent, "id" | "considered" | "matched" | "started" | "reason" | "jobIds">;
 
-/** A replay of an event, as its page shows it. */
+/** A replay of an event. */
 export interface EventReplay {
   readonly at: Date;
   readonly actorKind: "user" | "api_key" | "system";
-  /** An email, or the name of an API key; null when that is gone. */
+  /** An email address, or the name of an API key; null if it was deleted. */
   readonly actor: string | null;
   readonly detail: string;
 }
@@ -82,12 +82,12 @@ export interface EventView extends Omit<PublishedEvent, "duplicate" | "jobIds"> 
 export interface EventDetail extends EventView {
   readonly data: unknown;
   readonly misses: readonly EventMiss[];
-  /** Newest first, 50 at most. */
+  /** Newest first, at most 50. */
   readonly replays: readonly EventReplay[];
 }
 
 export interface EventFilter {
-  /** A whole name, or its beginning followed by `*`. */
+  /** A whole name, or a prefix followed by `*`. */
   readonly name?: string;
   /** Inclusive. */
   readonly since?: Date;
@@ -95,7 +95,7 @@ export interface EventFilter {
   readonly causedByJobId?: string;
 }
 
-/** A trigger that is not stored, as far as an event is concerned. */
+/** A trigger that is not stored, with the fields that matter for events. */
 export interface DraftTrigger {
   readonly label?: string;
   readonly eventName: string;
@@ -106,7 +106,7 @@ export interface DraftTrigger {
   readonly dedupeWindowSeconds?: number;
 }
 
-/** Which events to put against which triggers: a made-up one or the newest stored ones; one trigger, a draft, or all. */
+/** The events and triggers to test: an example event or the newest stored ones; one trigger, a draft, or all. */
 export interface TestRequest {
   readonly event?: NewEvent;
   readonly replay?: number;
@@ -125,7 +125,7 @@ export interface TriggerTest {
   readonly parts: readonly { readonly text: string; readonly holds: boolean; readonly detail: string | null }[];
   readonly verdict: "start" | "deduplicate" | "fail" | null;
   readonly payload: unknown;
-  /** The answer would have been too large. */
+  /** True if the payload was left out because the response would have been too large. */
   readonly payloadOmitted: boolean;
   readonly problems: readonly { readonly pointer: string; readonly code: string; readonly detail: string }[];
   readonly dedupe: { readonly key: string; readonly windowSeconds: number; readonly heldByJobId: string | null } | null;

@@ -4,7 +4,7 @@ import type { Problem } from "../types";
 import { type CompiledListener, compileListener } from "./event-match.policy";
 import { listenerTextsSql } from "./events.sql";
 
-/** The compiled texts of a trigger, or what is wrong with them. */
+/** The compiled texts of a trigger, or their problems. */
 export type Understood = { readonly listener: CompiledListener } | { readonly problems: readonly Problem[] };
 
 interface TextRow {
@@ -20,9 +20,9 @@ interface TextRow {
 /** Bounds of the cache: triggers, and characters of their templates (about five bytes of memory each). */
 const MOST_REMEMBERED = 5000;
 const MOST_CHARACTERS = 16 * 1024 * 1024;
-/** Counted for a trigger besides its template, in characters. */
+/** Characters counted per trigger in addition to its template. */
 const OTHER_CHARACTERS = 2000;
-/** Triggers that one query reads, so that few large ones are in memory at once. */
+/** The number of triggers that one query reads, so that few large ones are in memory at once. */
 const READ_TOGETHER = 16;
 
 interface Remembered {
@@ -34,13 +34,13 @@ interface Remembered {
 /** The compiled texts of one version of a trigger. */
 type OfVersion = Pick<Remembered, "version" | "understood">;
 
-/** The newest version that was read of each trigger, by id; the one that was read longest ago comes first. */
+/** Cache of the newest version that was read of each trigger, by id. The one that was read longest ago comes first. */
 const remembered = new Map<string, Remembered>();
 let characters = 0;
 
 /**
- * Returns the compiled texts of triggers by their ids, in these versions or newer ones. Reads only texts that are not in the
- * cache, and yields the event loop while it compiles them. A trigger that was deleted meanwhile is left out.
+ * Returns the compiled texts of triggers by their ids, in these versions or newer ones. Reads only texts that are not
+ * in the cache, and yields the event loop while it compiles them. A trigger that was deleted meanwhile is left out.
  */
 export async function understandListeners(
   tx: TenantTransaction,

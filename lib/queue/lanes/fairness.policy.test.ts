@@ -15,7 +15,7 @@ const lane = (laneNo: number, tenantId: string, more: Partial<KnownLane> = {}): 
 const middle = () => 0.5;
 const noCap = () => Number.POSITIVE_INFINITY;
 
-/** Chance that is the same in every run. */
+/** A pseudo-random generator that gives the same numbers in every run. */
 function chance(seed: number): () => number {
   let state = seed;
   return () => {
@@ -24,7 +24,7 @@ function chance(seed: number): () => number {
   };
 }
 
-/** One claim of so many places by a worker whose lanes always have work. */
+/** One claim of at most `free` slots by a worker whose lanes always have jobs. */
 function claimOnce(share: FairShare, lanes: readonly KnownLane[], free: number, random = middle): KnownLane[] {
   const known = new Map(lanes.map((one) => [one.laneNo, one]));
   const taken = share
@@ -36,7 +36,7 @@ function claimOnce(share: FairShare, lanes: readonly KnownLane[], free: number, 
   return taken;
 }
 
-/** So many starts, claimed `batch` at a time. */
+/** The lanes of the first `starts` jobs, claimed `batch` at a time. */
 function serve(
   share: FairShare,
   lanes: readonly KnownLane[],
@@ -75,7 +75,7 @@ test("a queue's weight is its share of a tenant's starts", () => {
 });
 
 test("P-02 under endless critical work, each band has its share of any 1,000 starts", () => {
-  // The critical band has twenty definitions, which share what is the band's.
+  // The critical band has twenty definitions, which divide the band's share among themselves.
   const critical = Array.from({ length: 20 }, (_, n) => lane(100 + n, "t", { band: 0 }));
   const lanes = [...critical, ...[1, 2, 3, 4].map((band) => lane(band, "t", { band }))];
   const sum = BAND_WEIGHTS.reduce((total, weight) => total + weight, 0);
@@ -171,8 +171,8 @@ interface Simulation {
 }
 
 /**
- * Workers side by side for 30 seconds of simulated time, in steps of 10 ms, on tenants that always have work of their
- * own length; the starts of each tenant in each window of 10 s.
+ * Simulates workers side by side for 30 seconds, in steps of 10 ms. Tenants always have jobs, of random length.
+ * Returns the starts of each tenant in each 10 s window.
  */
 function simulate({ workers, places, shared, seed }: Simulation): number[][] {
   const random = chance(seed);
@@ -185,7 +185,7 @@ function simulate({ workers, places, shared, seed }: Simulation): number[][] {
       worker.endings = worker.endings.filter((end) => end > now);
       const free = places - worker.endings.length;
       if (free === 0) continue;
-      // A worker sees some of the lanes at a time, as wake-ups and polls tell it.
+      // Wake-ups and polls show a worker only some of the lanes at a time.
       const seen = lanes.filter(() => random() < 0.6);
       for (const { tenantId } of claimOnce(worker.share, seen, free, random)) {
         const counts = windows.at(-1);
@@ -226,7 +226,7 @@ test("what is told to others holds the time of jobs that have ended since the la
 });
 
 test("workers that serve different tenants are fair only if they tell each other", () => {
-  // Half of the workers may serve tenant a only; b's share has to come from the other half.
+  // Half of the workers support tenant a only, so b's share has to come from the other half.
   const starts = (shared: boolean) => {
     const crew = Array.from({ length: 4 }, () => new FairShare());
     const counts = { a: 0, b: 0 };

@@ -1,4 +1,11 @@
-/** Which lanes a worker asks for next: tenants in turn, then a tenant's queues, their bands, a band's definitions. */
+/**
+ * Fair claiming: which lanes a worker claims from next. A lane is one tenant's jobs of one definition, queue and
+ * priority band. Slots are shared by weight between tenants, then a tenant's queues, their bands, and a band's lanes.
+ * A tenant's share does not depend on how many lanes or jobs it has, and idle time earns no credit. Workers publish
+ * their usage, so the shares hold across workers. Limits and pauses are enforced elsewhere.
+ * Start with `FairShare`. `stride.policy.ts` is the algorithm, `poll-work.ts` finds lanes with ready jobs,
+ * `share-usage.ts` exchanges usage, and `whole-looks.policy.ts` bounds polling while an old snapshot is held.
+ */
 import { Contender, InTurn } from "./stride.policy";
 
 export interface KnownLane {
@@ -9,7 +16,7 @@ export interface KnownLane {
   readonly band: number;
   readonly tenantWeight: number;
   readonly queueWeight: number;
-  /** It has limits, so that it is claimed in another way. */
+  /** A limit applies, so the lane needs the claim that checks limits. */
   readonly limited: boolean;
 }
 
@@ -18,7 +25,7 @@ export interface LanePick {
   readonly limit: number;
 }
 
-/** What a tenant's jobs of one queue have cost. */
+/** What a tenant's jobs of one queue have consumed: one per job, and its run time in seconds. */
 export interface Usage {
   readonly tenantId: string;
   readonly queueId: number;
@@ -26,35 +33,36 @@ export interface Usage {
 }
 
 export interface Slots {
-  /** How many jobs the claim may take. */
+  /** The most jobs that the claim may take. */
   readonly free: number;
-  /** How many of them one tenant may take. */
+  /** The most jobs that the claim may take of one tenant. */
   readonly mostOf: (tenantId: string) => number;
 }
 
-/** Critical, high, normal, low, background. */
+/** Weights of the bands critical, high, normal, low and background. */
 export const BAND_WEIGHTS = [16, 8, 4, 2, 1] as const;
 
-/** Bounds the claim statement; what is left out comes first the next time, since it was not charged. */
+/** Bounds the claim statement. Lanes left out are not charged, so they come first in the next claim. */
 const MAX_LANES_PER_CLAIM = 256;
 
 type Node = Contender<KnownLane>;
 
 /**
- * Remembers how much each tenant, each of its queues, their bands and lanes have been served, and gives the next places
- * to the least served for their weight. Several workers are fair together when each tells the others what it has served
- * (`takeServed`, `chargeOthers`). Holds no clock; chance is handed in and breaks ties.
+ * Records the usage of each tenant, its queues, their bands and lanes, and gives the next slots to those with the least
+ * usage for their weight.
+ * Workers are fair together when each sends its usage to the others (`takeUsage`, `chargeOthers`). Reads no clock;
+ * randomness is passed in and breaks ties.
  */
 export class FairShare {
   private readonly tenants: Node = new Contender();
   private readonly unshared = new Map<string, Usage>();
-  /** Seconds that have yet to be charged: thousands of jobs end between two claims. */
+  /** Seconds not yet charged. They are batched, because thousands of jobs end between two claims. */
   private readonly spent = new Map<KnownLane, number>();
   private round = 0;
 
   /**
-   * Lists the lanes to claim from, in order, with the places that each is due. Lanes that are due none follow with one
-   * each, for the case that those before have fewer jobs than it seemed.
+   * Lists the lanes to claim from, in order, with the slots that each is due.
+   * Lanes that are due none follow with one slot each, because earlier lanes may have fewer jobs than expected.
    */
   pick(lanes: readonly KnownLane[], places: Slots, random: () => number): LanePick[] {
     this.chargeSpent();
@@ -83,19 +91,19 @@ export class FairShare {
     return [...picks].map(([laneNo, limit]) => ({ laneNo, limit }));
   }
 
-  /** Charges what was really claimed: one for each job. */
+  /** Charges the jobs that were actually claimed: one per job. */
   charge(claimed: readonly KnownLane[]): void {
     const jobs = new Map<KnownLane, number>();
     for (const lane of claimed) jobs.set(lane, (jobs.get(lane) ?? 0) + 1);
     for (const [lane, count] of jobs) this.serve(lane, count);
   }
 
-  /** Charges a job's time when it has ended, so that long jobs count for more than short ones. */
+  /** Charges a job's run time when the job ends, so long jobs count for more than short ones. */
   chargeSeconds(lane: KnownLane, seconds: number): void {
     this.spent.set(lane, (this.spent.get(lane) ?? 0) + seconds);
   }
 
-  /** What this worker has served since the last call, to be told to the others. */
+  /** Returns this worker's usage since the last call, to be sent to the other workers. */
   takeUsage(): Usage[] {
     this.chargeSpent();
     const served = [...this.unshared.values()];
@@ -103,7 +111,7 @@ export class FairShare {
     return served;
   }
 
-  /** Charges what other workers have served. */
+  /** Charges the usage of other workers. */
   chargeOthers(served: readonly Usage[]): void {
     for (const { tenantId, queueId, cost } of served) {
       const tenant = this.tenants.child(tenantId);
@@ -126,7 +134,7 @@ export class FairShare {
     this.tenants.begin(this.round);
   }
 
-  /** Lanes without a place, the least served tenants' first and one of each tenant before the next of any. */
+  /** Lanes without a slot. Each tenant gets one before any gets a second; tenants with the least usage come first. */
   private others(lanes: readonly KnownLane[], picks: ReadonlyMap<number, number>): KnownLane[] {
     if (picks.size >= MAX_LANES_PER_CLAIM || lanes.length === picks.size) return [];
     const nth = new Map<string, number>();
@@ -166,7 +174,7 @@ export class FairShare {
 
 const tenantOf = (tenant: Node): string => tenant.leaf?.tenantId ?? "";
 
-/** Gives the next place of a tenant to the lane that is due, and remembers that it was given. */
+/** Gives the tenant's next slot to the lane that is due, and counts it as planned. */
 function planOne(tenant: Node): KnownLane {
   tenant.plan();
   let node: Node = tenant;

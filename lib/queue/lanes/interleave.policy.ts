@@ -1,6 +1,6 @@
 /**
- * Mixes what came in groups: each group keeps its order, and its members lie evenly among the others', so that any
- * stretch of the answer holds about the share of each group that the whole of it does.
+ * Mixes the groups of a list evenly. Each group keeps its order, and any stretch of the result holds about the same
+ * share of each group as the whole.
  */
 export function interleave<T>(items: readonly T[], groupOf: (item: T) => number): readonly T[] {
   const sizes = new Map<number, number>();

@@ -1,7 +1,7 @@
 import { statement } from "@/lib/db";
 import { notPaused } from "../pauses/pauses.sql";
 
-/** Lanes as claimers know them. `n` is the lane, `q` its queue, `t` its tenant. */
+/** A lane as the claimers know it. `n` is the lane, `q` its queue, `t` its tenant. */
 const LANE = `'laneNo', n.lane_no, 'tenantId', n.tenant_id, 'definitionId', n.definition_id, 'queueId', n.queue_id,
        'band', n.band, 'tenantWeight', t.weight, 'queueWeight', q.weight,
        'limited', (select exists (select 1 from app.concurrency_limits))
@@ -9,7 +9,7 @@ const LANE = `'laneNo', n.lane_no, 'tenantId', n.tenant_id, 'definitionId', n.de
 const LANE_JOINS = "join app.job_queues q on q.id = n.queue_id join app.tenants t on t.id = n.tenant_id";
 const NOT_PAUSED = notPaused("app.is_paused(n.queue_id, n.definition_id, n.tenant_id)");
 
-/** @param readyLanes a query for `ready_lanes`: lanes and the least sort key of their ready jobs */
+/** @param readyLanes query for `ready_lanes`: lanes and the least sort key of their ready jobs */
 const polling = (readyLanes: string): string => `with recursive ready_lanes as (
      ${readyLanes}
    )
@@ -24,11 +24,12 @@ const polling = (readyLanes: string): string => `with recursive ready_lanes as (
       where claimed_by_worker = $1 and cancel_requested_at is not null) as cancel_requested`;
 
 /**
- * Everything an idle worker needs to know, in one statement a second: the next lanes with ready jobs after lane `$2`
- * (at most `$3`, found by skipping through the claim index; paused ones are left out), how old the leader's sign of
- * life is, which of its running jobs are to be canceled, and a number that rises whenever a definition or queue is
- * added or changed. Its cost does not depend on the backlog, but on how many jobs were claimed since the oldest snapshot:
- * their dead index entries are read over.
+ * The poll of an idle worker, once a second: everything it needs to know in one statement.
+ * Returns at most `$3` lanes with ready jobs after lane `$2`, found by skipping through the claim index; paused lanes
+ * are left out. Also returns the age of the leader heartbeat and the worker's running jobs that are to be canceled.
+ * `definitions_version` rises whenever a definition or queue is added or changed.
+ * The cost does not depend on the backlog. It grows with the jobs claimed since the oldest snapshot, because their dead
+ * index entries are still read.
  */
 export const pollWorkSql = statement(
   "poll_work",
@@ -43,8 +44,9 @@ export const pollWorkSql = statement(
 );
 
 /**
- * As `pollWorkSql`, but finds only lanes of ready jobs that were enqueued within the last `$2` seconds, by their ids. No
- * snapshot makes it dearer: it reads what was enqueued in that time. OFFSET 0 keeps the planner from the claim index.
+ * Like `pollWorkSql`, but finds only lanes of ready jobs enqueued within the last `$2` seconds, by their ids.
+ * An old snapshot does not slow it down, because it reads only the jobs enqueued in that time. OFFSET 0 keeps the
+ * planner from using the claim index.
  */
 export const pollFreshSql = statement(
   "poll_fresh",

@@ -2,23 +2,23 @@ import type { Runner } from "@/lib/db";
 import type { KnownLane } from "./fairness.policy";
 import { describeLanesSql, pollFreshSql, pollWorkSql } from "./poll-work.sql";
 
-/** A lane with ready jobs, and the least sort key of those that the poll saw. */
+/** A lane with ready jobs. `head` is the least sort key of the jobs that the poll saw. */
 export interface PolledLane extends KnownLane {
   readonly head?: number;
 }
 
 export interface PolledWork {
   readonly lanes: readonly PolledLane[];
-  /** Where the next look goes on; 0 = the lanes were seen to their end. */
+  /** Where the next poll continues; 0 = all lanes were seen. */
   readonly nextAfterLane: number;
-  /** Null when there never was a leader. */
+  /** Null if there was never a leader. */
   readonly leaderAgeSeconds: number | null;
-  /** Changes whenever the definitions or queues do. */
+  /** Changes whenever a definition or queue changes. */
   readonly definitionsVersion: number;
   readonly cancelRequested: readonly string[];
 }
 
-/** Jobs that are at most this old count as new. */
+/** Jobs enqueued at most this many seconds ago count as fresh. */
 const FRESH_SECONDS = 3;
 
 interface PolledRow {
@@ -30,8 +30,9 @@ interface PolledRow {
 }
 
 /**
- * One look at what there is to do, one statement. Costs the same whatever the backlog is. While an old snapshot is held,
- * it reads over everything that was claimed since; `freshOnly` does not, and sees lanes of new jobs only.
+ * Polls for lanes with ready jobs, in one statement. The cost does not depend on the backlog.
+ * While an old snapshot is held, the poll also reads the index entries of every job claimed since. `freshOnly` avoids
+ * that cost, but finds only lanes of new jobs.
  */
 export async function pollWork(
   db: Runner,
@@ -54,7 +55,7 @@ export async function pollWork(
   };
 }
 
-/** What the lanes named by a wake-up are; paused ones are left out. */
+/** Returns the lanes named by a wake-up, without those that are paused. */
 export async function describeLanes(db: Runner, laneNos: readonly number[]): Promise<KnownLane[]> {
   if (laneNos.length === 0) return [];
   const [row] = await db.run<{ lanes: KnownLane[] }>(describeLanesSql, [laneNos]);

@@ -1,8 +1,8 @@
 import { statement } from "@/lib/db";
 
 /**
- * Adds what a worker has served (`$1` tenants, `$2` queues, `$3` costs, in order of tenant and queue, so that two
- * workers cannot deadlock) and answers the totals of all workers that changed in the last seconds.
+ * Adds a worker's usage (`$1` tenants, `$2` queues, `$3` costs) and returns the totals over all workers that changed in
+ * the last 5 seconds. Sort by tenant and queue, so that two workers cannot deadlock.
  */
 export const shareUsageSql = statement(
   "share_usage",

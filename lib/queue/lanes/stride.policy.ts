@@ -1,28 +1,31 @@
-/** Stride scheduling over a tree: whoever was served least, for its weight, is next. Holds no clock and no chance. */
+/**
+ * Stride scheduling over a tree: the contender with the least usage for its weight is next. Reads no clock; randomness
+ * is passed in.
+ */
 
 type Key = string | number;
 
-/** A round of choosing; `random` breaks ties. */
+/** One round of choosing; `random` breaks ties. */
 export interface Round {
   readonly no: number;
   readonly random: () => number;
 }
 
-/** One competitor among the children of its parent. `L` is what a leaf stands for. */
+/** One contender among the children of its parent. `L` is the payload of a leaf. */
 export class Contender<L> {
   leaf: L | undefined;
   weight = 1;
-  /** The pass as it will be when all that is planned has been served. */
+  /** The pass after everything planned so far has been served. */
   planned = 0;
   tie = 0;
-  /** How much it was served, divided by its weight. */
+  /** The usage divided by the weight. */
   private pass = 0;
   private round = Number.NaN;
   private stayed = false;
   private readonly children = new Map<Key, Contender<L>>();
   private present: Contender<L>[] = [];
 
-  /** Those of its children that compete in this round. */
+  /** The children that compete in this round. */
   get competing(): readonly Contender<L>[] {
     return this.present;
   }
@@ -31,12 +34,12 @@ export class Contender<L> {
     return this.children.get(key);
   }
 
-  /** Forgets who competed, before a round begins. */
+  /** Empties the list of competing children before a round begins. */
   clear(): void {
     this.present = [];
   }
 
-  /** Lets a child compete in a round. */
+  /** Enters a child in a round, once per round. */
   enter(key: Key, weight: number, { no, random }: Round): Contender<L> {
     const child = this.children.get(key) ?? new Contender<L>();
     if (child.round === no) return child;
@@ -51,8 +54,9 @@ export class Contender<L> {
   }
 
   /**
-   * Ends the entering, here and below. Whoever was away comes back at the smallest pass of those that stayed, or at its
-   * own if that is larger: time spent idle is no credit, and leaving pays no debt.
+   * Starts the round after all children have entered, here and below.
+   * A child that was absent returns at the smallest pass of the children that stayed, or at its own if that is larger.
+   * So idle time earns no credit, and leaving pays off no debt.
    */
   begin(round: number): void {
     const stayed = this.present.filter((child) => child.stayed);
@@ -75,7 +79,7 @@ export class Contender<L> {
     this.planned += 1 / this.weight;
   }
 
-  /** The competing child that is next. */
+  /** The competing child that is due next. */
   next(): Contender<L> | undefined {
     return this.present.reduce<Contender<L> | undefined>(
       (first, child) => (first === undefined || isBefore(child, first) ? child : first),
@@ -83,7 +87,7 @@ export class Contender<L> {
     );
   }
 
-  // Whoever is away and owes nothing is as good as new.
+  // An absent child without debt is equal to a new one, so it can be dropped.
   private forget(round: number, least: number): void {
     for (const [key, child] of this.children) {
       if (child.round !== round && child.pass <= least) this.children.delete(key);
@@ -94,7 +98,7 @@ export class Contender<L> {
 const isBefore = <L>(left: Contender<L>, right: Contender<L>): boolean =>
   left.planned < right.planned || (left.planned === right.planned && left.tie < right.tie);
 
-/** Contenders of which the next one is always at hand: a binary heap. */
+/** A binary heap of contenders, ordered by their planned pass. */
 export class InTurn<L> {
   private readonly heap: Contender<L>[] = [];
 
@@ -108,7 +112,7 @@ export class InTurn<L> {
     for (let up = (at - 1) >> 1; at > 0 && this.swapIfBefore(at, up); up = (at - 1) >> 1) at = up;
   }
 
-  /** Takes the next one out. */
+  /** Removes and returns the contender that is due next. */
   take(): Contender<L> | undefined {
     const { heap } = this;
     const [first] = heap;

@@ -6,26 +6,28 @@ export const hasLeaderSql = statement(
   { repeatable: true },
 );
 
-/** Starts the next term; the caller holds the leader's lock. */
+/** Starts the next term. The caller holds the leader lock. */
 export const takeTermSql = statement(
   "take_term",
   `update app.leader set term = term + 1, leader_id = $1, acquired_at = app.now(), last_seen_at = app.now()
    returning term::float8 as term`,
 );
 
-/** The first statement of each transaction of a leader: no row = another one leads by now. */
+/** The first statement of each transaction of a leader. No row = another scheduler leads. */
 export const keepTermSql = statement(
   "keep_term",
   `select 1 as kept from app.leader where leader_id = $1 and term = $2 for share`,
 );
 
-/** The leader's sign of life, which tells the workers that they need not promote and rescue. */
+/** The leader heartbeat. While it is recent, workers need not promote and rescue jobs. */
 export const beatTermSql = statement(
   "beat_term",
   "update app.leader set last_seen_at = app.now() where leader_id = $1 and term = $2 returning 1 as kept",
 );
 
-/** The lock of the one leader. It belongs to a session, so it is free as soon as its holder's connection is gone. */
+/**
+ * Tries to take the leader lock. The lock belongs to a session, so it is released when the holder's connection ends.
+ */
 export const tryLeadSql = statement(
   "try_lead",
   "select pg_try_advisory_lock(hashtextextended('leasehold.leader', 0)) as held",

@@ -1,21 +1,31 @@
+/**
+ * Leader election: at most one scheduler holds the leader lock at a time, and each leadership has a term.
+ * Leadership only avoids duplicate work. Correctness never depends on it, because everything that a leader does is
+ * fenced or may be done twice. A frozen or disconnected leader loses the lock within five seconds. A scheduler with
+ * older time-zone data yields to one with newer data.
+ * Start with `seekLeadership` here; `keepTerm` in term.ts fences the leader's transactions.
+ */
 import { type DatabaseError, openSession, type Session } from "@/lib/db";
 import { pingSql, takeTermSql, tryLeadSql, unlockSql } from "./lead.sql";
 import { beatSchedulerSql, forgetSchedulerSql } from "./schedulers.sql";
 import { isOlderTz, newestTz, type TzVersion } from "./tz-version.policy";
 
-/** How often a leader shows that it lives, and how often the others ask whether the lock is free. */
+/** Interval of the leader's pings, and of the other schedulers' attempts to take the lock. */
 const PING_MS = 1000;
-/** A session that is silent for this long is ended by the server: a leader that was frozen cannot keep the lock. */
+/** The server ends a session that is silent for this long, so a frozen leader cannot keep the lock. */
 const IDLE_SECONDS = 5;
-/** How often a scheduler records that it is alive. The others count it as gone after ten seconds. */
+/** Interval of a scheduler's heartbeat. Without one for ten seconds, the others count it as dead. */
 const BEAT_MS = 3000;
 
 export interface LeadershipEvents {
-  /** This process leads from now on, in this term. */
+  /** This process became leader, in this term. */
   readonly onLead: (term: number) => void;
-  /** It does not any more: stop whatever was begun in the term. */
+  /** This process lost leadership: stop all work of the term. */
   readonly onLost: () => void;
-  /** Another living scheduler has this newer time-zone data, so this one does not lead; null: none has any more. */
+  /**
+   * Another live scheduler has this newer time-zone data, so this one does not lead; null: no other has newer
+   * data any longer.
+   */
   readonly onOutdated?: (newest: TzVersion) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -30,15 +40,15 @@ export interface LeadershipOptions {
 }
 
 export interface Leadership {
-  /** Gives the lock back, so that another one leads at once. */
+  /** Releases the lock, so that another scheduler leads at once. */
   close(): Promise<void>;
 }
 
 /**
- * Seeks to be the one leader for as long as the process lives: holds a lock of its own session, begins a new term each
- * time it gets it, and pings so that a frozen or cut-off leader loses it within five seconds. Leadership saves double
- * work and is never the guard: all that a leader does is fenced or may be done twice. While another living scheduler has
- * newer time-zone data, it yields: the instants of schedules come from the newest rules that are there.
+ * Competes for leadership as long as the process lives. Takes a lock in its own session and starts a new term each time
+ * it gets the lock. Pings the server, so that a frozen or disconnected leader loses the lock within five seconds.
+ * Leadership only avoids duplicate work: everything that a leader does is fenced or may be done twice. While another
+ * live scheduler has newer time-zone data, this one yields, so that schedules use the newest rules available.
  */
 export function seekLeadership(options: LeadershipOptions, events: LeadershipEvents): Leadership {
   const seeker = new Seeker(options, events);
@@ -53,7 +63,7 @@ class Seeker {
   #closed = false;
   #turning: Promise<void> = Promise.resolve();
   #beatAt = Number.NEGATIVE_INFINITY;
-  /** The newer data of another living scheduler, as of the last heartbeat. */
+  /** The newer data of another live scheduler, as of the last heartbeat. */
   #newer: TzVersion = null;
 
   constructor(
@@ -74,7 +84,7 @@ class Seeker {
     await this.#turning;
     const session = this.#session;
     this.#stepDown();
-    // Best effort: its row is too old after ten seconds anyway.
+    // Best effort, because the row expires after ten seconds anyway.
     await session?.run(forgetSchedulerSql, [this.options.leaderId]).catch(() => undefined);
     await session?.close();
   }
@@ -105,7 +115,7 @@ class Seeker {
     this.#newer = newer;
     this.events.onOutdated?.(newer);
     if (newer !== null && this.#leads) {
-      // The work of the term stops first, then another one may begin the next.
+      // The work of the term stops before another scheduler can start the next term.
       this.#yield();
       await session.run(unlockSql);
     }
@@ -120,7 +130,7 @@ class Seeker {
     });
   }
 
-  // The session is closed, not reused: only a closed one surely holds no lock.
+  // The session is closed instead of reused, because only a closed session certainly holds no lock.
   #lose(error: unknown): void {
     const session = this.#session;
     if (session) void session.close();

@@ -1,6 +1,6 @@
 import { statement } from "@/lib/db";
 
-/** Records the scheduler `$1` as alive and answers the versions of the time-zone data of all others that are. */
+/** Records the heartbeat of scheduler `$1` and returns the time-zone data versions of all other live schedulers. */
 export const beatSchedulerSql = statement(
   "beat_scheduler",
   `with beat as (
@@ -17,7 +17,7 @@ export const pruneSchedulersSql = statement(
   "delete from app.schedulers where last_seen_at < app.now() - interval '1 day'",
 );
 
-/** How many living processes have which version of the time-zone data. Remote workers have none and do not count. */
+/** The number of live processes per version of the time-zone data. Remote workers have no version and do not count. */
 export const tzVersionsSql = statement(
   "tz_versions",
   `select tz_version, sum(workers)::int as workers, sum(schedulers)::int as schedulers from (

@@ -9,7 +9,7 @@ interface TzRow {
   schedulers: number;
 }
 
-/** The versions of the time-zone data that living workers and schedulers have, the oldest first. */
+/** Lists the time-zone data versions of live workers and schedulers, oldest first. */
 export async function listTzVersions(db: Runner): Promise<TzUse[]> {
   const rows = await db.run<TzRow>(tzVersionsSql);
   return rows
@@ -17,5 +17,5 @@ export async function listTzVersions(db: Runner): Promise<TzUse[]> {
     .sort((a, b) => Number(isOlderTz(b.tzVersion, a.tzVersion)) - Number(isOlderTz(a.tzVersion, b.tzVersion)));
 }
 
-/** Prunes schedulers that have been silent for a day. */
+/** Prunes schedulers without a heartbeat for a day. */
 export const pruneSchedulers = async (db: Runner): Promise<void> => void (await db.run(pruneSchedulersSql));

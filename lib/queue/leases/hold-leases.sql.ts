@@ -2,10 +2,11 @@ import { statement } from "@/lib/db";
 import { leasedRows } from "../attempts/leased-rows.sql";
 
 /**
- * Renews leases of the given holders. The answer has a row for each lease that was renewed and one for each that is held,
- * so one that is held only is locked by another transaction just now (ask again), and one without a row is lost. Rows are
- * taken with SKIP LOCKED, so that one long transaction cannot starve the others, and FOR NO KEY UPDATE, so that an upload
- * of the same attempt does not lock them.
+ * Renews the given leases.
+ * Returns a row for each renewed lease and a row for each held lease. A lease with only the second row is locked by
+ * another transaction at the moment, so the caller asks again. A lease without a row is lost.
+ * SKIP LOCKED keeps one long transaction from starving the other leases. FOR NO KEY UPDATE does not conflict with an
+ * upload of the same attempt.
  */
 export const extendLeasesSql = statement(
   "extend_leases",
@@ -24,28 +25,28 @@ export const extendLeasesSql = statement(
    select r.job_id, null, false from asked x cross join lateral (${leasedRows("job_id")} offset 0) r`,
 );
 
-/** Locks the live row against rescue until the caller's transaction ends; no row = the lease is lost. */
+/** Locks the live row against rescue until the caller's transaction ends. No row = the lease is lost. */
 export const holdLeaseSql = statement(
   "hold_lease",
   `select 1 as held from app.live_jobs where job_id = $1 and lease_no = $2 and state = 'running' for share`,
 );
 
-/** Shows how far an attempt is; no row = the lease is lost. */
+/** Stores the progress of an attempt. No row = the lease is lost. */
 export const reportProgressSql = statement(
   "report_progress",
   `update app.live_jobs set progress = $3, progress_message = $4
    where job_id = $1 and lease_no = $2 and state = 'running' returning job_id`,
 );
 
-/** Shows the process of an attempt; no row = the lease is lost. */
+/** Stores the process id of an attempt. No row = the lease is lost. */
 export const recordProcessSql = statement(
   "record_process",
   `update app.live_jobs set pid = $3 where job_id = $1 and lease_no = $2 and state = 'running' returning job_id`,
 );
 
 /**
- * Appends output of an attempt while its lease is held; no row = the lease is lost. The same chunk sent twice is stored
- * once, so a chunk may be sent again when the answer to it was lost.
+ * Appends output of an attempt while its lease is held. No row = the lease is lost.
+ * A chunk that is sent twice is stored once, so a chunk can be sent again when its response was lost.
  */
 export const appendLogsSql = statement(
   "append_logs",
@@ -61,7 +62,7 @@ export const appendLogsSql = statement(
    select 1 as held from holder`,
 );
 
-/** Attempts of the worker `$1` that somebody wants to be stopped. */
+/** Attempts of worker `$1` that have a cancel request. */
 export const canceledAttemptsSql = statement(
   "canceled_attempts",
   `select job_id, lease_no::float8 as lease_no from app.live_jobs

@@ -1,3 +1,10 @@
+/**
+ * Leases: renewing them while an attempt runs, and rescuing jobs whose lease expired.
+ * Writes of an attempt are fenced by its lease number, so a worker that lost its lease cannot change the job. An
+ * expired lease becomes a lost attempt, which is retried or ends the job. A late renewal still succeeds as long as the
+ * job was not rescued.
+ * Start with `extendLeases` here, then read `rescueExpiredLeases` in `rescue-expired-leases.ts`.
+ */
 import type { Runner, TenantTransaction } from "@/lib/db";
 import type { Lease, LogChunk } from "../attempts/types";
 import { cleanText, cutText } from "../clean.policy";
@@ -13,9 +20,9 @@ import {
 
 export interface ExtendedLeases {
   readonly renewed: readonly { readonly jobId: string; readonly leaseExpiresAt: Date }[];
-  /** Over and taken, or ended: stop the work, drop the result. */
+  /** Rescued by another process, or ended: stop the work and drop the result. */
   readonly lost: readonly string[];
-  /** Held by another transaction just now: ask again within the second. */
+  /** Locked by another transaction at the moment: ask again within a second. */
   readonly locked: readonly string[];
   readonly cancelRequested: readonly string[];
 }
@@ -26,7 +33,7 @@ interface ExtendedRow {
   cancel_requested: boolean;
 }
 
-/** Renews the leases that are still held. A lease that ran out but that nobody reclaimed yet is renewed too. */
+/** Renews the leases that are still held. An expired lease is renewed too, as long as the job was not rescued. */
 export async function extendLeases(
   db: Runner,
   leases: readonly (Lease & { readonly leaseSeconds: number })[],
@@ -52,15 +59,15 @@ export async function extendLeases(
 }
 
 /**
- * The last statement of a transaction that writes a job's work: keeps the lease from being taken until COMMIT.
- * @throws LeaseLostError when it is lost, so that the transaction rolls back
+ * Keeps the lease from being rescued until COMMIT. Run it last in a transaction that writes a job's results.
+ * @throws LeaseLostError if the lease is lost, so that the transaction rolls back
  */
 export async function holdLease(tx: TenantTransaction, lease: Lease): Promise<void> {
   const rows = await tx.run(holdLeaseSql, [lease.jobId, lease.leaseNo]);
   if (rows.length === 0) throw new LeaseLostError();
 }
 
-/** Shows how far an attempt is (0–100). Returns false when the lease is lost. */
+/** Stores the progress of an attempt (0–100). Returns false if the lease is lost. */
 export async function reportProgress(
   db: Runner,
   lease: Lease,
@@ -71,18 +78,18 @@ export async function reportProgress(
   return (await db.run(reportProgressSql, [lease.jobId, lease.leaseNo, percent, message])).length > 0;
 }
 
-/** Shows the process that an attempt runs. Returns false when the lease is lost. */
+/** Stores the id of an attempt's process. Returns false if the lease is lost. */
 export const recordProcess = async (db: Runner, lease: Lease, pid: number): Promise<boolean> =>
   (await db.run(recordProcessSql, [lease.jobId, lease.leaseNo, pid])).length > 0;
 
-/** Stores output of an attempt. Returns false when the lease is lost; nothing is stored then. */
+/** Stores output of an attempt. Returns false if the lease is lost; nothing is stored then. */
 export async function appendLogs(db: Runner, lease: Lease, chunks: readonly LogChunk[]): Promise<boolean> {
   if (chunks.length === 0) return true;
   const clean = chunks.map((chunk) => ({ ...chunk, body: cleanText(chunk.body) }));
   return (await db.run(appendLogsSql, [lease.jobId, lease.leaseNo, JSON.stringify(clean)])).length > 0;
 }
 
-/** The leases of a worker whose jobs somebody wants to be stopped. */
+/** Returns a worker's leases whose jobs have a cancel request. */
 export async function canceledAttempts(db: Runner, workerId: string): Promise<Lease[]> {
   const rows = await db.run<{ job_id: string; lease_no: number }>(canceledAttemptsSql, [workerId]);
   return rows.map((row) => ({ jobId: row.job_id, leaseNo: row.lease_no }));

@@ -3,28 +3,31 @@ import { HAS_BEGUN } from "../attempts/begin-attempts.sql";
 import { leasedRows } from "../attempts/leased-rows.sql";
 import { KEY_IS_FREE } from "../attempts/release-keys.sql";
 
-// A lease that ends later than any lease can was not given by this clock (a restored backup, a server whose clock went
-// back): it counts as over, since nobody would wait for it. A lease is an hour at most.
+// A lease is at most an hour long. A later expiry comes from another clock (a restored backup, a server whose clock was
+// set back). Such a lease counts as expired, because waiting for it could take any time.
 const IS_OVER = "(lease_expires_at < app.now() or lease_expires_at > app.now() + interval '2 hours')";
 
 /**
- * Lists and locks running jobs whose lease is over, with what the decision needs. Jobs that another transaction has locked
- * take none of the `$1` rows. The decision is written by the fenced statements of settle-attempts, so a job that was
- * renewed, settled or claimed again since is not touched.
+ * Lists and locks running jobs with an expired lease, with all that the retry decision needs.
+ * Jobs that another transaction has locked do not count towards the `$1` rows. The decision is written by the fenced
+ * statements of settle-attempts, so a job that was renewed, settled or claimed again since is not changed.
  */
 export const expiredLeasesSql = statement("expired_leases", expired("l.state = 'running'"));
 
-/** The same for those of the jobs `$2`. Only running jobs have leases; no condition says so, so that no plan takes their index. */
+/**
+ * Like `expiredLeasesSql`, for the jobs `$2` only. Only running jobs have leases; a condition on the state would let a
+ * plan use the index of running jobs.
+ */
 export const expiredOfTheseSql = statement("expired_of_these", expired("l.job_id = any ($2::uuid[])"));
 
-/** Running jobs whose leases are over within `$1` seconds, unless they are renewed. */
+/** Running jobs whose lease expires within `$1` seconds unless renewed. */
 export const leasesOverSoonSql = statement(
   "leases_over_soon",
   `select job_id from app.live_jobs
    where state = 'running' and lease_expires_at < app.now() + make_interval(secs => $1::int)`,
 );
 
-/** @param which a condition on the live rows `l` */
+/** @param which condition on the live rows `l` */
 function expired(which: string): string {
   return `with expired as materialized (
      select l.* from app.live_jobs l where ${which} and ${IS_OVER} and ${KEY_IS_FREE}
@@ -45,9 +48,9 @@ function expired(which: string): string {
 }
 
 /**
- * Locks those of the given leases that are still over, so that a holder that renewed in between keeps its job: a late
- * renewal is as good as one in time as long as nobody reclaimed. It tells whether their attempts have begun: for that,
- * their workers must have been taken from before.
+ * Locks the given leases that are still expired, so a holder that renewed in between keeps its job. A late renewal
+ * counts as long as the job was not rescued.
+ * `started` is true if the attempt has begun; run `takeFromWorkersSql` for the workers first, or it may be wrong.
  */
 export const lockExpiredSql = statement(
   "lock_expired",
@@ -56,7 +59,7 @@ export const lockExpiredSql = statement(
      for update skip locked) r`,
 );
 
-/** Puts off leases that could not be rescued, for `$3` seconds. */
+/** Postpones leases that could not be rescued by `$3` seconds. */
 export const postponeLeasesSql = statement(
   "postpone_leases",
   `update app.live_jobs r set lease_expires_at = app.now() + make_interval(secs => $3::int)
@@ -64,5 +67,5 @@ export const postponeLeasesSql = statement(
    where r.job_id = x.job_id and r.lease_no = x.lease_no and r.state = 'running'`,
 );
 
-/** For the transaction: how long a statement waits for a lock. */
+/** Sets how long a statement of this transaction waits for a lock. */
 export const lockTimeoutSql = statement("lock_timeout", "select set_config('lock_timeout', $1, true)");

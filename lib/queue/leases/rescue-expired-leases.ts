@@ -25,7 +25,7 @@ interface ExpiredRow {
   attempts_spent: number;
   reclaims: number;
   cancel_requested: boolean;
-  /** False when only the live row is there: the record was lost. */
+  /** False if only the live row exists because the job's record was lost. */
   recorded: boolean;
   max_attempts: number;
   job_retry_delay_seconds: number | null;
@@ -48,44 +48,44 @@ export interface LostLease {
 
 export interface Rescued {
   readonly laneNos: readonly number[];
-  /** Put back into the queue. */
+  /** Jobs put back into the queue. */
   readonly rescued: number;
-  /** Ended: attempts or reclaims used up, or a cancel was requested. */
+  /** Jobs that ended: attempts or reclaims used up, or a cancel was requested. */
   readonly ended: number;
-  /** The first ten of those jobs, and the workers that lost them: for a log. */
+  /** The first ten of those jobs with the workers that lost them, for the log. */
   readonly lost: readonly LostLease[];
-  /** Leases that are over and whose end the database will not store; they are tried again in a minute. */
+  /** Expired leases whose end the database refuses to store. They are tried again in a minute. */
   readonly unstorable: readonly string[];
 }
 
 const NONE: Rescued = { laneNos: [], rescued: 0, ended: 0, lost: [], unstorable: [] };
-/** The longest wait for what an end has to lock beside its row. */
+/** The longest wait for a lock on rows other than the live row. */
 const LOCK_TIMEOUT = "200ms";
-/** Rows that cannot be rescued are not looked at each second, nor do they fill the list of those that can. */
+/** Keeps rows that cannot be rescued from being read each second and from filling the batch. */
 const POSTPONE_SECONDS = 60;
-/** A worker that dies may lose hundreds of jobs; a line of a log stays readable. */
+/** Keeps the log line readable, because a dying worker may lose hundreds of jobs. */
 const NAMED = 10;
 
-/** No lease is shorter. */
+/** The shortest lease that can be configured. */
 const SHORTEST_LEASE_MS = 5000;
-/** Longer than whole looks are apart, though a turn comes late. */
+/** Longer than the interval between full scans, even if one is late. */
 const SOON_SECONDS = 10;
 
 /**
- * Remembers which leases may run out before its next look at all running jobs, while that look is costly. A lease that it
- * does not know was given or renewed since, and looks are as far apart at most as the shortest lease is long, so none is
- * found later than without it. Made once for each process; it may stay unused for any time.
+ * Records which leases may expire before the next full scan of running jobs, while that scan is costly.
+ * A lease not on the list was given or renewed since. Full scans are at most as far apart as the shortest lease is
+ * long, so no expired lease is found later than without the watch. Create one per process; it may be unused for a while.
  */
 export class LeaseWatch {
   private readonly looks = new WholeLooks(SHORTEST_LEASE_MS);
   private soon: readonly string[] = [];
 
-  /** Whether a look at all running jobs reads over many dead index entries. */
+  /** True if a scan of all running jobs reads many dead index entries. */
   get isCostly(): boolean {
     return this.looks.isCostly;
   }
 
-  /** Lists and locks up to `limit` jobs whose lease is over. */
+  /** Lists and locks up to `limit` jobs with an expired lease. */
   async expired(tx: Transaction, limit: number): Promise<ExpiredRow[]> {
     const began = performance.now();
     if (!this.looks.isDue(began))
@@ -102,9 +102,10 @@ const overSoon = async (tx: Transaction): Promise<string[]> =>
   (await tx.run<{ job_id: string }>(leasesOverSoonSql, [SOON_SECONDS])).map((row) => row.job_id);
 
 /**
- * Turns leases that ran out into lost attempts. Each row is locked and looked at again, and the write is fenced, so a job
- * that was renewed, settled or claimed again in between is left alone. Any number of rescuers may run at once. Rows that
- * another transaction has locked and rows that the database refuses keep none of the others from being rescued.
+ * Turns expired leases into lost attempts.
+ * Each row is locked and checked again, and the write is fenced, so a job that was renewed, settled or claimed again in
+ * between is not changed. Any number of rescuers may run at once. Rows that are locked or that the database refuses do
+ * not keep other jobs from being rescued.
  */
 export async function rescueExpiredLeases(
   db: Database | Transaction,
@@ -120,7 +121,7 @@ export async function rescueExpiredLeases(
 
 interface Deciding {
   readonly random: Random;
-  /** What the installation says of retries. */
+  /** The installation's retry settings. */
   readonly retry?: RetrySettings | undefined;
 }
 
@@ -153,7 +154,7 @@ function toEnd(row: ExpiredRow, started: boolean, { random, retry }: Deciding): 
     tenantId: row.tenant_id,
     status: "worker_lost" as const,
     spent: started,
-    // Where only a note says that it has begun, it was some time after its claim.
+    // Only a mark says that the attempt has begun, so it began at an unknown time after the claim.
     ...(started ? { beganAt: Number.NEGATIVE_INFINITY } : {}),
     errorType: "worker_lost",
     errorText: `The lease of ${row.claimed_by_worker} ran out.`,

@@ -33,7 +33,7 @@ async function claim(limit: number) {
   return claimFromLanes(make.worker, { workerId: "w", lanes: asked, limit });
 }
 
-/** What a worker does before it claims, and then dies. */
+/** Reserves like a worker that dies before it claims. */
 const reserve = async (n: number) => {
   const numbers = (await lanes()).map(({ laneNo }) => laneNo);
   const from = numbers.map(() => Number.NEGATIVE_INFINITY);

@@ -26,7 +26,7 @@ const database = await testDatabase();
 const make = makeFactory(database);
 const [acme, globex] = [await make.tenant("acme"), await make.tenant("globex")];
 for (const key of ["mail", "report"]) await make.definition({ key, queue: "email-sending" });
-/** A connection for each of the claimers. */
+/** One connection per claimer. */
 const pool = openDatabase({
   prepare: true,
   url: database.urlFor("worker"),
@@ -226,7 +226,7 @@ interface Race {
   readonly claimOnce: (workerId: string) => Promise<readonly Held[]>;
 }
 
-/** Ends the leases that nobody settled, as if their time were over, and lets their jobs be claimed at once. */
+/** Expires the leases of unsettled jobs and makes these jobs claimable at once. */
 async function rescueAbandoned(): Promise<void> {
   await database.query(
     `update app.live_jobs set lease_expires_at = now() - interval '1 s'
@@ -236,7 +236,7 @@ async function rescueAbandoned(): Promise<void> {
   await database.query("update app.live_jobs set ready = true where state = 'queued' and not ready");
 }
 
-/** Claimers at once, each of which settles what it got, or leaves some of it as a killed worker would. */
+/** Runs claimers concurrently. Each settles the jobs it got, or abandons some like a killed worker. */
 async function race({ claimers, jobs, claimOnce }: Race): Promise<void> {
   await add(acme, "mail", jobs / 2);
   await add(globex, "mail", jobs / 2);

@@ -9,7 +9,7 @@ interface Bulk {
   readonly count: number;
 }
 
-/** Ready jobs of one lane as enqueue would write them, in two statements. */
+/** Writes ready jobs of one lane as enqueue would, in two statements. */
 export async function bulkJobs(
   database: TestDatabase,
   make: Factory,
@@ -27,7 +27,7 @@ export async function bulkJobs(
   );
 }
 
-/** The most leases that ever ran at one time, of all tenants or of one, by what is recorded of each lease. */
+/** The most leases that ran at one time, over all tenants or for one, from the recorded leases. */
 export async function mostAtOnce(database: TestDatabase, scope?: TenantScope): Promise<number> {
   const [row] = await database.query<{ most: number }>(
     `with lease as (
@@ -41,7 +41,7 @@ export async function mostAtOnce(database: TestDatabase, scope?: TenantScope): P
   return row?.most ?? 0;
 }
 
-/** By how many starts any interval between two starts had more than burst + rate × its length; 0 or less = never. */
+/** By how many starts any interval between two starts exceeded burst + rate × its length; 0 or less = never. */
 export async function mostStartsOver(
   database: TestDatabase,
   { rate, burst }: { readonly rate: number; readonly burst: number },
@@ -69,7 +69,7 @@ const naiveSql = statement(
    where r.ctid = any (array(select tid from picked)) returning r.job_id, r.lease_no, r.tenant_id`,
 );
 
-/** A claim as it must not be: it counts what runs in the statement that takes the jobs. */
+/** A wrong claim for comparison: it counts running jobs in the same statement that takes jobs. */
 export function naiveClaim(db: Database, { maxRunning }: { readonly maxRunning: number }) {
   return async (workerId: string): Promise<Pick<ClaimedJob, "jobId" | "leaseNo" | "tenantId">[]> => {
     const rows = await db.run<{ job_id: string; lease_no: number; tenant_id: string }>(naiveSql, [

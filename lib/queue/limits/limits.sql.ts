@@ -11,10 +11,10 @@ export const listLimitsSql = statement("list_limits", `${SELECT} order by c.id l
 
 export const limitByIdSql = statement("limit_by_id", `${SELECT} where c.id = $1`);
 
-/** As `limitByIdSql`, for who will change it: two changes of one limit come one after the other, and neither is lost. */
+/** Like `limitByIdSql`, but locks the row. Concurrent changes of a limit run one after the other, so none is lost. */
 export const lockLimitSql = statement("lock_limit", `${SELECT} where c.id = $1 for update of c`);
 
-/** No row = this target has a limit already. */
+/** No row = this target already has a limit. */
 export const insertLimitSql = statement(
   "insert_limit",
   `insert into app.concurrency_limits (scope, queue_id, definition_id, tenant_id, max_running, starts_per_second, burst)
@@ -33,5 +33,5 @@ export const deleteLimitSql = statement(
   "delete from app.concurrency_limits where id = $1 returning id",
 );
 
-/** What was left to start under a limit that is gone, or that does not limit starts any more. */
+/** Deletes the tokens of a limit that was deleted, or that no longer limits starts. */
 export const deleteBucketsSql = statement("delete_buckets", "delete from app.rate_buckets where limit_id = $1");

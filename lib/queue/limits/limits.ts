@@ -1,3 +1,9 @@
+/**
+ * Limits: how many jobs of a queue or definition run at once or start per second, for all tenants or for one.
+ * A limit is enforced across all workers, and running jobs are never affected. Claims enforce limits in SQL
+ * (`drizzle/functions/limits.sql`).
+ * Start with `createLimit`; this room only stores limits and lists them.
+ */
 import type { Database, Runner, Statement } from "@/lib/db";
 import { QueueError } from "../errors";
 import { findTarget } from "../target";
@@ -27,14 +33,15 @@ interface LimitRow {
   updated_at: Date;
 }
 
-/** All limits, in the order in which they were made. */
+/** Lists all limits in the order of their creation. */
 export async function listLimits(db: Runner): Promise<LimitView[]> {
   return (await db.run<LimitRow>(listLimitsSql)).map(toLimitView);
 }
 
 /**
- * Limits a queue, a definition, or either for one tenant or for each. Holds for every claim that begins after the
- * commit; what runs by then goes on. @throws QueueError limit-exists, invalid-value
+ * Creates a limit for a queue or a definition, for all tenants together, one tenant, or each tenant.
+ * The limit applies to every claim that begins after the commit. Running jobs are not affected.
+ * @throws QueueError limit-exists, invalid-value
  */
 export async function createLimit(db: Database, input: LimitInput): Promise<LimitView> {
   return db.transaction(async (tx) => {
@@ -45,21 +52,21 @@ export async function createLimit(db: Database, input: LimitInput): Promise<Limi
   });
 }
 
-/** Changes a limit, while jobs run: lowering it ends nothing. @throws QueueError not-found, invalid-value */
+/** Changes a limit. Lowering a limit does not stop running jobs. @throws QueueError not-found, invalid-value */
 export async function updateLimit(
   db: Database,
   { id, patch }: { readonly id: number; readonly patch: Partial<LimitValues> },
 ): Promise<LimitView> {
   return db.transaction(async (tx) => {
     const { burst, ...current } = await limitById(tx, id, lockLimitSql);
-    // A burst that nobody named follows the rate.
+    // A burst that was never set follows the rate.
     const named = burst === defaultBurst(current.startsPerSecond) ? null : burst;
     await tx.run(updateLimitSql, [id, ...values({ ...current, burst: named, ...patch })]);
     return limitById(tx, id);
   });
 }
 
-/** Takes a limit away. @throws QueueError not-found */
+/** Deletes a limit. @throws QueueError not-found */
 export async function deleteLimit(db: Database, id: number): Promise<LimitView> {
   return db.transaction(async (tx) => {
     const limit = await limitById(tx, id);
@@ -75,7 +82,7 @@ async function limitById(db: Runner, id: number, by: Statement = limitByIdSql): 
   return toLimitView(row);
 }
 
-/** In the order of the columns in insertLimitSql. Either number alone is a limit; neither is none. */
+/** The values in the order of the columns in insertLimitSql. At least one of the two numbers is required. */
 function values({ maxRunning, startsPerSecond, burst }: Partial<LimitValues>): (number | null)[] {
   const rate = startsPerSecond ?? null;
   if ((maxRunning ?? null) === null && rate === null) {
@@ -86,7 +93,7 @@ function values({ maxRunning, startsPerSecond, burst }: Partial<LimitValues>): (
   return [maxRunning ?? null, rate, rate === null ? null : (burst ?? defaultBurst(rate))];
 }
 
-/** Without a burst, what a second gives may come at once. */
+/** Without a burst, one second's worth of starts may begin at once. */
 const defaultBurst = (rate: number | null): number | null => (rate === null ? null : Math.max(1, Math.ceil(rate)));
 
 function toLimitView(row: LimitRow): LimitView {

@@ -32,7 +32,7 @@ afterEach(async () => {
 const put = async (scope: TenantScope, definitionKey: string) => (await make.job(scope, { definitionKey })).id;
 const poll = async () => (await pollWork(make.worker, { workerId: "w", afterLane: 0, maxLanes: 256 })).lanes;
 
-/** Asks for every lane there is, as a worker does that has not heard of any pause. */
+/** Claims from every lane, like a worker that does not know of any pause. */
 async function claimFromMemory(): Promise<string[]> {
   const rows = await database.query<{ lane_no: number }>("select lane_no from app.lanes");
   const lanes = rows.map(({ lane_no }) => ({ laneNo: lane_no, limit: 10, leaseSeconds: 30, limited: false }));

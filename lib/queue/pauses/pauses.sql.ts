@@ -6,17 +6,17 @@ const SELECT = `select p.id, p.scope, q.name as queue, d.key as definition_key, 
    left join app.job_queues q on q.id = p.queue_id
    left join app.job_definitions d on d.id = p.definition_id
    left join app.tenants t on t.id = p.tenant_id`;
-/** True for a row of app.pauses that keeps jobs from being claimed at this moment; app.is_paused looks for them. */
+/** True for a row of app.pauses that prevents claims at this moment; app.is_paused looks for such rows. */
 export const HOLDS_NOW = "(paused_until is null or paused_until > app.now())";
-/** True for a row `p` that is a pause and holds now. A suspension begins and ends with the tenant's status and is no pause. */
+/** True for an active pause `p`. A suspension is no pause: it begins and ends with the tenant's status. */
 export const IS_PAUSE_NOW = `${HOLDS_NOW} and p.scope <> 'suspension'`;
-/** Whether anything at all is paused; PostgreSQL evaluates it once for a statement. */
+/** True if anything is paused. PostgreSQL evaluates it once per statement. */
 const SOME_PAUSE = `(select exists (select 1 from app.pauses where ${HOLDS_NOW}))`;
 
-/** True where no pause holds a lane. `isPaused` says whether one does, and is evaluated only while there is a pause. */
+/** True if no pause blocks a lane. `isPaused` is the check for the lane; it is evaluated only while a pause exists. */
 export const notPaused = (isPaused: string): string => `(not ${SOME_PAUSE} or not ${isPaused})`;
 
-/** The pauses that hold just now, newest first. */
+/** The active pauses, newest first. */
 export const listPausesSql = statement(
   "list_pauses",
   `${SELECT} where ${IS_PAUSE_NOW} order by p.paused_at desc, p.id desc limit 1000`,
@@ -25,7 +25,7 @@ export const listPausesSql = statement(
 
 export const pauseByIdSql = statement("pause_by_id", `${SELECT} where p.id = $1`);
 
-/** Pauses a target, or gives the pause that it has another reason and end. */
+/** Pauses a target. A target that is already paused gets the new reason and end. */
 export const setPauseSql = statement(
   "set_pause",
   `insert into app.pauses (scope, queue_id, definition_id, tenant_id, reason, paused_until, paused_by)
@@ -35,7 +35,7 @@ export const setPauseSql = statement(
    returning id`,
 );
 
-/** Takes a pause away that still holds. */
+/** Deletes a pause that is still active. */
 export const endPauseSql = statement(
   "end_pause",
   `delete from app.pauses p where p.id = $1 and ${IS_PAUSE_NOW} returning p.id, p.tenant_id`,

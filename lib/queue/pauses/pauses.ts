@@ -1,3 +1,9 @@
+/**
+ * Pauses: nothing of a queue, a definition, a tenant or the whole installation is started until the pause ends.
+ * Running jobs continue, and jobs can still be enqueued. A pause with an end expires by itself. Claims check pauses in
+ * SQL (`app.is_paused`, `notPaused` in `pauses.sql.ts`).
+ * Start with `pause` and `endPause`.
+ */
 import type { Database, Runner } from "@/lib/db";
 import { QueueError } from "../errors";
 import { findTarget } from "../target";
@@ -16,14 +22,15 @@ interface PauseRow {
   paused_by: string | null;
 }
 
-/** The pauses that hold now, newest first. */
+/** Lists the active pauses, newest first. */
 export async function listPauses(db: Runner): Promise<PauseView[]> {
   return (await db.run<PauseRow>(listPausesSql)).map(toPauseView);
 }
 
 /**
- * Pauses a queue, a definition, a tenant or everything: what runs goes on, nothing of it is started, and enqueueing
- * stays possible. A target that is paused already gets the new reason and end. With an end it goes on by itself.
+ * Pauses a queue, a definition, a tenant or everything. Running jobs continue, no job of the target is started, and
+ * jobs can still be enqueued.
+ * A target that is already paused gets the new reason and end. A pause with an end expires by itself.
  * @throws QueueError invalid-value for a target that does not exist, or an end that is not in the future
  */
 export async function pause(db: Database, actor: Actor, input: PauseInput): Promise<PauseView> {
@@ -40,7 +47,7 @@ export async function pause(db: Database, actor: Actor, input: PauseInput): Prom
   });
 }
 
-/** Ends a pause now; its jobs may start again. @throws QueueError not-found, also for one whose end has passed */
+/** Ends a pause; its jobs may start again. @throws QueueError not-found, also for a pause whose end has passed */
 export async function endPause(db: Database, pauseId: string): Promise<PauseView> {
   return db.transaction(async (tx) => {
     const [paused] = await tx.run<PauseRow>(pauseByIdSql, [pauseId]);

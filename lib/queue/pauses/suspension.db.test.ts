@@ -41,7 +41,7 @@ const setStatus = (scope: TenantScope, status: "active" | "suspended") =>
   make.platform.run(setStatusSql, [scope.tenantId, status]);
 const put = async (scope: TenantScope, definitionKey = "near") => (await make.job(scope, { definitionKey })).id;
 
-/** Asks for every lane there is, as a worker does that has not heard of any suspension. */
+/** Claims from every lane, like a worker that does not know of any suspension. */
 async function claimFromMemory(): Promise<string[]> {
   const rows = await database.query<{ lane_no: number; limited: boolean }>(
     `select lane_no, exists (select 1 from app.limits_on(queue_id, definition_id, tenant_id)) as limited from app.lanes`,

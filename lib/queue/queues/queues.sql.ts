@@ -4,7 +4,7 @@ import { IS_PAUSE_NOW } from "../pauses/pauses.sql";
 const COLUMNS = `q.id, q.name, q.description, q.default_priority, q.timeout_seconds, q.max_attempts, q.retry_delay_seconds,
   q.retry_multiplier, q.weight, q.is_active, q.version, q.created_at, q.updated_at`;
 
-/** All queues with the pause that holds them. `$1`: a tenant, whose own pause then counts too; null = none. */
+/** All queues with their active pause. `$1`: a tenant whose own pause also counts; null = none. */
 export const listQueueSettingsSql = statement(
   "list_queue_settings",
   `select ${COLUMNS}, (
@@ -22,7 +22,7 @@ export const lockQueueSql = statement(
   `select ${COLUMNS}, null as pause from app.job_queues q where q.id = $1 for update`,
 );
 
-/** Values in the order of `values` in operations/queues.ts. */
+/** Values in the order of `values` in queues.ts. */
 export const insertQueueSql = statement(
   "insert_queue",
   `insert into app.job_queues (name, description, default_priority, timeout_seconds, max_attempts, retry_delay_seconds,
@@ -38,7 +38,7 @@ export const updateQueueSql = statement(
    where name = $1 returning id`,
 );
 
-/** What the queue of a lane says of retries. */
+/** The retry settings of a lane's queue. */
 export const queueRetrySql = statement(
   "queue_retry",
   `select q.retry_delay_seconds, q.retry_multiplier from app.lanes l join app.job_queues q on q.id = l.queue_id

@@ -1,3 +1,9 @@
+/**
+ * Queues: named groups of jobs with default settings, a weight, and a switch that stops new jobs.
+ * A change applies to jobs enqueued and started after the commit.
+ * types.ts also has the shapes of pauses, limits and workers.
+ * Start with `createQueue` and `listQueues`.
+ */
 import type { Database, Runner, TenantTransaction } from "@/lib/db";
 import { QueueError } from "../errors";
 import { inTenant } from "../read/get-job";
@@ -32,12 +38,12 @@ const DEFAULTS = {
   isActive: true,
 } as const;
 
-/** All queues, by name, with the pause that holds them now. */
+/** Lists all queues by name, with their active pause. */
 export async function listQueues(db: Runner): Promise<QueueView[]> {
   return (await db.run<QueueRow>(listQueueSettingsSql, [null])).map(toQueueView);
 }
 
-/** The queues that take jobs, as one tenant finds them: its own pause counts too. */
+/** Lists the queues that accept jobs, from the view of one tenant: its own pause also counts. */
 export function listTenantQueues(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
@@ -48,7 +54,7 @@ export function listTenantQueues(
   });
 }
 
-/** Adds a queue. @throws QueueError queue-exists */
+/** Creates a queue. @throws QueueError queue-exists */
 export async function createQueue(db: Database, input: QueueInput): Promise<QueueView> {
   return db.transaction(async (tx) => {
     const [row] = await tx.run<{ id: number }>(insertQueueSql, values(input.name, { ...DEFAULTS, ...input }));
@@ -57,7 +63,7 @@ export async function createQueue(db: Database, input: QueueInput): Promise<Queu
   });
 }
 
-/** Changes a queue for the jobs that are enqueued and started from now on. @throws QueueError not-found */
+/** Changes a queue for jobs enqueued and started from now on. @throws QueueError not-found */
 export async function updateQueue(
   db: Database,
   { id, patch }: { readonly id: number; readonly patch: QueuePatch },
@@ -75,7 +81,7 @@ async function queueById(db: Runner, id: number): Promise<QueueView> {
   return toQueueView(row);
 }
 
-/** In the order of the columns in insertQueueSql. */
+/** The values in the order of the columns in insertQueueSql. */
 function values(name: string, queue: Required<Omit<QueueInput, "name">>): unknown[] {
   return [
     name,

@@ -1,6 +1,6 @@
 /** The shapes of queues, pauses, limits and workers. Client-safe: types only. */
 
-/** What a queue says for jobs that come into it; null = nothing, and the installation's own default holds. */
+/** A queue's settings for its jobs; null = not set, so the installation's default applies. */
 export interface QueueSettings {
   readonly description: string;
   readonly defaultPriority: number;
@@ -8,7 +8,7 @@ export interface QueueSettings {
   readonly maxAttempts: number | null;
   readonly retryDelaySeconds: number | null;
   readonly retryMultiplier: number | null;
-  /** Its share of a tenant's starts, against the tenant's other queues. */
+  /** Its share of the tenant's starts, relative to the tenant's other queues. */
   readonly weight: number;
   readonly isActive: boolean;
 }
@@ -16,7 +16,7 @@ export interface QueueSettings {
 export interface QueueView extends QueueSettings {
   readonly id: number;
   readonly name: string;
-  /** Why nothing of it is started just now. */
+  /** The pause that keeps its jobs from starting. */
   readonly pause: {
     readonly scope: PauseScope;
     readonly reason: string;
@@ -32,10 +32,10 @@ export type QueuePatch = Partial<QueueSettings>;
 
 export type PauseScope = "all" | "queue" | "definition" | "tenant";
 
-/** What holds ready jobs: a pause, or the suspension of their tenant. */
+/** What blocks ready jobs: a pause, or the suspension of their tenant. */
 export type HoldScope = PauseScope | "suspension";
 
-/** What is to be paused: the scope, and the name of what it is about. */
+/** What to pause: the scope and the name of the target. */
 export interface PauseInput {
   readonly scope: PauseScope;
   readonly queue?: string;
@@ -61,15 +61,15 @@ export interface PauseView {
 
 export type LimitScope = "queue" | "definition" | "tenant_queue" | "tenant_definition";
 
-/** Null = not limited in this way. */
+/** Null = no limit of this kind. */
 export interface LimitValues {
   readonly maxRunning: number | null;
   readonly startsPerSecond: number | null;
-  /** How many may start at once after a time without starts; in any t seconds at most burst + t * startsPerSecond. */
+  /** Starts that may begin at once after an idle time. In any t seconds, at most burst + t * startsPerSecond begin. */
   readonly burst: number | null;
 }
 
-/** A tenant scope without a tenant limits each tenant by itself. */
+/** A tenant scope without a tenant limits each tenant separately. */
 export type LimitInput = {
   readonly scope: LimitScope;
   readonly queue?: string;
@@ -85,7 +85,7 @@ export interface LimitView extends LimitValues {
   readonly definitionKey: string | null;
   /** Slug. */
   readonly tenant: string | null;
-  /** When it last kept ready jobs from being started, to a second, and which of its numbers did. */
+  /** When the limit last kept ready jobs from starting, to the second, and which of its numbers did. */
   readonly limitedAt: Date | null;
   readonly limitedBy: "running" | "rate" | null;
   readonly createdAt: Date;
@@ -110,14 +110,14 @@ export interface WorkerView {
   readonly ageSeconds: number;
   readonly healthPort: number | null;
   readonly isolation: string;
-  /** Version of its time-zone data; null = unknown, or a remote worker. */
+  /** Version of the worker's time-zone data; null = unknown, or a remote worker. */
   readonly tzVersion: string | null;
   readonly cpuPercent: number | null;
   readonly rssBytes: number | null;
   readonly eventLoopLagMs: number | null;
 }
 
-/** How many living workers and schedulers compute with one version of the time-zone data. */
+/** How many live workers and schedulers use one version of the time-zone data. */
 export interface TzUse {
   /** Null = unknown. */
   readonly tzVersion: string | null;

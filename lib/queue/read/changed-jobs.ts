@@ -6,7 +6,7 @@ import { getFeedRows, inTenant } from "./get-job";
 
 const NEWEST = 200;
 
-/** What a feed remembers between two looks: the state of each job it watches, as one short text. */
+/** The state of each watched job between two polls of a feed, as one short text. */
 export type FeedPosition = ReadonlyMap<string, string>;
 
 export interface ChangedJobs {
@@ -23,8 +23,8 @@ const watchedIdsSql = statement(
 );
 
 /**
- * The jobs of a tenant that changed since the last look: among its newest 200, all that run, and those that ran at the
- * last look. The first look answers no change, only a position.
+ * Returns the jobs of a tenant that changed since the last poll: among its newest 200, at most 200 that run, and those
+ * that ran at the last poll. The first poll returns no changes, only a position.
  */
 export function changedJobs(
   db: Database,
@@ -46,7 +46,10 @@ export function changedJobs(
   });
 }
 
-/** How many artifacts each running job has: an artifact changes nothing else of its job. */
+/**
+ * The number of artifacts per running job. They are part of the fingerprint, because a new artifact changes nothing
+ * else of its job.
+ */
 async function artifactsOfRunning(
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,

@@ -1,10 +1,17 @@
+/**
+ * Reads: jobs, lists, attempts, output, summaries and feeds, for the API and the pages.
+ * Every read is confined to one tenant. The cost of a page does not depend on the length of the history, and pages of
+ * text are bounded by bytes.
+ * Start with `getJob` here and `listJobs`. read-jobs.sql.ts defines the columns of a job, and wait-reason.policy.ts
+ * explains why a job waits.
+ */
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import type { JobView, TenantScope } from "../types";
 import { getJobSql, jobsByIdSql } from "./read-jobs.sql";
 import { type JobRow, toJobView } from "./view";
 import { readWaitFacts } from "./wait-facts";
 
-/** Gives a read its tenant's transaction, unless the caller has one already. */
+/** Runs a read in its tenant's transaction. Joins the caller's transaction if there is one. */
 export function inTenant<T>(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
@@ -13,7 +20,7 @@ export function inTenant<T>(
   return "inTransaction" in db ? read(db) : withTenant(db, scope.tenantId, read);
 }
 
-/** One job with payload and result; null when this tenant has no such job. */
+/** Returns one job with payload and result; null if this tenant has no such job. */
 export function getJob(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
@@ -26,8 +33,8 @@ export function getJob(
 }
 
 /**
- * The given jobs as lists show them, newest first, each with the wait reason that its own page gives. Jobs that are not
- * this tenant's are left out.
+ * Returns the given jobs without payloads, newest first, each with the same wait reason as `getJob`. Jobs of other
+ * tenants are left out.
  */
 export async function getJobRows(
   tx: TenantTransaction,
@@ -38,8 +45,8 @@ export async function getJobRows(
 }
 
 /**
- * The same for a feed, which looks at hundreds of jobs each second: the wait reason is told by the job's row alone, so it
- * names neither a limit, nor the place in line, nor the parents.
+ * Like `getJobRows`, for a feed that reads hundreds of jobs each second. The wait reason comes from the job's row
+ * alone, so it names neither a limit, nor the position in line, nor the parents.
  */
 export async function getFeedRows(
   tx: TenantTransaction,

@@ -1,21 +1,21 @@
 import { type Statement, statement, tenantIs } from "@/lib/db";
 
 /**
- * Ids of a filtered page, newest first. Each status is read where an index has it in order (live rows by state, unhappy
- * ends by outcome), each branch stops at the limit, and the branches are merged; so a page costs the same at any depth
- * of history. The most selective filter that has an index is written as a plain condition, since a prepared statement
- * cannot use an index through "is null or". Every text here is a constant: what a request decides is only which of these
- * statements runs.
+ * The shape of a list query, which selects ids of a filtered page, newest first.
+ * Each status is read from an index in id order (live rows by state, unhappy ends by outcome), each branch stops at the
+ * limit, and the branches are merged. So a page costs the same at any depth of history. The most selective filter with
+ * an index is written as a plain condition, because a prepared statement cannot use an index through "is null or".
+ * All texts here are constants: a request only decides which of these statements runs.
  *
- * $1 tenant · $2 ids before · $3 ids from · $4 limit · $5 offset · $6 definition ids · $7 correlation id · $8 parent
- * · $9 sources · $10 queue · $11 tag · $12 job id · $13 live states · $14 scan budget · $15 retried job
+ * $1 tenant · $2 ids before · $3 ids from · $4 limit · $5 offset · $6 definition ids · $7 correlation id · $8 parent ·
+ * $9 sources · $10 queue · $11 tag · $12 job id · $13 live states · $14 scan budget · $15 retried job
  */
 export interface ListShape {
-  /** All: no status filter. Otherwise which branches are wanted. */
+  /** The branches to read; "all" = no status filter. */
   readonly branches: "all" | readonly Branch[];
   /** The filter that is looked up in its index. */
   readonly driver: Driver;
-  /** Whether a filter is set that no index serves; the newest rows within the budget are looked at then. */
+  /** True if a filter without an index is set. Then only the newest rows within the budget are read. */
   readonly scans: boolean;
 }
 
@@ -43,11 +43,11 @@ const SCANNING = `and ($9::text[] is null or j.source = any ($9))
     and ($11::text is null or $11 = any (j.tags))`;
 
 interface Source {
-  /** Whether it is a window of jobs, to be looked at one by one. */
+  /** True if the jobs are a window that is read one by one. */
   readonly isWindow: boolean;
-  /** The jobs that are looked at. */
+  /** The jobs that are read. */
   readonly jobs: string;
-  /** Conditions on them, without the tenant and the bounds; empty when every job of the tenant will do. */
+  /** Conditions on the jobs, without tenant and bounds; empty if every job of the tenant matches. */
   readonly conditions: string;
 }
 
@@ -57,7 +57,7 @@ const TAKE = "limit $4::int + $5::int";
 function sourceOf({ driver, scans }: ListShape): Source {
   const indexed = driver === "none" ? "" : `${DRIVERS[driver]} ${OTHERS}`;
   if (!scans) return { isWindow: false, jobs: "app.jobs j", conditions: indexed };
-  // The newest rows of the tenant, bounded, for filters that no index serves.
+  // The tenant's newest rows, bounded, for filters without an index.
   const newest = `(select * from app.jobs where ${tenantIs("tenant_id")} and id < $2::uuid and id >= $3::uuid
       order by id desc limit $14::int) j`;
   return { isWindow: true, jobs: newest, conditions: `${indexed} ${SCANNING}` };
@@ -67,9 +67,9 @@ const allJobs = ({ jobs, conditions }: Source): string =>
   `(select j.id from ${jobs} where ${tenantIs("j.tenant_id")} and ${BOUNDS} ${conditions} order by j.id desc ${TAKE})`;
 
 /**
- * A branch that is driven by another table joins the jobs only where a filter asks something of them. A window of jobs is
- * walked instead, and OFFSET 0 keeps it so: while the statistics are those of empty tables, the planner would walk the
- * window once for each row of the other table.
+ * A branch that is driven by another table joins the jobs only if a filter needs them. A window of jobs is walked
+ * instead. OFFSET 0 enforces that, because with the statistics of empty tables the planner would walk the window once
+ * per row of the other table.
  */
 function drivenBranch(table: string, condition: string, { isWindow, jobs, conditions }: Source): string {
   if (isWindow) {
@@ -82,7 +82,7 @@ function drivenBranch(table: string, condition: string, { isWindow, jobs, condit
     and x.job_id < $2::uuid and x.job_id >= $3::uuid order by x.job_id desc ${TAKE})`;
 }
 
-/** Most jobs succeed, so walking the jobs themselves finds a page of these soon. */
+/** Most jobs succeed, so walking the jobs themselves finds a page quickly. */
 const succeeded = (source: Source): string =>
   allJobs({
     ...source,
@@ -91,8 +91,9 @@ const succeeded = (source: Source): string =>
   });
 
 /**
- * Live rows are few, so they are walked in their order and each looks its job up, whatever the planner believes of tables
- * without statistics. A lane has one definition, which spares the look at the jobs of other definitions.
+ * Walks live rows in id order and looks up the job of each, because live rows are few. OFFSET 0 enforces that,
+ * whatever the planner assumes about tables without statistics. A lane has one definition, so jobs of other
+ * definitions need not be read.
  */
 function liveBranch(condition: string, source: Source): string {
   const { isWindow, jobs, conditions } = source;
@@ -122,13 +123,13 @@ function branchText(branch: Branch, source: Source): string {
   }
 }
 
-/** Names the type of every parameter, since not each statement uses each of them. */
+/** Declares the type of every parameter, because not every statement uses all of them. */
 const TYPES = `with used as (select $1::uuid, $2::uuid, $3::uuid, $4::int, $5::int, $6::uuid[], $7::text, $8::uuid,
   $9::text[], $10::text, $11::text, $12::uuid, $13::text[], $14::int, $15::uuid)`;
 
 const cache = new Map<string, Statement>();
 
-/** The statement for a shape of filter; `count` counts up to the limit instead of answering ids. */
+/** Returns the statement for a shape of filter; `count` counts up to the limit instead of returning ids. */
 export function listJobsSql(shape: ListShape, kind: "ids" | "count"): Statement {
   const branches = shape.branches === "all" ? "all" : BRANCHES.filter((branch) => shape.branches.includes(branch));
   const key = `${kind}:${String(branches)}:${shape.driver}:${shape.scans}`;

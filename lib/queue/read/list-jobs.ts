@@ -4,20 +4,20 @@ import type { JobFilter, JobPage, Page, TenantScope } from "../types";
 import { getJobRows, inTenant } from "./get-job";
 import { type Branch, type Driver, definitionIdsSql, idFloorSql, type ListShape, listJobsSql } from "./list-jobs.sql";
 
-/** Counts are exact up to here; beyond it the answer says "at least". */
+/** Counts are exact up to here; beyond it the total is a lower bound. */
 export const COUNTED_JOBS = 10_000;
-/** How many of the newest rows a filter without an index looks at. */
+/** The number of newest rows that a filter without an index reads. */
 export const SCAN_BUDGET = 20_000;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const LOWEST = "00000000-0000-0000-0000-000000000000";
-/** Nothing is above it. */
+/** No id is higher. */
 export const HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const WAITING: readonly JobStatus[] = ["queued", "blocked", "paused"];
 
 /**
- * A page of jobs, newest first. Filters by status, definition, correlation, parent and retried job reach back over all history;
- * source, queue and tag look at the newest 20,000 jobs.
+ * Lists a page of jobs, newest first. Filters by status, definition, correlation, parent and retried job cover all
+ * history; source, queue and tag cover the newest 20,000 jobs.
  */
 export function listJobs(
   db: Database | TenantTransaction,
@@ -51,7 +51,7 @@ export function listJobs(
   });
 }
 
-/** What the filter's words mean in ids. */
+/** The ids that a filter refers to. */
 interface Resolved {
   readonly definitionIds: readonly string[] | null;
   readonly jobId: string | null;
@@ -59,7 +59,7 @@ interface Resolved {
   readonly beforeId: string;
 }
 
-/** Finds out what a filter's words mean in ids. */
+/** Resolves the texts and times of a filter to ids. */
 export async function resolveFilter(tx: TenantTransaction, filter: JobFilter): Promise<Resolved> {
   const search = filter.q?.trim();
   const jobId = search !== undefined && UUID.test(search) ? search : null;
@@ -73,7 +73,7 @@ export async function resolveFilter(tx: TenantTransaction, filter: JobFilter): P
     ? await tx.run<IdRange>(idFloorSql, [filter.createdAfter ?? null, filter.createdBefore ?? null])
     : [];
   return {
-    // No definition matches: an id that nothing has keeps the filter from meaning "any".
+    // If no definition matches, an id that does not exist keeps the filter from meaning "any".
     definitionIds: definitions?.length === 0 ? [HIGHEST_ID] : (definitions?.map((row) => row.id) ?? null),
     jobId,
     fromId: range?.from_id ?? LOWEST,
@@ -86,7 +86,7 @@ interface IdRange {
   to_id: string | null;
 }
 
-/** Which statement answers a filter. */
+/** Returns the statement shape for a filter. */
 export function shapeOf(filter: JobFilter, found: Resolved): ListShape {
   const scans = Boolean(filter.source?.length) || filter.queue !== undefined || filter.tag !== undefined;
   const driver = driverOf(filter, found);
@@ -110,7 +110,7 @@ function driverOf(filter: JobFilter, { jobId, definitionIds }: Resolved): Driver
 
 type Bounds = { readonly afterId?: string | undefined; readonly limit: number; readonly offset: number };
 
-/** The values of that statement, but for where a page begins and how long it is. */
+/** Returns the parameters of that statement, given where the page begins and how long it is. */
 export function valuesOf(scope: Pick<TenantScope, "tenantId">, filter: JobFilter, found: Resolved) {
   return ({ afterId, limit, offset }: Bounds): unknown[] => [
     scope.tenantId,

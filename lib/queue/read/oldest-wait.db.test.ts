@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 const HOUR = 3_600_000;
 
-/** What the summary says, in whole minutes. */
+/** The oldest wait of the summary, in whole minutes. */
 async function oldestMinutes(scope: Parameters<typeof summarizeJobs>[1]): Promise<number | null> {
   const { oldestQueuedAgeSeconds: age } = await summarizeJobs(make.web, scope);
   return age === null ? null : Math.round(age / 60);

@@ -20,7 +20,7 @@ const jobWith = async (statement: string): Promise<string> => {
 const bytesOf = (texts: readonly (string | null)[]) =>
   texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0);
 
-/** Reads page by page until the end. Every page but the last holds as much as fits. */
+/** Reads page by page until the end, and checks that every page but the last is full. */
 async function readAll<T>(
   read: (last: T | undefined) => Promise<{ rows: readonly T[]; bytes: number; hasMore: boolean }>,
 ) {

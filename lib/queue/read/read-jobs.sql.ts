@@ -2,14 +2,14 @@ import { statement, tenantIs } from "@/lib/db";
 import { TIMEOUT_SECONDS } from "../definitions/defaults.sql";
 import { HOLDS_NOW } from "../pauses/pauses.sql";
 
-/** As much as is kept of a stream when its attempt has ended. */
+/** The bytes of a stream that are kept after its attempt has ended. */
 const TAIL_BYTES = 192 * 1024;
 
-/** What succeeded is done, whatever it reported last. */
+/** A succeeded attempt is at 100 percent, whatever it reported last. */
 const progressOf = (status: string): string =>
   `case when ${status} = 'succeeded' and a.progress is not null then 100 else a.progress end`;
 
-/** The end of what the running attempt of `l` has printed so far, as far as its log has it. */
+/** The tail of the running attempt of `l`, as far as its output has been stored. */
 const liveTail = (stream: "stdout" | "stderr"): string => `case when $5::boolean then (
        select right(string_agg(t.body, '' order by t.seq), ${TAIL_BYTES}) from (
          select c.seq, c.body, sum(octet_length(c.body)) over (order by c.seq desc) - octet_length(c.body) as after from (
@@ -18,7 +18,9 @@ const liveTail = (stream: "stdout" | "stderr"): string => `case when $5::boolean
            order by g.seq desc limit 2000) c) t
        where t.after < ${TAIL_BYTES}) end`;
 
-/** What lists show of a job. `l` is its live row, `a` its latest attempt, which carries the outcome once it has one. */
+/**
+ * The columns of a job in lists. `l` is its live row; `a` is its latest attempt, which has the outcome after the end.
+ */
 const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.definition_version, q.name as queue,
   coalesce(l.state, a.outcome) as status, j.source, j.source_ref, coalesce(l.priority, j.priority) as priority, j.tags,
   j.dedupe_key, j.correlation_id, j.parent_job_id, j.retried_from_id, coalesce(l.scheduled_for, j.scheduled_for) as scheduled_for,
@@ -42,7 +44,10 @@ const ROW = `j.id, j.tenant_id, j.definition_id, d.key as definition_key, j.defi
       or p.definition_id = j.definition_id or p.tenant_id = j.tenant_id)
     order by p.scope <> 'suspension', p.paused_until desc nulls first limit 1) end as pause`;
 
-/** The newest job that was made of this one with another payload. A retry has the greater id, so older partitions are left out. */
+/**
+ * The newest job that retried this one with another payload. A retry has a greater id, so older
+ * partitions are left out.
+ */
 const newestRetry = (of: string): string => `(select r.id from app.jobs r
     where ${tenantIs("r.tenant_id")} and r.retried_from_id = ${of} and r.id > ${of} order by r.id desc limit 1)`;
 
@@ -82,9 +87,10 @@ export const newestRetriesSql = statement(
 );
 
 /**
- * Where each of the ready jobs $2 stands in its lane, counted up to 1,000, and the limit that held its lane back in the
- * last five seconds. $3 are their lanes, $4 their sort keys. Each lane is read once, whatever the number of its jobs.
- * A limit for each tenant may have held back another tenant: it counts only if this tenant is at it now.
+ * The position of each ready job $2 in its lane, counted up to 1,000, and the limit that limited its lane in the last
+ * five seconds. $3 are the lanes, $4 the sort keys. Each lane is read once, whatever the number of its jobs.
+ * A limit for each tenant may have limited another tenant, so it counts only if this tenant has
+ * reached it at the moment.
  */
 export const placesInLanesSql = statement(
   "places_in_lanes",
@@ -120,8 +126,8 @@ export const placesInLanesSql = statement(
 );
 
 /**
- * Attempts below the number $4 (null = all), latest first, at most $3 of them and at most $6 bytes of texts, but at least
- * one; tails are read only if $5. Sizes are known without reading the texts.
+ * Attempts below the number $4 (null = all), latest first: at most $3 of them and at most $6 bytes of texts, but at
+ * least one. Tails are read only if $5. Sizes are known without reading the texts.
  */
 export const listAttemptsSql = statement(
   "list_attempts",
@@ -147,8 +153,8 @@ export const listAttemptsSql = statement(
 );
 
 /**
- * Output after a position, oldest first. `$3` attempt (null = all), `$4`/`$5` position, `$6` stream, `$7` most chunks, `$8`
- * most bytes; at least one chunk. `found` counts one chunk more than `$7` if there is one.
+ * Output after a position, oldest first. `$3` attempt (null = all), `$4`/`$5` position, `$6` stream, `$7` most chunks,
+ * `$8` most bytes; at least one chunk. `found` counts one chunk more than `$7` if there is one.
  */
 export const readLogsSql = statement(
   "read_logs",
@@ -166,9 +172,9 @@ export const readLogsSql = statement(
 );
 
 /**
- * The earliest instant since which a ready job waits: among the heads of the tenant's lanes and its 1,000 lowest ids. Jobs
- * of one priority stand in their lane by that instant, and ids rise with the time of enqueue, so a longer wait can only be
- * missed behind 1,000 older jobs that are not ready, in a lane of several priorities.
+ * The earliest time since which a ready job waits, among the heads of the tenant's lanes and its 1,000 lowest ids. Jobs
+ * of one priority are ordered by that time in their lane, and ids rise with the time of enqueue. So a longer wait can
+ * only be missed behind 1,000 older jobs that are not ready, in a lane of several priorities.
  */
 const OLDEST = `, front as (
      select min(h.scheduled_for) as first from app.lanes n cross join lateral (
@@ -181,7 +187,7 @@ const OLDEST = `, front as (
        where ${tenantIs("l.tenant_id")} and l.state <> 'running' order by l.job_id limit 1000) x
    )`;
 
-/** Live figures from running totals and the small partial indexes; ended ones of the last 24 hours by minute. */
+/** Live counts from running totals and the small partial indexes; ended jobs of the last 24 hours by minute. */
 export const summarySql = statement(
   "summarize_jobs",
   `with ended as (

@@ -33,17 +33,20 @@ interface AttemptRow {
 }
 
 export interface AttemptsPage {
-  /** At most so many; default 50. */
+  /** The most attempts of the page; default 50. */
   readonly limit?: number;
   /** Only attempts with a lower number. */
   readonly beforeNo?: number | undefined;
-  /** True reads the ends of stdout and stderr too, up to 384 KiB of characters for each attempt; else they are null. */
+  /**
+   * True also reads the tails of stdout and stderr, up to 384 KiB of characters per attempt; otherwise they are null.
+   */
   readonly tails?: boolean;
 }
 
 /**
- * A job's attempts over all its runs, latest first, the running one included; null when there is no such job. A page ends
- * before its texts exceed 512 KiB, but has at least one attempt; `hasOlder` of its last says whether others follow.
+ * Lists a job's attempts over all its runs, latest first, including the running one; null if there is no such
+ * job. The page ends before its texts exceed 512 KiB, but has at least one attempt. `hasOlder` of the last one is
+ * true if more follow.
  */
 export function listAttempts(
   db: Database | TenantTransaction,
@@ -91,7 +94,7 @@ function toAttempt(row: AttemptRow): AttemptView {
 
 export interface LogPosition {
   readonly attempt?: number;
-  /** Everything after this chunk. */
+  /** Only output after this chunk. */
   readonly after?: { readonly attemptNo: number; readonly seq: number };
   readonly stream?: LogStream;
   readonly limit?: number;
@@ -109,8 +112,8 @@ interface LogRow {
 }
 
 /**
- * Output of a job's attempts, oldest first; null when there is no such job. A page ends before its chunks exceed 512 KiB,
- * but has at least one; `hasMore` says whether others follow.
+ * Reads output of a job's attempts, oldest first; null if there is no such job. The page ends before its chunks exceed
+ * 512 KiB, but has at least one. `hasMore` is true if more follow.
  */
 export function readLogs(
   db: Database | TenantTransaction,

@@ -14,7 +14,10 @@ interface SummaryRow {
   oldest_queued_age_seconds: number | null;
 }
 
-/** A tenant's figures: live ones now, ended ones of the last 24 hours (to the minute). Never counts history. */
+/**
+ * Returns a tenant's counts: live jobs at the moment, ended jobs of the last 24 hours (to the minute). Never
+ * counts the history.
+ */
 export function summarizeJobs(
   db: Database | TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,

@@ -1,4 +1,4 @@
-/** What attempts leave behind. Client-safe: types only; reached through types.ts. */
+/** Shapes of attempts, output, steps and artifacts. Client-safe: types only; exported through types.ts. */
 import type { AttemptStatus } from "../states";
 
 export interface AttemptView {
@@ -21,13 +21,13 @@ export interface AttemptView {
   readonly stdoutBytes: number | null;
   readonly stderrBytes: number | null;
   readonly droppedBytes: number | null;
-  /** Of the command's processes; null where nothing was measured. */
+  /** CPU time of the command's processes; null if it was not measured. */
   readonly cpuMs: number | null;
   readonly peakRssBytes: number | null;
   readonly retryAt: Date | null;
-  /** The last that it reported; 100 % of one that succeeded. */
+  /** The last reported progress; 100 % if the attempt succeeded. */
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
-  /** Whether the job has attempts before this one. */
+  /** True if the job has attempts before this one. */
   readonly hasOlder: boolean;
 }
 
@@ -55,19 +55,19 @@ export interface StepsPage {
   readonly hasMore: boolean;
 }
 
-/** A step that an attempt has done for good. */
+/** A step that an attempt has completed. */
 export interface StepView {
   readonly name: string;
   readonly runNo: number;
   readonly attemptNo: number;
   readonly createdAt: Date;
   readonly resultBytes: number;
-  /** Null as well when it is too large to be shown (`isShown` false). */
+  /** The result; null also if it is too large to be shown (`isShown` false). */
   readonly result: unknown;
   readonly isShown: boolean;
 }
 
-/** A file that an attempt made. */
+/** A file that an attempt stored. */
 export interface ArtifactView {
   readonly id: string;
   readonly jobId: string;
@@ -80,6 +80,6 @@ export interface ArtifactView {
   readonly chunks: number;
   /** Hexadecimal. */
   readonly sha256: string;
-  /** When it was complete. */
+  /** When the artifact was completed. */
   readonly createdAt: Date;
 }

@@ -47,7 +47,7 @@ export interface JobRow {
   sort_key: number | null;
 }
 
-/** Turns a row of the job queries into what the queue gives out, with what else is known of why it waits. */
+/** Converts a row of the job queries to a JobView, with further facts about why the job waits. */
 export function toJobView(row: JobRow, more: MoreFacts = {}): JobView {
   return {
     id: row.id,

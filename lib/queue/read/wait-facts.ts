@@ -6,8 +6,8 @@ import type { JobRow } from "./view";
 import type { MoreFacts, PlaceInLane } from "./wait-reason.policy";
 
 /**
- * Reads why the given jobs wait: the place in its lane and the limit for a ready job, the parents for a blocked one.
- * Two statements at most for any number of jobs, none if no job needs them. One job and a list are read alike.
+ * Reads why the given jobs wait: the position in the lane and the limit for ready jobs, the parents for blocked ones.
+ * Runs at most two statements for any number of jobs, and none if no job needs them.
  */
 export async function readWaitFacts(
   tx: TenantTransaction,

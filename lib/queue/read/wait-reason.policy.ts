@@ -3,30 +3,30 @@ import type { HoldScope, LimitScope, PauseScope, WaitReason } from "../types";
 
 export interface WaitFacts {
   readonly status: JobStatus;
-  /** scheduled_for is still to come, by the database's clock. */
+  /** True if scheduled_for is in the future, by the database's clock. */
   readonly isFuture: boolean;
-  /** Its last attempt asked to be run later. */
+  /** True if the last attempt asked to be run later. */
   readonly isPutOff?: boolean;
   readonly attemptsSpent: number;
   readonly until: Date;
   readonly hasWorker: boolean;
-  /** The pause or suspension that holds it. */
+  /** The pause or suspension that keeps the job from starting. */
   readonly pause: { readonly scope: HoldScope; readonly reason: string; readonly until: Date | null } | null;
-  /** The first of the jobs that it is blocked by, and how many there are; left out in feeds. */
+  /** The first of the job's blocking parents, and their number; left out in feeds. */
   readonly blockedBy?: { readonly first: readonly Blocker[]; readonly count: number };
-  /** Its place in its lane; left out in feeds. */
+  /** The job's position in its lane; left out in feeds. */
   readonly place?: PlaceInLane;
 }
 
-/** What the job's own row does not say about why it waits. */
+/** Facts about why a job waits that its row does not have. */
 export type MoreFacts = Partial<Pick<WaitFacts, "place" | "blockedBy">>;
 
-/** Where a ready job stands among those of its queue, tenant, priority class and definition. */
+/** The position of a ready job among those of its queue, tenant, priority class and definition. */
 export interface PlaceInLane {
-  /** Ready jobs before it, and all of them, each counted up to 1,000. */
+  /** Ready jobs before this one, and all ready jobs, each counted up to 1,000. */
   readonly ahead: number;
   readonly total: number;
-  /** The limit that kept jobs of its lane from being started in the last seconds. */
+  /** The limit that kept jobs of this lane from starting in the last seconds. */
   readonly limit: {
     readonly scope: LimitScope;
     readonly by: "running" | "rate";
@@ -40,7 +40,7 @@ export interface Blocker {
   readonly definitionKey: string;
 }
 
-/** Says why a job is not running; null for one that runs or has ended. */
+/** Returns why a job is not running; null for a job that runs or has ended. */
 export function describeWait(facts: WaitFacts): WaitReason | null {
   if (facts.status === "paused") return { code: "paused", detail: "The job is paused." };
   if (facts.status === "blocked") return { code: "blocked", detail: blockers(facts.blockedBy) };

@@ -46,12 +46,12 @@ test("a list gives each job the wait reason of the job's own page, whatever the 
   await make.job(other, { definitionKey: "plain", priority: 60 });
   await pauseJob(make.web, own, made[17]?.jobId ?? "");
   await pause(make.platform, SYSTEM, { scope: "definition", definitionKey: "stopped", reason: "stock-taking" });
-  // One place and one start each: what a claim leaves behind is held back by the two limits.
+  // Each limit allows one running job or one start, so the two limits stop the jobs that a claim leaves behind.
   await make.claim("w", 3);
 
   const { jobs } = await listJobs(make.web, own, {}, { limit: 200 });
   expect(jobs).toHaveLength(made.length);
-  // At the same time, since what a limit held back is forgotten after seconds.
+  // Read at the same time, because a limit is only named for a few seconds after it limited a job.
   const alone = await Promise.all(jobs.map(({ id }) => waitReasonOf(own, id)));
   expect(jobs.map(({ id, waitReason }) => [id, waitReason])).toEqual(jobs.map(({ id }, n) => [id, alone[n]]));
   const codes = new Set(jobs.map((job) => job.waitReason?.code));

@@ -4,10 +4,10 @@ import { leasedCountSql, remoteLanesPartlySql, remoteLanesSql } from "./remote-w
 
 const LANES_PER_LOOK = 256;
 const MOST_REMEMBERED = 1000;
-/** Jobs that are at most this old are found by any look. */
+/** Jobs enqueued at most this many seconds ago are found by any scan. */
 const FRESH_SECONDS = 3;
 
-/** Which work a remote worker may get. */
+/** The jobs that a remote worker may get. */
 export interface RemoteScope {
   readonly definitions: readonly string[];
   /** Queue names; null = any. */
@@ -18,9 +18,9 @@ export interface RemoteScope {
 
 export interface FoundLane {
   readonly laneNo: number;
-  /** The longest lease that its definition gives. */
+  /** The longest lease that the lane's definition allows. */
   readonly leaseSeconds: number;
-  /** Where to begin to read it; undefined = at its beginning. */
+  /** Sort key from which to read the lane; undefined = from its beginning. */
   readonly from: number | undefined;
 }
 
@@ -32,9 +32,9 @@ interface Row {
 }
 
 /**
- * Finds lanes with ready jobs of one scope, and remembers where they begin. While whole looks are costly (see
- * `WholeLooks`), looks in between find new jobs, and older ones from where their lane began at the last look. Made once
- * for each scope and process.
+ * Finds lanes with ready jobs of one scope, and records where they begin. While full scans are costly (see
+ * `WholeLooks`), scans in between find new jobs, and older ones from where their lane began at the last scan. Create
+ * one per scope and process.
  */
 export class RemoteLanes {
   private readonly looks = new WholeLooks();
@@ -42,10 +42,10 @@ export class RemoteLanes {
   private looking = false;
   private asked = false;
 
-  /** `clock` answers milliseconds that never go back. */
+  /** @param clock returns milliseconds that never go back */
   constructor(private readonly clock: () => number = () => performance.now()) {}
 
-  /** There may be work where partial looks do not reach: a whole one comes within a second or so. */
+  /** Requests a full scan within a second or so, because jobs may be ready where partial scans do not reach. */
   askForWholeLook(): void {
     this.asked = true;
   }
@@ -75,7 +75,7 @@ export class RemoteLanes {
   private found(rows: readonly Row[]): FoundLane[] {
     if (this.marks.size > MOST_REMEMBERED) this.marks.clear();
     for (const { lane_no, head, seen } of rows) {
-      // A new job before the mark is claimed from where it stands, and the mark stays.
+      // A new job before the mark is claimed from its own position, and the mark stays.
       if (seen !== null || !this.marks.has(lane_no)) this.marks.set(lane_no, seen ?? head);
     }
     const { isCostly } = this.looks;
@@ -94,7 +94,7 @@ const valuesOf = ({ definitions, queues, tenantId }: RemoteScope): unknown[] => 
   LANES_PER_LOOK,
 ];
 
-/** How many attempts a worker holds, counted as rarely as `looks` says; null = not counted this time. */
+/** Counts a worker's leased attempts, as rarely as `looks` allows; null = not counted this time. */
 export async function countLeased(db: Runner, workerId: string, looks: WholeLooks): Promise<number | null> {
   const now = performance.now();
   if (!looks.isDue(now)) return null;

@@ -62,7 +62,7 @@ test("while whole looks are costly, new jobs and older ones behind them are clai
   const { key } = await make.definition({ executor: "remote" });
   let [now, whole] = [0, 0];
   const lanes = new RemoteLanes(() => now);
-  // As long as a look takes that reads over 500,000 dead entries.
+  // As long as a scan takes that reads 500,000 dead entries.
   const run = async <R extends object>(statement: Statement, values?: readonly unknown[]): Promise<R[]> => {
     if (/^remote_lanes(?!_partly)/.test(statement.name)) {
       whole += 1;
@@ -221,7 +221,7 @@ test.each([true, false])(
   async (deadLetter) => {
     const { key } = await make.definition({ executor: "remote", deadLetter });
     const { id } = await make.job(acme, { definitionKey: key, maxAttempts: 3 });
-    // A hand-out whose answer was lost does not count.
+    // A claim whose response was lost does not count.
     const [unheard] = (await claim({ definitions: [key] })).jobs;
     if (unheard) await settleAttempts(make.worker, [releasedEnd(unheard)]);
     for (let n = 1; n <= 10; n += 1) {

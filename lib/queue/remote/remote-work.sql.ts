@@ -1,14 +1,17 @@
 import { statement } from "@/lib/db";
 import { claimedColumns } from "../claim/claimed-columns.sql";
 
-/** Lanes `l` of the remote definitions `$1` (keys), in the queues `$2` (names; NULL = any), of the tenant `$3` (NULL = any). */
+/**
+ * Lanes `l` of the remote definitions `$1` (keys), in the queues `$2` (names; NULL = any), of the tenant
+ * `$3` (NULL = any).
+ */
 const IN_SCOPE = `d.key = any ($1::text[]) and d.executor = 'remote' and d.is_active and q.is_active
      and ($2::text[] is null or q.name = any ($2::text[])) and ($3::uuid is null or l.tenant_id = $3::uuid)`;
 
 /**
- * Lanes of a scope with ready jobs, with the longest lease that their definition gives and the first of their sort keys.
- * When there are more than `$4`, chance decides which, so that none is left out for long. Reads over the dead index
- * entries of all jobs that were claimed from these lanes since the oldest snapshot.
+ * Lanes of a scope with ready jobs, with their definition's lease length and the lowest sort key of their ready jobs.
+ * If there are more than `$4`, a random selection is returned, so that no lane is left out for long.
+ * Reads the dead index entries of all jobs that were claimed from these lanes since the oldest snapshot.
  */
 export const remoteLanesSql = statement(
   "remote_lanes",
@@ -22,8 +25,8 @@ export const remoteLanesSql = statement(
 );
 
 /**
- * As `remoteLanesSql`, but finds lanes of jobs that were enqueued within the last `$7` seconds, by their ids, and those of
- * the lanes `$5` that have ready jobs from the sort keys `$6` on (`seen`).
+ * Like `remoteLanesSql`, but finds only lanes of jobs enqueued within the last `$7` seconds, by their ids. Also finds
+ * those of the lanes `$5` that have ready jobs from the sort keys `$6` on (`seen`).
  */
 export const remoteLanesPartlySql = statement(
   "remote_lanes_partly",
@@ -45,7 +48,7 @@ export const remoteLanesPartlySql = statement(
   { repeatable: true },
 );
 
-/** What the lanes `$1` hold, as far as they are of remote definitions. */
+/** Tenant, definition and queue of the lanes `$1`, as far as they are of remote definitions. */
 export const remoteLaneFactsSql = statement(
   "remote_lane_facts",
   `select l.lane_no, l.tenant_id, d.key as definition_key, q.name as queue
@@ -55,8 +58,8 @@ export const remoteLaneFactsSql = statement(
 );
 
 /**
- * The running attempt (`$1`, `$2`) if a worker whose id begins with `$3` holds it; no row = it is over, was taken, or
- * somebody else's. Payloads are left out.
+ * The running attempt (`$1`, `$2`) if its worker's id begins with `$3`. No row = it ended, was rescued, or belongs to
+ * another holder. Payloads are left out.
  */
 export const leasedRemoteAttemptSql = statement(
   "leased_remote_attempt",
@@ -69,7 +72,7 @@ export const leasedRemoteAttemptSql = statement(
   { repeatable: true },
 );
 
-/** How the attempt (`$1`, `$2`) of a worker whose id begins with `$3` ended. */
+/** How the attempt (`$1`, `$2`) ended, if its worker's id begins with `$3`. */
 export const endedRemoteAttemptSql = statement(
   "ended_remote_attempt",
   `select status, outcome, retry_at from app.job_attempts
@@ -77,7 +80,10 @@ export const endedRemoteAttemptSql = statement(
   { repeatable: true },
 );
 
-/** How often workers gave the run `$2` of the job `$1` back themselves; the text tells these from jobs that nobody got. */
+/**
+ * How often workers released the run `$2` of the job `$1` themselves. The error text separates these releases from
+ * claims whose response was lost.
+ */
 export const releasesSql = statement(
   "releases",
   `select count(*)::int as n from app.job_attempts
@@ -85,7 +91,7 @@ export const releasesSql = statement(
   { repeatable: true },
 );
 
-/** Bytes of output that are stored of an attempt. */
+/** Bytes and lines of an attempt's stored output. */
 export const attemptLogBytesSql = statement(
   "attempt_log_bytes",
   `select coalesce(sum(octet_length(body)), 0)::float8 as bytes, count(*)::int as lines from app.job_logs
@@ -94,8 +100,10 @@ export const attemptLogBytesSql = statement(
 );
 
 /**
- * Makes a remote worker known, and is its sign of life. No row = workers whose id begins with `$10` have `$11` rows
- * already, and this is none of them. `$9` is how many attempts it holds (NULL = as many as it did). `$12` is the tenant that it is confined to (NULL = none).
+ * Registers a remote worker and records its heartbeat. No row = `$11` workers whose ids begin with `$10` are
+ * registered, and this is not one of them.
+ * `$9` is the number of attempts it has leased (NULL = unchanged). `$12` is the tenant that it is confined
+ * to (NULL = none).
  */
 export const recordRemoteWorkerSql = statement(
   "record_remote_worker",
@@ -110,14 +118,17 @@ export const recordRemoteWorkerSql = statement(
    returning 1 as known`,
 );
 
-/** How many attempts a worker holds. Reads over the dead index entries of all jobs that ran since the oldest snapshot. */
+/**
+ * The number of attempts that a worker has leased. Reads the dead index entries of all jobs that ran since the
+ * oldest snapshot.
+ */
 export const leasedCountSql = statement(
   "leased_count",
   "select count(*)::int as n from app.live_jobs where state = 'running' and claimed_by_worker = $1",
   { repeatable: true },
 );
 
-/** A sign of life that comes with a heartbeat of a job; written every few seconds at most. */
+/** A worker heartbeat that comes with a job's heartbeat; written at most every few seconds. */
 export const seeRemoteWorkerSql = statement(
   "see_remote_worker",
   `update app.job_workers set last_seen_at = app.now()

@@ -1,3 +1,9 @@
+/**
+ * Remote workers: claiming and ending jobs for workers that connect over HTTP instead of to the database.
+ * A remote worker gets only jobs of remote definitions within its scope, and can act only on leases that were given to
+ * its own holder. The HTTP routes are the callers.
+ * Start with `claimRemoteJobs` here; `RemoteLanes` in remote-lanes.ts finds the lanes to claim from.
+ */
 import type { Runner } from "@/lib/db";
 import { releasedEnd } from "../attempts/attempt-end.policy";
 import type { AttemptEnd, ClaimedJob, Lease, WorkerRegistration } from "../attempts/types";
@@ -18,30 +24,30 @@ import {
   seeRemoteWorkerSql,
 } from "./remote-work.sql";
 
-/** Nobody tells when a limit has room again. */
+/** Polling interval for limited lanes, because there is no notification when a limit has room again. */
 const RETRY_MS = 1000;
 const SOONEST_RETRY_MS = 50;
-/** So that a key cannot fill the list of workers with names. */
+/** Keeps a key from filling the list of workers. */
 const WORKERS_PER_KEY = 500;
 
 export interface RemoteClaim {
   readonly workerId: string;
   readonly scope: RemoteScope;
   readonly limit: number;
-  /** Wished for; never longer than the definition's own. */
+  /** The requested lease, capped by the definition's own. */
   readonly leaseSeconds: number | undefined;
   readonly share: FairShare;
-  /** Of the same scope. */
+  /** The lanes of the same scope. */
   readonly lanes: RemoteLanes;
 }
 
 export interface RemoteClaimed {
   readonly jobs: readonly ClaimedJob[];
-  /** When to look again for jobs that a limit held back; null = none was. */
+  /** When to poll again for limited jobs; null = no job was limited. */
   readonly retryInMs: number | null;
 }
 
-/** Claims ready jobs of remote definitions, and of nothing outside the scope. */
+/** Claims ready jobs of remote definitions within the scope. */
 export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Random): Promise<RemoteClaimed> {
   const { scope, limit, workerId, share } = claim;
   const found = new Map((await claim.lanes.find(db, scope)).map((lane) => [lane.laneNo, lane]));
@@ -59,7 +65,7 @@ export async function claimRemoteJobs(db: Runner, claim: RemoteClaim, random: Ra
   return { jobs, retryInMs: waits.length === 0 ? null : Math.min(RETRY_MS, ...waits) };
 }
 
-/** What a lane of a remote definition holds; it never changes. */
+/** Tenant, definition and queue of a remote lane. They never change. */
 export interface RemoteLane {
   readonly laneNo: number;
   readonly tenantId: string;
@@ -67,7 +73,7 @@ export interface RemoteLane {
   readonly queue: string;
 }
 
-/** Of these lanes, those of remote definitions. */
+/** Returns the lanes of remote definitions among these. */
 export async function describeRemoteLanes(db: Runner, laneNos: readonly number[]): Promise<RemoteLane[]> {
   const rows = await db.run<{ lane_no: number; tenant_id: string; definition_key: string; queue: string }>(
     remoteLaneFactsSql,
@@ -81,7 +87,7 @@ export async function describeRemoteLanes(db: Runner, laneNos: readonly number[]
   }));
 }
 
-/** A running attempt as its holder's next message meets it; the payload is left out. */
+/** A running attempt as found for its holder's next message, without the payload. */
 export interface LeasedAttempt {
   readonly job: ClaimedJob;
   readonly workerId: string;
@@ -97,8 +103,8 @@ interface HeldRow extends ClaimedRow {
 }
 
 /**
- * The attempt of this lease, if a worker of this holder has it. A lease number can be guessed, so whoever names one must
- * also be the one that it was given to. `holder` is what all ids of the holder's workers begin with.
+ * Returns the attempt of this lease if a worker of this holder has it. A lease number can be guessed, so the caller
+ * must also be the holder that it was given to. `holder` is the prefix of all ids of the holder's workers.
  */
 export async function findLeasedAttempt(db: Runner, holder: string, lease: Lease): Promise<LeasedAttempt | null> {
   const [row] = await db.run<HeldRow>(leasedRemoteAttemptSql, [lease.jobId, lease.leaseNo, holder]);
@@ -112,14 +118,14 @@ export async function findLeasedAttempt(db: Runner, holder: string, lease: Lease
 }
 
 /**
- * For the end of an attempt whose worker says nothing else of it: it began when it was handed out. Lost answers show only
- * in that no message comes.
+ * Begin time for the end of an attempt whose worker sent no other message: the attempt began when it was handed out. A
+ * lost claim response shows only in the absence of messages.
  */
 export const SINCE_HAND_OUT = Number.NEGATIVE_INFINITY;
 
 /**
- * Marks an attempt as begun, from its hand-out on, because its worker was heard of; free for one that is marked already.
- * Returns false when the lease is lost.
+ * Marks an attempt as begun, from its hand-out on, because its worker sent a message. Does nothing if it is already
+ * marked. Returns false if the lease is lost.
  */
 export async function markHeard(db: Runner, { job }: Pick<LeasedAttempt, "job">): Promise<boolean> {
   if (job.started) return true;
@@ -129,12 +135,12 @@ export async function markHeard(db: Runner, { job }: Pick<LeasedAttempt, "job">)
 
 export interface EndedAttempt {
   readonly status: AttemptStatus;
-  /** Null when the job goes on. */
+  /** Null if the job is queued again. */
   readonly outcome: TerminalState | null;
   readonly retryAt: Date | null;
 }
 
-/** How the attempt of this lease ended, if a worker of this holder had it. */
+/** Returns how the attempt of this lease ended, if a worker of this holder had it. */
 export async function findEndedAttempt(db: Runner, holder: string, lease: Lease): Promise<EndedAttempt | null> {
   const [row] = await db.run<{ status: AttemptStatus; outcome: TerminalState | null; retry_at: Date | null }>(
     endedRemoteAttemptSql,
@@ -144,8 +150,8 @@ export async function findEndedAttempt(db: Runner, holder: string, lease: Lease)
 }
 
 /**
- * What follows when a remote worker gives a job back: it is queued again, and no attempt is spent. A run that was given
- * back as often as a run may lose its lease ends instead, so that no worker passes a job round for ever.
+ * Decides what follows when a remote worker releases a job: it is queued again, and no attempt is spent. A run that was
+ * released as often as a run may lose its lease ends instead, so that no worker releases a job forever.
  */
 export async function decideRelease(
   db: Runner,
@@ -168,20 +174,20 @@ export async function decideRelease(
   };
 }
 
-/** How much output of an attempt is stored. */
+/** Measures an attempt's stored output. */
 export async function measureLog(db: Runner, lease: Lease): Promise<{ bytes: number; lines: number }> {
   const [row] = await db.run<{ bytes: number; lines: number }>(attemptLogBytesSql, [lease.jobId, lease.leaseNo]);
   return row ?? { bytes: 0, lines: 0 };
 }
 
 export interface RemoteWorker extends Omit<WorkerRegistration, "isolation" | "healthPort"> {
-  /** The tenant that it is confined to; null = none. */
+  /** The tenant that the worker is confined to; null = none. */
   readonly tenantId: string | null;
 }
 
 /**
- * Makes a remote worker known, and says that it lives. Returns false when its holder has too many of them already.
- * `counts` decides how often what it holds is counted: one for each process.
+ * Registers a remote worker and records its heartbeat. Returns false if its holder already has too many workers.
+ * `counts` decides how often the worker's leases are counted; create one per process.
  */
 export async function recordRemoteWorker(
   db: Runner,
@@ -207,6 +213,6 @@ export async function recordRemoteWorker(
   return rows.length > 0;
 }
 
-/** The sign of life that comes with any other message of a remote worker. */
+/** Records the heartbeat that comes with any other message of a remote worker. */
 export const seeRemoteWorker = async (db: Runner, workerId: string): Promise<void> =>
   void (await db.run(seeRemoteWorkerSql, [workerId]));

@@ -1,7 +1,7 @@
 import { CLASS_POLICIES, type ErrorClass, errorClassOf, type RetryClass } from "../error-classes";
 import type { RetryClasses, RetryPolicy, RetrySettings } from "../types";
 
-/** What an installation does where nobody says otherwise. */
+/** The retry policy where no level sets a value. */
 export const DEFAULT_RETRY: RetryPolicy = {
   strategy: "exponential",
   delaySeconds: 10,
@@ -10,7 +10,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   jitter: 0.2,
 };
 
-/** The levels that may say how a job is tried again, the first over the second and so on. */
+/** The levels that can set how a job is retried. Each overrides those after it. */
 export interface RetryLevels {
   readonly job: { readonly retryDelaySeconds: number | null; readonly retryMultiplier: number | null };
   readonly definition: { readonly retry: RetrySettings; readonly retryClasses: RetryClasses };
@@ -21,14 +21,17 @@ export interface RetryLevels {
 /** The policy for one failure. */
 export interface FailurePolicy extends RetryPolicy {
   readonly retryable: boolean;
-  /** Of the class: a run ends when it has spent this many attempts; null = only the job's own number counts. */
+  /**
+   * The limit of the error class: a run ends after this many spent attempts. Null = only the job's own limit counts.
+   */
   readonly maxAttempts: number | null;
 }
 
 /**
- * The policy for a failure of this class. Job over definition over queue over environment; at each level what is
- * said for the class stands over what is said in general. A level that says a delay replaces the class's built-in delay,
- * factor and cap; whether and how often the class is tried is not touched by that.
+ * Returns the policy for a failure of this class. The job overrides the definition, then the queue, then the
+ * environment. At each level, the settings for the class override the general ones.
+ * A level that sets a delay replaces the delay, factor and cap built into the class. `retryable` and `maxAttempts` of
+ * the class stay.
  */
 export function policyFor(errorType: string, levels: RetryLevels): FailurePolicy {
   const errorClass = errorClassOf(errorType);
@@ -53,7 +56,7 @@ export function policyFor(errorType: string, levels: RetryLevels): FailurePolicy
   };
 }
 
-/** The general policy: what follows a lost lease, which no class of the work's own has caused. */
+/** The general policy, which applies after a lost lease. No error class of the job caused that failure. */
 export function generalPolicy(levels: RetryLevels): RetryPolicy {
   const { retryable: _retryable, maxAttempts: _tries, ...policy } = policyFor("worker_lost", levels);
   return policy;
@@ -61,13 +64,13 @@ export function generalPolicy(levels: RetryLevels): RetryPolicy {
 
 export interface TimedJob {
   readonly timeoutSeconds: number | null;
-  /** Attempts of this run that ended at their time limit. */
+  /** Attempts of this run that timed out. */
   readonly timeouts: number;
 }
 
 /**
- * Time limit of the next attempt in seconds: the job's own over its definition's, longer after each timeout of the run,
- * never over the installation's.
+ * Returns the time limit of the next attempt in seconds. The job's own limit overrides its definition's; each timeout
+ * of the run multiplies it, up to the installation's maximum.
  */
 export function attemptTimeout(
   job: TimedJob,
@@ -76,7 +79,7 @@ export function attemptTimeout(
 ): number {
   const factor = definition.retryClasses.timeout?.timeoutMultiplier ?? CLASS_POLICIES.timeout.timeoutMultiplier ?? 1;
   const base = job.timeoutSeconds ?? definition.timeoutSeconds;
-  // A power of a hundred timeouts may be infinite; the cap makes the difference invisible.
+  // The power may overflow to infinity after a hundred timeouts; the cap hides that.
   return Math.min(base * factor ** Math.max(0, job.timeouts), maxTimeoutSeconds);
 }
 
@@ -84,7 +87,7 @@ function classSettings({ definition }: RetryLevels, errorClass: ErrorClass): Ret
   return (definition.retryClasses as Partial<Record<ErrorClass, RetryClasses[RetryClass]>>)[errorClass] ?? {};
 }
 
-/** Without what is not said. */
+/** The level without its unset values. */
 function said<T extends object>(level: T | undefined): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(level ?? {}).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };

@@ -4,7 +4,7 @@ import type { DefinitionPatch, Problem } from "../types";
 
 type Bounds = Readonly<Record<string, readonly [least: number, most: number]>>;
 
-/** The same as the CHECKs of app.job_definitions. */
+/** The same bounds as the CHECKs of app.job_definitions. */
 const RETRY_BOUNDS: Bounds = {
   delaySeconds: [0, 86_400],
   multiplier: [1, 10],
@@ -19,7 +19,7 @@ const CLASS_BOUNDS: Bounds = {
   timeoutMultiplier: [1, 10],
 };
 
-/** Refuses retry settings that no policy could be made of. @throws QueueError invalid-value, with pointers */
+/** Rejects retry settings out of bounds. @throws QueueError invalid-value, with pointers */
 export function checkRetry({ retry, retryClasses }: Pick<DefinitionPatch, "retry" | "retryClasses">): void {
   const problems = [
     ...numberProblems(retry ?? {}, "/retry", RETRY_BOUNDS),

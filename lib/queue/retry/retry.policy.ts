@@ -1,37 +1,48 @@
+/**
+ * Retry: what happens after a failed attempt or a lost lease. All functions are pure; the caller writes the decision.
+ * A run never spends more than `maxAttempts` attempts, and an attempt that had not begun is not counted. A delay never
+ * exceeds `maxDelaySeconds`.
+ * Start with `decideRetry` here. `retry-levels.policy.ts` merges the settings of job, definition, queue and
+ * environment; `retry-settings.policy.ts` validates them.
+ */
 import type { RetryPolicy } from "../types";
 
-/** What follows a failed attempt. Delays are seconds, to be added to the database's clock. */
+/** What follows a failed attempt. Delays are seconds, added to the database's clock. */
 export type RetryDecision =
   | { readonly outcome: "retry"; readonly delaySeconds: number }
   | { readonly outcome: "dead_letter" | "failed"; readonly reason: "attempts-exhausted" | "not-retryable" };
 
 export interface FailedAttempt {
-  /** Attempts that this run has spent, this one included. */
+  /** Attempts that this run has spent, including this one. */
   readonly attemptsSpent: number;
   readonly maxAttempts: number;
   readonly retryable: boolean;
-  /** What the other side asked for (Retry-After). */
+  /** The delay that the remote service asked for (Retry-After). */
   readonly retryAfterSeconds?: number;
   readonly deadLetter: boolean;
 }
 
-/** A number in [0, 1), handed in so that the policy has no chance of its own. */
+/** Returns a number in [0, 1). Passed in, so that the policy stays deterministic. */
 export type Random = () => number;
 
-/** Never grants more than `maxAttempts`; a definition that keeps no dead letters ends as failed instead. */
+/**
+ * Decides between a retry and the end of the run. Never grants more than `maxAttempts`. A definition without dead
+ * letters ends as failed instead.
+ */
 export function decideRetry(failed: FailedAttempt, policy: RetryPolicy, random: Random): RetryDecision {
   const end = failed.deadLetter ? "dead_letter" : "failed";
   if (!failed.retryable || policy.strategy === "none") return { outcome: end, reason: "not-retryable" };
   if (failed.attemptsSpent >= failed.maxAttempts) return { outcome: end, reason: "attempts-exhausted" };
   const backoff = backoffSeconds(failed.attemptsSpent, policy, random);
-  // A caller may have computed it from what the other side sent; NaN is no number of seconds.
+  // A caller may have parsed a remote response; NaN counts as no delay.
   const asked = Math.min(Math.max(failed.retryAfterSeconds || 0, 0), policy.maxDelaySeconds);
   return { outcome: "retry", delaySeconds: Math.max(backoff, asked) };
 }
 
 /**
- * The delay after the n-th spent attempt (n ≥ 1), never over `maxDelaySeconds`, never negative, never NaN.
- * Exponential: delay · multiplier^(n−1); linear: delay · n; random: anywhere up to the exponential one.
+ * Returns the delay in seconds after the n-th spent attempt (n ≥ 1). The delay is never over `maxDelaySeconds`,
+ * negative or NaN.
+ * Exponential: delay · multiplier^(n−1); linear: delay · n; random: anywhere up to the exponential delay.
  */
 export function backoffSeconds(attemptsSpent: number, policy: RetryPolicy, random: Random): number {
   const n = Math.max(1, attemptsSpent);
@@ -41,7 +52,7 @@ export function backoffSeconds(attemptsSpent: number, policy: RetryPolicy, rando
 }
 
 function plainDelay(n: number, policy: RetryPolicy, random: Random): number {
-  // 2^1023 is the largest power that is finite; the cap makes the difference invisible.
+  // Keeps the power finite (2^1023 is the largest finite power of two); the cap hides the difference.
   const exponential = policy.delaySeconds * Math.min(policy.multiplier ** Math.min(n - 1, 300), Number.MAX_VALUE);
   switch (policy.strategy) {
     case "exponential":
@@ -56,11 +67,11 @@ function plainDelay(n: number, policy: RetryPolicy, random: Random): number {
   }
 }
 
-/** A job whose leases ran out this often ends as `worker_lost`: it probably kills its workers. */
+/** A job whose leases expired this often ends as `worker_lost`, because it probably kills its workers. */
 export const MAX_RECLAIMS = 10;
 
 export interface LostLease {
-  /** Whether the attempt had started; one that had not does not count against max_attempts. */
+  /** True if the attempt had begun. An attempt that had not begun does not count against max_attempts. */
   readonly started: boolean;
   readonly attemptsSpent: number;
   readonly maxAttempts: number;
@@ -70,8 +81,8 @@ export interface LostLease {
 }
 
 /**
- * What follows a lease that ran out. The first reclaim is only spread by half a second, so that a crashed worker's jobs
- * go on at once; later ones wait as after a failure.
+ * Decides what follows an expired lease. The first reclaim waits at most half a second, so a crashed worker's jobs
+ * continue almost at once; later ones wait as after a failure.
  */
 export function decideAfterLostLease(lost: LostLease, policy: RetryPolicy, random: Random): RetryDecision {
   const end = lost.deadLetter ? "dead_letter" : "failed";

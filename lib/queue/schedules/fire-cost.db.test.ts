@@ -6,7 +6,7 @@ import { backendCpuOf } from "@/lib/testing/measure/backend-cpu";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { scheduleFixture } from "@/lib/testing/rows/schedules";
 
-/** Due schedules of one tenant, and schedules that are still to come. `PLAN_ROWS=100000` is the long form. */
+/** Due schedules of one tenant, and as many that are not due yet. `PLAN_ROWS=100000` runs the long form. */
 const ROWS = Number(process.env.PLAN_ROWS ?? 10_000);
 
 const database = await testDatabase();
@@ -14,7 +14,7 @@ const { query } = database;
 const make = makeFactory(database);
 const { dueTriggers } = scheduleFixture(database, make);
 const url = database.urlFor("scheduler");
-// One connection, so that each statement is prepared once.
+// A single connection prepares each statement once.
 const scheduler = openDatabase({ prepare: true, url, role: "scheduler", max: 1, applicationName: "leasehold-test" });
 afterAll(async () => {
   await scheduler.close();
@@ -27,7 +27,10 @@ const entriesReadSql = statement(
    from pg_index i where i.indrelid = 'app.job_triggers'::regclass`,
 );
 
-/** Turns of a leader until a tenant's trigger has fired, and the most index entries that one of them read. */
+/**
+ * Runs turns of a leader until a tenant's trigger has fired. Returns their number, and the most index entries
+ * that one of them read.
+ */
 async function turnsUntilFired(tenantId: string) {
   let after: string | undefined;
   let [turns, entries, cpuMs, isFired] = [0, 0, 0, false];
@@ -49,7 +52,7 @@ test.each([1, 5000])(
   "a turn costs the same, however many schedules are due, with %s tenants",
   async (count) => {
     const first = await make.tenant();
-    // The server's statistics know of no due schedule.
+    // The server's statistics contain no due schedule.
     await dueTriggers(first.tenantId, 10, { secondsAgo: -3600 });
     await query("vacuum analyze");
     const all = await query<{ id: string }>(
@@ -73,7 +76,7 @@ test.each([1, 5000])(
         `${count} tenants: ${turns} turns, ${entries} index entries, ${cpuMs.toFixed(0)} ms of the server's processor`,
       );
       expect(turns).toBeLessThanOrEqual(1 + Math.ceil(count / 1000));
-      // A few for each of the 1,000 tenants that a turn looks at, however large ROWS is.
+      // A few entries for each of the 1,000 tenants that a turn checks, however large ROWS is.
       expect(entries).toBeLessThan(5 * 1000);
       await query("analyze");
     }

@@ -9,7 +9,7 @@ const { query } = database;
 const make = makeFactory(database);
 const { clock, trigger, fire, firings, read, jobs } = scheduleFixture(database, make);
 afterAll(() => make.close());
-// What a test leaves due would have its turn in the next one.
+// Schedules that a test leaves due would fire in the next test.
 afterEach(() => query("update app.job_triggers set next_run_at = null, following_run_at = null"));
 
 const NINE = "2026-03-02T09:00:00Z";
@@ -95,7 +95,7 @@ describe("a due schedule", () => {
     expect((await firings(none)).map(({ reason }) => reason)).toEqual(Array(19).fill("catch_up"));
     const made = await jobs(some);
     expect(made).toHaveLength(5);
-    // Spread out, not all at once.
+    // The starts are spread out.
     expect(new Set(made.map(({ scheduled_for }) => scheduled_for.getTime())).size).toBe(5);
     expect((await firings(some)).filter(({ outcome }) => outcome === "skipped")).toHaveLength(14);
     await clock("2026-03-02T12:10:00.010Z");
@@ -112,7 +112,7 @@ describe("a due schedule", () => {
     await clock("2026-03-02T12:00:30Z");
     await fire();
     await fire();
-    // One is on time beside those.
+    // One instant is on time, in addition to the missed ones.
     expect(await jobs(id)).toHaveLength(1 + Math.ceil((1024 * 1024) / 200_008));
     expect(await jobs(small)).toHaveLength(181);
     const skipped = (await firings(id)).filter(({ outcome }) => outcome === "skipped");

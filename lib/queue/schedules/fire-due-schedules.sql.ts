@@ -1,8 +1,8 @@
 import { statement } from "@/lib/db";
 
 /**
- * Lets a transaction wait half a second for a lock: nobody who holds a row for long may hold up the leader's transactions, and
- * with them other tenants and who leads next.
+ * Bounds each lock wait of the transaction to half a second. A row that is locked for long would otherwise block the
+ * leader's transactions, and with them other tenants and the next election.
  */
 export const boundWaitsSql = statement("bound_waits", "select set_config('lock_timeout', '500ms', true)");
 
@@ -16,17 +16,18 @@ const DUE_SURROUNDINGS = `left join app.job_definitions d on d.id = due.definiti
    left join app.tenants n on n.id = due.tenant_id`;
 const IS_DUE = "t.next_run_at <= app.now() and t.is_enabled and t.deleted_at is null and t.status <> 'finished'";
 /**
- * The same for the tenant `x.tenant_id`, in a form that only the index by tenants supports, because the index by instants
- * leads past every due schedule of other tenants. A check constraint says that a row with `next_run_at` is enabled.
+ * The same condition for the tenant `x.tenant_id`, in a form that only the index by tenant supports, because the
+ * index by instant would read every due schedule of other tenants. A check constraint ensures that a row with
+ * `next_run_at` is enabled.
  */
 const IS_DUE_OF_TENANT = `t.next_run_at is not null and t.tenant_id between x.tenant_id and x.tenant_id
   and (t.tenant_id, t.next_run_at) <= (x.tenant_id, app.now())`;
 
 /**
- * Finds at most `$2` tenants that have a schedule due, in the order of their ids: from after `$1` on, then from the first
- * id up to `$1`. Looks at no more than `$3` tenants with schedules, each by one search of an index. `through` is the last
- * tenant that was looked at; NULL = all were. Looks at none if at most `$2` schedules are due, because one turn takes them
- * all.
+ * Finds at most `$2` tenants with a due schedule, in the order of their ids: from after `$1` on, then from the
+ * first id up to `$1`.
+ * Checks at most `$3` tenants with schedules, each by one index search. `through` is the last tenant that was checked;
+ * NULL = all were. Checks no tenant if at most `$2` schedules are due, because one turn takes them all.
  */
 export const dueTenantsSql = statement(
   "due_tenants",
@@ -54,13 +55,12 @@ export const dueTenantsSql = statement(
 );
 
 /**
- * Locks at most `$1` schedules that are due and returns each as it stands now, with every edit that was committed before:
- * the `$4` oldest of each tenant in `$3`, then the oldest of all tenants. A schedule that another transaction has locked is
- * left for a later turn.
- *
- * Returns them by tenant, beginning after `$5`, each tenant's oldest first. Schedules beyond their tenant's share of `$2`
- * bytes of templates come last. The list ends once its templates take `$2` bytes. `now` is the clock of every decision
- * about them.
+ * Locks at most `$1` due schedules and returns each with every edit that was committed before: the `$4` oldest of
+ * each tenant in `$3`, then the oldest of all tenants. Skips schedules that another transaction has locked; a
+ * later turn takes them.
+ * The rows are ordered by tenant, beginning after `$5`, each tenant's oldest first. Schedules beyond their tenant's
+ * share of `$2` bytes of templates come last. The list ends once its templates take `$2` bytes. `now` is the clock for
+ * every decision about them.
  */
 export const lockDueTriggersSql = statement(
   "lock_due_triggers",
@@ -94,14 +94,14 @@ export const lockDueTriggersSql = statement(
    order by due.place`,
 );
 
-/** One schedule, if it is due. The caller holds its row. */
+/** Returns one schedule if it is due. The caller holds the lock on its row. */
 export const dueTriggerSql = statement(
   "due_trigger",
   `with due as materialized (select t.* from app.job_triggers t where t.tenant_id = $1 and t.id = $2 and ${IS_DUE})
    select ${DUE_COLUMNS} from due ${DUE_SURROUNDINGS}`,
 );
 
-/** Which of the newest jobs of each trigger are not over, whoever asked for them. */
+/** Live jobs among the newest `$3` jobs of each trigger, whatever started them. */
 export const liveJobsOfTriggersSql = statement(
   "live_jobs_of_triggers",
   `select x.trigger_id, l.job_id, l.state
@@ -113,7 +113,7 @@ export const liveJobsOfTriggersSql = statement(
    cross join lateral (select y.job_id, y.state from app.live_jobs y where y.job_id = f.job_id offset 0) l`,
 );
 
-/** Which of the given instants have a firing already. */
+/** The given instants that already have a firing. */
 export const knownInstantsSql = statement(
   "known_instants",
   `select f.trigger_id, f.fire_at from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) x (tenant_id, trigger_id, at)
@@ -121,7 +121,7 @@ export const knownInstantsSql = statement(
      where y.tenant_id = x.tenant_id and y.trigger_id = x.trigger_id and y.fire_at = x.at and y.kind = 'schedule' offset 0) f`,
 );
 
-/** Records what became of instants. An instant that has a firing already fails: it never fires twice. */
+/** Stores the firings of instants. Fails for an instant that already has one, so no instant fires twice. */
 export const insertFiringsSql = statement(
   "insert_firings",
   `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, reason, detail, n, until, job_id,
@@ -132,7 +132,7 @@ export const insertFiringsSql = statement(
      detail text, n integer, until timestamptz, job_id uuid, is_catch_up boolean, note text)`,
 );
 
-/** Says when schedules are due next, how often they ran and how they are. The caller holds their rows. */
+/** Stores when schedules are due next, their run counts and their status. The caller holds the locks on their rows. */
 export const advanceTriggersSql = statement(
   "advance_triggers",
   `update app.job_triggers t set run_count = t.run_count + x.runs, next_run_at = x.next_run_at,
@@ -143,7 +143,7 @@ export const advanceTriggersSql = statement(
    where t.tenant_id = x.tenant_id and t.id = x.trigger_id`,
 );
 
-/** Enqueues the batches of several tenants, each as `app.enqueue_jobs` does, all or nothing. */
+/** Enqueues one batch per tenant with `app.enqueue_jobs`, all or nothing. */
 export const enqueueForTenantsSql = statement(
   "enqueue_for_tenants",
   `select x.n::int as batch, e.places::text, e.job_ids::text, e.deduplicated, e.ready, e.lane_no
@@ -151,7 +151,7 @@ export const enqueueForTenantsSql = statement(
    cross join lateral app.enqueue_jobs(x.tenant_id, x.kinds::jsonb, x.items::jsonb, x.parents::uuid[]) e`,
 );
 
-/** Milliseconds until the next schedule is due (negative: it is late); NULL when there is none. */
+/** Milliseconds until the next schedule is due (negative if one is late); NULL if there is none. */
 export const nextDueSql = statement(
   "next_due",
   `select ceil(extract(epoch from min(next_run_at) - app.now()) * 1000)::float8 as in_ms

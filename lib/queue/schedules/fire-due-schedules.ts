@@ -1,3 +1,12 @@
+/**
+ * Schedules: the leader fires triggers whose instant is due, and enqueues their jobs.
+ * An instant fires at most once: its firing, its job and the next due time commit in one transaction. Missed
+ * instants are made up for or skipped, as the trigger's `catchUp` says. A broken trigger does not stop others,
+ * and tenants take turns.
+ * Start with `fireDueSchedules`. `take-due-triggers.ts` locks the due rows, `plan-firing.policy.ts` decides what
+ * each instant becomes, `store-firings.ts` writes it, and `rules/` computes instants from cron expressions,
+ * intervals and time zones.
+ */
 import type { Runner, Transaction } from "@/lib/db";
 import { Turns } from "@/lib/turns";
 import { announceEvent } from "../events/announce-event";
@@ -28,28 +37,35 @@ export interface FiredSchedules {
   readonly triggers: number;
   readonly jobs: number;
   readonly skipped: number;
-  /** Those that were not broken before. */
+  /** Triggers that became broken, or whose reason changed. */
   readonly broken: readonly BrokenTrigger[];
-  /** The next turn begins with the tenant after this one; undefined = with the first. */
+  /** The tenant after which the next turn begins; undefined = with the first tenant. */
   readonly after: string | undefined;
 }
 
-/** Of how many of its newest jobs a trigger asks whether they are over. */
+/** The number of its newest jobs in which a trigger looks for live jobs. */
 const OVERLAP_LOOKS_AT = 50;
-/** Rows of firings after which a transaction takes no further trigger: one that missed a lot does not make it long. */
+/**
+ * After this many firings a transaction takes no further trigger, so that one with many missed instants
+ * does not prolong it.
+ */
 const ROWS_MAX = 2000;
-/** Payloads after which a transaction takes no further trigger, and the most that one trigger makes up for at once. */
+/**
+ * After this many payload bytes a transaction takes no further trigger. Also bounds what one trigger makes
+ * up for at once.
+ */
 const PAYLOAD_BYTES = 1024 * 1024;
 
 /**
- * Fires schedules that are due by the database's clock: each instant has a firing, and its job, in the transaction that
- * also says when the trigger is due next. The rows are locked and read here, so an edit, a switch or a deletion that
- * was committed before holds, whatever was known of the trigger earlier. A trigger that cannot fire is marked broken
- * with its reason and told of as the event `trigger.broken`, and stops no other one. Belongs into a transaction of the
- * leader, after `keepTerm`.
+ * Fires schedules that are due by the database's clock. Each instant gets a firing and its job in the transaction that
+ * also stores when the trigger is due next. Call it in a transaction of the leader, after `keepTerm`.
+ * The rows are locked and read here, so an edit, a switch or a deletion that was committed before takes
+ * effect. A trigger that cannot fire is marked broken with its reason, publishes the event
+ * `trigger.broken`, and stops no other trigger.
  *
- * Tenants take turns, beginning with the one after `after`; pass the `after` of the result to the next call. While other
- * tenants have triggers left, a tenant exceeds its share of the transaction's rows and payloads by one trigger at most.
+ * Tenants take turns, beginning with the one after `after`; pass the `after` of the result to the next call.
+ * While other tenants have triggers left, a tenant exceeds its share of the transaction's rows and payloads by
+ * one trigger at most.
  */
 export async function fireDueSchedules(
   tx: Transaction,
@@ -62,9 +78,10 @@ export async function fireDueSchedules(
 }
 
 /**
- * Fires the instants of one schedule that are due, as `fireDueSchedules` does. An edit calls it before it changes
- * anything, because the stored instants do not outlive the edit. The caller holds the trigger's row. True = nothing is
- * due any more; false = something was changed meanwhile, and the instants are still due.
+ * Fires the due instants of one schedule, like `fireDueSchedules`. An edit calls it before it changes anything, because
+ * the edit replaces the stored instants. The caller holds the lock on the trigger's row.
+ * Returns true if nothing is due any more. Returns false if other transactions changed something meanwhile and the
+ * instants are still due.
  */
 export async function fireDueTrigger(
   tx: Transaction,
@@ -80,7 +97,7 @@ export async function fireDueTrigger(
 }
 
 interface FiredRows extends Omit<FiredSchedules, "after"> {
-  /** Of the triggers that had their turn, in their order. */
+  /** Tenants of the triggers that had their turn, in that order. */
   readonly tenants: readonly string[];
 }
 
@@ -100,7 +117,9 @@ async function fireRows(tx: Transaction, rows: readonly DueRow[]): Promise<Fired
   };
 }
 
-/** Plans triggers until the transaction is full. A tenant that has used its share continues after all others had theirs. */
+/**
+ * Plans triggers until the transaction is full. A tenant that has used its share continues after all others had theirs.
+ */
 async function planTurns(
   rows: readonly DueRow[],
   live: ReadonlyMap<string, readonly LiveJob[]>,
@@ -132,13 +151,16 @@ async function planTurns(
   return turns;
 }
 
-// Whoever wants to be told of it, by mail or by webhook, has a trigger on it.
+// Users who want a notification by mail or webhook create a trigger on this event.
 function tellBroken(tx: Transaction, { tenantId, triggerId, reason }: BrokenTrigger): Promise<void> {
   const data = { trigger_id: triggerId, reason };
   return announceEvent(tx, { tenantId, actor: SYSTEM }, { name: "trigger.broken", data });
 }
 
-/** Milliseconds until a schedule is due by the database's clock, 0 or less when one is; null when none will be. */
+/**
+ * Returns the milliseconds until a schedule is due by the database's clock, 0 or less if one is due; null
+ * if there is none.
+ */
 export async function msToNextSchedule(db: Runner): Promise<number | null> {
   const [row] = await db.run<{ in_ms: number | null }>(nextDueSql);
   return row?.in_ms ?? null;
@@ -161,7 +183,7 @@ async function readLiveJobs(tx: Transaction, rows: readonly DueRow[]): Promise<M
   return live;
 }
 
-/** Whatever is wrong with one trigger, also what nobody has thought of, becomes its own reason. */
+/** Plans one trigger. Any error, also an unexpected one, breaks this trigger only. */
 function planTurn(row: DueRow, live: readonly LiveJob[]): PlannedTurn {
   const trigger = toTrigger(row);
   try {
@@ -173,7 +195,7 @@ function planTurn(row: DueRow, live: readonly LiveJob[]): PlannedTurn {
 }
 
 interface PlannedTurn extends FiringTurn {
-  /** Of its jobs' payloads, about. */
+  /** Approximate size of its jobs' payloads. */
   readonly bytes: number;
 }
 
@@ -223,7 +245,7 @@ function abandoned(trigger: DueTrigger, detail: string): PlannedTurn {
 
 interface TriggerPayload {
   readonly render: Occasion["render"];
-  /** Of one payload, about; the instant has nearly always the same length. */
+  /** Approximate size of one payload, because nearly all instants have the same length. */
   readonly bytes: number;
 }
 

@@ -80,7 +80,7 @@ describe("a schedule that people change", () => {
     expect((await jobs(id)).map(({ payload }) => payload)).toEqual([{ v: 1 }]);
     expect(await read(id)).toMatchObject({ next: "2026-03-02T09:01:00Z" });
     await clock("2026-03-02T09:01:00.010Z");
-    // An edit under way: the turn leaves this trigger for the next one, and waits for nobody.
+    // While an edit is in progress, the turn leaves this trigger for the next turn and does not wait.
     await withTenant(make.web, scope.tenantId, async (tx) => {
       await changeTrigger(tx, scope, { triggerId: id, expected: null, patch: { payloadTemplate: { v: 3 } } });
       expect(await fire()).toMatchObject({ triggers: 0 });

@@ -20,7 +20,7 @@ const holdOldestSql = statement(
      select d.id from app.job_triggers d where d.tenant_id = t.tenant_id order by d.next_run_at limit 1 for update) x`,
 );
 const tenants = (count: number) => Promise.all(Array.from({ length: count }, () => make.tenant()));
-/** Triggers that have fired, of each tenant. */
+/** The number of triggers that have fired, per tenant. */
 const firedOf = async (scopes: readonly TenantScope[]): Promise<number[]> => {
   const rows = await query<{ tenant_id: string; n: number }>(
     "select tenant_id, count(distinct trigger_id)::int as n from app.trigger_firings group by tenant_id",
@@ -39,7 +39,7 @@ describe("a tenant's due schedules wait for one turn of another tenant at most",
     ["that makes up for large payloads", 10, { secondsAgo: 60, everyMs: 1000, template: GROWS }],
   ])("%s", async (_name, count, due) => {
     const scopes = await tenants(3);
-    // Whether it is the first in the order of tenants or the last.
+    // The busy tenant may be first or last in the order of tenants.
     for (const busy of scopes) {
       const { fire } = scheduleFixture(database, make);
       const others = scopes.filter((scope) => scope !== busy);
@@ -59,7 +59,7 @@ describe("a tenant's due schedules wait for one turn of another tenant at most",
     const [busy, ...others] = scopes;
     await dueTriggers(busy?.tenantId ?? "", 20, { secondsAgo: 60, everyMs: 1000, template: GROWS });
     for (const { tenantId } of others) await dueTriggers(tenantId, 100, { secondsAgo: 0.5 });
-    // The busy one fills a turn, or ends one in which the others had their share.
+    // The busy tenant fills a turn alone, or ends a turn in which the others had their share.
     for (let turn = 0; turn < 5; turn += 1) await fire();
     expect(await firedOf(others)).toEqual([100, 100, 100]);
   });

@@ -1,7 +1,7 @@
 import type { NewJob, Problem } from "../types";
 import type { DueDecision, DueInstant } from "./types";
 
-/** A trigger whose row is locked, as far as its firing depends on it. */
+/** The parts of a locked trigger row that its firing depends on. */
 export interface DueTrigger {
   readonly id: string;
   readonly tenantId: string;
@@ -17,19 +17,19 @@ export interface DueTrigger {
   readonly statusReason: string | null;
 }
 
-/** A job of a trigger that is not over. */
+/** A job of a trigger that has not ended. */
 export interface LiveJob {
   readonly jobId: string;
   readonly isRunning: boolean;
 }
 
-/** Why an instant made no job; the sentence is for people and holds no values. */
+/** Why an instant made no job. The sentence is for people and contains no values. */
 export interface Refusal {
   readonly reason: string;
   readonly detail: string;
 }
 
-/** What is to become of one instant, or of a run of `n` of them until `until`: a job, or none and why. */
+/** The decision about one instant, or about `n` instants up to `until`: a job, or none and why. */
 export interface Firing {
   readonly at: Date;
   readonly n: number;
@@ -42,7 +42,7 @@ export interface Firing {
     | ({ readonly kind: "failed" } & Refusal);
 }
 
-/** How a trigger stands after its turn. */
+/** A trigger's state after its turn. */
 export interface Advance {
   readonly nextRunAt: Date | null;
   readonly followingRunAt: Date | null;
@@ -53,16 +53,17 @@ export interface Advance {
 export interface Occasion {
   readonly decision: DueDecision;
   readonly live: readonly LiveJob[];
-  /** The clock of the decision. */
+  /** The time at which the decision was made. */
   readonly now: Date;
-  /** The payload of an instant, or what is wrong with the template. */
+  /** Renders the payload of an instant, or returns the problems of the template. */
   readonly render: (instant: DueInstant) => { readonly payload: unknown } | { readonly problems: readonly Problem[] };
 }
 
 /**
- * Decides what becomes of each due instant, oldest first. A trigger that waits for its own job, or whose tenant is
- * suspended, skips them. Instants of one turn are not in each other's way, so that who asked for all that were missed
- * gets them; only `queue_one` makes one job of them.
+ * Decides what each due instant becomes, oldest first. If the trigger waits for its own job or its tenant is suspended,
+ * the instants are skipped.
+ * Instants of one turn do not overlap each other, so `catchUp` "all" makes up for all of them; only `queue_one` makes
+ * one job of them.
  */
 export function draftFirings(trigger: DueTrigger, occasion: Occasion): Firing[] {
   const missed = occasion.decision.skipped.map(
@@ -86,7 +87,7 @@ export function draftFirings(trigger: DueTrigger, occasion: Occasion): Firing[] 
   return [...missed, ...due].toSorted((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** Why none of the due instants makes a job; null when they do. */
+/** Returns why none of the due instants makes a job; null if they do. */
 export function skipReason(trigger: DueTrigger, live: readonly LiveJob[]): "tenant-suspended" | "overlap" | null {
   if (!trigger.tenantIsActive) return "tenant-suspended";
   if (trigger.overlapPolicy === "skip" && live.length > 0) return "overlap";
@@ -119,16 +120,17 @@ function refusalOf({ definitionIsActive, queueIsActive }: DueTrigger): Refusal |
   return null;
 }
 
-/** Names the first few problems by their pointers. */
+/** Names the first five problems by their pointers. */
 export function refusalFrom(reason: string, problems: readonly Problem[]): Refusal {
   const told = problems.slice(0, 5).map(({ pointer, detail }) => `${pointer || "/"} ${detail}`);
   return { reason, detail: told.join("; ") };
 }
 
 /**
- * How the trigger goes on. The last instant that was to make a job tells how it is: broken with the reason that there was
- * none, active when there was one. An end because of `max_runs` holds only if all the runs took place; `unbounded`
- * decides without them.
+ * Returns the trigger's state after the turn. The last instant that was to make a job decides the status: broken with a
+ * reason if the job failed to be made, active if it was made.
+ * `max_runs` finishes the trigger only if all the runs took place. If some did not, `unbounded` gives the decision
+ * without `max_runs`.
  */
 export function advance(
   trigger: DueTrigger,
@@ -148,7 +150,9 @@ export function advance(
   return { nextRunAt, followingRunAt, status: trigger.status, statusReason: trigger.statusReason };
 }
 
-/** For a trigger whose instants cannot be told: the one that is due failed, and none is to come until it is edited. */
+/**
+ * Gives up on a trigger whose instants cannot be computed. Its due instant fails, and no other follows until an edit.
+ */
 export function giveUp(trigger: DueTrigger, { reason, detail }: Refusal): { firings: Firing[]; advance: Advance } {
   const outcome = { kind: "failed", reason, detail } as const;
   return {

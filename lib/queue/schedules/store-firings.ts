@@ -8,14 +8,14 @@ import { SYSTEM } from "../system-actor";
 import { advanceTriggersSql, insertFiringsSql, knownInstantsSql } from "./fire-due-schedules.sql";
 import { type Advance, type DueTrigger, type Firing, giveUp, refusalFrom } from "./plan-firing.policy";
 
-/** What was decided about one trigger. How it goes on depends on what its jobs' definitions say to the payloads. */
+/** The plan for one trigger. `advance` depends on whether its jobs' definitions accept the payloads. */
 export interface FiringTurn {
   readonly trigger: DueTrigger;
   readonly firings: readonly Firing[];
   readonly advance: (firings: readonly Firing[]) => Advance;
 }
 
-/** A trigger that made no job of an instant, or whose instants cannot be told. */
+/** A trigger that failed to make the job of an instant, or whose instants cannot be computed. */
 export interface BrokenTrigger {
   readonly tenantId: string;
   readonly triggerId: string;
@@ -26,7 +26,7 @@ export interface StoredFirings {
   readonly jobs: number;
   readonly skipped: number;
   readonly broken: readonly BrokenTrigger[];
-  /** Lanes with new ready jobs, and lanes where anything changed. */
+  /** Lanes with new ready jobs (`work`), and lanes with any change (`changes`). */
   readonly work: readonly number[];
   readonly changes: readonly number[];
 }
@@ -41,13 +41,13 @@ interface CheckedTurn {
   readonly checked: readonly CheckedFiring[];
 }
 
-/** As long as the column of a firing's detail takes. */
+/** The column length of a firing's detail. */
 const DETAIL_MAX = 2000;
 const NOTHING: StoredFirings = { jobs: 0, skipped: 0, broken: [], work: [], changes: [] };
 
 /**
- * Stores firings with their jobs and moves their triggers on. What the database refuses is looked for by halves, until
- * the one trigger stands alone; it is set aside, and all others are stored.
+ * Stores firings with their jobs and advances their triggers. If the database refuses a batch, it is split in halves
+ * until the refused trigger is alone. That trigger is set aside, and all others are stored.
  */
 export async function storeFirings(tx: Transaction, turns: readonly FiringTurn[]): Promise<StoredFirings> {
   if (turns.length === 0) return NOTHING;
@@ -77,8 +77,8 @@ const joined = (a: StoredFirings, b: StoredFirings): StoredFirings => ({
 });
 
 /**
- * One trigger alone was refused. When something was changed just now, or somebody holds a row that it needs, it is still
- * due and its next turn sees how it is; anything else would be refused for ever.
+ * Handles a refused trigger. If something changed concurrently or a row was locked, the trigger stays due and its next
+ * turn reads the new state. Any other refusal would repeat forever, so the trigger is broken.
  */
 async function setAside(tx: Transaction, turn: FiringTurn, error: unknown): Promise<StoredFirings> {
   if (wasChanged(error) || (error instanceof DatabaseError && error.kind === "timeout")) return NOTHING;
@@ -120,7 +120,7 @@ const brokenBy = (trigger: DueTrigger, { status, statusReason }: Advance): Broke
 
 const nameOf = (triggerId: string, at: Date): string => `${triggerId} ${at.getTime()}`;
 
-/** Instants that have a firing already: a clock that went back, or a time set back by hand. They are over. */
+/** Instants that already have a firing, because a clock or a due time was set back. They are not fired again. */
 async function readKnown(tx: Transaction, turns: readonly FiringTurn[]): Promise<Set<string>> {
   const all = turns.flatMap(({ trigger, firings }) => firings.map(({ at }) => ({ trigger, at })));
   const rows = await tx.run<{ trigger_id: string; fire_at: Date }>(knownInstantsSql, [
@@ -144,7 +144,7 @@ async function checkFirings(
   return checked;
 }
 
-/** Compares a payload with its definition's schema; a refusal is what becomes of the instant. */
+/** Validates a payload against its definition's schema. A refusal becomes the outcome of the instant. */
 async function checkFiring(tx: Transaction, trigger: DueTrigger, firing: Firing): Promise<CheckedFiring> {
   if (firing.outcome.kind !== "job") return { firing, item: null };
   const { job, waitsFor } = firing.outcome;
@@ -162,7 +162,7 @@ async function checkFiring(tx: Transaction, trigger: DueTrigger, firing: Firing)
 const afterIt = (parentId: string, index: number) =>
   ({ edge_no: index + 1, parent: parentId, type: "completion", on_failure: "run" }) as const;
 
-/** Jobs by their firing, each tenant's in one batch. */
+/** Enqueues each tenant's jobs in one batch and returns the jobs by firing. */
 async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promise<Map<Firing, PlacedJob>> {
   const byTenant = new Map<string, { readonly firing: Firing; readonly item: NewJobItem }[]>();
   for (const { turn, checked } of turns) {

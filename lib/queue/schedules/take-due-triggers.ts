@@ -38,22 +38,23 @@ export interface DueRow {
 }
 
 interface DueTriggers {
-  /** By tenant, beginning after `after`, each tenant's oldest first. */
+  /** Ordered by tenant, beginning after `after`; each tenant's oldest first. */
   readonly rows: readonly DueRow[];
-  /** The `after` of the next turn, given the tenants whose triggers had their turn, in their order. */
+  /** Returns the `after` of the next turn, given the tenants whose triggers had their turn, in that order. */
   readonly nextAfter: (served: readonly string[]) => string | undefined;
 }
 
 const START = "00000000-0000-0000-0000-000000000000";
-/** Templates that a transaction reads: what is parsed in one step holds the event loop. */
+/** The most template bytes that a transaction reads, because parsing them blocks the event loop. */
 const TEMPLATE_BYTES = 512 * 1024;
-/** Tenants with schedules that a turn looks at to find those that have one due. */
+/** The most tenants with schedules that a turn checks for due schedules. */
 const LOOKS_AT_TENANTS = 1000;
 
 /**
- * Locks at most `limit` schedules that are due. If more are due, each tenant that is found gets the same number of them,
- * and the oldest of all tenants take the rest. The cost is bounded, however many schedules are due and however many tenants
- * there are: a turn looks at some of the tenants, and the next turn at those after them.
+ * Locks at most `limit` due schedules. If more are due, each tenant that is found gets the same number, and the oldest
+ * of all tenants take the rest.
+ * The cost does not depend on the number of due schedules or tenants. A turn checks some of the tenants, and the next
+ * turn continues with those after them.
  */
 export async function takeDueTriggers(
   tx: Transaction,
@@ -66,9 +67,9 @@ export async function takeDueTriggers(
 }
 
 interface LookedAt {
-  /** Tenants with a schedule due, in the order of their turns; empty if one turn takes all that is due. */
+  /** Tenants with a due schedule, in the order of their turns; empty if one turn takes all due schedules. */
   readonly tenants: readonly string[];
-  /** The last tenant that was looked at; null = all were. */
+  /** The last tenant that was checked; null = all were. */
   readonly through: string | null;
 }
 
@@ -78,8 +79,8 @@ async function lookAtTenants(tx: Transaction, values: readonly [string, number, 
 }
 
 /**
- * The next turn begins behind the tenants that were looked at, or behind the last that had its turn if the turn ended before
- * others had theirs.
+ * The next turn begins after the tenants that were checked. If the turn ended before some of them had theirs, it begins
+ * after the last tenant that had its turn.
  */
 function nextAfter({ tenants, through }: LookedAt, served: readonly string[]): string | undefined {
   const had = new Set(served);

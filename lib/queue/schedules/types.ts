@@ -1,15 +1,18 @@
-/** The shapes of schedules: what a trigger says about time, and what the time engine makes of it. Client-safe. */
+/** Shapes of schedules: a trigger's schedule fields, and what the rules compute from them. Client-safe. */
 
-/** What becomes of a local time that a clock change leaves out: one run right after the gap, or none. */
+/** What happens to a local time that a clock change skips: one run right after the gap, or none. */
 export type GapPolicy = "run_after" | "skip";
 
-/** What becomes of a local time that a clock change makes happen twice. */
+/** Which run happens for a local time that a clock change repeats. */
 export type OverlapPolicy = "first" | "both";
 
-/** null: by the hour field of the expression. Starts it with `*`, then skip and both; otherwise run_after and first. */
+/**
+ * A null policy depends on the hour field of the expression. If it starts with `*`: skip and both; otherwise
+ * run_after and first.
+ */
 interface CronRule {
   readonly type: "cron";
-  /** As given, with single blanks. */
+  /** As given, with single spaces. */
   readonly expr: string;
   /** An IANA name, as given. */
   readonly timezone: string;
@@ -17,7 +20,7 @@ interface CronRule {
   readonly overlap: OverlapPolicy | null;
 }
 
-/** Instants are `anchorAt + n · everyMs` for whole n ≥ 0. The zone only says how they are shown. */
+/** Instants are `anchorAt + n · everyMs` for whole n ≥ 0. The zone only affects how they are displayed. */
 interface IntervalRule {
   readonly type: "interval";
   readonly everyMs: number;
@@ -34,7 +37,7 @@ interface OnceRule {
 /** A schedule that passed `readSchedule`. */
 export type ScheduleRule = CronRule | IntervalRule | OnceRule;
 
-/** The schedule fields of a trigger, from a request or from its row. null and undefined alike mean: not given. */
+/** The schedule fields of a trigger, from a request or its row. Null and undefined both mean: not given. */
 export interface ScheduleFields {
   readonly scheduleType?: string | null;
   readonly cronExpr?: string | null;
@@ -49,9 +52,9 @@ export interface ScheduleFields {
 /** One due moment of a schedule. */
 export interface Instant {
   readonly at: Date;
-  /** The same in the trigger's zone, RFC 3339 with its offset. */
+  /** The instant in the trigger's zone, RFC 3339 with its offset. */
   readonly local: string;
-  /** Words about a clock change that moved, doubled or left out a local time; null for nearly all. */
+  /** Describes a clock change that moved, doubled or skipped a local time; null for nearly all instants. */
   readonly note: string | null;
 }
 
@@ -59,12 +62,12 @@ export type ScheduleWarning = "never" | "too_often";
 
 export interface PreviewRequest {
   readonly rule: ScheduleRule;
-  /** Instants after this one, not itself. */
+  /** Instants strictly after this one. */
   readonly after: Date;
   /** 1 to 100. */
   readonly count: number;
   readonly expiresAt?: Date | null;
-  /** Runs that are left, as far as they are limited. */
+  /** Remaining runs, if they are limited. */
   readonly runsLeft?: number | null;
 }
 
@@ -79,22 +82,25 @@ export type CatchUpPolicy = "skip" | "last" | "all";
 
 export interface DueRequest {
   readonly rule: ScheduleRule;
-  /** The stored ones: `nextRunAt` null means that nothing is to come. */
+  /** The stored instants; `nextRunAt` null means that none is to come. */
   readonly nextRunAt: Date | null;
   readonly followingRunAt: Date | null;
   /** The database's clock. */
   readonly now: Date;
   readonly catchUp: CatchUpPolicy;
-  /** Most missed instants that `all` makes up for. */
+  /** The most missed instants that `all` makes up for. */
   readonly catchUpLimit: number;
   readonly jitterSeconds: number;
   readonly maxRuns: number | null;
   /** Runs so far. */
   readonly runCount: number;
   readonly expiresAt: Date | null;
-  /** Since when the trigger is as it is. Local times that `skip` left out since then are named; without it none are. */
+  /**
+   * When the trigger was last edited. Local times that `skip` left out since then are reported; without
+   * `since` none are.
+   */
   readonly since?: Date | null;
-  /** In [0, 1) for an instant; `instantChance` gives one that every scheduler agrees on. */
+  /** Returns a number in [0, 1) for an instant. `instantChance` gives one that every scheduler agrees on. */
   readonly random: (at: Date) => number;
 }
 
@@ -102,18 +108,18 @@ export interface DueInstant {
   readonly at: Date;
   readonly local: string;
   readonly note: string | null;
-  /** It is late, or stands for others that were missed. */
+  /** True if the instant is late, or stands for others that were missed. */
   readonly isCatchUp: boolean;
-  /** When its job may start: the instant, or now for a late one, plus jitter and spread. */
+  /** The earliest start of its job: the instant, or now for a late one, plus jitter and spread. */
   readonly startAt: Date;
 }
 
-/** One skipped instant (`n` 1, `until` null), or a run of `n` of them from `at` to `until`. */
+/** One skipped instant (`n` 1, `until` null), or a range of `n` instants from `at` to `until`. */
 export interface SkippedInstants {
   readonly at: Date;
   readonly until: Date | null;
   readonly n: number;
-  /** dst_gap: its local time did not exist, and the trigger would rather skip it. */
+  /** dst_gap: the local time did not exist, and the trigger's policy is skip. */
   readonly reason: "catch_up" | "max_runs" | "expired" | "dst_gap";
   readonly note?: string | null;
 }
@@ -121,10 +127,12 @@ export interface SkippedInstants {
 export interface DueDecision {
   /** Oldest first. */
   readonly fire: readonly DueInstant[];
-  /** Oldest first; at most 1,001 entries, and those of dst_gap: the newest 1,000 one by one, what is older as one range. */
+  /**
+   * Oldest first. At most 1,001 entries plus those of dst_gap: the newest 1,000 individually, older ones as one range.
+   */
   readonly skipped: readonly SkippedInstants[];
   readonly nextRunAt: Date | null;
   readonly followingRunAt: Date | null;
-  /** Why nothing will follow; null while something will. */
+  /** Why no instant will follow; null while one will. */
   readonly finished: "max_runs" | "expired" | "over" | null;
 }

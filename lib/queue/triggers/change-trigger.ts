@@ -45,9 +45,10 @@ interface Change {
 }
 
 /**
- * Changes a trigger. When its schedule or its end changes, or it is switched on or off, instants that are due fire first,
- * under the settings that they became due under; then its next instant is computed from the database's now. Jobs that it made stay as they are.
- * @throws QueueError not-found, version-conflict; else as `createTrigger`
+ * Changes a trigger. If its schedule or end changes, or it is enabled or disabled, its due instants fire first, under
+ * the settings that they became due under. Then its next instant is computed from the database's now. Jobs that it made
+ * are not affected.
+ * @throws QueueError not-found, version-conflict; the rest like `createTrigger`
  */
 export function changeTrigger(
   db: Database | TenantTransaction,
@@ -86,7 +87,7 @@ export function changeTrigger(
   });
 }
 
-/** Fires instants that are due if the change would lose them; answers the trigger as it is then. */
+/** Fires due instants if the change would lose them. Returns the trigger's row after that. */
 async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, before, after }: Change) {
   const isMoved = changesTiming(before, after) || changesEnd(before, after) || before.isEnabled !== after.isEnabled;
   if (!isMoved || row.next_run_at === null) return row;
@@ -95,7 +96,7 @@ async function fireWhatIsDue(tx: TenantTransaction, scope: TenantScope, { row, b
   return (await lockTrigger(tx, scope, { triggerId: row.id, expected: null })).row;
 }
 
-/** Looks at definition, queue and texts as far as the change touches them; answers the definition's id. */
+/** Checks definition, queue and texts as far as the change affects them. Returns the definition's id. */
 async function checkPlaces(
   tx: TenantTransaction,
   scope: TenantScope,
@@ -114,7 +115,7 @@ async function checkPlaces(
   return definition.id;
 }
 
-/** What the stored instants become. Nothing is touched when nothing that they follow from was. */
+/** Returns the next instants after the change. The stored ones stay if the change does not affect the timing. */
 function newProspects({ row, before, after, patch }: Change, { now }: TriggerSurroundings): Prospects {
   const stored: Prospects = {
     status: row.status,
@@ -130,15 +131,18 @@ function newProspects({ row, before, after, patch }: Change, { now }: TriggerSur
   if (!moves && !mends) return stored;
   const read = ruleOf(after);
   if (read.problems) throw invalidTrigger(read.problems);
-  // The transaction's clock may be older than an instant that was fired while this change waited for the trigger.
+  // This transaction's clock may be older than an instant that fired while the change waited for the trigger's lock.
   const since = row.last_run_at && row.last_run_at > now ? row.last_run_at : now;
   const prospects = prospectsOf(after, read.rule, { now: since, runCount: row.run_count });
-  // A trigger that is over may be switched on and stays over; a new schedule must have something to come.
+  // A finished trigger that is enabled stays finished, but a new schedule must have a future instant.
   if (retimed || ends) refuseProblems(neverProblems(after, prospects));
   return prospects;
 }
 
-/** Ends a trigger: it fires no more, whatever a scheduler has in memory. @throws QueueError not-found, version-conflict */
+/**
+ * Deletes a trigger. It never fires again, even if a scheduler has it in memory. @throws QueueError not-found,
+ * version-conflict
+ */
 export function deleteTrigger(
   db: Database | TenantTransaction,
   scope: TenantScope,

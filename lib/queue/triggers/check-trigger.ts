@@ -19,12 +19,18 @@ export function invalidTrigger(problems: readonly Problem[]): QueueError {
     : new QueueError("invalid-value", "The trigger is not valid.", { problems });
 }
 
-/** @throws QueueError invalid-value when there are any; payload-too-large for a template that no payload could hold */
+/**
+ * Throws if there are any problems. @throws QueueError invalid-value; payload-too-large for a template that no
+ * payload could hold
+ */
 export function refuseProblems(problems: readonly Problem[]): void {
   if (problems.length > 0) throw invalidTrigger(problems);
 }
 
-/** The definition that a trigger names. @throws QueueError definition-unknown, definition-inactive, executor-barred */
+/**
+ * Returns the definition that a trigger names. @throws QueueError definition-unknown, definition-inactive,
+ * executor-barred
+ */
 export async function requireDefinition(
   tx: TenantTransaction,
   scope: TenantScope,
@@ -38,18 +44,20 @@ export async function requireDefinition(
   return row;
 }
 
-/** Refuses to change a trigger whose jobs the actor may not start. @throws QueueError executor-barred */
+/** Rejects the change of a trigger whose jobs the actor may not start. @throws QueueError executor-barred */
 export async function refuseBarredTrigger(tx: TenantTransaction, scope: TenantScope, key: string): Promise<void> {
   const row = scope.barredExecutors && (await findDefinition(tx, key));
   if (row) refuseBarred(scope, row);
 }
 
-/** @throws QueueError queue-unknown */
+/** Checks that the queue exists; null passes. @throws QueueError queue-unknown */
 export async function requireQueue(tx: TenantTransaction, queue: string | null): Promise<void> {
   if (queue !== null) await queueIdOf(tx, queue);
 }
 
-/** What is wrong with condition and templates. A template without placeholders must be a payload of its definition. */
+/**
+ * Returns the problems of condition and templates. A template without placeholders must match its definition's schema.
+ */
 export function textProblems(settings: TriggerSettings, definition: DefinitionRow): Problem[] {
   const { payloadTemplate, condition, dedupeKeyTemplate, triggerType } = settings;
   const compiled = compileTriggerTemplate(payloadTemplate, triggerType);
@@ -85,14 +93,14 @@ const finished = (reason: string): Prospects => ({
   followingRunAt: null,
 });
 
-/** The schedule of a trigger, null for an event's; or what is wrong with it. */
+/** Returns the schedule of a trigger (null for an event trigger), or its problems. */
 export function ruleOf(
   settings: TriggerSettings,
 ): ReadSchedule | { readonly rule: null; readonly problems?: undefined } {
   return settings.triggerType === "event" ? { rule: null } : readSchedule(scheduleFields(settings));
 }
 
-/** What is to come of a trigger after `now`: instants that are past, also by a moment, are never made up for. */
+/** Computes a trigger's state after `now`. Past instants, even by a millisecond, are never made up for. */
 export function prospectsOf(
   settings: TriggerSettings,
   rule: ScheduleRule | null,
@@ -109,7 +117,7 @@ export function prospectsOf(
   return isEnabled ? { ...waits, nextRunAt: next.at, followingRunAt: following?.at ?? null } : waits;
 }
 
-/** Why a trigger that somebody saves would never fire: said where they can change it. */
+/** Returns why a trigger that is being saved would never fire, at the field that has to change. */
 export function neverProblems({ scheduleType }: TriggerSettings, prospects: Prospects): Problem[] {
   if (prospects.status !== "finished") return [];
   if (prospects.reason === "max_runs")

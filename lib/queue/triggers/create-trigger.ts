@@ -1,3 +1,10 @@
+/**
+ * Triggers: create jobs from templates, on a schedule, on a published event, or by a manual run.
+ * A trigger is checked against its definition, queue, condition and templates when it is saved, so most mistakes fail
+ * at the API, not when the trigger fires. Every change is audited, and due instants fire before an edit applies.
+ * Start with `createTrigger` here and `changeTrigger`. Conditions and templates are in trigger-condition.policy.ts and
+ * trigger-template.policy.ts; `../schedules` and `../events` fire the triggers.
+ */
 import type { Database, TenantTransaction } from "@/lib/db";
 import { notifySchedules } from "../notify";
 import { inTenant } from "../read/get-job";
@@ -19,7 +26,7 @@ import { insertTriggerSql } from "./triggers.sql";
 import type { TriggerInput, TriggerView } from "./types";
 
 /**
- * Makes a trigger. A schedule's first instant is the first one after the database's now.
+ * Creates a trigger. The first instant of a schedule is the first one after the database's now.
  * @throws QueueError invalid-value with pointers to the API's fields; payload-too-large, definition-unknown,
  * definition-inactive, queue-unknown, executor-barred, tenant-suspended, too-many-triggers
  */

@@ -1,6 +1,6 @@
 /**
- * Whether a JSON value is an element of a list or a name in an object, as CEL's `in` says. Takes time in proportion to both
- * together; CEL's own compares every part of the value with every element.
+ * Returns true if a JSON value is an element of a list or a name in an object, like CEL's `in`. The time is
+ * proportional to the size of both together, while CEL compares every part of the value with every element.
  * @throws TypeError if `container` is neither a list nor an object
  */
 export function isIn(value: unknown, container: unknown): boolean {
@@ -11,7 +11,10 @@ export function isIn(value: unknown, container: unknown): boolean {
   return container.some((element) => isEqual(value, element, sizes));
 }
 
-/** Reads of the first value no more than the second one has; `sizes`: how many entries parts of the first one have. */
+/**
+ * Compares without reading more of the first value than the second one has. `sizes` caches the entry counts of parts of
+ * the first value.
+ */
 function isEqual(one: unknown, other: unknown, sizes: Map<object, number>): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

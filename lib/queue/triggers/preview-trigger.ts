@@ -12,10 +12,10 @@ import type { TriggerInput } from "./types";
 
 export interface PreviewInput {
   readonly schedule: Omit<TriggerInput, "label" | "triggerType" | "definitionKey">;
-  /** Instants after this one; default the database's now. */
+  /** Instants strictly after this one; default: the database's now. */
   readonly after?: Date;
   readonly count: number;
-  /** Also filled in for the first instant, and compared with the definition's schema when one is named. */
+  /** Also rendered for the first instant, and checked against the definition's schema if one is named. */
   readonly template?: PreviewTemplate;
 }
 
@@ -25,7 +25,7 @@ interface PreviewTemplate {
   readonly label?: string;
 }
 
-/** What a template gives; `payload` is null when it gives nothing. Pointers are into the template. */
+/** The rendered template; `payload` is null if rendering failed. Pointers are into the template. */
 export interface TemplateExample {
   readonly payload: unknown;
   readonly problems: readonly Problem[];
@@ -33,10 +33,10 @@ export interface TemplateExample {
 
 export type TriggerPreview = SchedulePreview & { readonly example?: TemplateExample };
 
-/** Stands for the id of a trigger that is not stored. */
+/** Placeholder id for a trigger that is not stored. */
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 
-/** What a schedule would do, read by the engine that will fire it. @throws QueueError invalid-value, tenant-suspended */
+/** Previews a schedule with the engine that will fire it. @throws QueueError invalid-value, tenant-suspended */
 export function previewTrigger(
   db: Database | TenantTransaction,
   scope: TenantScope,

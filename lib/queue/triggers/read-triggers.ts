@@ -35,7 +35,7 @@ const valuesOf = ({ tenantId }: Tenant, filter: TriggerFilter): unknown[] => [
   filter.q ?? null,
 ];
 
-/** The tenant's triggers, newest first, each with how its newest firings ended. */
+/** Lists the tenant's triggers, newest first, each with the outcomes of its newest firings. */
 export function listTriggers(
   db: Database | TenantTransaction,
   scope: Tenant,
@@ -58,7 +58,7 @@ export function listTriggers(
   });
 }
 
-/** One trigger; null when this tenant has none with this id, or it was deleted. */
+/** Returns one trigger; null if this tenant has none with this id, or it was deleted. */
 export function getTrigger(
   db: Database | TenantTransaction,
   scope: Tenant,
@@ -70,7 +70,9 @@ export function getTrigger(
   });
 }
 
-/** What became of a trigger's instants, events and runs, newest first; null when there is no such trigger. */
+/**
+ * Lists the firings of a trigger's instants, events and manual runs, newest first; null if there is no such trigger.
+ */
 export function listFirings(
   db: Database | TenantTransaction,
   scope: Tenant,
@@ -113,7 +115,7 @@ async function readFigures(
   return { recent, missed: new Map(missed.map(({ trigger_id, n }) => [trigger_id, n])) };
 }
 
-/** Where the jobs of firings stand, by their ids. */
+/** The statuses of the firings' jobs, by job id. */
 async function readStatuses(
   tx: TenantTransaction,
   { tenantId }: Tenant,

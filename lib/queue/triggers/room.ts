@@ -11,22 +11,24 @@ import {
   templateBytesOfTenantSql,
 } from "./triggers.sql";
 
-/** Triggers of one tenant. */
+/** The most triggers of one tenant. */
 const MOST_TRIGGERS = 1000;
-/** Triggers of one tenant on one name of an event: each of them is compared with every such event. */
+/** The most triggers of one tenant on one event name, because each of them is compared with every such event. */
 const MOST_LISTENERS = 200;
-/** Most bytes of all payload templates of a tenant: an event, a test or a list may read all of them. */
+/** The most bytes of all payload templates of a tenant, because an event, a test or a list may read all of them. */
 const MOST_TEMPLATE_BYTES = 4 * 1024 * 1024;
-/** A template of this size always has room. */
+/** A template up to this size is always accepted. */
 const SMALL_TEMPLATE_BYTES = MOST_TEMPLATE_BYTES / MOST_TRIGGERS;
-/** Most work of all conditions on one name of an event, for the largest event, in the unit of `matchWork`: about a second. */
+/**
+ * The most work of all conditions on one event name, for the largest event, in the unit of `matchWork`: about a second.
+ */
 const MOST_WORK = 60_000_000;
-/** A condition of so much work always has room. */
+/** A condition up to this much work is always accepted. */
 const SMALL_WORK = MOST_WORK / MOST_LISTENERS;
 
 /**
- * Refuses one trigger more than a tenant may have, in all (`isNew`) and on the name of an event. A
- * concurrent call for the tenant waits until this transaction is over.
+ * Rejects a trigger over the tenant's limits: in total (`isNew`) and on one event name. Concurrent calls for the tenant
+ * wait until this transaction ends.
  * @throws QueueError too-many-triggers
  */
 export async function requireRoom(
@@ -42,8 +44,8 @@ export async function requireRoom(
 }
 
 /**
- * Refuses a template if all templates of the tenant would be too large with it. One that replaces a larger one has room. A
- * concurrent call for the tenant waits until this transaction is over.
+ * Rejects a template that would exceed the tenant's limit on all templates together. A template that replaces a larger
+ * one is always accepted. Concurrent calls for the tenant wait until this transaction ends.
  * @throws QueueError too-many-triggers
  */
 export async function requireTemplateRoom(
@@ -66,8 +68,9 @@ export async function requireTemplateRoom(
 }
 
 /**
- * Refuses a condition if an event would have to be read too often for all triggers on its name. One that replaces another
- * of as much work has room. A concurrent call for the tenant waits until this transaction is over.
+ * Rejects a condition if all triggers on its event name together would read an event too often. A condition that
+ * replaces another of the same work or more is always accepted. Concurrent calls for the tenant wait until this
+ * transaction ends.
  * @throws QueueError too-many-triggers
  */
 export async function requireConditionRoom(
@@ -96,7 +99,7 @@ export async function requireConditionRoom(
   );
 }
 
-/** Of one condition and the largest event. */
+/** The work of one condition on the largest event. */
 function workOf(text: string | null): number {
   const read = text === null ? null : compileTriggerCondition(text);
   return matchWork({ condition: read && "condition" in read ? read.condition : null }, PAYLOAD_LIMITS.maxBytes);

@@ -14,18 +14,19 @@ import type { FiringView } from "./types";
 
 export interface RunRequest {
   readonly triggerId: string;
-  /** Taken instead of what the template gives. */
+  /** Used instead of the rendered template. */
   readonly payload?: unknown;
-  /** The data of a made-up event, for the template of an event's trigger; left out, the newest change that it holds. */
+  /** Data of an example event, for an event trigger's template. Default: the data of its newest held change, if any. */
   readonly event?: unknown;
-  /** As of a job that is asked for: how many that caused each other lie before it. */
+  /** The chain depth of the new job: the number of jobs that caused each other before it. */
   readonly chainDepth?: number;
 }
 
 /**
- * Makes a job of a trigger now, because somebody asks for it: also of one that is switched off, over or broken, whatever
- * else runs, without its dedupe key and without counting against max_runs.
- * @throws QueueError not-found, tenant-suspended; invalid-value when the template cannot be filled in; as `enqueueJob`
+ * Runs a trigger once, on request. Works also for a trigger that is disabled, finished or broken. Ignores the overlap
+ * policy and the dedupe key, and does not count against max_runs.
+ * @throws QueueError not-found, tenant-suspended; invalid-value if the template cannot be rendered; the
+ * rest like `enqueueJob`
  */
 export function runTrigger(
   db: Database | TenantTransaction,

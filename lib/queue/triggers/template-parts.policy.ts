@@ -3,13 +3,13 @@ import { cutText } from "../clean.policy";
 import { checkPayload, escapePointer } from "../enqueue/payload-check.policy";
 import type { Problem } from "../types";
 
-/** What a placeholder names, taken apart; `name` is for messages. */
+/** A parsed placeholder path; `name` is the original text, for messages. */
 export interface TemplatePath {
   readonly name: string;
   readonly steps: readonly string[];
 }
 
-/** A piece of a rendered value: text as it stands, or a value that is looked up. */
+/** A piece of a rendered value: literal text, or a value to look up. */
 export type TemplatePart = { readonly text: string } | (TemplatePath & { readonly default?: unknown });
 
 /** Where a value goes in a template. `whole` keeps the value's type; otherwise the parts are joined to a text. */
@@ -19,7 +19,7 @@ export interface Binding {
   readonly parts: readonly TemplatePart[];
 }
 
-/** Reads the path of a placeholder, or says what is wrong with it. */
+/** Parses the path of a placeholder. Returns the problem as text if the path is invalid. */
 export type ReadPath = (path: string) => TemplatePath | string;
 
 export interface ScannedTemplate {
@@ -28,9 +28,9 @@ export interface ScannedTemplate {
 }
 
 const MAX_PLACEHOLDERS = 1000;
-/** Most characters of the names on the way to all places together, because each place is stored with all its names. */
+/** The most characters of the names on the way to all places together, because each place stores all its names. */
 const MAX_PLACE_CHARACTERS = 100_000;
-/** Most characters of one name or path in a message. */
+/** The most characters of one name or path in a message. */
 const SHOWN_CHARACTERS = 200;
 const IN_KEY = "has {{ in a key: placeholders stand in values only";
 const PLACEHOLDER = /^([^|\s]+)\s*(?:\|\s*default:([\s\S]+))?$/;
@@ -41,9 +41,9 @@ interface Visit {
 }
 
 /**
- * Finds the placeholders of a JSON value, `{{<path> | default: <JSON>}}`, and where their values go. A placeholder
- * in a key is a problem: keys are never filled. Answers the bindings, or what is wrong with them by pointer.
- * `{{"text"}}` stands for the text itself.
+ * Finds the placeholders of a JSON value, `{{<path> | default: <JSON>}}`, and where their values go. Returns bindings
+ * and problems by pointer.
+ * `{{"text"}}` stands for the text itself. A placeholder in a key is a problem, because keys are never rendered.
  */
 export function scanTemplate(template: unknown, readPath: ReadPath): ScannedTemplate {
   const found: ScannedTemplate = { bindings: [], problems: [] };
@@ -91,7 +91,7 @@ function addBinding(
   else found.bindings.push({ at, whole: parts.length === 1 && "name" in (parts[0] ?? {}), parts });
 }
 
-/** The parts of a text with placeholders, or what is wrong with it. */
+/** Splits a text with placeholders into parts. Returns the problem as text if it is malformed. */
 function splitText(text: string, readPath: ReadPath): TemplatePart[] | string {
   const parts: TemplatePart[] = [];
   let from = 0;
@@ -109,8 +109,8 @@ function splitText(text: string, readPath: ReadPath): TemplatePart[] | string {
 }
 
 /**
- * Where the }} of a placeholder stands, or -1: the first one outside the texts and objects of its default. Each character
- * is looked at once.
+ * Returns the index of a placeholder's }}, or -1: the first one outside the texts and objects of its default. Reads
+ * each character once.
  */
 function endOfPlaceholder(text: string, from: number): number {
   let depth = 0;
@@ -126,7 +126,7 @@ function endOfPlaceholder(text: string, from: number): number {
   return -1;
 }
 
-/** The closing quote of a JSON text that opens at `from`, or -1. */
+/** Returns the index of the closing quote of a JSON text that opens at `from`, or -1. */
 function endOfJsonText(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at += 1) {
     if (text[at] === "\\") at += 1;

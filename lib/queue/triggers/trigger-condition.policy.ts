@@ -12,25 +12,30 @@ import type { Problem } from "../types";
 import { isIn } from "./is-in.policy";
 import type { EventMeta } from "./trigger-template.policy";
 
-/** What a condition is about: the event's data, and what is known of it besides. */
+/** The input of a condition: the event's data and metadata. */
 export interface ConditionSubject {
   readonly event: unknown;
   readonly meta: EventMeta;
 }
 
-/** A condition that was checked. It holds when all its parts do; they are what `&&` joins. */
+/** A validated condition. It holds if all its parts hold; the parts are the operands of `&&`. */
 export interface TriggerCondition {
   readonly parts: readonly {
     readonly text: string;
     readonly evaluate: (subject: ConditionSubject) => unknown;
   }[];
-  /** How often it may have to read a whole event: to compare lists or objects, to search a list, to measure a size. */
+  /**
+   * How often an evaluation may read a whole event: to compare lists or objects, to search a list, to measure a size.
+   */
   readonly looks: number;
-  /** The `&&` and `||` within its parts. Each of their operands may fail, as a path that leads nowhere does. */
+  /**
+   * The number of `&&` and `||` within its parts. Each of their operands may fail, for example on a path
+   * that leads nowhere.
+   */
   readonly joins: number;
 }
 
-/** What became of one part; `detail` says why it could not be told, if so. */
+/** The result of one part. `detail` says why the part could not be evaluated. */
 export interface ConditionPart {
   readonly text: string;
   readonly holds: boolean;
@@ -44,11 +49,11 @@ export interface ConditionVerdict {
 
 export const CONDITION_MAX_CHARACTERS = 2000;
 /**
- * The most comparisons between two values of the event. Each may take some milliseconds for the largest event, longer than
- * any other operation of a condition.
+ * The most comparisons between two values of the event. Each may take some milliseconds for the largest event, longer
+ * than any other operation of a condition.
  */
 const COMPARISONS_MAX = 8;
-/** The same with what else reads a whole list or text, which takes as long. */
+/** The most comparisons and other operations that read a whole list or text, which take as long. */
 const LOOKS_MAX = 16;
 const LIMITS = { maxAstNodes: 200, maxDepth: 32, maxListElements: 100, maxMapEntries: 1, maxCallArguments: 2 };
 
@@ -56,14 +61,14 @@ const environment = new Environment({ homogeneousAggregateLiterals: false, limit
   .registerVariable("event", "map")
   .registerVariable("meta", "map");
 
-/** Where conditions are evaluated: `isIn` is no word of theirs, it stands for `in` of two values of the event. */
+/** Evaluates conditions. `isIn` is not part of the language; it replaces `in` between two values of the event. */
 const evaluator = environment.clone().registerFunction("isIn(dyn, dyn): bool", isIn);
 
 /**
- * Checks a condition, or says what is wrong with it. The language is a part of CEL whose cost is bounded by the sizes of
- * condition and event: paths (`event.a.b[0]`, `event["a b"]`, `meta.name`), texts, numbers, true, false, null, lists of
- * them, `== != < <= > >= in && || !`, `has(event.a)`, `size(…)`, `.startsWith(…)`, `.endsWith(…)`. No arithmetic, no
- * loops, no patterns.
+ * Validates a condition. Returns the compiled condition, or its problems.
+ * The language is a part of CEL whose cost is bounded by the sizes of condition and event: paths (`event.a.b[0]`,
+ * `event["a b"]`, `meta.name`), texts, numbers, true, false, null, lists of them, `== != < <= > >= in && || !`,
+ * `has(event.a)`, `size(…)`, `.startsWith(…)`, `.endsWith(…)`. No arithmetic, no loops, no patterns.
  */
 export function compileTriggerCondition(
   text: string,
@@ -93,7 +98,7 @@ export function compileTriggerCondition(
 
 const refused = (code: string, detail: string) => ({ problems: [{ pointer: "", code, detail }] });
 
-/** Counts the operations of a condition whose cost grows with the event, and those that join others. */
+/** Counts the operations of a condition whose cost grows with the event, and its `&&` and `||`. */
 function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: number; readonly joins: number } {
   let [comparisons, looks, joins] = [0, 0, 0];
   const todo: ASTNode[] = [root];
@@ -110,17 +115,19 @@ function workOf(root: ASTNode): { readonly comparisons: number; readonly looks: 
 }
 
 const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">=", "in"]);
-/** Calls; of the functions of conditions only the cost of `size` grows with the value. */
+/** Function calls. Of the functions of conditions, only the cost of `size` grows with the value. */
 const MEASURING: ReadonlySet<string> = new Set(["call", "rcall"]);
 const isOfEvent = (node: ASTNode): boolean => node.op === "." || node.op === "[]" || node.op === "id";
 
-/** Whether a condition holds for an event, and which of its parts do not. Never throws. */
+/** Evaluates all parts of a condition for an event and returns which of them hold. Never throws. */
 export function explainTriggerCondition(condition: TriggerCondition, subject: ConditionSubject): ConditionVerdict {
   const parts = condition.parts.map(({ text, evaluate }) => ({ text, ...decide(() => evaluate(subject)) }));
   return { holds: parts.every(({ holds }) => holds), parts };
 }
 
-/** The first part that does not hold for an event, or null. Looks at none after it. Never throws. */
+/**
+ * Returns the first part that does not hold for an event, or null. Does not evaluate the parts after it. Never throws.
+ */
 export function failingPart(condition: TriggerCondition, subject: ConditionSubject): ConditionPart | null {
   for (const { text, evaluate } of condition.parts) {
     const decided = decide(() => evaluate(subject));
@@ -138,7 +145,7 @@ function decide(evaluate: () => unknown): { readonly holds: boolean; readonly de
   }
 }
 
-/** Lets `isIn` search the lists of an event, since CEL's `in` takes time in proportion to value × list. */
+/** Replaces `in` between values of the event by `isIn`, because the time of CEL's `in` grows with value × list. */
 function replaceMembership(root: ASTNode): void {
   const todo: ASTNode[] = [root];
   for (let node = todo.pop(); node; node = todo.pop()) {
@@ -148,20 +155,20 @@ function replaceMembership(root: ASTNode): void {
   }
 }
 
-/** `evaluated`: the same with what conditions do not have. */
+/** @param evaluated the same part, with `isIn` in place of `in` */
 function compilePart(text: string, evaluated: string): TriggerCondition["parts"][number] {
   const evaluate = evaluator.parse(evaluated);
   return { text, evaluate: ({ event, meta }) => evaluate({ event, meta }) };
 }
 
-/** Who is not true or false can be told before any event is there, except for what an event holds. */
+/** Returns the problem of a part that is certainly not a boolean. Parts whose type depends on the event pass. */
 function findUntyped(text: string): string | null {
   const checked = environment.check(text);
   if (!checked.valid) return `is not a condition: ${summaryOf(checked.error)}`;
   return checked.type === "bool" || checked.type === "dyn" ? null : `is neither true nor false: ${text}`;
 }
 
-/** The parts that `&&` joins, from left to right. */
+/** The operands of `&&`, from left to right. */
 function conjuncts(root: ASTNode): ASTNode[] {
   const found: ASTNode[] = [];
   const todo = [root];
@@ -172,7 +179,10 @@ function conjuncts(root: ASTNode): ASTNode[] {
   return found;
 }
 
-/** Looks for what CEL has and conditions have not: anything whose cost the sizes of condition and event do not bound. */
+/**
+ * Returns the problem of a CEL construct that conditions do not allow: anything whose cost is not bounded by the sizes
+ * of condition and event.
+ */
 function findForeign(root: ASTNode): string | null {
   const todo = [root];
   for (let node = todo.pop(); node; node = todo.pop()) {
@@ -187,7 +197,7 @@ const METHODS: ReadonlySet<string> = new Set(["startsWith", "endsWith", "size"])
 const FUNCTIONS: ReadonlySet<string> = new Set(["has", "size"]);
 const ROOTS: ReadonlySet<string> = new Set(["event", "meta"]);
 
-/** The operands that are left to look at, or what is wrong. */
+/** Returns the operands of a node to visit, or the problem of the node. */
 function operandsOf(node: ASTNode): readonly ASTNode[] | string {
   switch (node.op) {
     case "&&":
@@ -238,7 +248,7 @@ function isLiteral(node: ASTNode): boolean {
 const isNumber = (node: ASTNode): boolean =>
   node.op === "value" && (typeof node.args === "number" || typeof node.args === "bigint");
 
-/** True for a decimal whose double is another number, which an event can hold. Whole numbers are never rounded. */
+/** True for a decimal whose double is another number that an event can contain. Whole numbers are never rounded. */
 function isRounded({ args, input, start, end }: ASTNode): boolean {
   if (typeof args !== "number") return false;
   const fault = faultOfNumber(input.slice(start, end));
@@ -247,7 +257,7 @@ function isRounded({ args, input, start, end }: ASTNode): boolean {
 
 const SUMMARY_MAX = 200;
 
-/** The library's message without its picture of the place; it may quote the condition, never the event. */
+/** The library's message without its code frame. It may quote the condition, never the event. */
 function summaryOf(error: unknown): string {
   const isKnown = error instanceof EvaluationError || error instanceof ParseError || error instanceof CelTypeError;
   return cutText(isKnown ? error.summary : "it cannot be evaluated", SUMMARY_MAX);

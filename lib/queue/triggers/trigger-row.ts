@@ -13,7 +13,10 @@ export interface LockedTrigger extends TriggerRow {
   readonly following_run_at: Date | null;
 }
 
-/** @throws QueueError tenant-suspended: nothing is made or changed for such a tenant */
+/**
+ * Reads the tenant's time zone and the clock. @throws QueueError tenant-suspended: triggers of such a tenant cannot be
+ * created or changed
+ */
 export async function readSurroundings(tx: TenantTransaction): Promise<TriggerSurroundings> {
   const [row] = await tx.run<TriggerSurroundings & { status: string }>(triggerSurroundingsSql, [tx.tenantId]);
   if (row?.status !== "active") throw new QueueError("tenant-suspended", "This tenant is suspended.");
@@ -21,8 +24,8 @@ export async function readSurroundings(tx: TenantTransaction): Promise<TriggerSu
 }
 
 /**
- * The trigger, kept as it is until the transaction is over.
- * @throws QueueError not-found; version-conflict when the caller saw another version
+ * Locks a trigger until the transaction ends and returns it.
+ * @throws QueueError not-found; version-conflict if the caller saw another version
  */
 export async function lockTrigger(
   tx: TenantTransaction,
@@ -36,7 +39,7 @@ export async function lockTrigger(
   return { row, settings: settingsOf(row) };
 }
 
-/** Settings and prospects by the columns of the table, as the statements take them. */
+/** Settings and prospects by column name, as JSON for the statements. */
 export function columnsOf(settings: TriggerSettings, prospects: Prospects, definitionId: string): string {
   return JSON.stringify({
     label: settings.label,
@@ -72,7 +75,7 @@ export function columnsOf(settings: TriggerSettings, prospects: Prospects, defin
 interface TriggerAct {
   readonly triggerId: string;
   readonly action: "trigger.create" | "trigger.change" | "trigger.delete" | "trigger.run";
-  /** Which fields were changed, or what the trigger was called. */
+  /** The changed fields, or the trigger's label. */
   readonly reason?: string;
   readonly jobId?: string;
 }

@@ -28,13 +28,13 @@ const DEFAULTS: Omit<TriggerSettings, "label" | "triggerType" | "definitionKey" 
 
 type Field = keyof TriggerSettings;
 
-/** The field that says when, for each type of schedule. */
+/** The field with the time, per schedule type. */
 const TIME_FIELDS = { cron: "cronExpr", interval: "intervalMs", once: "onceAt" } as const satisfies Record<
   ScheduleType,
   Field
 >;
 const TYPES = Object.keys(TIME_FIELDS) as ScheduleType[];
-/** Fields that mean something for one kind of trigger only, with their names in the API. */
+/** Fields that apply to one kind of trigger only, with their API names. */
 const ONLY_EVENT: readonly (readonly [Field, string])[] = [
   ["eventName", "event_name"],
   ["condition", "condition"],
@@ -50,28 +50,28 @@ const ONLY_SCHEDULE: readonly (readonly [Field, string])[] = [
   ["dstGap", "dst_policy/gap"],
   ["dstOverlap", "dst_policy/overlap"],
 ];
-/** What instants follow from; a change of one of them makes the next instant be computed again. */
+/** The fields that determine the instants. A change of any of them recomputes the next instant. */
 const TIMING: readonly Field[] = ONLY_SCHEDULE.map(([field]) => field);
-/** What ends a schedule. It changes which instants are left, never when they are. */
+/** The fields that end a schedule. They change how many instants are left, not when they are. */
 const ENDS: readonly Field[] = ["maxRuns", "expiresAt"];
 
-/** What is known of the trigger's surroundings. */
+/** The context of a trigger's settings. */
 export interface TriggerSurroundings {
-  /** The zone of its tenant. */
+  /** The tenant's time zone. */
   readonly timezone: string;
   /** The database's clock. */
   readonly now: Date;
 }
 
-/** The settings of a new trigger: what is left out gets its default. */
+/** Returns the settings of a new trigger, with defaults for omitted fields. */
 export function newSettings(input: TriggerInput, around: TriggerSurroundings): TriggerSettings {
   const overlapPolicy = input.triggerType === "schedule" ? "skip" : "allow";
   return completed({ ...DEFAULTS, overlapPolicy, ...input }, around);
 }
 
 /**
- * The settings after a change: what is left out stays. A schedule of another type takes the place of the old one, whose
- * fields go with it.
+ * Returns the settings after a change. Omitted fields stay. A schedule of another type replaces the old one and
+ * clears its fields.
  */
 export function changedSettings(
   current: TriggerSettings,
@@ -81,7 +81,7 @@ export function changedSettings(
   return completed({ ...current, ...withoutOldType(current, patch), ...patch }, around);
 }
 
-/** The fields of the old type, emptied, when the change names another one; by its name or by its field. */
+/** Clears the fields of the old type if the patch sets another type, by its name or by its field. */
 function withoutOldType({ scheduleType }: TriggerSettings, patch: TriggerPatch): TriggerPatch {
   const named = TYPES.filter((type) => patch[TIME_FIELDS[type]] !== undefined && patch[TIME_FIELDS[type]] !== null);
   const next = patch.scheduleType ?? (named.length === 1 ? named[0] : undefined);
@@ -89,7 +89,7 @@ function withoutOldType({ scheduleType }: TriggerSettings, patch: TriggerPatch):
   return { scheduleType: next, [TIME_FIELDS[scheduleType]]: null, anchorAt: null };
 }
 
-/** Says what follows from the rest: the type of a schedule, its zone, and where an interval counts from. */
+/** Fills in derived fields: the schedule type, its zone, and the anchor of an interval. */
 function completed(settings: TriggerSettings, { timezone, now }: TriggerSurroundings): TriggerSettings {
   if (settings.triggerType === "event") return settings;
   const named = TYPES.filter((type) => settings[TIME_FIELDS[type]] !== null);
@@ -102,7 +102,7 @@ function completed(settings: TriggerSettings, { timezone, now }: TriggerSurround
   };
 }
 
-/** The part of the settings that the time engine reads. */
+/** Returns the schedule fields of the settings. */
 export const scheduleFields = (settings: TriggerSettings): ScheduleFields => ({
   scheduleType: settings.scheduleType,
   cronExpr: settings.cronExpr,
@@ -114,7 +114,7 @@ export const scheduleFields = (settings: TriggerSettings): ScheduleFields => ({
   dstOverlap: settings.dstOverlap,
 });
 
-/** What is wrong with settings by themselves: kinds that do not go together, and texts that cannot be stored. */
+/** Returns the problems of the settings alone: fields of the other kind of trigger, and texts that cannot be stored. */
 export function settingsProblems(settings: TriggerSettings): Problem[] {
   const isEvent = settings.triggerType === "event";
   const foreign = isEvent ? ONLY_SCHEDULE : ONLY_EVENT;
@@ -129,15 +129,15 @@ export function settingsProblems(settings: TriggerSettings): Problem[] {
 
 const problem = (pointer: string, code: string, detail: string): Problem => ({ pointer, code, detail });
 
-/** Whether a change is one of what instants follow from. */
+/** True if a change affects the instants of the schedule. */
 export const changesTiming = (before: TriggerSettings, after: TriggerSettings): boolean =>
   TIMING.some((field) => !isSame(before[field], after[field]));
 
-/** Whether a change is one of when a schedule ends. */
+/** True if a change affects when a schedule ends. */
 export const changesEnd = (before: TriggerSettings, after: TriggerSettings): boolean =>
   ENDS.some((field) => !isSame(before[field], after[field]));
 
-/** Whether a change may have mended what broke a trigger. */
+/** True if a change may have fixed a broken trigger. */
 export const mayMend = (patch: TriggerPatch): boolean =>
   Object.keys(patch).some((field) => !["label", "priority", "isEnabled"].includes(field)) || patch.isEnabled === true;
 

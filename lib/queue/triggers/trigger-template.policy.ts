@@ -11,23 +11,23 @@ import {
 } from "./template-parts.policy";
 import { sizeOfValue } from "./value-size.policy";
 
-/** A template that was checked: what it holds besides placeholders, and where their values go. */
+/** A validated template: its source, and where the values of its placeholders go. */
 export interface TriggerTemplate {
   readonly source: unknown;
-  /** Of the source as JSON. */
+  /** Length of the source as JSON. */
   readonly characters: number;
   readonly bindings: readonly Binding[];
   /** The places of the bindings, as a tree from the root. */
   readonly places: Place;
 }
 
-/** A place in a template: the index of the binding that stands there, or the places inside it by name. */
+/** A place in a template: the index of its binding, or the places inside it by name. */
 interface Place {
   binding?: number;
   readonly inside: Map<string, Place>;
 }
 
-/** What is known of the event, outside of its data. */
+/** An event's metadata. */
 export interface EventMeta {
   readonly id: string;
   readonly name: string;
@@ -43,14 +43,14 @@ interface TriggerName {
   readonly label: string;
 }
 
-/** What the placeholders of a trigger that an event starts are looked up in; `event` is the event's data. */
+/** The context of an event trigger's placeholders; `event` is the event's data. */
 export interface EventContext {
   readonly event: unknown;
   readonly meta: EventMeta;
   readonly trigger: TriggerName;
 }
 
-/** What the placeholders of a trigger that a schedule starts are looked up in. Times are RFC 3339. */
+/** The context of a schedule trigger's placeholders. Times are RFC 3339. */
 export interface ScheduleContext {
   readonly schedule: {
     readonly at: string;
@@ -64,14 +64,13 @@ export interface ScheduleContext {
 export type TemplateContext = EventContext | ScheduleContext;
 
 /**
- * What a template became and about how many characters it has as JSON, or why it became nothing; pointers are into the
- * template.
+ * The rendered payload with its approximate length as JSON, or why rendering failed. Pointers are into the template.
  */
 export type Rendered =
   | { readonly payload: unknown; readonly characters: number }
   | { readonly problems: readonly Problem[] };
 
-/** What may follow the first word of a path; null = any fields. */
+/** The fields allowed after the first word of a path; null = any fields. */
 const ROOTS: Readonly<Record<TriggerKind, Readonly<Record<string, readonly string[] | null>>>> = {
   event: {
     event: null,
@@ -81,13 +80,13 @@ const ROOTS: Readonly<Record<TriggerKind, Readonly<Record<string, readonly strin
   schedule: { schedule: ["at", "local", "trigger_id", "label"], trigger: ["id", "label"] },
 };
 
-/** What all values of one rendering may have together: more than any payload may, and little memory. */
+/** The most characters of all values of one rendering: more than any payload may have, and little memory. */
 const RENDERED_MAX_CHARACTERS = 512 * 1024;
 const MOST_PROBLEMS = 10;
 
 /**
- * Checks a payload template of a trigger, or lists what is wrong with it by pointers into it. An event's trigger may name
- * `event` (its data), `meta` and `trigger`; a schedule's `schedule` and `trigger`.
+ * Validates a payload template, or returns its problems by pointers into it. An event trigger's placeholders may name
+ * `event` (its data), `meta` and `trigger`; a schedule trigger's `schedule` and `trigger`.
  */
 export function compileTriggerTemplate(
   template: unknown,
@@ -95,7 +94,7 @@ export function compileTriggerTemplate(
 ): { readonly template: TriggerTemplate } | { readonly problems: readonly Problem[] } {
   const unstorable = checkPayload(template);
   if (unstorable.length > 0) return { problems: unstorable };
-  // As it will be stored: a Date is its ISO string by then.
+  // The template as it will be stored: a Date becomes its ISO string.
   const json = JSON.stringify(template);
   const source = JSON.parse(json) as unknown;
   const { bindings, problems }: ScannedTemplate = scanTemplate(source, (path) => readPath(path, kind));
@@ -130,10 +129,11 @@ function readPath(path: string, kind: TriggerKind): TemplatePath | string {
 }
 
 /**
- * Puts the values of a context in the places of their placeholders, once: what they hold is never looked at again. A
- * value that is missing and has no default is a problem; the first ten are returned. null, false, 0 and "" are not
- * missing. What would be too large is refused before any of it is made into text, so many such templates cost little. The
- * payload shares parts with template and context and must not be changed.
+ * Renders a template: puts the values of a context in the places of their placeholders. Placeholders inside
+ * values are not rendered.
+ * A missing value without a default is a problem; the first ten are returned. null, false, 0 and "" are not missing. An
+ * oversized result is rejected before any of it is made into text, so many such templates cost little. The payload
+ * shares parts with template and context and must not be changed.
  */
 export function renderTriggerTemplate(template: TriggerTemplate, context: TemplateContext): Rendered {
   const found = findValues(template, context, RENDERED_MAX_CHARACTERS);
@@ -147,8 +147,8 @@ export function renderTriggerTemplate(template: TriggerTemplate, context: Templa
 }
 
 /**
- * As `renderTriggerTemplate` for a template that is one text; what is no text becomes its JSON. A text of more than
- * `mostCharacters` is not made, and its length is returned.
+ * Renders a template that is one text; a value that is not a text becomes its JSON. A text over `mostCharacters` is not
+ * built; its length is returned instead.
  */
 export function renderTriggerText(
   template: TriggerTemplate,
@@ -163,7 +163,7 @@ export function renderTriggerText(
 }
 
 type Found =
-  /** Of each binding, the values of its parts. */
+  /** The values of each binding's parts. */
   | { readonly values: readonly (readonly unknown[])[]; readonly characters: number }
   | { readonly problems: readonly Problem[] };
 
@@ -206,7 +206,7 @@ const asText = (value: unknown): string => (typeof value === "string" ? value : 
 
 const INDEX = /^(?:0|[1-9][0-9]{0,5})$/;
 
-/** Own properties and entries of lists only. */
+/** Looks up a path. Follows own properties and list entries only. */
 function lookUp(context: TemplateContext, steps: readonly string[]): { readonly value: unknown } | null {
   let value: unknown = context;
   for (const step of steps) {
@@ -217,13 +217,16 @@ function lookUp(context: TemplateContext, steps: readonly string[]): { readonly 
   return value === undefined ? null : { value };
 }
 
-/** Returns the template with values in their places. Parts without a place are not copied. The depth was checked before. */
+/**
+ * Returns the template with values in their places. Parts without a placeholder are not copied. The depth was
+ * validated before.
+ */
 function fill(source: unknown, place: Place | undefined, values: readonly unknown[]): unknown {
   if (place === undefined) return source;
   if (place.binding !== undefined) return values[place.binding];
   if (Array.isArray(source)) return source.map((item, index) => fill(item, place.inside.get(String(index)), values));
   if (typeof source !== "object" || source === null) return source;
-  // Not by assignment: `__proto__` would be no property then.
+  // An assignment to `__proto__` would not create a property.
   return Object.fromEntries(
     Object.entries(source).map(([key, item]) => [key, fill(item, place.inside.get(key), values)]),
   );

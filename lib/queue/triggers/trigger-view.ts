@@ -14,7 +14,7 @@ import type {
   TriggerView,
 } from "./types";
 
-/** A trigger as statements answer it. */
+/** A trigger as the statements return it. */
 export interface TriggerRow {
   readonly id: string;
   readonly tenant_id: string;
@@ -75,7 +75,7 @@ export interface FiringRow extends RecentRow {
   readonly created_at: Date;
 }
 
-/** The settings in a row. */
+/** Returns the settings of a row. */
 export const settingsOf = (row: TriggerRow): TriggerSettings => ({
   label: row.label,
   triggerType: row.trigger_type,
@@ -104,7 +104,7 @@ export const settingsOf = (row: TriggerRow): TriggerSettings => ({
   expiresAt: row.expires_at,
 });
 
-/** What is read of triggers besides their rows, by their ids. */
+/** Figures of triggers that are not in their rows, by trigger id. */
 export interface TriggerFigures {
   readonly recent: ReadonlyMap<string, readonly RecentFiring[]>;
   readonly missed: ReadonlyMap<string, number>;

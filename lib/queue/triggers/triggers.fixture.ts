@@ -6,7 +6,10 @@ import { makeFactory } from "@/lib/testing/rows/factories";
 
 export const MINUTE = 60_000;
 
-/** Two tenants, a definition that takes anything, and one that wants `{n: integer}`; the clock is right before each test. */
+/**
+ * Two tenants, a definition that accepts any payload, and one that requires `{n: integer}`. The clock is set right
+ * before each test.
+ */
 export async function triggersFixture() {
   const database = await testDatabase();
   const factory = makeFactory(database);
@@ -45,7 +48,7 @@ export async function triggersFixture() {
 
 export const nextMinute = (from: number): Date => new Date(Math.floor(from / MINUTE + 1) * MINUTE);
 
-/** Where the refusal of an act points to. */
+/** The pointers of a rejected action's problems. */
 export const pointers = async (act: Promise<unknown>): Promise<unknown> =>
   act.then(
     () => "was accepted",

@@ -1,12 +1,12 @@
 import { statement, tenantIs } from "@/lib/db";
 
-/** How many of a trigger's newest firings its outcome bar shows. */
+/** The number of newest firings that a trigger's outcome bar shows. */
 const RECENT = 20;
 const MISSED_DAYS = 7;
-/** Rows of skipped instants that are counted at most, for each trigger. */
+/** The most rows of skipped instants that are counted per trigger. */
 const MISSED_ROWS = 1000;
 
-/** What an insert and an update write; values come by these names, as JSON. */
+/** The columns that insert and update write; the values come as JSON by these names. */
 const WRITTEN = [
   "label",
   "is_enabled",
@@ -47,41 +47,43 @@ const VIEW = `t.id, t.tenant_id, t.label, t.trigger_type, t.is_enabled, t.status
 const FROM = "app.job_triggers t join app.job_definitions d on d.id = t.definition_id";
 const MINE = `${tenantIs("t.tenant_id")} and t.deleted_at is null`;
 
-/** What a change of a trigger is decided by: the tenant's zone and the clock of all decisions. */
+/** The tenant's time zone and status, and the clock for all decisions. */
 export const triggerSurroundingsSql = statement(
   "trigger_surroundings",
   `select t.timezone, t.status, app.now() as now from app.tenants t where ${tenantIs("t.id")}`,
   { repeatable: true },
 );
 
-/** Lets one caller of a tenant after the other count, until its transaction ends. */
+/** Serializes the callers of a tenant until the transaction ends, so their counts are exact. */
 export const lockTriggersOfTenantSql = statement(
   "lock_triggers_of_tenant",
   "select pg_advisory_xact_lock(hashtextextended('triggers of ' || $1::text, 0))",
 );
 
-/** After the lock, in a statement of its own: it sees what those before have made. */
+/** Run it after the lock, as a separate statement, so that it sees what earlier callers wrote. */
 export const countTriggersOfTenantSql = statement(
   "count_triggers_of_tenant",
   `select count(*)::int as n, (count(*) filter (where t.event_name = $2::text))::int as of_name
    from app.job_triggers t where ${MINE}`,
 );
 
-/** Bytes of all payload templates of a tenant without that of the trigger $2. Reads all of them, so use it for large ones only. */
+/**
+ * Bytes of all payload templates of a tenant without trigger $2. Reads all of them, so use it for large templates only.
+ */
 export const templateBytesOfTenantSql = statement(
   "template_bytes_of_tenant",
   `select coalesce(sum(octet_length(t.payload_template::text)), 0)::float8 as bytes
    from app.job_triggers t where ${MINE} and t.id is distinct from $2::uuid`,
 );
 
-/** Conditions of all triggers on the event $2 without that of the trigger $3. Up to 2,000 characters each. */
+/** Conditions of all triggers on the event $2, without trigger $3. Up to 2,000 characters each. */
 export const conditionsOfNameSql = statement(
   "conditions_of_name",
   `select t.condition from app.job_triggers t
    where ${MINE} and t.event_name = $2 and t.id is distinct from $3::uuid and t.condition is not null`,
 );
 
-/** `$2` the settings by their columns, `$3` the template, `$4` the type, `$5` who makes it. */
+/** `$2` the settings by column, `$3` the template, `$4` the type, `$5` the creator. */
 export const insertTriggerSql = statement(
   "insert_trigger",
   `insert into app.job_triggers (tenant_id, payload_template, trigger_type, created_by, ${NAMES})
@@ -89,13 +91,13 @@ export const insertTriggerSql = statement(
    returning id`,
 );
 
-/** Keeps a trigger as it is until the transaction is over. No row = there is none, or it was deleted. */
+/** Locks a trigger until the transaction ends. No row = it does not exist, or it was deleted. */
 export const lockTriggerSql = statement(
   "lock_trigger",
   `select ${VIEW}, t.following_run_at from ${FROM} where ${MINE} and t.id = $2 for update of t`,
 );
 
-/** Writes the settings of a trigger that is locked, under its next version. */
+/** Writes the settings of a locked trigger and increments its version. */
 export const updateTriggerSql = statement(
   "update_trigger",
   `update app.job_triggers t set (${NAMES}) =
@@ -104,7 +106,7 @@ export const updateTriggerSql = statement(
    where ${MINE} and t.id = $2`,
 );
 
-/** Ends a trigger that is locked. Its firings stay, and jobs that it made go on. */
+/** Marks a locked trigger as deleted. Its firings stay, and its jobs keep running. */
 export const deleteTriggerSql = statement(
   "delete_trigger",
   `update app.job_triggers t set deleted_at = app.now(), next_run_at = null, following_run_at = null,
@@ -116,7 +118,7 @@ const MATCHES = `($2::text is null or t.trigger_type = $2) and ($3::text is null
   and ($4::boolean is null or t.is_enabled = $4) and ($5::text is null or d.key = $5)
   and ($6::text is null or t.event_name = $6) and ($7::text is null or strpos(lower(t.label), lower($7)) > 0)`;
 
-/** Triggers, newest first, from below the id `$8`. */
+/** Triggers, newest first, with ids below `$8`. */
 export const listTriggersSql = statement(
   "list_triggers",
   `select ${VIEW} from ${FROM} where ${MINE} and ${MATCHES} and ($8::uuid is null or t.id < $8)
@@ -124,7 +126,7 @@ export const listTriggersSql = statement(
   { repeatable: true },
 );
 
-/** How many there are, up to a number. */
+/** Counts matching triggers up to a limit. */
 export const countTriggersSql = statement(
   "count_triggers",
   `select count(*)::int as n from (select 1 from ${FROM} where ${MINE} and ${MATCHES} limit $8) x`,
@@ -135,7 +137,7 @@ export const getTriggerSql = statement("get_trigger", `select ${VIEW} from ${FRO
   repeatable: true,
 });
 
-/** The newest firings of each trigger, newest first: an index scan of a few rows for each. */
+/** The newest firings of each trigger, newest first, by an index scan of a few rows per trigger. */
 export const recentFiringsSql = statement(
   "recent_firings",
   `select f.* from unnest($2::uuid[]) x (trigger_id) cross join lateral (
@@ -145,7 +147,7 @@ export const recentFiringsSql = statement(
   { repeatable: true },
 );
 
-/** How many instants of each trigger were skipped lately; a trigger without any has no row. */
+/** The number of instants of each trigger that were skipped in the last 7 days. A trigger without any has no row. */
 export const missedInstantsSql = statement(
   "missed_instants",
   `select x.trigger_id, f.n from unnest($2::uuid[]) x (trigger_id) cross join lateral (
@@ -157,7 +159,7 @@ export const missedInstantsSql = statement(
   { repeatable: true },
 );
 
-/** Firings of a trigger, newest first, from below the id `$3`. */
+/** Firings of a trigger, newest first, with ids below `$3`. */
 export const listFiringsSql = statement(
   "list_firings",
   `select f.id, f.trigger_id, f.kind, f.fire_at, f.event_id, f.outcome, f.reason, f.detail, f.n, f.until, f.job_id,
@@ -169,7 +171,7 @@ export const listFiringsSql = statement(
   { repeatable: true },
 );
 
-/** Writes down a run that somebody asked for. */
+/** Stores the firing of a manual run. */
 export const insertManualFiringSql = statement(
   "insert_manual_firing",
   `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, job_id)
@@ -177,7 +179,7 @@ export const insertManualFiringSql = statement(
    returning id, trigger_id, kind, fire_at, event_id, outcome, reason, detail, n, until, job_id, is_catch_up, note, created_at`,
 );
 
-/** Writes down what somebody did to a trigger, and the job that came of it, if any. */
+/** Audits an action on a trigger, with its job, if any. */
 export const auditTriggerSql = statement(
   "audit_trigger",
   `insert into app.job_audit (tenant_id, trigger_id, job_id, actor_kind, actor_id, action, request_id, reason)

@@ -1,4 +1,4 @@
-/** The shapes of triggers and of what became of their instants and events. Client-safe. */
+/** Shapes of triggers and their firings. Client-safe. */
 
 import type { CatchUpPolicy, GapPolicy, OverlapPolicy } from "../schedules/types";
 import type { JobStatus } from "../states";
@@ -7,14 +7,14 @@ import type { JobStatus } from "../states";
 export type TriggerKind = "event" | "schedule";
 
 export type ScheduleType = "cron" | "interval" | "once";
-/** What an instant or event does while a job of the same trigger is unfinished. */
+/** What an instant or event does while a job of the same trigger has not ended. */
 export type RunOverlap = "allow" | "skip" | "queue_one";
-/** broken: it cannot fire, `statusReason` says why; finished: it will not fire again. */
+/** broken: it cannot fire, and `statusReason` says why. finished: it will not fire again. */
 export type TriggerStatus = "active" | "broken" | "finished";
 export type FiringKind = "schedule" | "event" | "manual";
 export type FiringOutcome = "enqueued" | "deduplicated" | "skipped" | "failed";
 
-/** What people say of a trigger. */
+/** The settings that users give a trigger. */
 export interface TriggerSettings {
   readonly label: string;
   readonly triggerType: TriggerKind;
@@ -45,12 +45,12 @@ export interface TriggerSettings {
   readonly expiresAt: Date | null;
 }
 
-/** What is left out gets its default. */
+/** Omitted fields get their defaults. */
 export type TriggerInput = Pick<TriggerSettings, "label" | "triggerType" | "definitionKey"> & Partial<TriggerSettings>;
-/** What is left out stays as it is; null takes a value away. */
+/** Omitted fields stay unchanged; null clears a value. */
 export type TriggerPatch = Partial<Omit<TriggerSettings, "triggerType">>;
 
-/** A firing as the outcome bar shows it. */
+/** A firing in the outcome bar. */
 export interface RecentFiring {
   readonly id: string;
   readonly fireAt: Date;
@@ -66,16 +66,16 @@ export interface TriggerView extends TriggerSettings {
   readonly definitionId: string;
   readonly status: TriggerStatus;
   readonly statusReason: string | null;
-  /** The schedule in words; null for events, and for a schedule that cannot be read any more. */
+  /** The schedule in words; null for events, and for a schedule that can no longer be read. */
   readonly description: string | null;
   readonly runCount: number;
   readonly nextRunAt: Date | null;
   readonly lastRunAt: Date | null;
-  /** Newest first, 20 at most. */
+  /** Newest first, at most 20. */
   readonly recentFirings: readonly RecentFiring[];
   /** Instants that were skipped within the last seven days. */
   readonly missedCount: number;
-  /** Rises with each change by a person or a key. */
+  /** Incremented by each change that a user or an API key makes. */
   readonly version: number;
   readonly createdBy: string | null;
   readonly createdAt: Date;
@@ -104,7 +104,7 @@ export interface FiringView extends RecentFiring {
   readonly kind: FiringKind;
   readonly eventId: string | null;
   readonly detail: string | null;
-  /** More than 1: so many skipped instants, from `fireAt` to `until`. */
+  /** More than 1: the number of skipped instants from `fireAt` to `until`. */
   readonly n: number;
   readonly until: Date | null;
   readonly isCatchUp: boolean;
@@ -117,7 +117,7 @@ export interface FiringFilter {
   readonly kind?: FiringKind;
 }
 
-/** A change that holds only while the trigger is as the caller saw it: null = whatever it is. */
+/** The target of a change that requires the trigger to be at a version that the caller has seen; null = any version. */
 export interface TriggerTarget {
   readonly triggerId: string;
   /** The versions that the caller may have seen. */

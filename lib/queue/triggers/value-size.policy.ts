@@ -1,15 +1,15 @@
-/** How large a JSON value is. */
+/** The size of a JSON value. */
 export interface ValueSize {
-  /** Of its JSON; of a text itself, the text. */
+  /** Length of its JSON; of a text, its own length. */
   readonly characters: number;
-  /** Values in it, with itself. */
+  /** Number of values in it, including itself. */
   readonly values: number;
 }
 
-/** Of lists and objects, which the templates of many triggers may name one after the other. */
+/** Cache of lists and objects, because the templates of many triggers may name the same one. */
 const measured = new WeakMap<object, ValueSize>();
 
-/** Measures a JSON value that nobody changes. A list or object is measured once. */
+/** Measures a JSON value that is not changed afterwards. Each list or object is measured once. */
 export function sizeOfValue(value: unknown): ValueSize {
   if (typeof value === "string") return { characters: value.length, values: 1 };
   if (typeof value !== "object" || value === null) return { characters: String(value).length, values: 1 };
@@ -20,7 +20,7 @@ export function sizeOfValue(value: unknown): ValueSize {
   return size;
 }
 
-/** Recursive: the depth of what is measured was checked before. */
+/** Recursive, because the depth of the value was validated before. */
 function countValues(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   let sum = 1;

@@ -8,7 +8,7 @@ const database = await testDatabase();
 const { make, scope, definitionKey, child, statusOf } = await makeLinkedJobs(database);
 afterAll(() => make.close());
 
-/** Waiting jobs whose time is over; the first has a dedupe key. */
+/** Waiting jobs past their expires_at; the first has a dedupe key. */
 async function overdue(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -28,7 +28,7 @@ test("jobs expire past one that somebody holds, and past one whose child somebod
   const [held = "", parent = "", other = ""] = await overdue(3);
   const waiting = await child([{ jobId: parent }]);
   await withTenant(make.web, scope.tenantId, async (tx) => {
-    // Whoever enqueues a child holds its parent until the end of the transaction.
+    // Enqueueing a child locks its parent until the end of the transaction.
     for (const jobId of [held, waiting]) await enqueueJob(tx, scope, { definitionKey, dependsOn: [{ jobId }] });
     expect(await expireJobs(make.scheduler, { limit: 10 })).toMatchObject({ count: 2, left: [] });
   });

@@ -17,9 +17,9 @@ import {
 import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
 
-/** Jobs of the tenant; `PLAN_ROWS=100000` is the long form, with 30 runs. */
+/** Jobs of the tenant; `PLAN_ROWS=100000` runs the long form, with 30 runs. */
 const ROWS = Number(process.env.PLAN_ROWS ?? 20_000);
-/** A server decides for or against a generic plan at the sixth execution. */
+/** The server decides for or against a generic plan at the sixth execution. */
 const EMPTY_RUNS = 6;
 const FULL_RUNS = ROWS > 20_000 ? 30 : 7;
 
@@ -28,7 +28,7 @@ const make = makeFactory(database);
 const scope = await make.tenant();
 const definition = await make.definition();
 const others = [await make.definition(), await make.definition()];
-// One connection each, so that each statement is prepared once.
+// A single connection per role prepares each statement once.
 const open = (role: "web" | "scheduler") =>
   openDatabase({ prepare: true, url: database.urlFor(role), role, max: 1, keep: 1, applicationName: "leasehold-test" });
 const web = open("web");
@@ -43,7 +43,7 @@ const readSql = statement(
   "select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::float8 as n from pg_stat_xact_all_tables where schemaname = 'app'",
 );
 
-/** Rows that a piece of work reads from tables, in its own transaction. */
+/** The table rows that a piece of work reads, in its own transaction. */
 async function rowsRead(tx: Runner, work: () => Promise<unknown>): Promise<number> {
   const read = async () => (await tx.run<{ n: number }>(readSql))[0]?.n ?? 0;
   const before = await read();
@@ -73,7 +73,7 @@ const FILTERS: readonly JobFilter[] = [
   { source: ["manual"], definitionKey: key },
 ];
 const random = () => 0.5;
-/** Each with the most rows that one batch may read. */
+/** Sweeps with the most rows that one batch may read. */
 const SWEEPS: readonly [string, (tx: Transaction) => Promise<unknown>][] = [
   ["folding of figures", foldStatDeltas],
   ["promotion", (tx) => promoteDueJobs(tx, { limit: 1000 })],
@@ -94,7 +94,7 @@ const CASES: readonly [string, () => Promise<number>, most: number][] = [
   ...SWEEPS.map(([name, work]): [string, () => Promise<number>, number] => [name, inScheduler(work), 10 * ROWS]),
 ];
 
-/** A tenant's history: a third is unfinished, the rest ended in every way there is. */
+/** A tenant's history: a third is unfinished, the rest ended in every possible way. */
 async function fill(db: Pick<typeof database, "query">): Promise<void> {
   const T = `'${scope.tenantId}'::uuid`;
   const definitions = [definition, ...others].map(({ id }) => `'${id}'::uuid`).join(", ");
@@ -134,7 +134,7 @@ beforeAll(async () => {
     [definition, ...others].map((one) => ({ definitionKey: one.key })),
   );
   await database.query("truncate app.live_jobs, app.jobs, app.job_attempts, app.job_stat_deltas");
-  // An empty table that was vacuumed is taken to stay empty.
+  // The planner expects a vacuumed empty table to stay empty.
   await database.query("vacuum analyze");
   for (const [, run] of CASES) for (let n = 0; n < EMPTY_RUNS; n++) await run();
   await fill(database);
@@ -150,7 +150,8 @@ test.each(CASES)(
       return performance.now() - began;
     };
     for (let n = 0; n < FULL_RUNS; n++) {
-      // Comparing each row with each takes time and reads no more rows. A bad plan stays; a busy moment passes.
+      // A bad plan may read no more rows but take longer, for example when it compares all pairs. It stays slow, while
+      // a busy moment passes.
       for (let left = 3; (await timed()) > limitMs; left -= 1) expect(left, `over ${limitMs} ms`).toBeGreaterThan(1);
     }
   },

@@ -5,14 +5,14 @@ import { KEY_IS_FREE, RELEASE_KEYS } from "../attempts/release-keys.sql";
 import { RELEASED } from "../dependencies/dependencies.sql";
 
 /**
- * Where the next look begins that reads an index in the order of its due rows: what transactions committed up to five
- * seconds late is still found. `due` has the rows of this look and their `at`, `$1` is the most.
+ * Where the next partial scan of an index of due rows begins. It goes back five seconds, to include rows whose
+ * transaction committed late. `due` has the rows of this scan and their `at`; `$1` is the most rows.
  */
 const LOOKED_TO =
   "(select case when count(*) < $1 then app.now() else max(at) end - interval '5 s' from due) as looked_to";
 
 /**
- * Makes up to `$1` jobs claimable that are due since `$2` or later, oldest first; answers the lanes that have new work,
+ * Makes up to `$1` jobs claimable that came due at `$2` or later, oldest first. Returns the lanes with new ready jobs,
  * or one row without a lane.
  */
 export const promoteDueSql = statement(
@@ -29,21 +29,21 @@ export const promoteDueSql = statement(
 );
 
 /**
- * Locks up to `$1` jobs that waited past their expires_at, which is `$2` or later, the longest first. Each is looked at
- * again when it is ended.
+ * Locks up to `$1` waiting jobs whose expires_at has passed and is `$2` or later, longest overdue first. Each is
+ * checked again when it is ended.
  */
 export const dueToExpireSql = statement("due_to_expire", overdue("l.job_id"));
 
 /**
- * Ends up to `$1` jobs that waited past their expires_at, which is `$2` or later: no attempt runs for them any more. Held
- * ones are passed over.
+ * Ends up to `$1` waiting jobs whose expires_at has passed and is `$2` or later, so that no further attempt runs.
+ * Skips locked jobs.
  */
 export const expireWaitingSql = statement(
   "expire_waiting",
   expiring(overdue("l.ctid as tid, l.expires_at as at"), LOOKED_TO),
 );
 
-/** The same for those of the given jobs. */
+/** Like `expireWaitingSql`, for the given jobs. */
 export const expireTheseSql = statement(
   "expire_these",
   expiring(`select r.tid from unnest($1::uuid[]) x (job_id)
@@ -51,14 +51,17 @@ export const expireTheseSql = statement(
        and state <> 'running' for update skip locked) r`),
 );
 
-/** Locks up to `$1` jobs that waited past their expires_at, from `$2` on, whose rows and keys no other transaction has locked. */
+/**
+ * Locks up to `$1` waiting jobs past their expires_at, from `$2` on, whose rows and keys no other
+ * transaction has locked.
+ */
 function overdue(columns: string): string {
   return `select ${columns} from app.live_jobs l
      where l.expires_at <= app.now() and l.expires_at >= $2::timestamptz and l.expires_at is not null and l.state <> 'running' and ${KEY_IS_FREE}
      order by l.expires_at limit $1 for update of l skip locked`;
 }
 
-/** @param due a query that locks the rows that are to end */
+/** @param due query that locks the rows to end */
 function expiring(due: string, lookedTo = "null::timestamptz as looked_to"): string {
   return `with due as materialized (
      ${due}

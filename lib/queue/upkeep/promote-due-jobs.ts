@@ -3,12 +3,12 @@ import type { LookedTo } from "../lanes/whole-looks.policy";
 import { lockTimeoutSql } from "../leases/rescue-expired-leases.sql";
 import { dueToExpireSql, expireTheseSql, expireWaitingSql, promoteDueSql } from "./promote-due-jobs.sql";
 
-/** Without a lane, nothing was due. */
+/** A row without a lane means that nothing was due. */
 interface LaneCount {
   lane_no: number | null;
   n: number | null;
   looked_to: Date | null;
-  /** Lanes of jobs that waited for those that ended. */
+  /** Lanes of dependents that the ended jobs released. */
   released?: number[] | null;
 }
 
@@ -17,19 +17,19 @@ export interface Promoted {
   readonly count: number;
 }
 
-/** Which jobs a sweep looks at. */
+/** The jobs that a sweep considers. */
 export interface DueBatch {
   readonly limit: number;
-  /** Those that came due before are left out; see `DueMark`. */
+  /** Jobs that came due before this are left out; see `DueMark`. */
   readonly from?: Date | undefined;
 }
 
 export interface Expired extends Promoted, LookedTo {
-  /** Jobs that could not be ended this time: somebody holds what belongs to them, or the database refuses their end. */
+  /** Jobs that could not be ended this time, because a related row is locked or the database refuses their end. */
   readonly left: readonly string[];
 }
 
-/** What one held row may cost everybody else's expiry. */
+/** The longest wait for a locked row, which delays the expiry of all other jobs. */
 const LOCK_TIMEOUT = "200ms";
 const BEGINNING = "-infinity";
 
@@ -38,7 +38,7 @@ const total = (rows: readonly LaneCount[]): Promoted => ({
   count: rows.reduce((sum, row) => sum + (row.n ?? 0), 0),
 });
 
-/** Makes jobs claimable whose time has come, oldest first; safe for any number of callers at once. */
+/** Makes due jobs claimable, oldest first. Safe for any number of concurrent callers. */
 export async function promoteDueJobs(db: Runner, { limit, from }: DueBatch): Promise<Promoted & LookedTo> {
   const began = performance.now();
   const rows = await db.run<LaneCount>(promoteDueSql, [limit, from ?? BEGINNING]);
@@ -46,8 +46,8 @@ export async function promoteDueJobs(db: Runner, { limit, from }: DueBatch): Pro
 }
 
 /**
- * Ends jobs as expired whose expires_at passed before an attempt of theirs began to run. Jobs that somebody holds are
- * passed over, and one whose end fails keeps none of the others from ending: then the jobs are taken one by one.
+ * Ends jobs as expired whose expires_at passed while they waited. Skips locked jobs. A job whose end fails does not
+ * keep others from ending: the batch is then split until that job is alone.
  */
 export function expireJobs(db: Database | Transaction, { limit, ...batch }: DueBatch): Promise<Expired> {
   const from = batch.from ?? BEGINNING;
@@ -62,7 +62,7 @@ export function expireJobs(db: Database | Transaction, { limit, ...batch }: DueB
   return "inTransaction" in db ? expire(db) : db.transaction(expire);
 }
 
-/** In halves, until what fails stands alone. */
+/** Splits the batch in halves until each failing job is alone. */
 async function expireApart(tx: Transaction, batch: readonly unknown[]): Promise<Omit<Expired, keyof LookedTo>> {
   const due = await tx.run<{ job_id: string }>(dueToExpireSql, batch);
   const parts: Promoted[] = [];
@@ -79,7 +79,7 @@ async function expireApart(tx: Transaction, batch: readonly unknown[]): Promise<
   return { laneNos, count: parts.reduce((sum, { count }) => sum + count, 0), left };
 }
 
-/** Undefined = it failed, and nothing was changed. */
+/** Returns undefined if the statement failed and changed nothing. */
 async function attempt(
   tx: Transaction,
   statement: Statement,

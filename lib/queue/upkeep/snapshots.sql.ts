@@ -1,6 +1,6 @@
 import { statement } from "@/lib/db";
 
-/** The holders of snapshots in this database, the one that vacuum waits for first. */
+/** The holders of snapshots in this database, oldest xmin first: vacuum waits for that one first. */
 export const snapshotHoldersSql = statement(
   "snapshot_holders",
   `select h.* from app.snapshot_holders() h

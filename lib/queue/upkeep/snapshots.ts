@@ -1,7 +1,7 @@
 import type { Runner } from "@/lib/db";
 import { seesAllSessionsSql, snapshotHoldersSql } from "./snapshots.sql";
 
-/** A session, prepared transaction or replication slot that keeps dead rows of this database from being vacuumed. */
+/** A session, prepared transaction or replication slot that keeps vacuum from removing dead rows of this database. */
 export interface SnapshotHolder {
   readonly kind: "session" | "prepared transaction" | "replication slot";
   /** The session's pid, the transaction's gid or the slot's name. */
@@ -10,9 +10,9 @@ export interface SnapshotHolder {
   readonly name: string;
   readonly role: string | null;
   readonly state: string | null;
-  /** Since its transaction began; null for a slot, of which it is unknown. */
+  /** Seconds since its transaction began; null for a slot, whose age is unknown. */
   readonly seconds: number | null;
-  /** In transactions. */
+  /** Age of its xmin in transactions. */
   readonly xminAge: number;
   /** The oldest transaction whose rows it keeps. */
   readonly horizon: string;
@@ -20,7 +20,7 @@ export interface SnapshotHolder {
 
 type Row = Omit<SnapshotHolder, "xminAge"> & { xmin_age: number };
 
-/** Lists up to 20 holders whose transaction is at least this old, and all slots, the oldest horizon first. */
+/** Lists up to 20 holders whose transaction is at least this old, and slots of any age, oldest horizon first. */
 export async function listSnapshotHolders(db: Runner, minSeconds: number): Promise<SnapshotHolder[]> {
   const rows = await db.run<Row>(snapshotHoldersSql, [minSeconds]);
   return rows.map(({ kind, id, name, role, state, seconds, xmin_age: xminAge, horizon }) => {
@@ -28,6 +28,8 @@ export async function listSnapshotHolders(db: Runner, minSeconds: number): Promi
   });
 }
 
-/** False if sessions of other roles are hidden, because the schema's owner is no member of pg_read_all_stats. */
+/**
+ * Returns false if sessions of other roles are hidden, because the schema's owner is not a member of pg_read_all_stats.
+ */
 export const seesAllSessions = async (db: Runner): Promise<boolean> =>
   (await db.run<{ sees_all: boolean }>(seesAllSessionsSql))[0]?.sees_all ?? false;

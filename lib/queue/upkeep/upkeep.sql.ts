@@ -1,9 +1,9 @@
 import { statement } from "@/lib/db";
 
 /**
- * Folds the deltas into minutes and running totals, in one statement: a reader that adds deltas and folded figures sees
- * each job counted once, before and after. Only a bounded part at a time, so that it never holds many rows. Deltas that
- * another transaction has locked are left for the next time.
+ * Folds deltas into minutes and running totals, in one statement, so a reader that adds deltas and folded figures
+ * always counts each job once. Takes a bounded batch, so it never locks many rows. Skips deltas that another
+ * transaction has locked.
  */
 export const foldStatDeltasSql = statement(
   "fold_stat_deltas",
@@ -41,7 +41,7 @@ export const deleteOldAnswersSql = statement(
      select id from app.idempotency_keys where expires_at < app.now() limit $1 for update skip locked)) returning 1`,
 );
 
-/** By the instant of their end, which is all that the scheduler may read of sessions: their key is a hash of a secret. */
+/** Deletes by end time, because the scheduler may read no other column of sessions: their key is a hash of a secret. */
 export const deleteOldSessionsSql = statement(
   "delete_old_sessions",
   `delete from app.sessions where absolute_expires_at = any (array(
@@ -56,7 +56,7 @@ export const deleteOldDeliveriesSql = statement(
      limit $1 for update skip locked)) returning 1`,
 );
 
-/** By the id, which sorts by time: the oldest rows are one end of the primary key. */
+/** Deletes by id. Ids sort by time, so the oldest rows are at one end of the primary key. */
 export const deleteOldFiringsSql = statement(
   "delete_old_firings",
   `delete from app.trigger_firings where id = any (array(
@@ -64,7 +64,7 @@ export const deleteOldFiringsSql = statement(
      order by id limit $1 for update skip locked)) returning 1`,
 );
 
-/** Triggers that were deleted as long ago as firings are kept. */
+/** Triggers that were deleted 90 days ago, which is as long as firings are kept. */
 export const deleteOldTriggersSql = statement(
   "delete_old_triggers",
   `delete from app.job_triggers where id = any (array(
@@ -72,7 +72,7 @@ export const deleteOldTriggersSql = statement(
      order by deleted_at limit $1 for update skip locked)) returning 1`,
 );
 
-/** Keys whose job ended inside their window and whose window is over by now; those in use this moment are passed over. */
+/** Keys whose job has ended and whose window has passed. Skips keys that are locked. */
 export const deleteOldKeysSql = statement(
   "delete_old_keys",
   `delete from app.dedupe_keys where ctid = any (array(

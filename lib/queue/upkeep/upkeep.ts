@@ -1,3 +1,10 @@
+/**
+ * Upkeep: the periodic work of the leader. It promotes due jobs, expires overdue ones, folds statistics, makes
+ * partitions, deletes expired rows and prunes dead workers.
+ * Sweeps take bounded batches, skip locked rows and are safe to run concurrently. Without a leader, workers promote and
+ * expire jobs. snapshots.ts lists transactions that keep vacuum from removing dead rows.
+ * Start with `deleteExpired` here, then read `promoteDueJobs` and `expireJobs` in promote-due-jobs.ts.
+ */
 import type { Runner } from "@/lib/db";
 import { deleteOldBulkActionsSql } from "../actions/bulk-actions.sql";
 import { deleteOldEventsSql } from "../events/events.sql";
@@ -19,26 +26,29 @@ const DELETE_ROWS = 1000;
 
 const count = async (rows: Promise<{ n: number }[]>): Promise<number> => (await rows)[0]?.n ?? 0;
 
-/** Folds one part of the waiting deltas into the figures; returns how many (0 = none were left). */
+/** Folds one batch of deltas into the figures and returns its size (0 = none were left). */
 export const foldStatDeltas = (db: Runner): Promise<number> => count(db.run(foldStatDeltasSql, [FOLD_ROWS]));
 
 export interface MadeDays {
   readonly made: number;
-  /** Rows moved from the DEFAULT partitions into the day they belong to. */
+  /** Rows moved from the DEFAULT partitions to the partition of their day. */
   readonly moved: number;
-  /** Days that could not be made, with the reason; the others were made. */
+  /** Days whose partitions could not be made, with the reason. The other partitions were made. */
   readonly failed: readonly string[];
 }
 
 /**
  * Makes the partitions of the next seven days and of every day that has rows in a DEFAULT partition.
- * @throws DatabaseError of kind timeout when the lock is not free within half a second: try again later
+ * @throws DatabaseError of kind timeout if the lock is not free within half a second: try again later
  */
 export async function makeDays(db: Runner): Promise<MadeDays> {
   return (await db.run<MadeDays>(makeDaysSql))[0] ?? { made: 0, moved: 0, failed: [] };
 }
 
-/** Why the partitions need an operator, or null: a missing day (today, tomorrow), or rows in a DEFAULT partition. */
+/**
+ * Returns why the partitions need an operator, or null: a missing day (today, tomorrow), or rows in a
+ * DEFAULT partition.
+ */
 export async function partitionProblem(db: Runner): Promise<string | null> {
   const [row] = await db.run<{ missing_days: number; stray_rows: number }>(partitionProblemsSql);
   if (!row) return null;
@@ -47,9 +57,9 @@ export async function partitionProblem(db: Runner): Promise<string | null> {
 }
 
 /**
- * Deletes answers, sessions and dedupe keys that nobody can use any more and bulk actions, deliveries and events of a month ago,
- * and firings and deleted triggers of three months ago, a bounded part at a time; returns how many. Rows that another
- * transaction has locked are passed over.
+ * Deletes expired rows in bounded batches and returns their number: idempotent responses, sessions and dedupe keys that
+ * cannot be used any longer; bulk actions, deliveries and events after a month; firings and deleted triggers after
+ * three months. Skips rows that another transaction has locked.
  */
 export async function deleteExpired(db: Runner): Promise<number> {
   const answers = await db.run(deleteOldAnswersSql, [DELETE_ROWS]);
@@ -59,7 +69,7 @@ export async function deleteExpired(db: Runner): Promise<number> {
   const events = await db.run(deleteOldEventsSql, [DELETE_ROWS]);
   const firings = await db.run(deleteOldFiringsSql, [DELETE_ROWS]);
   const triggers = await db.run(deleteOldTriggersSql, [DELETE_ROWS]);
-  // Last, so that an enqueue that wants one of these keys waits for nothing but the commit.
+  // Deleted last, so that an enqueue that needs one of these keys waits only for the commit.
   const keys = await db.run(deleteOldKeysSql, [DELETE_ROWS]);
   return [answers, sessions, actions, deliveries, events, firings, triggers, keys].reduce(
     (sum, rows) => sum + rows.length,
@@ -67,6 +77,9 @@ export async function deleteExpired(db: Runner): Promise<number> {
   );
 }
 
-/** Prunes a bounded part of the workers that have been silent for a day; returns how many. Jobs have leases of their own. */
+/**
+ * Prunes a bounded batch of workers without a heartbeat for a day and returns their number. Their jobs have
+ * their own leases.
+ */
 export const pruneWorkers = async (db: Runner): Promise<number> =>
   (await db.run(pruneWorkersSql, [DELETE_ROWS])).length;

@@ -8,7 +8,7 @@ export const registerWorkerSql = statement(
      capacity = excluded.capacity, health_port = excluded.health_port, last_seen_at = app.now(), stopped_at = null`,
 );
 
-/** No row = the worker was pruned meanwhile and has to register again. */
+/** No row = the worker was pruned and has to register again. */
 export const beatWorkerSql = statement(
   "beat_worker",
   `update app.job_workers set last_seen_at = app.now(), running_count = $2, cpu_percent = $3, rss_bytes = $4,
@@ -26,7 +26,10 @@ export const stopWorkerSql = statement(
   "update app.job_workers set stopped_at = app.now(), running_count = 0, last_seen_at = app.now() where worker_id = $1",
 );
 
-/** Status from the heartbeat's age by the database's clock, when read; nothing stores it, so nothing can be stale. */
+/**
+ * All workers. The status is computed from the heartbeat's age on reading, by the database's clock, so no stored status
+ * can be out of date.
+ */
 export const listWorkersSql = statement(
   "list_workers",
   `select w.*, w.rss_bytes::float8 as rss, extract(epoch from app.now() - w.last_seen_at)::float8 as age_seconds,

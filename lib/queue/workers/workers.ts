@@ -1,9 +1,14 @@
+/**
+ * Workers: the registry of worker processes, with their heartbeats. It shows which workers are live and what they
+ * support. Leases, not this registry, decide which worker owns a job, so a missing worker row loses no job.
+ * Start with `registerWorker`, then `beatWorker`.
+ */
 import type { Runner } from "@/lib/db";
 import type { WorkerRegistration, WorkerSample } from "../attempts/types";
 import type { WorkerStatus, WorkerView } from "../types";
 import { beatWorkerSql, drainWorkerSql, listWorkersSql, registerWorkerSql, stopWorkerSql } from "./workers.sql";
 
-/** Makes a worker known. Its id holds a nonce of its boot, so that a restarted process is another worker. */
+/** Registers a worker. Its id contains a nonce of its boot, so a restarted process is another worker. */
 export async function registerWorker(db: Runner, worker: WorkerRegistration): Promise<void> {
   await db.run(registerWorkerSql, [
     worker.workerId,
@@ -20,7 +25,7 @@ export async function registerWorker(db: Runner, worker: WorkerRegistration): Pr
   ]);
 }
 
-/** A worker's sign of life. Returns false when it is not known any more and has to register again. */
+/** Records a worker's heartbeat. Returns false if the worker is not registered any longer and has to register again. */
 export async function beatWorker(
   db: Runner,
   worker: Pick<WorkerRegistration, "workerId" | "queues" | "definitions">,
@@ -38,11 +43,11 @@ export async function beatWorker(
   return rows.length > 0;
 }
 
-/** Says that a worker takes nothing new. */
+/** Marks a worker as draining: it takes no new jobs. */
 export const drainWorker = async (db: Runner, workerId: string): Promise<void> =>
   void (await db.run(drainWorkerSql, [workerId]));
 
-/** Says that a worker left in good order; a stop is no alarm. */
+/** Marks a worker as stopped. A regular stop raises no alarm. */
 export const stopWorker = async (db: Runner, workerId: string): Promise<void> =>
   void (await db.run(stopWorkerSql, [workerId]));
 
@@ -68,7 +73,7 @@ interface WorkerRow {
   event_loop_lag_ms: number | null;
 }
 
-/** All known workers. The status is computed from the age of their sign of life, by the database's clock. */
+/** Lists all registered workers. The status is computed from the age of the heartbeat, by the database's clock. */
 export async function listWorkers(db: Runner): Promise<WorkerView[]> {
   return (await db.run<WorkerRow>(listWorkersSql)).map((row) => ({
     workerId: row.worker_id,

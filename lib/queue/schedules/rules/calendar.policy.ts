@@ -1,31 +1,31 @@
 import { CronError, type CronFields, type NthWeekday, readCron } from "./grammar.policy";
 
-/*
- * Local times are counted here as if the local clock were UTC: milliseconds since 1970-01-01T00:00 on that clock
- * ("wall"). What a zone makes of them is no matter of this file.
+/**
+ * Computes matching local times, counted as if the local clock were UTC: milliseconds since 1970-01-01T00:00 on that
+ * clock ("wall"). Time zones are applied in cron.policy.ts.
  */
 
 const MINUTE = 60_000;
 const MINUTES_A_DAY = 1440;
 export const DAY = MINUTES_A_DAY * MINUTE;
 
-/** Years beyond are not searched; RFC 3339 does not know them either. */
+/** The last year that is searched; RFC 3339 ends there too. */
 export const LAST_YEAR = 9999;
 
-/** An expression made ready for the search: what it matches on a clock that never changes. */
+/** A compiled expression: what it matches on a clock that never changes. */
 export interface Calendar {
   readonly fields: CronFields;
-  /** Whether the hour field starts with `*`: it follows the clock around, however that is set. */
+  /** True if the hour field starts with `*`. Such a schedule follows the clock through its changes. */
   readonly isCadence: boolean;
   readonly hasMonth: readonly boolean[];
-  /** By days in the month (28 to 31) and weekday of the first: bit d−1 for day d. */
+  /** Indexed by days in the month (28 to 31) and weekday of the first; bit d−1 stands for day d. */
   readonly dayMasks: readonly number[];
 }
 
 const compiled = new Map<string, Calendar>();
 const MAX_COMPILED = 4096;
 
-/** @throws CronError also where the expression is well-formed but no date of any year fits it */
+/** Compiles an expression. @throws CronError also if the expression is well-formed but no date matches it */
 export function calendarOf(expr: string): Calendar {
   const known = compiled.get(expr);
   if (known) return known;
@@ -48,7 +48,7 @@ function compile(fields: CronFields): Calendar {
 
 const LONGEST = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Exact: within 400 years each month starts on each weekday, February in leap years too. */
+/** Exact, because within 400 years each month starts on each weekday, February in leap years too. */
 function everOccurs({ hasMonth, dayMasks }: Calendar): boolean {
   return hasMonth.some((is, month) => {
     if (!is) return false;
@@ -58,7 +58,7 @@ function everOccurs({ hasMonth, dayMasks }: Calendar): boolean {
   });
 }
 
-/** Both day fields given: either suffices. One of them a bare `*`: the other decides. */
+/** If both day fields are given, either suffices. If one of them is a bare `*`, the other decides. */
 function dayMask(fields: CronFields, length: number, first: number): number {
   const all = length === 31 ? 0x7fffffff : (1 << length) - 1;
   const [, , dayOfMonth, , dayOfWeek] = fields.texts;
@@ -82,7 +82,7 @@ const bit = (day: number): number => 1 << (day - 1);
 const maskAt = (masks: readonly number[], length: number, first: number): number =>
   masks[(length - 28) * 7 + first] ?? 0;
 
-/** The first matching wall time that is not before `wall`; null if there is none up to the last year. */
+/** Returns the first matching wall time at or after `wall`; null if there is none up to the last year. */
 export function nextWall(calendar: Calendar, wall: number): number | null {
   const from = Math.ceil(wall / MINUTE);
   const day = Math.floor(from / MINUTES_A_DAY);
@@ -94,7 +94,7 @@ export function nextWall(calendar: Calendar, wall: number): number | null {
   return later === null ? null : (later * MINUTES_A_DAY + (nextSlot(calendar, 0) ?? 0)) * MINUTE;
 }
 
-/** How many wall times match from `from` on and before `until`. */
+/** Counts the wall times that match from `from` on and before `until`. */
 export function countWalls(calendar: Calendar, from: number, until: number): number {
   const first = Math.ceil(from / MINUTE);
   const end = Math.ceil(until / MINUTE);
@@ -107,7 +107,7 @@ export function countWalls(calendar: Calendar, from: number, until: number): num
   return countDays(calendar, firstDay, endDay) * perDay - before(firstDay, first) + before(endDay, end);
 }
 
-/** The first matching minute of the day from `minute` on. */
+/** The first matching minute of the day at or after `minute`. */
 function nextSlot({ fields }: Calendar, minute: number): number | null {
   const hour = Math.floor(minute / 60);
   for (const candidate of fields.hours) {
@@ -130,7 +130,7 @@ function slotsBefore({ fields }: Calendar, minute: number): number {
 interface Month {
   readonly year: number;
   readonly month: number;
-  /** Number of its first day. */
+  /** Day number of its first day. */
   readonly start: number;
   readonly length: number;
 }
@@ -159,7 +159,10 @@ function isDay(calendar: Calendar, day: number): boolean {
   return (daysIn(calendar, month) & bit(day - month.start + 1)) !== 0;
 }
 
-/** The first matching day from `day` on. At most 400 years of months are looked at: something occurs in them. */
+/**
+ * The first matching day from `day` on. Searches at most 400 years of months, because any valid expression
+ * occurs in them.
+ */
 function nextDay(calendar: Calendar, day: number): number | null {
   let month = monthWith(day);
   let mask = daysIn(calendar, month) & (-1 << (day - month.start));

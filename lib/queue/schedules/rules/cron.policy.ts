@@ -4,17 +4,19 @@ import { type Segment, segmentAt } from "./zone.policy";
 
 type CronRule = Extract<ScheduleRule, { type: "cron" }>;
 
-/** No zone is further from UTC than that, or ever moved its clock further at once. */
+/** No zone is further from UTC, and no zone ever moved its clock further at once. */
 const FARTHEST = DAY;
 
 export const LATEST = Date.UTC(LAST_YEAR, 11, 31, 23, 59, 59, 999);
 
-/** An instant that an expression matches, and what clock change had a part in it. All in milliseconds. */
+/** An instant that an expression matches, and the clock change that affects it. All in milliseconds. */
 export interface CronInstant {
   readonly at: number;
-  /** It makes up for this local time, which the clock left out. */
+  /** The local time that the clock skipped and this instant makes up for. */
   readonly madeUpFor?: number;
-  /** Local times of a fixed-time schedule that were left out on the way to it, by the trigger's own wish. */
+  /**
+   * The local time of a fixed-time schedule that the clock skipped before this instant and that the trigger leaves out.
+   */
   readonly leftOut?: number;
 }
 
@@ -25,7 +27,7 @@ interface Search {
   readonly overlap: OverlapPolicy;
 }
 
-/** A schedule whose hour field starts with `*` goes with the clock as it is; the others keep to local times. */
+/** A schedule whose hour field starts with `*` follows the clock; other schedules keep to local times. */
 function searchOf({ expr, timezone, gap, overlap }: CronRule): Search {
   const calendar = calendarOf(expr);
   return {
@@ -37,7 +39,7 @@ function searchOf({ expr, timezone, gap, overlap }: CronRule): Search {
 }
 
 /**
- * The first instant after `after`, or null if there is none up to the last year.
+ * Returns the first instant after `after`, or null if there is none up to the last year.
  * @throws CronError, RangeError for a rule that is not valid here
  */
 export function nextCron(rule: CronRule, after: number): CronInstant | null {
@@ -53,13 +55,13 @@ export function nextCron(rule: CronRule, after: number): CronInstant | null {
     if (wall === null) return null;
     if (wall - segment.offset < segment.until) return { at: wall - segment.offset, leftOut };
     t = segment.until;
-    // Far from the next change, no local time can come back, so nothing lies between here and the match.
+    // Far from the next change no local time can repeat, so no instant lies between here and the match.
     if (segment.until + segment.offset - least > 2 * FARTHEST) t = Math.max(t, wall - FARTHEST);
   }
   return null;
 }
 
-/** How many instants lie after `after` and up to `until`, that one included. */
+/** Counts the instants after `after` and up to `until`, inclusive. */
 export function countCron(rule: CronRule, after: number, until: number): number {
   const search = searchOf(rule);
   const end = Math.min(until, LATEST) + 1;
@@ -68,7 +70,7 @@ export function countCron(rule: CronRule, after: number, until: number): number 
     const segment = segmentAt(search.timezone, t);
     const from = firstPass(search, segment, t + segment.offset);
     const isMadeUp = t === segment.from && search.gap === "run_after" && missedWall(search, segment) !== null;
-    // A local time that follows right upon the gap, and the run that makes up for it, are one instant.
+    // A local time right after the gap and the run that makes up for the gap are one instant.
     const startsWithMatch = isMadeUp && nextWall(search.calendar, from) === segment.from + segment.offset;
     count += countWalls(search.calendar, from, Math.min(segment.until, end) + segment.offset);
     if (isMadeUp && !startsWithMatch) count += 1;
@@ -78,8 +80,8 @@ export function countCron(rule: CronRule, after: number, until: number): number 
 }
 
 /**
- * The changes after `after` and up to `until` by which a fixed-time schedule lost a local time, as its `skip` has it, with
- * nothing else due at that very instant. Looks back a year and a half at most.
+ * Returns the clock changes after `after` and up to `until` at which a fixed-time schedule with `skip` left out a local
+ * time. Leaves out changes with another instant at the same moment. Looks back a year and a half at most.
  */
 export function leftOutCron(rule: CronRule, after: number, until: number): CronInstant[] {
   const search = searchOf(rule);
@@ -94,14 +96,14 @@ export function leftOutCron(rule: CronRule, after: number, until: number): CronI
   return found;
 }
 
-/** Where the clock was put back, the local times before its old reading are there for the second time. */
+/** After the clock was set back, local times before its old reading occur for the second time. */
 function firstPass({ overlap }: Search, segment: Segment, wall: number): number {
   return overlap === "first" ? Math.max(wall, segment.from + segment.offsetBefore) : wall;
 }
 
 /**
- * The first matching local time that the change at the segment's start left out. A date that is left out as a whole,
- * where a place moved over the date line, is no date there: nothing is due on it.
+ * The first matching local time that the change at the segment's start skipped. A date that is skipped as a whole,
+ * where a place moved over the date line, does not exist there: nothing is due on it.
  */
 function missedWall({ calendar }: Search, segment: Segment): number | null {
   const [gapStart, gapEnd] = [segment.from + segment.offsetBefore, segment.from + segment.offset];
@@ -115,7 +117,7 @@ function missedWall({ calendar }: Search, segment: Segment): number | null {
   return null;
 }
 
-/** Words about a clock change that has to do with this instant; null for nearly all. */
+/** Describes a clock change that affects this instant; null for nearly all instants. */
 export function noteOn(rule: CronRule, { at, madeUpFor, leftOut }: CronInstant): string | null {
   const segment = segmentAt(rule.timezone, at);
   if (madeUpFor !== undefined) return `${gone(madeUpFor)}, so it runs right after`;

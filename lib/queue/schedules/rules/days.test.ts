@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { nextInstant, previewSchedule } from "@/lib/queue/schedules/rules";
 import { cron, instants, refusal } from "./rules.fixture";
 
-/** The fault of an expression without its prefix, and the text. */
+/** The code and text of the problem with an expression, without the prefix. */
 const fault = (expr: string): [string, string] => {
   const { pointer, code, detail } = refusal(expr);
   expect(pointer).toBe("/cron_expr");
@@ -26,7 +26,7 @@ test("a day field that is a bare * leaves the day to the other; anything else in
   expect(inJanuary("0 0 * * 5")).toBe(5);
   expect(inJanuary("0 0 13 * *")).toBe(1);
   expect(inJanuary("0 0 1-31 * 5")).toBe(31);
-  expect(inJanuary("0 0 */2 * 5")).toBe(16 + 3); // the 9th and 23rd are counted already
+  expect(inJanuary("0 0 */2 * 5")).toBe(16 + 3); // The 9th and 23rd are already counted.
 });
 
 test("CRON-18 Sunday is 0, 7 and SUN, also as the end of a range, and never fires twice", () => {
@@ -84,7 +84,7 @@ describe("CRON-21 what never occurs", () => {
       for (const expr of IMPOSSIBLE)
         expect(fault(expr), expr).toEqual(["cron-never", expect.stringContaining("never")]);
     }
-    // 100 of them; one may take 100 ms.
+    // 100 expressions, each of which may take 100 ms.
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 
@@ -108,7 +108,7 @@ test("CRON-23 29 February comes when there is one, over 2100 as well", () => {
   expect(instants(cron("0 2 29 2 *"), "2026-03-01T00:00:00Z", 1)).toEqual(["2028-02-29T02:00Z"]);
   expect(instants(cron("0 2 29 2 *"), "2096-03-01T00:00:00Z", 2)).toEqual(["2104-02-29T02:00Z", "2108-02-29T02:00Z"]);
   expect(instants(cron("0 2 29 2 *", "Europe/Berlin"), "2096-03-01T00:00:00Z", 1)).toEqual(["2104-02-29T01:00Z"]);
-  // Either day field, but only in February.
+  // Either day field may match, but only in February.
   expect(instants(cron("0 0 29 2 0"), "2027-12-31T00:00:00Z", 5)).toEqual([
     ...["2028-02-06T00:00Z", "2028-02-13T00:00Z", "2028-02-20T00:00Z", "2028-02-27T00:00Z", "2028-02-29T00:00Z"],
   ]);

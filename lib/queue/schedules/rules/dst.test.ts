@@ -5,7 +5,10 @@ import { cron, instants } from "./rules.fixture";
 
 const NEW_YORK = "America/New_York";
 
-/** Asks as a scheduler does: from one look at the clock to the next, never from the last run plus a difference. */
+/**
+ * Queries the rule like a scheduler: from one reading of the clock to the next, never from the last run
+ * plus a difference.
+ */
 function ticks(rule: ScheduleRule, from: string, until: string, stepMinutes: number): string[] {
   const fired: string[] = [];
   const end = Date.parse(until);
@@ -83,7 +86,7 @@ describe("a local time that comes twice", () => {
     const rule = cron("30 1 * * *", "America/Chicago");
     expect(instants(rule, "2026-10-31T12:00:00Z", 2)).toEqual(["2026-11-01T06:30Z", "2026-11-02T07:30Z"]);
     expect(noteOf(rule, "2026-10-31T12:00:00Z")).toBe("01:30 comes twice on 2026-11-01: the first one");
-    // Saved between the two: the first is over, the second is not its time.
+    // Saved between the two readings: the first has passed, and the second is not used.
     expect(instants(rule, "2026-11-01T06:45:00Z", 1)).toEqual(["2026-11-02T07:30Z"]);
   });
 
@@ -172,7 +175,7 @@ test("CRON-15 zones with quarters of hours: Kathmandu, Chatham, Lord Howe", () =
   expect(instants(cron("0 * * * *", "Pacific/Chatham"), "2026-09-26T12:30:00Z", 3)).toEqual([
     ...["2026-09-26T13:15Z", "2026-09-26T14:15Z", "2026-09-26T15:15Z"],
   ]);
-  // Half an hour is left out, and half an hour is repeated.
+  // Half an hour is skipped, and half an hour is repeated.
   expect(instants(cron("15 2 * * *", "Australia/Lord_Howe"), "2026-10-03T00:00:00Z", 2)).toEqual([
     "2026-10-03T15:30Z",
     "2026-10-04T15:15Z",

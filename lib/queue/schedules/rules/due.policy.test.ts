@@ -32,7 +32,7 @@ const request = (nextRunAt: string, now: string, more: Partial<DueRequest> = {})
 const short = (date: Date | null | undefined): string | undefined => date?.toISOString().slice(0, 19).replace("T", " ");
 const fired = ({ fire }: DueDecision) => fire.map(({ at, isCatchUp }) => `${short(at)}${isCatchUp ? " made up" : ""}`);
 
-/** Every instant is either fired or skipped, once, and none is left for later. */
+/** Asserts that every instant is either fired or skipped, once, and none is left for later. */
 function accounted({ fire, skipped }: DueDecision): number {
   return fire.length + skipped.reduce((sum, { n }) => sum + n, 0);
 }
@@ -195,7 +195,7 @@ describe("a local time that dst_gap skip left out", () => {
   test("is named with the next instant, once", () => {
     const since = "2025-01-01T00:00:00Z";
     expect(skippedBy("2026-03-08T06:30:00Z", "2026-03-08T06:30:01Z", since)).toEqual([]);
-    // Somebody looked right after it, but nothing is due yet.
+    // A turn ran right after the change, but nothing is due yet.
     expect(skippedBy("2026-03-08T06:30:00Z", "2026-03-08T07:10:00Z", since)).toEqual([]);
     expect(skippedBy("2026-03-09T05:30:00Z", "2026-03-09T05:30:01Z", since)).toEqual([leftOut]);
     expect(skippedBy("2026-03-09T06:30:00Z", "2026-03-09T06:30:01Z", since)).toEqual([]);
@@ -232,7 +232,7 @@ describe("however long nobody looked", () => {
       expect(due.fire.length).toBeLessThanOrEqual(1001);
       const [range] = due.skipped;
       if (range && range.n > 1) {
-        // The range ends right before the oldest that is named.
+        // The range ends right before the oldest instant that is listed.
         expect(range.at.toISOString()).toBe(new Date(nextRunAt).toISOString());
         const first = [...due.skipped.slice(1), ...due.fire][0]?.at;
         expect(nextInstant(rule, range.until ?? range.at)?.at).toEqual(first);

@@ -1,25 +1,26 @@
 import type { DueDecision, DueInstant, DueRequest, Instant, SkippedInstants } from "../../types";
 import { countInstants, instantAt, leftOutInstants, newestInstants, nextInstant } from "./instants.policy";
 
-/** Later than this, an instant counts as missed: a hand-over between schedulers takes a fraction of it. */
+/** An instant that is later than this counts as missed. A hand-over between schedulers takes a fraction of it. */
 export const ON_TIME_MS = 60_000;
 
-/** Between the starts of missed instants that are made up for. */
+/** Time between the starts of missed instants that are made up for. */
 export const CATCH_UP_SPREAD_MS = 10_000;
 
-/** Skipped instants that are named one by one; what is older becomes one range. */
+/** Skipped instants that are listed individually; older ones become one range. */
 const NAMED = 1000;
 
-/** Most that `all` makes up for, whatever the trigger says. */
+/** The most instants that `all` makes up for, whatever the trigger's limit is. */
 const MAX_CATCH_UP = 1000;
 
 /**
- * What a schedule owes at `now`. Bounded in time and memory, however long nobody looked: older instants are counted, not
- * listed. The newest due instant is on time up to a minute late; every other due one is missed, and `catchUp` says what
- * becomes of those: none of them, one run in place of all, or the newest `catchUpLimit`, spread out. After `expiresAt`
- * nothing missed is made up for.
- * `nextRunAt` and `followingRunAt` are the schedule's own. Whether runs are used up is for the caller to see, who knows
- * which of `fire` became runs: `finished` says "max_runs" when all of them do.
+ * Decides which instants of a schedule fire at `now`, which are skipped, and when it is due next. Time and memory are
+ * bounded however long the schedule was not checked, because older instants are counted instead of listed.
+ * The newest due instant is on time up to a minute late; every other due instant is missed. `catchUp` decides about
+ * missed instants: none of them, one run in place of all, or the newest `catchUpLimit`, spread out. After `expiresAt`
+ * no missed instant is made up for.
+ * `nextRunAt` and `followingRunAt` are the schedule's stored instants. `finished` is "max_runs" if all of `fire` become
+ * runs and use up the limit. The caller knows which of them did.
  * @throws CronError, RangeError for a rule that `readSchedule` would refuse here
  */
 export function decideDue(request: DueRequest): DueDecision {
@@ -34,9 +35,9 @@ export function decideDue(request: DueRequest): DueDecision {
 }
 
 interface Due {
-  /** The newest ones, oldest first. */
+  /** The newest instants, oldest first. */
   readonly listed: readonly Instant[];
-  /** What is older than those. */
+  /** The range of instants older than those listed. */
   readonly older: { readonly at: Date; readonly until: Date; readonly n: number } | null;
 }
 
@@ -50,7 +51,7 @@ function dueInstants({ rule, nextRunAt, followingRunAt, now, expiresAt }: DueReq
   const newest = newestInstants(rule, { after: nextRunAt, until }, most);
   const [oldest] = newest;
   if (later < most || oldest === undefined) return { listed: [first, ...newest], older: null };
-  // Of those that are listed, the oldest gives the range its end.
+  // The oldest listed instant becomes the end of the range.
   return { listed: newest.slice(1), older: { at: nextRunAt, until: oldest.at, n: later - newest.length + 2 } };
 }
 
@@ -80,7 +81,7 @@ function choose({ listed, older }: Due, request: DueRequest): Pick<DueDecision, 
   };
 }
 
-/** Each is told together with the instant after it, so once. */
+/** Each left-out local time is reported with the instant after it, so it is reported once. */
 function leftOutBefore({ rule, nextRunAt, now, since }: DueRequest): SkippedInstants[] {
   if (!since || nextRunAt === null) return [];
   return leftOutInstants(rule, { after: since, until: now })
@@ -96,7 +97,7 @@ function catchUpCount({ catchUp, catchUpLimit }: DueRequest, missed: number, onT
     case "skip":
       return 0;
     case "last":
-      // One run in place of all; one that is on time stands for the missed ones as well.
+      // One run in place of all missed ones. If an instant is on time, its run stands for them.
       return onTime > 0 ? 0 : Math.min(1, missed);
     case "all":
       return Math.min(missed, Math.max(0, Math.min(catchUpLimit, MAX_CATCH_UP)));
@@ -108,7 +109,7 @@ function startAfter(from: Date, place: number, { at }: Instant, { random, jitter
   return new Date(from.getTime() + place * CATCH_UP_SPREAD_MS + jitter);
 }
 
-/** The newest by name, the rest with what is older still as one range. */
+/** Lists the newest skipped instants and merges the rest with the older ones into one range. */
 function inRange(
   skipped: SkippedInstants[],
   older: Due["older"],
@@ -127,7 +128,7 @@ function upcoming({ rule, nextRunAt, followingRunAt, now, expiresAt }: DueReques
   if (nextRunAt === null) return { nextRunAt: null, followingRunAt: null, finished: "over" } as const;
   const isBeyond = (at: Date | null): boolean => at !== null && expiresAt !== null && at >= expiresAt;
   const stored = nextRunAt > now ? nextRunAt : followingRunAt;
-  // Stored instants are kept to while they lie ahead, so that everybody who looks sees the same.
+  // Stored instants stay valid while they lie ahead, so that all readers see the same.
   const next = stored !== null && stored > now ? stored : (nextInstant(rule, now)?.at ?? null);
   if (next === null) return { nextRunAt: null, followingRunAt: null, finished: "over" } as const;
   if (isBeyond(next)) return expired;
@@ -136,11 +137,11 @@ function upcoming({ rule, nextRunAt, followingRunAt, now, expiresAt }: DueReques
 }
 
 /**
- * A number in [0, 1) that depends on nothing but a name and an instant: all schedulers put off the same firing alike, and
- * different triggers differently.
+ * Returns a number in [0, 1) that depends only on a name and an instant, so all schedulers delay the same firing alike
+ * and different triggers differently.
  */
 export function instantChance(name: string, at: Date): number {
-  // FNV-1a, then the finisher of MurmurHash3, without which neighbouring instants come out close together.
+  // FNV-1a, then the finisher of MurmurHash3, because neighbouring instants would otherwise get close values.
   let hash = 0x811c9dc5;
   for (const char of `${name}@${at.getTime()}`) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -148,7 +149,10 @@ export function instantChance(name: string, at: Date): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** A delay that a timer of Node takes as it is: over 2^31 − 1 ms it would fire at once. Whoever wakes looks again. */
+/**
+ * Clamps a delay to what a Node timer accepts: over 2^31 − 1 ms it would fire at once. The caller has to check again
+ * when the timer fires.
+ */
 export function clampDelay(milliseconds: number): number {
   return Math.min(Math.max(0, milliseconds), 2 ** 31 - 1);
 }

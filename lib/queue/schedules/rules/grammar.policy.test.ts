@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { nextInstant, readSchedule } from "@/lib/queue/schedules/rules";
 import { cron, instants, refusal, ruleOf } from "./rules.fixture";
 
-/** The fault of an expression without its prefix, and the text. */
+/** The code and text of the problem with an expression, without the prefix. */
 const fault = (expr: string): [string, string] => {
   const { pointer, code, detail } = refusal(expr);
   expect(pointer).toBe("/cron_expr");

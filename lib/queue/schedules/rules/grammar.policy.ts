@@ -1,8 +1,8 @@
 import { CronExpressionParser } from "cron-parser";
 
-/** What a field of an expression says, expanded. */
+/** The expanded fields of an expression. */
 export interface CronFields {
-  /** The five fields as written, an alias replaced by what it stands for. */
+  /** The five fields as written, with an alias replaced by its expression. */
   readonly texts: readonly [minute: string, hour: string, dayOfMonth: string, month: string, dayOfWeek: string];
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
@@ -21,7 +21,7 @@ export interface NthWeekday {
   readonly nth: number | "last";
 }
 
-/** Why an expression is refused. The text names the field and says what would be right; it holds nothing of the input. */
+/** Why an expression is refused. The text names the field and the correct form; it contains nothing of the input. */
 export class CronError extends Error {
   override readonly name = "CronError";
 
@@ -43,7 +43,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ["@annually", "0 0 1 1 *"],
 ]);
 
-/** Longer than any list of all values of all fields needs to be. */
+/** Longer than a list of all values of all fields. */
 const MAX_LENGTH = 512;
 
 interface Field {
@@ -65,15 +65,15 @@ const FIELDS: readonly Field[] = [
   DAY_OF_WEEK,
 ];
 
-/** One item of a list, as cron-parser shall expand it, or one of the two forms that are ours. */
+/** One item of a list: a form that cron-parser expands, or one of the two forms that this file handles. */
 type Item = { readonly plain: string } | { readonly lastDay: true } | { readonly nth: NthWeekday };
 
-/** The expression with single blanks between its fields, as it is stored. */
+/** Returns the expression with single spaces between its fields, as it is stored. */
 export const tidyCron = (text: string): string => text.replace(/ +/g, " ").replace(/^ | $/g, "");
 
 /**
- * Reads an expression by the grammar of docs/scheduling.md. Time and memory are bounded by the length of the text, and
- * nothing depends on today's date. Does not tell whether it ever occurs.
+ * Parses an expression by the grammar of docs/scheduling.md. Time and memory are bounded by the length of the text, and
+ * nothing depends on today's date. Does not check that the expression ever occurs.
  * @throws CronError
  */
 export function readCron(text: string): CronFields {
@@ -96,8 +96,9 @@ const valuesOf = (items: readonly Item[]): number[] =>
   sorted(items.flatMap((item) => ("plain" in item ? expand(item.plain) : [])));
 
 /**
- * One value, or one range with or without a step. cron-parser sees each of them by itself, as minutes, after it was found
- * in order: by itself it takes "", four fields, ? and H as well, and refuses lists whose items overlap.
+ * Expands one value, or one range with or without a step. cron-parser gets each item alone, as minutes,
+ * after it was validated here. Without that, cron-parser accepts "", four fields, ? and H as well, and
+ * rejects lists whose items overlap.
  */
 function expand(plain: string): readonly number[] {
   const known = expanded.get(plain);
@@ -109,7 +110,7 @@ function expand(plain: string): readonly number[] {
   return values;
 }
 
-/** Most expressions are made of few items: all minutes, all days, weekdays, the hour 0. */
+/** Caches items, because most expressions share few: all minutes, all days, weekdays, the hour 0. */
 const expanded = new Map<string, readonly number[]>();
 const MAX_EXPANDED = 1024;
 
@@ -181,7 +182,7 @@ function readItem(item: string, field: Field): Item {
   return { plain: `${low}-${high}${step === undefined ? "" : `/${readStep(step, field, high - low)}`}` };
 }
 
-/** The forms that cron-parser is not asked about: the last day, the last and the n-th of a weekday. */
+/** Reads the forms that cron-parser does not handle: the last day, and the last or n-th weekday of the month. */
 function readSpecial(item: string, field: Field): Item | null {
   if (field === DAY_OF_MONTH && item === "L") return { lastDay: true };
   const match = field === DAY_OF_WEEK ? /^([0-9]|[a-z]{3})(?:L|#(\d))$/i.exec(item) : null;
@@ -205,7 +206,7 @@ function readValue(text: string, field: Field): number {
   throw new CronError("syntax", `the ${field.name} field has a name that is not known${known}`);
 }
 
-/** The end of a range. FRI-SUN is what a week looks like to most, so Sunday by name ends as 7. */
+/** Reads the end of a range. Sunday by name ends as 7, because users write FRI-SUN. */
 function readEnd(text: string, field: Field): number {
   const value = readValue(text, field);
   return field === DAY_OF_WEEK && text.toUpperCase() === "SUN" ? 7 : value;
@@ -214,7 +215,7 @@ function readEnd(text: string, field: Field): number {
 function readStep(text: string, field: Field, width: number): number {
   const step = Number(text);
   if (step >= 1 && step <= width) return step;
-  // A step over the whole range, as in */90 for minutes, would quietly mean its first value alone.
+  // A step over the whole range, such as */90 for minutes, would silently match only the first value.
   throw new CronError(
     "step",
     `the ${field.name} field has a step that is not from 1 to ${width}, the width of its range`,

@@ -3,8 +3,8 @@ import { type CronInstant, countCron, LATEST, leftOutCron, nextCron, noteOn } fr
 import { localText } from "./zone.policy";
 
 /**
- * The first instant strictly after `after`; null if there is none up to the year 9999. Takes microseconds, however far it
- * is: nothing is searched minute by minute.
+ * Returns the first instant strictly after `after`; null if there is none up to the year 9999. Takes microseconds,
+ * however far the instant is, because the search does not step through minutes.
  * @throws CronError, RangeError for a rule that `readSchedule` would refuse here
  */
 export function nextInstant(rule: ScheduleRule, after: Date): Instant | null {
@@ -14,11 +14,11 @@ export function nextInstant(rule: ScheduleRule, after: Date): Instant | null {
 
 interface Span {
   readonly after: Date;
-  /** Included. */
+  /** Inclusive. */
   readonly until: Date;
 }
 
-/** The first `count` instants strictly after `after`; fewer if the schedule ends. */
+/** Returns the first `count` instants strictly after `after`; fewer if the schedule ends. */
 export function nextInstants(rule: ScheduleRule, after: Date, count: number): Instant[] {
   return listInstants(rule, { after, until: new Date(LATEST) }, count);
 }
@@ -35,17 +35,17 @@ function listInstants(rule: ScheduleRule, { after, until }: Span, most: number):
   return instants;
 }
 
-/** How many instants lie after `after` and up to `until`, that one included. Counts by months, not one by one. */
+/** Counts the instants after `after` and up to `until`, inclusive. Counts by months, not one by one. */
 export function countInstants(rule: ScheduleRule, after: Date, until: Date): number {
   return count(rule, after.getTime(), until.getTime());
 }
 
-/** The newest `most` instants after `after` and up to `until`, oldest first, however many there are. */
+/** Returns the newest `most` instants after `after` and up to `until`, oldest first, however many there are. */
 export function newestInstants(rule: ScheduleRule, span: Span, most: number): Instant[] {
   const until = span.until.getTime();
   let from = span.after.getTime();
   if (count(rule, from, until) > most) {
-    // The latest start that still leaves as many: found by halving, as counting is cheap.
+    // Finds the latest start that leaves enough instants by bisection, because counting is cheap.
     for (let end = until; end - from > 1; ) {
       const middle = Math.floor((from + end) / 2);
       if (count(rule, middle, until) >= most) from = middle;
@@ -55,13 +55,16 @@ export function newestInstants(rule: ScheduleRule, span: Span, most: number): In
   return listInstants(rule, { after: new Date(from), until: span.until }, most);
 }
 
-/** A stored instant with its local time and note, although the rule may not give it any more. */
+/** Returns a stored instant with its local time and note, also if the rule no longer yields it. */
 export function instantAt(rule: ScheduleRule, at: Date): Instant {
   const found = find(rule, at.getTime() - 1);
   return instantOf(rule, found?.at === at.getTime() ? found : { at: at.getTime() });
 }
 
-/** Instants that a change of the clock left out, by the trigger's own wish: its moment, and which local time it was. */
+/**
+ * Returns the instants that a clock change left out because of `skip`: the moment of the change, and the local
+ * time in the note.
+ */
 export function leftOutInstants(rule: ScheduleRule, { after, until }: Span): Instant[] {
   if (rule.type !== "cron") return [];
   return leftOutCron(rule, after.getTime(), until.getTime()).map((found) => instantOf(rule, found));

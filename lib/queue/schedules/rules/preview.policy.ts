@@ -2,12 +2,11 @@ import type { PreviewRequest, SchedulePreview, ScheduleWarning } from "../../typ
 import { nextInstants } from "./instants.policy";
 import { describeSchedule } from "./words.policy";
 
-/** Closer together than this, instants are warned of. */
+/** Instants closer together than this cause a warning. */
 const OFTEN_MS = 60_000;
 
 /**
- * Shows what a schedule will do: its words and its next instants, found by the same search that the scheduler uses, and
- * what is odd about them.
+ * Previews a schedule: its description, its next instants from the same search that the scheduler uses, and warnings.
  */
 export function previewSchedule({ rule, after, count, expiresAt, runsLeft }: PreviewRequest): SchedulePreview {
   const most = Math.max(2, count);

@@ -9,13 +9,13 @@ export type ReadSchedule =
   | { readonly rule: ScheduleRule; readonly problems?: undefined }
   | { readonly rule?: undefined; readonly problems: readonly Problem[] };
 
-/** Of an interval. The longest is a leap year. */
+/** Bounds of an interval. The longest is a leap year. */
 export const INTERVAL_BOUNDS = { leastMs: 1000, mostMs: 366 * 86_400_000 } as const;
 
 const GAP: readonly GapPolicy[] = ["run_after", "skip"];
 const OVERLAP: readonly OverlapPolicy[] = ["first", "both"];
 
-/** Which fields belong to which kind, besides the zone. */
+/** The fields of each schedule type, besides the zone. */
 const OWN_FIELDS = {
   cron: ["cronExpr", "dstGap", "dstOverlap"],
   interval: ["intervalMs", "anchorAt"],
@@ -23,8 +23,10 @@ const OWN_FIELDS = {
 } as const satisfies Record<ScheduleRule["type"], readonly (keyof ScheduleFields)[]>;
 
 /**
- * Makes a rule of the schedule fields of a trigger, or says what is wrong with each. Without a type it is cron. Bounded in
- * time and memory, and independent of today's date: what is valid once is valid as long as Node knows its zone.
+ * Validates the schedule fields of a trigger and returns a rule, or the problems of each field. The
+ * default type is cron.
+ * Time and memory are bounded. The result does not depend on today's date: a valid schedule stays valid as long as Node
+ * knows its zone.
  */
 export function readSchedule(fields: ScheduleFields): ReadSchedule {
   const type = fields.scheduleType ?? "cron";
@@ -36,7 +38,7 @@ export function readSchedule(fields: ScheduleFields): ReadSchedule {
 
 const isType = (type: string): type is ScheduleRule["type"] => Object.hasOwn(OWN_FIELDS, type);
 
-/** What is wrong with the name of a zone: anything but an IANA name in its exact spelling. Empty if nothing is. */
+/** Returns the problems of a zone name: it must be an IANA name in its exact spelling. Empty if it is valid. */
 export function zoneProblems(name: string | null | undefined): Problem[] {
   if (name === null || name === undefined) return [problem("timezone", "required", "must be an IANA time zone")];
   if (isZone(name)) return [];

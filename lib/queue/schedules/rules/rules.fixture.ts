@@ -1,7 +1,7 @@
 import { nextInstant, readSchedule } from "@/lib/queue/schedules/rules";
 import type { Problem, ScheduleFields, ScheduleRule } from "@/lib/queue/types";
 
-/** A rule that is meant to be valid. */
+/** Returns the rule of valid fields. */
 export function ruleOf(fields: ScheduleFields): ScheduleRule {
   const { rule, problems } = readSchedule({ timezone: "UTC", ...fields });
   if (!rule) throw new Error(`not valid: ${JSON.stringify(problems)}`);
@@ -11,7 +11,7 @@ export function ruleOf(fields: ScheduleFields): ScheduleRule {
 export const cron = (cronExpr: string, timezone = "UTC", more: ScheduleFields = {}): ScheduleRule =>
   ruleOf({ cronExpr, timezone, ...more });
 
-/** Instants after `after` and, if `until` is given, up to it, as "2026-03-08T07:00Z". */
+/** Instants after `after` and up to `until`, if given, formatted as "2026-03-08T07:00Z". */
 export function instants(rule: ScheduleRule, after: string, most: number, until = "9999-12-31T00:00:00Z"): string[] {
   const found: string[] = [];
   for (let last = new Date(after); found.length < most; ) {
@@ -23,7 +23,7 @@ export function instants(rule: ScheduleRule, after: string, most: number, until 
   return found;
 }
 
-/** What is wrong with an expression or with other fields; one problem is expected. */
+/** The only problem of an expression or of other fields. */
 export function refusal(fields: ScheduleFields | string): Problem {
   const given = typeof fields === "string" ? { cronExpr: fields } : fields;
   const { problems } = readSchedule({ timezone: "UTC", ...given });

@@ -9,11 +9,11 @@ const MONTHS = [
   ["July", "August", "September", "October", "November", "December"],
 ].flat();
 
-/** Times of day that are written one by one; more are told by hour and minute. */
+/** Up to this many times of day are listed; more are described by hour and minute. */
 const MOST_TIMES = 6;
 
 /**
- * A schedule in English words, made from what the engine matches, not from how it is written.
+ * Describes a schedule in English, from what the engine matches, not from how the expression is written.
  * @throws CronError for an expression that `readSchedule` would refuse
  */
 export function describeSchedule(rule: ScheduleRule): string {
@@ -59,7 +59,7 @@ const hoursWords = (hours: readonly number[]): string => {
   return hours.length === 1 ? `of the hour ${two(hours[0] ?? 0)}` : `of the hours ${list(ranges(hours))}`;
 };
 
-/** n, if the values are 0, n, 2n … all through `size`, without an uneven step at the end. */
+/** Returns n if the values are 0, n, 2n … throughout `size`, without an uneven step at the end. */
 function progression(values: readonly number[], size: number): number | null {
   const [first, second] = values;
   if (first !== 0 || second === undefined || second === 1 || size % second !== 0) return null;
@@ -88,7 +88,7 @@ const dates = ({ daysOfMonth, lastDay }: CronFields): string =>
   `the ${list([...ranges(daysOfMonth, ordinal), ...(lastDay ? ["last day"] : [])])}`;
 
 function weekdays({ daysOfWeek, nthWeekdays }: CronFields): string {
-  // The week as most read it, so that 5-7 becomes one range.
+  // The week starts on Monday here, so that 5-7 becomes one range.
   const fromMonday = daysOfWeek.map((day) => day || 7).sort((a, b) => a - b);
   return list([...ranges(fromMonday, (day) => WEEKDAYS[day % 7] ?? ""), ...nthWeekdays.map(nthWords)]);
 }
@@ -96,11 +96,11 @@ function weekdays({ daysOfWeek, nthWeekdays }: CronFields): string {
 const nthWords = ({ weekday, nth }: NthWeekday): string =>
   `the ${nth === "last" ? "last" : ordinal(nth)} ${WEEKDAYS[weekday]} of the month`;
 
-/** Empty for all of them. */
+/** Empty if all months match. */
 const months = ({ months: given }: CronFields): string =>
   given.length === 12 ? "" : list(ranges(given, (month) => MONTHS[month - 1] ?? ""));
 
-/** Three neighbours or more become a range. */
+/** Three or more consecutive values become a range. */
 function ranges(values: readonly number[], word: (value: number) => string = String): string[] {
   const words: string[] = [];
   for (let start = 0; start < values.length; ) {

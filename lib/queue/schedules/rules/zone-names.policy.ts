@@ -1,7 +1,7 @@
 /**
- * Names of the IANA time zone database, its links included, by area. Two kinds are left out: abbreviations and what
- * hangs on them (EST, MET, PST8PDT …), which people take for a zone with daylight saving time and which are none, and
- * Factory. What is newer than this list is found through Intl.
+ * Names of the IANA time zone database by area, including links. Newer names are found through Intl.
+ * Abbreviations and their variants (EST, MET, PST8PDT …) are left out, because people expect daylight saving time of
+ * them and they have none. Factory is left out too.
  */
 const AREAS: Readonly<Record<string, string>> = {
   Africa: `
@@ -94,7 +94,7 @@ const AREAS: Readonly<Record<string, string>> = {
   `,
 };
 
-/** Every name of the list, spelled as IANA does. */
+/** All names of the list in IANA spelling. */
 export const ZONE_NAMES: ReadonlySet<string> = new Set(
   Object.entries(AREAS).flatMap(([area, names]) =>
     names

@@ -6,21 +6,21 @@ const SECOND = 1000;
 /** Since 1970 no zone has changed its clock twice within a week. */
 const SAMPLE = 3 * DAY;
 
-/** How far the table of a year looks into its neighbours: a change near its end must be seen from both sides. */
+/** How far a year's table extends into its neighbours, so that a change near its edge is seen from both sides. */
 const MARGIN = 4 * DAY;
 
-/** A stretch of time in which a zone's clock is not changed. */
+/** A period in which a zone's clock does not change. */
 export interface Segment {
   readonly from: number;
-  /** The first instant after it. */
+  /** The first instant after the segment. */
   readonly until: number;
   /** Local time minus UTC. */
   readonly offset: number;
-  /** The offset just before `from`; the same as `offset` where `from` is no change but the edge of a table. */
+  /** The offset just before `from`. Equal to `offset` if `from` is only the edge of a table. */
   readonly offsetBefore: number;
 }
 
-/** Whether this is the exact name of an IANA zone, links included, that this Node knows. */
+/** True if this is the exact name of an IANA zone that this Node knows, including links. */
 export function isZone(name: string): boolean {
   if (zones.has(name)) return true;
   if (!ZONE_NAMES.has(name) && !newerZones().has(name)) return false;
@@ -33,10 +33,10 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** Names that were found to be right. A formatter for each question would cost more than the search. */
+/** Cache of valid names, because a formatter per check would cost more than the search. */
 const zones = new Set<string>();
 
-/** The right spelling of a name that differs from it in case alone. */
+/** Returns the correct spelling of a name that differs only in case. */
 export function spellingOf(name: string): string | undefined {
   const lower = name.toLowerCase();
   return [...ZONE_NAMES].find((zone) => zone.toLowerCase() === lower);
@@ -49,7 +49,7 @@ function newerZones(): ReadonlySet<string> {
 }
 
 /**
- * The segment that an instant lies in. Its edges are changes of the clock, or lie days away from the instant.
+ * Returns the segment that contains an instant. Its edges are clock changes, or lie days away from the instant.
  * @throws RangeError for a zone that this Node does not know
  */
 export function segmentAt(zone: string, instant: number): Segment {
@@ -107,7 +107,7 @@ function changeBetween(formatter: Intl.DateTimeFormat, before: number, after: nu
 }
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
-/** Each holds tens of kilobytes; the tables made with them stay. */
+/** Each formatter takes tens of kilobytes. The tables made with it stay cached. */
 const MAX_FORMATTERS = 64;
 
 function formatterOf(zone: string): Intl.DateTimeFormat {
@@ -117,7 +117,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
     timeZone: zone,
     calendar: "gregory",
     numberingSystem: "latn",
-    // With hour12: false midnight is written as 24.
+    // With hour12: false, midnight would be written as 24.
     hourCycle: "h23",
     year: "numeric",
     month: "numeric",
@@ -137,7 +137,10 @@ function offsetAt(formatter: Intl.DateTimeFormat, instant: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - instant;
 }
 
-/** RFC 3339 with the zone's offset. Offsets with seconds, all of them before 1973, are rounded to the minute. */
+/**
+ * Formats an instant as RFC 3339 with the zone's offset. Offsets with seconds, all before 1973, are
+ * rounded to the minute.
+ */
 export function localText(zone: string, instant: number): string {
   const minutes = Math.round(segmentAt(zone, instant).offset / 60_000);
   const wall = new Date(instant + minutes * 60_000).toISOString();
