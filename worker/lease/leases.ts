@@ -2,8 +2,9 @@
  * Keeps the leases of running jobs alive. Start with `Leases`, the main thread's side.
  *
  * A separate thread (`lease-thread.entry.ts`) renews leases, so a handler that blocks the main thread loses no lease.
- * `LeaseRenewal` decides when a lease is renewed or lost. The work of a lost lease is stopped before another worker can
- * claim the job; a main thread that blocks after a lost lease ends with the whole process (`MainWatch`).
+ * `LeaseRenewal` decides when a lease is renewed or lost. When a lease is lost, or about to expire because the database
+ * does not answer, its attempt is aborted and its processes are killed. A main thread that stays blocked after a lost
+ * lease ends with the whole process (`MainWatch`).
  */
 
 import { Worker } from "node:worker_threads";

@@ -57,9 +57,9 @@ interface QuarantineOptions {
 /**
  * Runs suspects, one per process, so that a crash costs this attempt and no other.
  *
- * Suspects are jobs that lost a lease while running. After a crash here, all jobs of the same tenant and definition are
- * suspects for ten minutes. Commands and webhooks that lost two leases run here for their own protection. A process
- * that survives is reused for the next suspect.
+ * Suspects are jobs whose current run lost a lease. After a crash here, all jobs of the same tenant and definition are
+ * suspects for ten minutes. Commands and webhooks that lost two leases run here for their own protection. A process that
+ * survives is reused for the next suspect.
  */
 export class Quarantine {
   private readonly idle: { readonly process: QuarantineProcess; readonly timer: NodeJS.Timeout }[] = [];

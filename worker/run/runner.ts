@@ -89,7 +89,7 @@ export class Runner {
     return this.busy + this.aside;
   }
 
-  /** Offers room ahead only when half of the last batch is used up, so that a claim is worth its round trip. */
+  /** Offers room ahead only when half of it is used up, so that a claim is worth its round trip. */
   room(): Room {
     const unsettled = this.held.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
