@@ -1,3 +1,10 @@
+/**
+ * The commands of an operator: `migrate` and `seed`. Start with `main`; options.ts lists the options.
+ *
+ * Both can be repeated: a second run applies only what is missing. `migrate` needs a login that may create roles; the
+ * processes themselves never use that login.
+ */
+
 import { type Database, makeRoles, migrate, openDatabase } from "@/lib/db";
 import { type AdminEnv, loadAdminEnv } from "@/lib/env/admin";
 import { orExit } from "@/lib/env/read";
