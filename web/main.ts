@@ -2,7 +2,7 @@
  * The web process: pages, API, live updates. Start with `main`, then `createFront` (front/front.ts).
  *
  * Order of a start: listen, check that the database fits, publish the assets, start Next.js. Until Next.js is ready,
- * every request gets a 503. On SIGTERM, streams end at once and requests in progress get the grace period.
+ * valid requests get a 503. On SIGTERM, streams end at once and requests in progress get the grace period.
  */
 
 import { existsSync } from "node:fs";
