@@ -1,8 +1,8 @@
 /**
  * The commands of an operator: `migrate` and `seed`. Start with `main`; options.ts lists the options.
  *
- * Both can be repeated: a second run applies only what is missing. `migrate` needs a login that may create roles; the
- * processes themselves never use that login.
+ * Running `migrate` again applies only the missing migrations. Running `seed` again keeps existing data, except that
+ * `--admin` sets a new one-time password. Neither starts or stops the other processes.
  */
 
 import { type Database, makeRoles, migrate, openDatabase } from "@/lib/db";
