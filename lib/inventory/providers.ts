@@ -2,8 +2,8 @@
  * A tenant's inventory: registered folders (providers), the files in them (assets), and imported lists. Start here.
  *
  * A super admin registers folders; their real path must lie inside PROVIDER_ROOTS, so no link leads out. The scheduler
- * watches folders for changes (watches.ts, read-folders.ts), and the shipped jobs fill assets and lists. Tenants never
- * see paths.
+ * watches folders for changes (watches.ts, read-folders.ts), and the shipped jobs fill assets and lists. Tenants see
+ * folders by name only, without paths.
  */
 
 import { and, eq, or, sql } from "drizzle-orm";
