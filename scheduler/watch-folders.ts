@@ -42,7 +42,7 @@ const MOST_STUCK = 2;
  * stores its new fingerprint. The first read publishes nothing. A folder that cannot be read is logged once, and is
  * compared with its last read when it is back. Each turn takes the next group of folders.
  *
- * A job that writes into the folder that triggered it would loop forever, and its files cannot be told from others'. So
+ * A job that writes into the folder that triggered it would loop forever, and its files look like any others. So
  * a change that such a job may have made continues that job's chain (`publishWatched`). A folder that changes all the
  * time is read less often; its changes until then are one event.
  */

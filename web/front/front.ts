@@ -42,7 +42,7 @@ export interface FrontOptions {
   readonly maxConnections: number;
   /** Time limit for the headers of a request; default ten seconds. */
   readonly headersWithinMs?: number;
-  /** How long a connection may be silent while its answer is being read; default two minutes. */
+  /** How long a connection may be silent while its answer waits to be read; default two minutes. */
   readonly silentForMs?: number;
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void };
 }
@@ -73,15 +73,12 @@ const PAGE_METHODS = ["GET", "HEAD"];
 /** Answered under any host name, because probes use the address of the machine or container. */
 const HEALTH_PATHS = ["/livez", "/readyz"];
 const HEADERS_WITHIN_MS = 10_000;
-/** How often overdue connections are looked for; Node.js defaults to 30 seconds. */
+/** Interval of the check for overdue connections; Node.js defaults to 30 seconds. */
 const LOOK_FOR_OVERDUE_MS = 2000;
 /** Longer than any answer takes, and eight heartbeats of a stream. */
 const SILENT_FOR_MS = 120_000;
 const WARN_EVERY_MS = 60_000;
-/**
- * As many as browsers keep for a site. The framework's work grows with their square: 700 block the event loop for 150
- * ms.
- */
+/** Browsers keep this many per site. The framework's work grows with the square: 700 block the event loop for 150 ms. */
 const MOST_COOKIES = 180;
 
 /**

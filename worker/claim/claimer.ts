@@ -64,7 +64,7 @@ export class Claimer {
   private unparkTimer: NodeJS.Timeout | undefined;
   private afterLane = 0;
   private allWoken = false;
-  /** Whole polls that still have to reach the last lane before every lane has been read since the last `*` wake-up. */
+  /** How many times whole polls must still reach the last lane, so that every lane is read after the last `*`. */
   private rounds = 0;
   /** Counts jobs that ended here and may have made room under a limit. */
   private roomMade = 0;

@@ -61,7 +61,7 @@ export class BegunMarks {
   /** Records that a claim under these numbers was not answered; the database may have carried it out. */
   lost([first, last]: Numbers): void {
     const before = this.unheard.at(-1);
-    // A single number from an older job sorts after these: the ranges stay apart.
+    // The number of an older job may be lost after a later range: the two stay apart.
     if (before && before[0] <= first && before[1] >= first - 1)
       this.unheard[this.unheard.length - 1] = [before[0], Math.max(before[1], last)];
     else this.unheard.push([first, last]);
