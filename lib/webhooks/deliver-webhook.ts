@@ -2,9 +2,9 @@
  * Webhooks: tenants' endpoints and the delivery of messages to them. Start with `deliverWebhook`, which a worker runs
  * as the attempt of a job; endpoints.ts and deliveries.ts are the API's side.
  *
- * A message is signed (Standard Webhooks) and posted once per attempt, to public addresses only. Every attempt is
- * recorded without its secrets. Secrets and headers are sealed in the database (seal.ts). An endpoint that answers 410,
- * or has failed for five days, is disabled.
+ * A message is signed (Standard Webhooks) and posted once per attempt, to public addresses only, unless the
+ * installation allows others (`WebhookPolicy`). Attempts are recorded without secrets. Secrets and headers are sealed
+ * in the database (seal.ts). An endpoint that answers 410, or has failed for five days, is disabled.
  */
 
 import { type Database, isUnavailable } from "@/lib/db";

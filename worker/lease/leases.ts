@@ -1,10 +1,10 @@
 /**
  * Keeps the leases of running jobs alive. Start with `Leases`, the main thread's side.
  *
- * A separate thread (`lease-thread.entry.ts`) renews leases, so a handler that blocks the main thread loses no lease.
- * `LeaseRenewal` decides when a lease is renewed or lost. When a lease is lost, or about to expire because the database
- * does not answer, its attempt is aborted and its processes are killed. A main thread that stays blocked after a lost
- * lease ends with the whole process (`MainWatch`).
+ * A separate thread (`lease-thread.entry.ts`) renews leases, so a handler may block the main thread for minutes and
+ * loses no lease. `LeaseRenewal` decides when a lease is renewed or lost. When a lease is lost, or about to expire
+ * because the database does not answer, its attempt is aborted and its processes are killed. A main thread that stays
+ * blocked after a lost lease ends with the whole process (`MainWatch`).
  */
 
 import { Worker } from "node:worker_threads";
