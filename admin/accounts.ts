@@ -3,23 +3,23 @@ import { API_KEY_SCOPES, type TenantRole } from "@/lib/contract";
 import type { Database } from "@/lib/db";
 import { findUserId, newPassword, putApiKey, putMembership, putTenant, putUser, TENANT_SCOPES } from "./people";
 
-/** A member of a tenant, to be made from the command line. */
+/** A tenant's member, created from the command line. */
 export interface NewMember {
-  /** The tenant's slug; the tenant is made unless it is there. */
+  /** The tenant's slug; the tenant is created if missing. */
   readonly tenant: string;
   readonly email: string;
   readonly role: TenantRole;
 }
 
 interface Extras {
-  /** Also makes an API key in the person's name and prints it once. */
+  /** Also creates an API key for the person and prints it once. */
   readonly key: boolean;
   readonly log: (line: string) => void;
 }
 
 /**
- * Makes this person a super admin with a one-time password, which is printed once. A person who is there gets a new one.
- * @throws if the address is not an e-mail address
+ * Makes a person a super admin with a one-time password, which is printed once. An existing person gets a new password.
+ * @throws Error if the address is not an e-mail address
  */
 export async function makeSuperAdmin(db: Database, email: string, { key, log }: Extras): Promise<void> {
   if (!isEmail(email)) throw new Error("--admin needs an e-mail address.");
@@ -31,9 +31,9 @@ export async function makeSuperAdmin(db: Database, email: string, { key, log }: 
 }
 
 /**
- * Makes the tenant unless it is there, and the person its member with this role. A new person gets a one-time password,
- * which is printed once; a person who is there keeps theirs.
- * @throws if the slug or the address cannot be one
+ * Makes a person a member of a tenant with this role, and creates the tenant if missing. A new person gets a one-time
+ * password, which is printed once; an existing person keeps theirs.
+ * @throws Error if the slug or the address is invalid
  */
 export async function makeMember(db: Database, member: NewMember, { key, log }: Extras): Promise<void> {
   const { tenant, email, role } = member;

@@ -12,16 +12,17 @@ const readSql = statement(
 const writeSql = statement("admin_write_data_key", "update app.installation set data_key_check = $1");
 
 interface Options {
-  /** Check value of the data key in this environment. */
+  /** Check value of this environment's data key. */
   readonly check: Buffer;
-  /** Makes this key the one of the database, although secrets are sealed with another one. */
+  /** Makes this key the database's key, even if secrets are sealed with another one. */
   readonly replace: boolean;
   readonly log: (line: string) => void;
 }
 
 /**
- * Compares the data key of this environment with the one that secrets in the database are sealed with. Forgets that one
- * while no secret is stored, so that the next process stores its own; else says what will happen, unless it is replaced.
+ * Compares this environment's data key with the key that seals the secrets in the database. If they differ and no
+ * secret is stored, clears the stored check value, so that the next process stores its own. Otherwise logs what will
+ * happen, or replaces the key if `replace` is set.
  * @param admin a login that may act as the owner
  */
 export function settleDataKey(admin: Database, { check, replace, log }: Options): Promise<void> {

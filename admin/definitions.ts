@@ -2,7 +2,7 @@ import { builtinDefinitions } from "@/jobs";
 import type { Database } from "@/lib/db";
 import { createDefinition, listDefinitions, SYSTEM } from "@/lib/queue";
 
-/** Registers the definitions that this code brings, once; later changes of the super admin stay. */
+/** Registers this code's definitions, once; later changes by a super admin stay. */
 export async function ensureDefinitions(db: Database, log: (line: string) => void): Promise<void> {
   const known = new Set((await listDefinitions(db)).map(({ key }) => key));
   for (const { key, description, executor, ...rest } of builtinDefinitions) {

@@ -7,7 +7,7 @@ interface DemoTenant {
   readonly providerId: string;
 }
 
-/** To be replaced by whoever adds an endpoint; until then the trigger is off. */
+/** Placeholder for the id of an endpoint; the trigger is disabled until it is replaced. */
 const NO_ENDPOINT = "00000000-0000-0000-0000-000000000000";
 
 const triggersOf = (providerId: string): TriggerInput[] => [
@@ -55,7 +55,10 @@ const triggersOf = (providerId: string): TriggerInput[] => [
   },
 ];
 
-/** Gives a tenant of the demo its triggers, once: what somebody has made of them since stays. `web` is the web role's. */
+/**
+ * Creates a demo tenant's triggers, unless the tenant has triggers: changes made since then stay. `web` is the web
+ * role's pool.
+ */
 export async function seedTriggers(web: Database, { tenantId, providerId }: DemoTenant): Promise<void> {
   const scope: TenantScope = { tenantId, actor: SYSTEM };
   const { total } = await listTriggers(web, scope, {}, { limit: 1 });

@@ -20,7 +20,7 @@ interface Person {
   readonly roles: Partial<Record<TenantSlug, TenantRole>>;
 }
 
-// The member works in both tenants, which gives the tenant switcher something to switch.
+// The member works in both tenants, so that the tenant switcher has a choice.
 const PEOPLE = {
   super_admin: { email: "root@leasehold.example", name: "Robin Root", superAdmin: true, roles: {} },
   acme_admin: { email: "ada@acme.example", name: "Ada Admin", roles: { acme: "admin" } },
@@ -30,7 +30,7 @@ const PEOPLE = {
 } as const satisfies Record<string, Person>;
 type PersonName = keyof typeof PEOPLE;
 
-/** What the example in docs/examples/python runs. */
+/** The definition that the example in docs/examples/python runs. */
 const REMOTE_DEFINITION = {
   key: "summarize-text",
   description: "Counts lines, words and characters of a text, on a remote worker (docs/examples/python)",
@@ -46,10 +46,13 @@ const REMOTE_DEFINITION = {
 
 type Ids = Record<TenantSlug, string>;
 
-/** Name of the registered sample folder of each tenant. */
+/** Name of each tenant's registered sample folder. */
 const SAMPLES = "samples";
 
-/** Tenants, people, keys, sample folders and triggers of the demo, and `demo.json` with what is needed to use them. */
+/**
+ * Creates the demo's tenants, people, keys, sample folders and triggers, and writes `demo.json` with the logins and
+ * ids.
+ */
 export async function seedDemo(
   { db, web }: { db: Database; web: Database },
   { home, log }: { home: string; log: (line: string) => void },
@@ -71,7 +74,7 @@ export async function seedDemo(
   log(`Demo data written; logins are in ${file}`);
 }
 
-// A demo.json of another database must not survive, nor may a known one be replaced at each start.
+// A demo.json of another database has to be replaced, and a matching one has to be kept at each start.
 function describesThese(file: string, tenants: Ids): boolean {
   try {
     return JSON.parse(readFileSync(file, "utf8")).tenants.acme.id === tenants.acme;
@@ -132,8 +135,8 @@ async function seedKeys(db: Database, tenants: Ids, users: Record<PersonName, st
 }
 
 /**
- * The sample folders lie in the data folder, which can be renamed with the installation. Registers them where they are
- * now, in the database and in `demo.json`.
+ * Registers the sample folders at their current path, in the database and in `demo.json`. They lie in the data folder,
+ * which moves when the installation is renamed.
  */
 async function followFolders(db: Database, { home, file, tenants }: { home: string; file: string; tenants: Ids }) {
   const demo = JSON.parse(readFileSync(file, "utf8"));

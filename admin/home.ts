@@ -7,8 +7,8 @@ const moveSql = statement(
 );
 
 /**
- * `resume` lets a restored copy work from now on; `pause` stops it as if it had been restored. Processes that already work are
- * not stopped.
+ * Marks the database as at home or as a restored copy: `resume` lets a restored copy work, `pause` stops it like a
+ * restored one. Processes that already run are not stopped.
  * @param admin a login that may act as the owner
  */
 export function setHome(admin: Database, wish: "resume" | "pause"): Promise<void> {

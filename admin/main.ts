@@ -1,3 +1,10 @@
+/**
+ * The commands of an operator: `migrate` and `seed`. Start with `main`; options.ts lists the options.
+ *
+ * Running `migrate` again applies only the missing migrations. Running `seed` again keeps existing data, except that
+ * `--admin` sets a new one-time password. Neither starts or stops the other processes.
+ */
+
 import { type Database, makeRoles, migrate, openDatabase } from "@/lib/db";
 import { type AdminEnv, loadAdminEnv } from "@/lib/env/admin";
 import { orExit } from "@/lib/env/read";

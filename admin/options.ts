@@ -24,12 +24,15 @@ const SEED_OPTIONS = {
   key: { type: "boolean" },
 } as const;
 
-/** Reads the options of a migration. @throws Error with the usage if an option is unknown or lacks its value */
+/** Parses the options of `migrate`. @throws Error with the usage if an option is unknown or lacks its value */
 export function migrateOptions(args: readonly string[]) {
   return read(args, MIGRATE_OPTIONS);
 }
 
-/** Reads the options of a seed. @throws Error with the usage if an option is unknown, lacks its value or others that it needs */
+/**
+ * Parses the options of `seed`. @throws Error with the usage if an option is unknown, lacks its value or others it
+ * needs
+ */
 export function seedOptions(args: readonly string[], demo: boolean): Omit<SeedOptions, "log"> {
   const values = read(args, SEED_OPTIONS);
   const { admin, tenant, member, role = "admin", key = false } = values;

@@ -8,10 +8,10 @@ import { type Database, type Runner, statement } from "@/lib/db";
 const PASSWORD_BYTES = 15;
 const KEY_DAYS = 365;
 
-/** Everything that a key of a tenant can be allowed. */
+/** All scopes that a tenant's key can have. */
 export const TENANT_SCOPES: readonly ApiKeyScope[] = API_KEY_SCOPES.filter((scope) => !scope.startsWith("platform:"));
 
-// Parameters again instead of `excluded`: reading that needs SELECT on the hash, which this role does not have.
+// Repeats the parameters instead of `excluded`, because this role has no SELECT on the hash that `excluded` would need.
 const upsertUser = statement(
   "admin_upsert_user",
   `insert into app.users (email, display_name, password_hash, is_super_admin, must_change_password)
@@ -42,7 +42,7 @@ const insertKey = statement(
    values ($1, $2, $3, $4, $5, $6, $7, $8, app.now() + make_interval(days => $9), $10)`,
 );
 
-/** A password of 120 random bits. */
+/** Returns a password of 120 random bits. */
 export function newPassword(): string {
   return randomBytes(PASSWORD_BYTES).toString("base64url");
 }
@@ -80,7 +80,7 @@ export async function findUserId(db: Runner, email: string): Promise<string | nu
   return row?.id ?? null;
 }
 
-/** Creates the tenant unless it is there. Returns the id. */
+/** Creates the tenant if missing. Returns the id. */
 export async function putTenant(db: Runner, slug: string, name: string): Promise<string> {
   return idOf(await db.run<{ id: string }>(upsertTenant, [slug, name]));
 }
@@ -98,11 +98,11 @@ export interface SeedKey {
   readonly name: string;
   readonly scopes: readonly ApiKeyScope[];
   readonly createdBy: string;
-  /** Of a worker's key: the remote definitions whose jobs it may claim. */
+  /** For a worker's key: the remote definitions whose jobs it may claim. */
   readonly definitions?: readonly string[];
 }
 
-/** Makes an API key that lasts a year, and returns its text: it is stored nowhere. */
+/** Creates an API key that lasts a year. Returns its text, which is stored nowhere. */
 export async function putApiKey(db: Runner, seed: SeedKey): Promise<string> {
   const { kind, tenantId, name, scopes, createdBy, definitions = null } = seed;
   const { key, keyId, secretHash, last4 } = generateApiKey();

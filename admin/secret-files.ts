@@ -4,8 +4,8 @@ import { PROCESS_ROLES, type ProcessName, processSecrets } from "@/lib/env/proce
 import { environmentLines } from "@/lib/env/secret-source.mjs";
 
 /**
- * Writes `<folder>/<process>/secrets.env` for web, worker and scheduler: exactly the secrets that the process needs, readable
- * by this user alone. A reader never sees half a file.
+ * Writes `<folder>/<process>/secrets.env` for web, worker and scheduler: exactly the secrets that the process needs,
+ * readable by this user alone. Readers never see a half-written file.
  */
 export function writeSecretFiles(folder: string, given: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(PROCESS_ROLES) as ProcessName[]) {

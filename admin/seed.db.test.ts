@@ -19,7 +19,7 @@ const counts = () =>
     (select count(*) from app.api_keys) as keys, (select count(*) from app.providers) as providers,
     (select count(*) from app.job_definitions) as definitions, (select count(*) from app.job_triggers) as triggers, (select count(*) from app.memberships) as memberships`);
 
-chmodSync(home, 0o755); // under root, the sample folders lie elsewhere unless others can enter
+chmodSync(home, 0o755); // as root, the sample folders lie elsewhere unless others can enter
 beforeAll(() => seed(env, { demo: true, log }));
 afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
 

@@ -8,16 +8,16 @@ export interface SeedOptions {
   readonly demo: boolean;
   /** Makes this person a super admin with a one-time password, which is printed once. */
   readonly adminEmail?: string;
-  /** Makes this person a member of a tenant, and the tenant. */
+  /** Makes this person a member of a tenant, and creates the tenant if missing. */
   readonly member?: NewMember;
-  /** Makes an API key for each person that is made. */
+  /** Also creates an API key for each person. */
   readonly key?: boolean;
   readonly log: (line: string) => void;
 }
 
 type SeedEnv = Pick<AdminEnv, "adminUrl" | "secret" | "prepare" | "home"> & Partial<Pick<AdminEnv, "roleUrls">>;
 
-/** Brings in what an installation starts with. Running it again changes nothing that is there. */
+/** Creates the initial data of an installation. Running it again changes nothing that exists. */
 export async function seed(env: SeedEnv, options: SeedOptions): Promise<void> {
   const { demo, adminEmail, member, key = false, log } = options;
   const open = (role: "platform" | "web") =>

@@ -4,7 +4,7 @@ import { csvThread } from "./handlers/csv-thread";
 
 let built: Promise<void> | undefined;
 
-/** Builds the program of the thread that reads CSV files, and lets `import-csv` use it. Once in a process. */
+/** Builds the CSV thread's program and points `import-csv` to it. Builds once per process. */
 export function useBuiltCsvThread(): Promise<void> {
   built ??= buildThread();
   return built;

@@ -147,7 +147,7 @@ function halted(begin: Buffer) {
 }
 const open = (file: AsyncIterable<Buffer>, tenantId: string) =>
   readRowsInThread(file, { options: ASKED, signal: new AbortController().signal, tenantId });
-/** Of a file of empty lines. */
+/** Size of a file of empty lines. */
 const FILE_MB = 192;
 const rowsIn = async (batches: AsyncIterable<PackedBatch>) => {
   let rows = 0;
@@ -173,7 +173,7 @@ test.each([
   for await (const batch of open(file(), "t")) batches.push(batch);
   const lines = FILE_MB * (MB / end.length) + 3;
   expect(batches.at(-1)).toMatchObject({ rejects: [{ line: lines, reason: "1 fields instead of 2" }] });
-  // Buffers that passed to a thread are collected when there are about 64 MB of them.
+  // Buffers transferred to a thread are collected when there are about 64 MB of them.
   expect(most / MB).toBeLessThan(110);
 });
 

@@ -1,11 +1,11 @@
 import type { CsvOptions } from "./handlers/csv-dialect";
 import { type RowBatch, readRows } from "./handlers/csv-rows";
 
-/** A file of that text. */
+/** Returns the bytes of a text in an encoding. */
 export const bytesOf = (text: string, encoding: "utf8" | "utf16le" | "utf16be" | "latin1"): Buffer =>
   encoding === "utf16be" ? Buffer.from(text, "utf16le").swap16() : Buffer.from(text, encoding);
 
-/** A file as it arrives, in chunks of so many bytes. */
+/** Yields a file in chunks of this many bytes. */
 export async function* cut(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }

@@ -25,8 +25,8 @@ export interface RunOptions {
 }
 
 /**
- * Where a test file runs shipped handlers: a database and a registered folder of its own. Every file opens its own, because
- * the files of a run share the modules that they import.
+ * Runs shipped handlers in a test file, with its own database and registered folder. Every file opens its own bench,
+ * because the files of a run share the modules that they import.
  */
 export async function openHandlerBench() {
   const database = await testDatabase();
@@ -65,7 +65,7 @@ export async function openHandlerBench() {
     providerId = row?.id ?? "";
   });
 
-  /** Runs a shipped handler against the database, as one attempt of a job; answers its result, or its outcome. */
+  /** Runs a shipped handler against the database, as one attempt of a job. Returns its result, or its outcome. */
   async function run(
     key: string,
     payload: Record<string, unknown>,

@@ -53,7 +53,7 @@ test("sync-folder counts like one run when an attempt before it failed half-way"
   rmSync(join(bench.data, "file-20"));
   const jobId = randomUUID();
   expect(await run("sync-folder", {}, { jobId, commits: 2 })).toEqual({ kind: "lease_lost" });
-  // Came and went between the attempts: nothing that the job as a whole did.
+  // Files that came and went between attempts do not count for the job.
   await database.query(
     "update app.assets set path = 'gone', path_hash = sha256('gone') where provider_id = $1 and seen_in = $2 and change = 'added' and path = (select max(path) from app.assets where seen_in = $2 and change = 'added')",
     [bench.providerId, jobId],

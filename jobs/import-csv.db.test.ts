@@ -122,7 +122,7 @@ test("what a late attempt wrote is in no list, and goes with the next import of 
   // The next attempt of the job.
   await run("import-csv", { path: "late.csv", list: "beside" }, { jobId });
   expect(await storedIn("beside")).toMatchObject([{ rows: 2500, row_count: "2500" }]);
-  // An import of a job that is recorded nowhere, and whose attempt began long ago.
+  // An import of a job that no longer exists, whose attempt began long ago.
   expect(await run("import-csv", { path: "late.csv", list: "other" }, { commits: 3 })).toEqual({ kind: "lease_lost" });
   await database.query("update app.list_imports set started_at = started_at - interval '9 days'");
   await run("import-csv", { path: "next.csv", list: "beside" });

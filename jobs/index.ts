@@ -1,3 +1,11 @@
+/**
+ * The installation's handlers, and the definitions that the seed creates. Start here: to add a handler, write it in
+ * `handlers/` and list it in `own`.
+ *
+ * Attempts of a job may repeat, so handlers write in transactions under their lease, or store results in steps.
+ * `scripts/` holds the shipped commands, which run without node_modules.
+ */
+
 import { type JobHandler, jsonSchemaOf } from "@/lib/execution";
 import type { DefinitionInput } from "@/lib/queue/types";
 import { WEBHOOK_ATTEMPTS, WEBHOOK_LONGEST_DELAY, webhookPayload } from "@/lib/webhooks/delivery";
@@ -13,7 +21,7 @@ const shipped: readonly JobHandler[] = [syncFolder, importCsv, findSimilar, send
   isShipped: true,
 }));
 
-/** Handlers of this installation. To add one: write it in `handlers/`, list it here. */
+/** Handlers of this installation. To add one, write it in `handlers/` and list it here. */
 const own: readonly JobHandler[] = [];
 
 /** All handlers, by key. */
@@ -21,21 +29,21 @@ export const handlers: ReadonlyMap<string, JobHandler> = new Map(
   [...shipped, ...own].map((handler) => [handler.key, handler]),
 );
 
-/** A definition as it is put into a new installation. */
+/** A definition as the seed creates it. */
 export interface BuiltinDefinition {
   readonly key: string;
   readonly description: string;
   readonly executor: "command" | "handler" | "webhook";
   readonly command_key: string | null;
   readonly arg_schema: Readonly<Record<string, unknown>>;
-  /** null = what the queue says, or the installation. */
+  /** Null = the default of the queue or the installation. */
   readonly timeout_seconds: number | null;
   readonly max_attempts: number | null;
   readonly retry?: DefinitionInput["retry"];
   readonly retry_classes?: DefinitionInput["retryClasses"];
 }
 
-/** What the seed makes definitions of; the super admin can change and add to them later. */
+/** The definitions that the seed creates; a super admin can change and add to them later. */
 export const builtinDefinitions: readonly BuiltinDefinition[] = [
   ...[...handlers.values()].map(ofHandler),
   {
@@ -55,7 +63,7 @@ export const builtinDefinitions: readonly BuiltinDefinition[] = [
     arg_schema: jsonSchemaOf(webhookPayload),
     timeout_seconds: 60,
     max_attempts: WEBHOOK_ATTEMPTS,
-    // A delivery says itself when the next one is due; this is the least, and no class of errors ends it sooner.
+    // A delivery itself sets the delay of the next attempt. This is the minimum, and no error class ends it sooner.
     retry: { strategy: "fixed", delaySeconds: 4, multiplier: 1, maxDelaySeconds: WEBHOOK_LONGEST_DELAY, jitter: 0 },
     retry_classes: {
       transient_network: { maxAttempts: WEBHOOK_ATTEMPTS },

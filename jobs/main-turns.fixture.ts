@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 
 const ROUNDS = 3;
-/** Nanoseconds on a processor come first. The main thread has the id of its process. */
+/** The first field is nanoseconds on a processor. The main thread has the id of its process. */
 const usedMs = (): number =>
   Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
 
 /**
- * Runs something up to three times and returns the least longest turn of the event loop, in milliseconds of processor time
- * of the main thread: other threads and processes do not count. The later times the code is warm, as in a worker that has
- * run for a while.
+ * Runs something up to three times and returns its shortest maximum turn of the event loop, in milliseconds of the main
+ * thread's processor time: other threads and processes do not count. The later runs find warm code, as in a worker that
+ * has run for a while.
  */
 export async function longestMainTurn(run: () => Promise<unknown>, wanted: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;

@@ -31,7 +31,7 @@ let folder: TestFolder;
 let registry: CommandRegistry;
 let server: SMTPServer;
 let mails: Mail[];
-/** What the server answers to what it is asked; undefined: it takes it. */
+/** The server's refusals by stage; undefined means it accepts. */
 let refuse: { login?: number; recipient?: (address: string) => number | undefined; data?: number };
 
 const refusal = (responseCode: number) => Object.assign(new Error("canary of the server"), { responseCode });

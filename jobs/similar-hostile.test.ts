@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Runs find-similar on a file of the folder, as one attempt of a job. `meanwhile` runs once it is open. */
+/** Runs find-similar on a file of the folder, as one attempt of a job. `meanwhile` runs once the file is open. */
 async function findSimilar(path: string, column = "a", meanwhile: (real: string) => unknown = () => undefined) {
   const handler = handlers.get("find-similar");
   if (!handler) throw new Error("find-similar is missing");

@@ -14,7 +14,7 @@ test("pairs are those that differ by a few letters, in the order of their lines"
   ]);
 });
 
-/** The whole table, as in the books. */
+/** The full table, as in textbooks. */
 function wholeTable(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {

@@ -7,13 +7,13 @@ import { makeTestFolder, registryOf, testContext } from "@/lib/execution/test-su
 import { swapWithLink } from "@/lib/testing/swapper";
 import { openHandlerBench } from "./handler-bench.fixture";
 
-/** Jobs of each kind; the long form takes 1,000. */
+/** Jobs of each kind; the long form runs 1,000. */
 const JOBS = Number(process.env.SWAPPED_JOBS ?? 60);
 const LIMIT_MS = 60_000 + JOBS * 2000;
 const SECRET = "FOREIGN-CONTENTS";
 
 const bench = await openHandlerBench();
-/** Another tenant's folder, whose files `find-similar` would quote, and one of this tenant that becomes a link to it over and over. */
+/** Swaps a folder of this tenant with a link to another tenant's folder, whose files `find-similar` would quote. */
 function swap(): void {
   const foreign = mkdtempSync(join(tmpdir(), "leasehold foreign "));
   onTestFinished(() => rmSync(foreign, { recursive: true }));
@@ -34,7 +34,7 @@ interface Seen {
   refused: number;
 }
 
-/** Runs the jobs one after the other; what each answers is looked through. */
+/** Runs the jobs one after another and checks each answer. */
 async function race(run: () => Promise<unknown>): Promise<Seen> {
   swap();
   const seen = { own: 0, refused: 0 };
@@ -44,7 +44,7 @@ async function race(run: () => Promise<unknown>): Promise<Seen> {
     if ((answer as { kind?: unknown }).kind === "failed") seen.refused += 1;
     else seen.own += 1;
   }
-  // The link was there at times, and at times it was not.
+  // The link existed for some jobs, and not for others.
   expect(seen.own).toBeGreaterThan(0);
   expect(seen.refused).toBeGreaterThan(0);
   return seen;

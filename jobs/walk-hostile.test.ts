@@ -11,7 +11,7 @@ import { walk } from "./scripts/lib/walk.mjs";
 
 let folder = "";
 beforeAll(() => {
-  // The memory's file system holds instants that others cut.
+  // A file system in memory holds instants that others truncate.
   folder = fs.mkdtempSync(join(fs.existsSync("/dev/shm") ? "/dev/shm" : "/tmp", "walk-"));
 });
 afterAll(() => fs.rmSync(folder, { recursive: true }));
@@ -22,7 +22,7 @@ const made = (name: string) => {
   return { path, put: (file: string, text: string) => fs.writeFileSync(join(path, file), text) };
 };
 
-/** Runs a script as a worker would, with other ends for its standard output or its frames when they are named. */
+/** Runs a script as a worker would, with standard output or frames redirected if given. */
 function runScript(name: string, args: readonly string[], { out = "pipe", frames = "pipe" } = {}) {
   const open = (to: string) => (to === "pipe" ? to : fs.openSync(to, "w"));
   const ran = spawnSync(process.execPath, [join(import.meta.dirname, "scripts", `${name}.mjs`), ...args], {
@@ -79,7 +79,7 @@ test.each(FAULTS)(
 const SURROGATE = Buffer.from([0xed, 0xa0, 0x80]);
 const named = (path: string, name: Buffer) => Buffer.concat([Buffer.from(`${path}/`), name]);
 
-/** A folder with a file of each kind; what a walk finds there, and how many entries it skips. */
+/** A folder with a file of each kind, the expected files, and how many entries a walk skips. */
 async function hostileTree() {
   const { path, put } = made("tree");
   const contents = new Map<string, string | Buffer>();
@@ -107,7 +107,7 @@ async function hostileTree() {
     () => fs.symlinkSync(".", join(path, "here")),
     () => execFileSync("mkfifo", [join(path, "pipe")]),
     () => new Promise<void>((resolve) => void createServer().unref().listen(join(path, "socket"), resolve)),
-    // Only root makes devices, and not in every container.
+    // Only root can make devices, and not in every container.
     () => process.getuid?.() === 0 && spawnSync("mknod", [join(path, "zero"), "c", "1", "5"]),
   ];
   for (const make of skipped) await make();

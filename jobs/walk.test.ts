@@ -226,7 +226,7 @@ test("checksum-report is what sha256sum -c accepts, and its result describes it"
     kind: "succeeded",
     result: { artifact: "checksums.txt", files: contents.size + 1, bytes, skipped: SKIPPED, sha256: sha256(report) },
   });
-  // Raw control characters in names make the printed copy differ; the terminal must not act on them.
+  // Raw control characters in names make the printed copy differ, because a terminal must not act on them.
   expect(output.stdoutTail.split("\n")).toHaveLength(report.split("\n").length);
   expect(output.stderrTail).toMatch(/^7 entries were skipped/);
   const checked = execFileSync("sha256sum", ["-c", "--strict", "--quiet"], { cwd: data, input: report });

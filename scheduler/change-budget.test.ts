@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ChangeBudget } from "./change-budget";
 
-/** When changes are told of that go on all the time, in seconds. */
+/** Times, in seconds, at which changes that never stop are published. */
 function publishedOf(budget: ChangeBudget, untilMs: number): number[] {
   const told: number[] = [];
   for (let now = 0; now < untilMs; ) {
     told.push(now / 1000);
-    // A folder is looked at every two seconds.
+    // A folder is read every two seconds.
     now = Math.max(now + 2000, budget.spend(now));
   }
   return told;

@@ -1,10 +1,10 @@
-/** So many at once, and then one each so often. */
+/** A burst of up to `most`, refilled by one every `everyMs`. */
 export interface Bucket {
   readonly most: number;
   readonly everyMs: number;
 }
 
-/** How often something may happen, by any number of buckets at once. Times are milliseconds of one clock. */
+/** Limits how often something may happen, by several token buckets at once. Times are in milliseconds, by one clock. */
 export class ChangeBudget {
   readonly #left: number[];
   #at: number;
@@ -17,7 +17,7 @@ export class ChangeBudget {
     this.#at = now;
   }
 
-  /** Counts one that happened; answers when the next may. */
+  /** Spends one token of each bucket. Returns when the next change may happen. */
   spend(now: number): number {
     const past = now - this.#at;
     this.#at = now;

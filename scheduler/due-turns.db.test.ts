@@ -9,7 +9,7 @@ import { makeFactory } from "@/lib/testing/rows/factories";
 import { expireTurn, promoteTurn, rescueTurn } from "./due-turns";
 import type { Loop } from "./run-loops";
 
-/** A whole look over dead index entries that takes this long comes every second at most. */
+/** A whole sweep over dead index entries that takes this long runs at most once a second. */
 const COSTLY_MS = 50;
 const PAUSE_MS = 20 * COSTLY_MS;
 
@@ -22,7 +22,7 @@ beforeEach(() => database.query("truncate app.live_jobs"));
 const log = createLogger({ process: "scheduler", level: "silent", format: "json" });
 const leader = { leaderId: "the-leader", term: 1 };
 
-/** Runs turns on a database whose whole looks are slow, and counts those. */
+/** Runs turns on a database with slow whole sweeps, and counts those sweeps. */
 function slowed(loop: Loop["turn"], isWhole: (statement: Statement, values: readonly unknown[]) => boolean) {
   let whole = 0;
   const slow = (tx: Transaction): Transaction => ({
@@ -103,7 +103,7 @@ test("while whole looks are costly, a lease that runs out is rescued without one
   await set(renewed.jobId, "lease_expires_at = app.now() + interval '30 s'");
   await turnUntil(turn, async () => (await statusOf(lost.jobId)) === "queued", PAUSE_MS);
   expect([await statusOf(renewed.jobId), whole()]).toEqual(["running", 1]);
-  // The end of a lease that it could not know of.
+  // An expiry that the watch could not know.
   await set(other.jobId, "lease_expires_at = app.now() + interval '3 months'");
   await turnUntil(turn, async () => (await statusOf(other.jobId)) === "queued", 5 * PAUSE_MS);
   expect(whole()).toBe(2);

@@ -11,7 +11,7 @@ import {
 } from "@/lib/queue/scheduler";
 import type { Loop } from "./run-loops";
 
-/** Jobs of one transaction. */
+/** Jobs per transaction. */
 const BATCH = 1000;
 
 /** Makes due jobs claimable. */
@@ -27,7 +27,7 @@ export function promoteTurn(mark = new DueMark()): Loop["turn"] {
   };
 }
 
-/** Takes back leases that ran out. */
+/** Rescues jobs whose leases expired. */
 export function rescueTurn(watch: LeaseWatch): Loop["turn"] {
   return async ({ inTerm, db, log, random, retry }) => {
     const sweep = await inTerm((tx) => rescueExpiredLeases(tx, { limit: BATCH, watch, random, retry }));
@@ -41,7 +41,9 @@ export function rescueTurn(watch: LeaseWatch): Loop["turn"] {
   };
 }
 
-/** Keeps counts under limits from reading over dead index entries while those are many, as the rescue sees. */
+/**
+ * Marks running jobs while the rescue finds many dead index entries, so that counts under limits do not read over them.
+ */
 export function markTurn(watch: LeaseWatch): Loop["turn"] {
   return async ({ db }) => {
     await (watch.isCostly ? markRunning(db) : unmarkRunning(db));

@@ -9,7 +9,7 @@ test("turns of schedules go on with the tenants that had none, also two beside e
   const { dueTriggers } = scheduleFixture(database, make);
   const tenants = [];
   for (let n = 0; n < 12; n += 1) tenants.push((await make.tenant()).tenantId);
-  // The first tenants in the order of their ids never run out.
+  // The first tenants by id always have due triggers left.
   for (const [n, tenantId] of tenants.entries()) await dueTriggers(tenantId, n < 4 ? 50 : 1, { secondsAgo: 60 - n });
   const turn = fireTurn({ limit: 4 });
   // Four triggers, then eight.

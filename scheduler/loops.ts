@@ -29,11 +29,11 @@ import { watchFolders } from "./watch-folders";
 import { snapshots } from "./watch-snapshots";
 
 const BATCH = 1000;
-/** Schedules of one transaction: short, because whoever is to lead next waits for it. */
+/** Schedules per transaction: few, because the next leader has to wait for the transaction. */
 const SCHEDULES_BATCH = 100;
-/** After a batch that was not full: what comes due meanwhile makes one batch, where a batch for each would cost more. */
+/** Pause after a batch that was not full, so that schedules that come due meanwhile share the next batch. */
 const GATHER_MS = 50;
-/** Artifacts of one transaction: each may have hundreds of chunks. */
+/** Artifacts per transaction: few, because each may have hundreds of chunks. */
 const STRAYS_BATCH = 20;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
@@ -45,8 +45,8 @@ export const WEB_POOL = 3;
 const leases = new LeaseWatch();
 
 /**
- * Everything the leader does by the clock, on one screen. `again` says that a batch was full and more is waiting. Each
- * turn runs in a transaction that first makes sure that this scheduler still leads (`inTerm`).
+ * Everything the leader does by the clock. `again` means that a batch was full and more work is waiting. Turns that use
+ * `inTerm` run in a transaction that first checks that this scheduler is still the leader.
  */
 export const LOOPS: readonly Loop[] = [
   {
@@ -65,7 +65,7 @@ export const LOOPS: readonly Loop[] = [
   },
   {
     name: "fire due schedules",
-    // It sleeps until the next one is due; this is how late it is at most where it heard of no change, or the clock was set.
+    // The loop sleeps until the next schedule is due. This is the longest delay after a missed change or a clock step.
     everyMs: 2 * SECOND,
     hint: CHANNELS.schedules,
     turn: fireTurn(),
@@ -159,8 +159,9 @@ export const LOOPS: readonly Loop[] = [
 ];
 
 /**
- * Not in the leader's transaction, because moving the rows of a missing day takes longer than a heartbeat may wait; two
- * processes at once do no harm. Fails when days are left, so that they are tried again within half a minute.
+ * Creates partitions. Not in the leader's transaction, because moving the rows of a missing day takes longer than a
+ * heartbeat may wait; two processes may do so at once.
+ * @throws Error when days are left, so that they are tried again within half a minute
  */
 async function partitionsTurn({ db, log }: Turn): Promise<{ again: boolean }> {
   const { made, moved, failed } = await makeDays(db);
@@ -172,7 +173,7 @@ async function partitionsTurn({ db, log }: Turn): Promise<{ again: boolean }> {
   return { again: false };
 }
 
-/** Warns once for each change when living workers and schedulers have different versions of the time-zone data. */
+/** Warns once per change when live workers and schedulers have different versions of the time-zone data. */
 export function tzTurn(): Loop["turn"] {
   let known = "";
   return async ({ db, log }) => {
@@ -186,10 +187,11 @@ export function tzTurn(): Loop["turn"] {
 }
 
 /**
- * Asks when the next one is due before it opens a transaction: mostly nothing is. While batches are full, two run beside
- * each other, then the next two: between them whoever waits for the leader's row, for a sign of life, comes to it.
- * Each of the two keeps its own place among the tenants, because it may have locked triggers that it did not come to, and
- * the other one passed over their tenants.
+ * Fires due schedules. Reads when the next one is due before it opens a transaction, because mostly none is.
+ *
+ * While batches are full, two run in parallel, then the next two; a heartbeat that waits for the leader's row gets its
+ * turn in between. Each of the two keeps its own position among the tenants: one may have locked triggers that it did
+ * not reach, and the other passed over their tenants.
  */
 export function fireTurn({ limit = SCHEDULES_BATCH } = {}): Loop["turn"] {
   let atOnce = 1;
@@ -210,14 +212,14 @@ export function fireTurn({ limit = SCHEDULES_BATCH } = {}): Loop["turn"] {
     atOnce = triggers >= limit ? 2 : 1;
     for (const { tenantId, triggerId, reason } of fired.flatMap(({ broken }) => broken).slice(0, 20))
       log.error({ tenant_id: tenantId, trigger_id: triggerId, reason }, "a trigger is broken");
-    // Also where nothing was found: what is due is held by somebody else.
+    // Also when nothing was found, because the due schedules are locked by another transaction.
     return atOnce > 1 ? { again: true } : { again: false, inMs: GATHER_MS };
   };
 }
 
 /**
- * Tenant by tenant, so that none with many events holds up the others. Each turn takes some of them, the next one those
- * after them, so that all come round whoever has new ones.
+ * Matches pending events with triggers, tenant by tenant, so that a tenant with many events does not delay the others.
+ * Each turn takes the next group of tenants, so every tenant gets its turn.
  */
 export function eventsTurn({ tenants: most = 50 } = {}): Loop["turn"] {
   let after: string | undefined;
@@ -232,7 +234,7 @@ export function eventsTurn({ tenants: most = 50 } = {}): Loop["turn"] {
         eventMaxDepth === undefined ? {} : { maxDepth: eventMaxDepth },
       ).catch((error: unknown) => {
         if (!(error instanceof DatabaseError) || error.kind !== "timeout" || error.connectionLost) {
-          // The next turn begins behind this tenant, whatever its events do.
+          // The next turn begins after this tenant, whatever its events do.
           after = tenantId;
           throw error;
         }
@@ -248,8 +250,8 @@ export function eventsTurn({ tenants: most = 50 } = {}): Loop["turn"] {
 }
 
 /**
- * Goes over the blocked jobs part by part, one part in each turn. A part that fails is made smaller, until the job that
- * fails stands alone and is left out.
+ * Checks blocked jobs in batches, one per turn. A batch that fails is made smaller, until the failing job is alone and
+ * is passed over.
  */
 export function sweepTurn(): Loop["turn"] {
   let after: string | undefined;

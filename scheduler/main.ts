@@ -1,3 +1,10 @@
+/**
+ * The scheduler process: everything that happens by the clock. Start with `LOOPS` (loops.ts).
+ *
+ * Any number of schedulers may run; one is the leader and runs the loops, the others stand by. Work that only the leader
+ * may do runs in a transaction that checks its term; the rest is safe to do twice. Each turn does a bounded batch.
+ */
+
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Database, listen, type OpenOptions, openDatabase } from "@/lib/db";
@@ -94,15 +101,16 @@ async function main(shutdown: Shutdown): Promise<void> {
 }
 
 /**
- * True, or why this scheduler is not ready: it does not fit the database, no scheduler leads, or it leads and the partitions
- * need an operator. One that stands by because of older time-zone data says so.
+ * Returns true, or why this scheduler is not ready: it does not fit the database, there is no leader, or this scheduler
+ * is the leader and the partitions need an operator. A scheduler that stands by because of older time-zone data adds a
+ * notice.
  */
 async function readiness(
   needs: Needs,
   { leads, newerTz }: { readonly leads: boolean; readonly newerTz: string | null },
 ): Promise<true | string | { readonly notices: readonly string[] }> {
   const [db] = needs.pools;
-  // Tenants' work may hold every connection of the web pool.
+  // Work of tenants may hold every connection of the web pool.
   const problem = await misfit(needs, { skipLogins: true });
   if (problem) return problem.summary;
   if (leads) return (await partitionProblem(db)) ?? { notices: snapshots.notices() };
@@ -113,7 +121,7 @@ async function readiness(
   };
 }
 
-/** Does what a leader does until it is told to stop; resolves then with the end of the last turn. */
+/** Runs the leader's loops. Returns a function that stops them; it resolves when the last turn has ended. */
 function beginTerm(turn: Parameters<typeof runLoops>[1]): () => Promise<void> {
   const controller = new AbortController();
   const hints = new Hints();
@@ -133,7 +141,7 @@ function beginTerm(turn: Parameters<typeof runLoops>[1]): () => Promise<void> {
 
 const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
 main(shutdown).catch((error: unknown) => {
-  // A start that was interrupted meets what is closed already; the drain goes on and ends the process.
+  // An interrupted start may fail on closed connections; the drain goes on and ends the process.
   if (shutdown.signal.aborted) return;
   log.fatal({ err: error }, error instanceof Error ? error.message : "the scheduler cannot start");
   process.exit(1);

@@ -9,36 +9,37 @@ export interface Leader {
 
 export interface Turn {
   readonly db: Database;
-  /** The pool of the web role, for what is done in the name of somebody of a tenant. */
+  /** The web role's pool, for changes made on behalf of a tenant's member. */
   readonly web: Database;
   readonly leader: Leader;
   readonly log: Logger;
   readonly random: () => number;
-  /** What the installation says of retries. */
+  /** The installation's retry settings. */
   readonly retry?: RetrySettings;
-  /** Events at this depth start nothing. */
+  /** Events at this depth trigger nothing. */
   readonly eventMaxDepth?: number;
-  /** Below which folders may be looked at; none: nothing is watched. */
+  /** Folders that may be watched lie below these roots; without roots, no folder is watched. */
   readonly providerRoots?: readonly string[];
-  /** A transaction whose first statement makes sure that this scheduler still leads. */
+  /** Runs `work` in a transaction whose first statement checks that this scheduler is still the leader. */
   inTerm<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }
 
 export interface Loop {
   readonly name: string;
   readonly everyMs: number;
-  /** A hint by this name ends its pause. */
+  /** A hint with this name ends the loop's pause. */
   readonly hint?: string;
-  /** Other loops begin only after the first turn of this one, whether it succeeded or not. */
+  /** Other loops begin only after the first turn of this one, even if that turn failed. */
   readonly beforeOthers?: boolean;
   /**
-   * One bounded piece of work. @returns whether more is waiting, so that the next turn comes at once; or in how many
-   * milliseconds something will be, when it is known: the pause is then that long, but never longer than `everyMs`
+   * Does one bounded batch of work.
+   * @returns `again`: more work is waiting, so the next turn comes at once. `inMs`: milliseconds until work will be
+   * due, if known; the pause is then that long, but never longer than `everyMs`.
    */
   turn(turn: Turn): Promise<{ readonly again: boolean; readonly inMs?: number | null }>;
 }
 
-/** Tells loops that there is something to do. Only a hint: a loop that hears none comes to its turn all the same. */
+/** Wakes loops early. A hint that is lost costs only time: every loop runs at its own interval anyway. */
 export class Hints {
   readonly #heard = new Map<string, Set<() => void>>();
 
@@ -53,12 +54,12 @@ export class Hints {
 }
 
 const JITTER = 0.2;
-/** Pause after a turn that failed, whatever its own rhythm: a database that is down is not hammered. */
+/** Shortest pause after a failed turn, so that a database that is down is not hammered. */
 const AFTER_ERROR_MS = 1000;
 
 /**
- * Runs loops beside each other until the signal aborts. A turn that fails is logged and tried again later; one that finds
- * another leader is quiet, since whoever lost the term is about to stop anyway. Resolves when the last turn has ended.
+ * Runs loops in parallel until the signal aborts. A failed turn is logged and retried later. A turn that finds another
+ * leader logs nothing, because a scheduler that lost its term stops anyway. Resolves when the last turn has ended.
  */
 export async function runLoops(
   loops: readonly Loop[],
@@ -110,8 +111,8 @@ async function once(loop: Loop, turn: Turn): Promise<{ readonly ms: number; read
 }
 
 /**
- * The pauses of one loop: they end when it is to stop, and at its hint, also at one that came during the turn before. A
- * deaf one, after a failure, does not end at hints.
+ * The pauses of one loop. A pause ends when the loop stops and at the loop's hint, even one that came during the
+ * previous turn. A deaf pause, after a failure, ignores hints.
  */
 class Pauses {
   #hinted = false;
@@ -134,12 +135,12 @@ class Pauses {
     return this.signal.aborted;
   }
 
-  /** Ends the pause under way. */
+  /** Ends the current pause. */
   cut(): void {
     this.#end();
   }
 
-  /** What was hinted until now, the coming turn sees. */
+  /** Clears earlier hints, because the coming turn sees their work. */
   forget(): void {
     this.#hinted = false;
   }

@@ -35,14 +35,14 @@ test("of many tenants whose triggers are locked, each keeps the others waiting f
   expect(await statusOf(String(ids[0]))).toMatchObject([{ status: "done" }]);
 });
 
-/** Sets, for connections yet to be opened, how long one may wait in a transaction. */
+/** Sets, for new connections, how long one may be idle in a transaction. */
 async function endIdleTransactions(after: "= '50ms'" | "to default"): Promise<void> {
   await database.query(
     `alter role leasehold_web in database ${database.name} set idle_in_transaction_session_timeout ${after}`,
   );
 }
 
-/** Has PostgreSQL end connections that wait in a transaction, and makes an event whose comparing takes longer. */
+/** Has PostgreSQL end connections that are idle in a transaction, and publishes an event that takes longer to match. */
 async function endsItsTransaction(tenantId: string): Promise<void> {
   await endIdleTransactions("= '50ms'");
   const definition = await make.definition();

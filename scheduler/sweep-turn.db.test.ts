@@ -16,7 +16,7 @@ test("a blocked job that the database refuses to release stops the sweep of no o
   const parent = await make.runningJob(scope);
   const ids: string[] = [];
   for (let n = 0; n < 12; n += 1) ids.push(await child([{ jobId: parent.jobId }]));
-  // What should not be: nothing keeps them any more, and nobody has told them.
+  // An invalid state: no dependency blocks these jobs, and they were not released.
   await database.query("update app.job_dependencies set state = 'met'");
   const bad = String(ids[5]);
   await database.query(`create function app.test_refuse() returns trigger language plpgsql

@@ -1,23 +1,23 @@
 interface Limits {
-  /** What each may take before it has to wait. */
+  /** Time each tenant may take before it has to wait. */
   readonly burstMs: number;
-  /** Of the time that passes, each may take one part in so many; 0: no limit. */
+  /** Each tenant may take one part in this many of the time that passes; 0 means no limit. */
   readonly oneIn: number;
 }
 
-/** Divides the time of a loop between tenants: each may take some at once, and then a share of the time that passes. */
+/** Divides a loop's time among tenants: each may take a burst, and then a share of the time that passes. */
 export class TimeShare {
-  /** Time taken and not yet made up for, by tenant. */
+  /** Time taken and not yet paid back, by tenant. */
   readonly #debts = new Map<string, { readonly ms: number; readonly at: number }>();
 
   constructor(private readonly limits: Limits) {}
 
-  /** Whether work of this tenant may begin. `now`: milliseconds of the clock that `took` uses. */
+  /** True if work of this tenant may begin. `now` is in milliseconds, by the same clock as in `took`. */
   mayBegin(tenantId: string, now: number): boolean {
     return this.#debtOf(tenantId, now) <= this.limits.burstMs;
   }
 
-  /** Counts work of this tenant that has ended. */
+  /** Charges a tenant for work that has ended. */
   took(tenantId: string, ms: number, now: number): void {
     if (this.limits.oneIn > 0) this.#debts.set(tenantId, { ms: this.#debtOf(tenantId, now) + ms, at: now });
   }

@@ -4,7 +4,7 @@ import { testDatabase } from "@/lib/testing/database";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { whenDone } from "@/lib/testing/when-done";
 
-/** A database, what a turn of the scheduler needs, and pending events. */
+/** A database, the context of a scheduler's turn, and pending events. */
 export async function turnsFixture() {
   const database = await testDatabase();
   const make = makeFactory(database);
@@ -29,7 +29,7 @@ export async function turnsFixture() {
       ),
     statusOf: (tenantId: string) =>
       database.query("select status, tries, reason from app.events where tenant_id = $1", [tenantId]),
-    /** A pool of its own, whose connections have the settings of this moment. */
+    /** Opens a new pool, whose connections have the current settings. */
     openWeb: (): Database => {
       const url = database.urlFor("web");
       const db = openDatabase({ prepare: true, url, role: "web", max: 2, applicationName: "test" });

@@ -167,7 +167,7 @@ test("of a folder with more entries than are looked at, the rest is known by its
 });
 
 test("a folder that takes too long is given up for the moment, and nothing is watched without roots", async () => {
-  // So many that no machine looks at them within the least time that a timer knows.
+  // Too many folders for any machine to read within the shortest timer.
   for (let n = 0; n < 500; n += 1) mkdirSync(path.join(folder, `many-${n}`));
   await look();
   writeFileSync(path.join(folder, "new"), "1");

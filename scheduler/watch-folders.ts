@@ -9,15 +9,18 @@ import type { Loop, Turn } from "./run-loops";
 import { TimeShare } from "./time-share";
 
 export interface WatchLimits {
-  /** Folders of one turn. */
+  /** Folders per turn. */
   readonly page: number;
-  /** Entries in a folder that are looked at. */
+  /** Entries of a folder that are read. */
   readonly mostEntries: number;
-  /** For one folder. */
+  /** Time limit per folder. */
   readonly mostMs: number;
-  /** A look that took a millisecond is followed by a pause of so many, of the folder and, after some seconds, of its tenant. */
+  /**
+   * After a read, the folder rests this many times as long as the read took, and after some seconds of reading its
+   * tenant does too.
+   */
   readonly restFactor: number;
-  /** How often a folder may be told of. */
+  /** How often the changes of one folder may be published. */
   readonly changes: readonly Bucket[];
 }
 
@@ -31,17 +34,17 @@ const LIMITS: WatchLimits = {
     { most: 120, everyMs: 30_000 },
   ],
 };
-/** Looks that never come back, before no other is begun: each holds one of the few threads for files. */
+/** Stuck reads at which no further read begins, because each occupies one of the few threads for files. */
 const MOST_STUCK = 2;
 
 /**
- * Looks at registered folders, and publishes `provider.folder.updated` for each that changed, in the transaction that
- * stores how it looks now. The first look publishes nothing. Folders that cannot be looked at are told of in the log, once,
- * and are compared with their last look when they are back. Each turn takes some folders, the next turn those after them.
+ * Reads registered folders and publishes `provider.folder.updated` for each that changed, in the transaction that
+ * stores its new fingerprint. The first read publishes nothing. A folder that cannot be read is logged once, and is
+ * compared with its last read when it is back. Each turn takes the next group of folders.
  *
- * A job that writes into the folder which started it would go on for ever, and nobody can tell its files from others'. So a
- * change that such a job may have made continues that job's chain (`publishWatched`), and a folder that changes all the time
- * is looked at less often; what changed until then is one event.
+ * A job that writes into the folder that triggered it would loop forever, and its files look like any others. So
+ * a change that such a job may have made continues that job's chain (`publishWatched`). A folder that changes all the
+ * time is read less often; its changes until then are one event.
  */
 export function watchFolders(limits: Partial<WatchLimits> = {}): Loop["turn"] {
   const watch = new FolderWatch({ ...LIMITS, ...limits });
@@ -53,7 +56,7 @@ class FolderWatch {
   readonly #stuck = new Set<string>();
   readonly #problems = new Map<string, string>();
   readonly #notBefore = new Map<string, number>();
-  /** When the last look began that was compared, by `performance.now()`. */
+  /** When the last compared read began, by `performance.now()`. */
   readonly #lookedAt = new Map<string, number>();
   readonly #budgets = new Map<string, ChangeBudget>();
   readonly #share: TimeShare;
@@ -84,7 +87,7 @@ class FolderWatch {
     try {
       isPublished = await this.#lookAndPublish(turn, { folder, began });
     } finally {
-      // Also what could not be looked at or published has cost its time.
+      // A failed read or publish has taken its time, too.
       const ended = performance.now();
       this.#share.took(tenantId, ended - began, ended);
       const rested = ended + (ended - began) * this.limits.restFactor;
@@ -99,7 +102,7 @@ class FolderWatch {
     return budget;
   }
 
-  /** Whether there was a change to tell of. */
+  /** Reads a folder. Returns true if a change was published. */
   async #lookAndPublish(
     turn: Turn,
     { folder, began }: { readonly folder: WatchedFolder; readonly began: number },
@@ -148,11 +151,11 @@ class FolderWatch {
 interface Seen {
   readonly folder: WatchedFolder;
   readonly look: FolderLook;
-  /** When the look before began, by `performance.now()`; undefined if another process took it. */
+  /** When the previous read began, by `performance.now()`; undefined if another process made it. */
   readonly lookedAt: number | undefined;
 }
 
-/** Whether there was a change to tell of. */
+/** Publishes what changed in a folder. Returns true if there was a change. */
 async function publishChange(
   { web, leader, log, eventMaxDepth }: Turn,
   { folder, look, lookedAt }: Seen,
@@ -180,10 +183,10 @@ async function publishChange(
   });
 }
 
-/** One folder holds up no other; a database that is down does. */
+/** Logs a failed folder, so that the others go on. Rethrows when the database is down. */
 function tellOf(turn: Turn, { folder, error }: { readonly folder: WatchedFolder; readonly error: unknown }): void {
   if (error instanceof DatabaseError && (error.kind === "unavailable" || error.connectionLost)) throw error;
-  // Suspended since it was listed: it is left alone.
+  // The tenant was suspended after the folder was listed: the folder is skipped.
   if (error instanceof QueueError && error.code === "tenant-suspended") return;
   const { providerId: provider_id, tenantId: tenant_id } = folder;
   turn.log.error({ provider_id, tenant_id, err: error }, "what changed in a folder cannot be published");

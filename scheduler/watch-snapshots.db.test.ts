@@ -31,7 +31,7 @@ test("the leader names the session of another role that holds an old snapshot, o
     { kind: "session", application_name: "forgotten", role: "leasehold_web", state: "idle in transaction" },
   ]);
   expect(watch.notices().join()).toContain(`session ${pid} (forgotten) has held a snapshot`);
-  // A snapshot that is young is nothing to tell of.
+  // A young snapshot is not reported.
   const patient = watchSnapshots();
   await turnOf(patient);
   expect(patient.notices()).toEqual([]);

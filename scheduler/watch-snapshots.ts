@@ -6,22 +6,22 @@ const AGAIN_MS = 3_600_000;
 
 export interface SnapshotWatch {
   readonly turn: Loop["turn"];
-  /** What the last turn saw, for operators. */
+  /** Findings of the last turn, for operators. */
   readonly notices: () => readonly string[];
 }
 
 /**
- * Looks for holders of snapshots older than `oldSeconds`, which keep dead rows from being vacuumed. Warns once for each
+ * Looks for holders of snapshots older than `oldSeconds`, which keep dead rows from being vacuumed. Warns once per
  * holder, and again after an hour.
  */
 export function watchSnapshots({ oldSeconds = OLD_SECONDS } = {}): SnapshotWatch {
   const warnedAt = new Map<string, number>();
-  /** When a slot was first seen with its present horizon, because the server does not say. */
+  /** When a slot was first seen with its current horizon, because the server does not report its age. */
   const slotSince = new Map<string, number>();
   let blindTold = false;
   let notices: readonly string[] = [];
 
-  /** Seconds for which it has held its snapshot. */
+  /** Returns the seconds for which a holder has had its snapshot. */
   const secondsOf = (holder: SnapshotHolder, now: number): number => {
     if (holder.seconds !== null) return holder.seconds;
     const key = keyOf(holder);
@@ -72,5 +72,5 @@ function forgetOthers(known: Map<string, number>, present: readonly SnapshotHold
   for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
 }
 
-/** The watch of this process. */
+/** This process's watch. */
 export const snapshots = watchSnapshots();

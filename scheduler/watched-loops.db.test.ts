@@ -68,7 +68,7 @@ async function begin(): Promise<ClaimedJob> {
 }
 const end = (job: ClaimedJob) => settleAttempts(make.worker, [succeeded(job)]);
 
-/** Outcome and reason of each firing, with how deep its job lies. */
+/** Outcome and reason of each firing, with the chain depth of its job. */
 const firings = () =>
   database
     .query(
@@ -78,7 +78,7 @@ const firings = () =>
     )
     .then((rows) => rows.map(({ outcome, reason, depth }) => [outcome, reason ?? depth]));
 
-/** A look some seconds after the last job has ended. */
+/** Reads the folders some seconds after the last job has ended. */
 async function lookLater(): Promise<void> {
   await look();
   await database.query("update app.job_attempts set finished_at = finished_at - interval '5 s'");
@@ -91,7 +91,7 @@ const LOOP = [
 ];
 const HELD = ["skipped", "loop_suspected"];
 
-/** A job that writes into its folder, again and again, until no job follows. */
+/** Runs jobs that write into their own folder until no further job follows. */
 async function loopUntilItEnds(): Promise<void> {
   await change();
   for (let lap = 0; lap < MAX_DEPTH; lap += 1) {

@@ -1,3 +1,10 @@
+/**
+ * The web process: pages, API, live updates. Start with `main`, then `createFront` (front/front.ts).
+ *
+ * Order of a start: listen, check that the database fits, publish the assets, start Next.js. Until Next.js is ready,
+ * valid requests get a 503. On SIGTERM, streams end at once and requests in progress get the grace period.
+ */
+
 import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
@@ -17,14 +24,14 @@ import { createFront, type Front } from "./front/front";
 import type { NextHandler } from "./front/render-page";
 import { findAsset, listAssets, PUBLISH_EVERY_MS, publishAssets } from "./front/shared-assets";
 
-/** Exit code that tells a supervisor to choose another port. */
+/** Exit code after which a supervisor chooses another port. */
 const EXIT_PORT_TAKEN = 98;
-/** Requests that are on the wire when the signal comes are still read and answered. */
+/** Requests already on the wire when the signal comes are still read and answered. */
 const READ_ON_MS = 150;
 const PUBLISH_AGAIN_MS = 10_000;
 /**
- * A page of this build may be asked of another one as soon as this process is ready, so it is not ready before its assets
- * are stored. Where that takes longer than this, a page that does not load is better than no process.
+ * Time limit for the first publish. Other processes may be asked for this build's assets as soon as this one is ready,
+ * so the start waits until the assets are stored. After the limit, a page that does not load is better than no process.
  */
 const PUBLISH_FIRST_MS = 20_000;
 
@@ -55,11 +62,11 @@ async function main(): Promise<void> {
   shutdown.onDrain(closeRuntime);
   const port = await listen(front);
   shutdown.onDrain(() => stop(front));
-  // Only now is the true port known, and with it the default of our public origin.
+  // The real port is known only here, and with it the default of the public origin.
   origin = publishOrigin(env.host, port);
   await checkFit(shutdown.signal);
   if (shutdown.signal.aborted) return;
-  // Before Next.js, which keeps the event loop busy for so long that a new database connection times out.
+  // Before Next.js starts, because its start blocks the event loop for so long that new database connections time out.
   if (assets) await Promise.race([publishNowAndThen(assets), setTimeout(PUBLISH_FIRST_MS, undefined, { ref: false })]);
   if (shutdown.signal.aborted) return;
   const app = next({ dev, dir: projectFolder(), hostname: env.host, port });
@@ -71,7 +78,10 @@ async function main(): Promise<void> {
   announceReady({ port });
 }
 
-/** On pools of its own, because the pools of requests belong to the bundle of the routes. */
+/**
+ * Checks that the database fits this process, on pools of its own: the pools of requests belong to the bundle of the
+ * routes.
+ */
 async function checkFit(signal: AbortSignal): Promise<void> {
   const open = (role: "web" | "auth" | "platform" | "worker") =>
     openDatabase({ ...opening, url: env.databaseUrls[role], role, max: 1, applicationName: "leasehold-web start" });
@@ -88,7 +98,7 @@ async function checkFit(signal: AbortSignal): Promise<void> {
 }
 
 interface Assets {
-  /** Those of this build, by the path that browsers ask for. */
+  /** The assets of this build, by the path that browsers ask for. */
   readonly own: ReadonlyMap<string, string>;
   readonly db: Database;
 }
@@ -107,8 +117,8 @@ async function openAssets(shutdown: ReturnType<typeof installShutdown>): Promise
 }
 
 /**
- * Publishes the assets, and again from time to time while the process runs. Resolves after the first try, whatever its
- * end: pages work without it as long as no other build is served.
+ * Publishes the assets, and again from time to time while the process runs. Resolves after the first try, even a failed
+ * one: pages work without it as long as no other build is served.
  */
 async function publishNowAndThen(assets: Assets): Promise<void> {
   const pause = await publishAssets(assets.db, assets.own).then(
@@ -130,7 +140,7 @@ function listen({ server }: Front): Promise<number> {
   });
 }
 
-// Streams end at once, running requests get their grace, and whoever is still there after it is cut off.
+// Ends streams at once, gives running requests their grace, and then closes the remaining connections.
 async function stop(front: Front): Promise<void> {
   front.beginClosing();
   beginShutdown();

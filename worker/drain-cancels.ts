@@ -12,8 +12,8 @@ export interface DrainCancelsOptions {
 }
 
 /**
- * Looks for jobs of a worker that somebody canceled, once a second and whenever it is told to, from `start` to `stop`:
- * for the time in which the worker does not poll for work any more.
+ * Looks for canceled jobs of a draining worker, once a second and on `look`, from `start` to `stop`. A draining worker
+ * needs this because it no longer polls for work.
  */
 export class DrainCancels {
   private timer: NodeJS.Timeout | undefined;
@@ -27,7 +27,7 @@ export class DrainCancels {
     this.look();
   }
 
-  /** Looks at once, if it has been started. */
+  /** Looks at once. A no-op before `start`. */
   look(): void {
     if (!this.timer) return;
     if (this.looking) {

@@ -1,6 +1,6 @@
 import type { Database, DatabaseError, Statement } from "@/lib/db";
 
-/** The worker's database, of which the first start of an attempt fails: before or after it was stored. */
+/** The worker's database. The first statement that starts an attempt fails, either before or after it was stored. */
 export function failingOnce(
   worker: Database,
   error: DatabaseError,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineJob, type HandlerContext, type JobHandler } from "@/lib/execution";
 import { handlers as installed } from "../jobs";
 
-// In the place of `jobs` in test builds: the handlers of the installation, and one that harms the process that runs it.
+// Replaces `jobs` in test builds: the shipped handlers, and one that harms the process that runs it.
 export { builtinDefinitions } from "../jobs";
 
 const WAYS = ["exit", "kill", "reject", "memory", "block", "wait", "tend", "fine"] as const;
@@ -30,7 +30,7 @@ const harm = defineJob({
         eatMemory();
         break;
       case "block":
-        // As endless as a loop that computes, without using up a processor.
+        // Blocks like an endless loop, without using up a processor.
         while (how === "block") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
         break;
       case "wait":
@@ -40,7 +40,7 @@ const harm = defineJob({
       case "fine":
         await new Promise((resolve) => setTimeout(resolve, ms));
     }
-    // A process that an error ends runs on for a moment.
+    // A process that dies from an error runs on for a moment.
     if (how !== "fine") await new Promise((resolve) => setTimeout(resolve, 5000));
     return { attempt, pid: process.pid };
   },
@@ -48,7 +48,7 @@ const harm = defineJob({
 
 export const handlers: ReadonlyMap<string, JobHandler> = new Map([...installed, [harm.key, harm]]);
 
-/** Asks the database for something again and again, for so long. */
+/** Queries the database repeatedly for this long. */
 async function tend(ctx: HandlerContext<unknown>, ms: number): Promise<{ turns: number }> {
   const until = Date.now() + ms;
   let turns = 0;
@@ -62,7 +62,7 @@ async function tend(ctx: HandlerContext<unknown>, ms: number): Promise<{ turns: 
   return { turns };
 }
 
-/** Until the heap is full, or the machine is. */
+/** Allocates until the heap or the machine is out of memory. */
 function eatMemory(): void {
   const kept: unknown[] = [];
   while (kept.length < 1e5) kept.push(Array.from({ length: 1e4 }, (_, n) => ({ n })));

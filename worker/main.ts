@@ -1,3 +1,12 @@
+/**
+ * The worker process: claims jobs, runs them, and records how they ended. Start with `WorkerService` (service.ts).
+ *
+ * A job passes through four folders: `claim` takes it from the queue under a lease, `lease` renews the lease, `run`
+ * executes the attempt, and `settle` stores its end. `quarantine` runs attempts that may have crashed a worker. An
+ * attempt whose lease is lost is stopped, and its result is dropped. On SIGTERM the worker drains: running jobs may
+ * finish within the grace period, and the rest are released without costing an attempt.
+ */
+
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setFlagsFromString } from "node:v8";
@@ -28,9 +37,9 @@ import { commandRegistry } from "./run/command-registry";
 import { WARM_CONNECTIONS, WorkerService } from "./service";
 import { within } from "./within";
 
-// The way of a job is many small functions. Compiled into each other as far as V8 likes, they cost more time to compile,
-// on other threads of the same processors, than it saves: `npm run bench -- throughput` gained 7 % with a backlog of
-// 30,000 jobs and 2 % with 100,000. This holds for handlers in this process, too; what computes much is one loop or few.
+// Jobs pass through many small functions. Inlining them costs more compile time, on other threads of the same
+// processors, than it saves: `npm run bench -- throughput` gained 7 % with a backlog of 30,000 jobs and 2 % with
+// 100,000. The flags also apply to handlers in this process, whose heavy computation is one loop or a few.
 setFlagsFromString("--max-inlined-bytecode-size=150");
 setFlagsFromString("--max-inlined-bytecode-size-cumulative=300");
 
@@ -39,10 +48,10 @@ const log = createLogger({ process: "worker", level: env.logLevel, format: env.l
 const workerId = `${hostname()}:${process.pid}:${randomUUID()}`;
 const POOL = 8;
 const WEB_POOL_MAX = 20;
-/** Told to stop while it registers, it waits so long for the answer. */
+/** How long a worker that is stopped while it registers waits for the answer. */
 const REGISTERED_WITHIN_MS = 3000;
 
-/** How long a worker that stops still removes the working folders of its jobs. */
+/** How long a stopping worker still removes the working folders of its jobs. */
 const FOLDERS_REMOVED_WITHIN_MS = 1000;
 
 const PROCESS = { hostname: hostname(), pid: process.pid, version: VERSION, tzVersion: TZ_VERSION };
@@ -81,7 +90,7 @@ async function main(shutdown: Shutdown): Promise<void> {
   });
   const presence = new Presence(worker, log, { describe, runningCount: () => service.runningCount });
   if (shutdown.signal.aborted) return;
-  // It still says that it is gone, before its connections close.
+  // The row is marked as stopped before the connections close.
   const registered = presence.start();
   shutdown.onDrain(async () => {
     await within(REGISTERED_WITHIN_MS, registered);
@@ -104,7 +113,10 @@ async function main(shutdown: Shutdown): Promise<void> {
   announceReady({ port: health.port, workerId });
 }
 
-/** True, or why this worker is not ready. Leaves the web pool alone, because running handlers may hold all of it. */
+/**
+ * Returns true, or why this worker is not ready. Does not check the web pool, because running handlers may hold all of
+ * it.
+ */
 async function readiness(service: WorkerService, needs: Needs): Promise<true | string> {
   if (!service.isReady()) return "no poll got through in the last five seconds";
   return (await misfit(needs, { skipLogins: true }))?.summary ?? true;
@@ -166,7 +178,7 @@ function bannerOf(worker: WorkerRegistration, commandsSha256: string) {
   };
 }
 
-/** The grace period, less what it takes to tell jobs to stop, their own grace, and to record that they were given back. */
+/** Returns the grace period, less the time to stop jobs, their own grace, and the time to record them as released. */
 function graceForRunning(): number {
   const graceMs = env.shutdownGraceSeconds * 1000;
   return Math.max(0, graceMs - Math.min(10_000, graceMs / 2));
@@ -174,7 +186,7 @@ function graceForRunning(): number {
 
 const shutdown = installShutdown({ log, graceMs: env.shutdownGraceSeconds * 1000 });
 main(shutdown).catch((error: unknown) => {
-  // A start that was interrupted meets what is closed already; the drain goes on and ends the process.
+  // An interrupted start may fail on closed connections; the drain goes on and ends the process.
   if (shutdown.signal.aborted) return;
   log.fatal({ err: error }, error instanceof Error ? error.message : "the worker cannot start");
   process.exit(1);

@@ -1,5 +1,5 @@
 const LOOK_MS = 1000;
-/** A collection that is due soon must not end a worker. */
+/** Looks in a row over the limit, so that memory that is about to be collected does not end a worker. */
 const LOOKS_OVER = 10;
 
 interface MemoryWatch {
@@ -10,7 +10,10 @@ interface MemoryWatch {
   readonly onOver: (rss: number) => void;
 }
 
-/** Calls `onOver` when the process has held more than the limit for ten seconds on end. Returns what ends the watching. */
+/**
+ * Calls `onOver` when the process has exceeded the limit for ten seconds without a break. Returns a function that stops
+ * watching.
+ */
 export function watchMemory({ limitBytes, rss, onOver }: MemoryWatch): () => void {
   if (limitBytes === 0) return () => undefined;
   let over = 0;

@@ -18,7 +18,7 @@ import { runnerStage } from "./run/runner.fixture";
 import { Settler } from "./settle/settler";
 
 const home = mkdtempSync(path.join(tmpdir(), "leasehold-outage-"));
-chmodSync(home, 0o755); // under root, the server runs as another user
+chmodSync(home, 0o755); // as root, the server runs as another user
 const [password, secret] = [randomBytes(16).toString("hex"), randomBytes(32).toString("base64url")];
 const log = createLogger({ process: "worker", level: "silent", format: "json" });
 const start = (port?: number) => startEmbedded({ home, password, port, durable: true, pgBin: process.env.PG_BIN });
@@ -75,7 +75,10 @@ test("LEASE-01 after an outage the fence decides: an end whose job was given to 
   expect((await getJob(make.web, scope, job.jobId))?.status).toBe("queued");
 }, 60_000);
 
-/** Runs a job of this handler. It calls `outage` where the server is to stop, and goes on once it has. */
+/**
+ * Runs a job of this handler. The handler calls `outage` where the server is to stop, and continues once it has
+ * stopped.
+ */
 async function ranOverAnOutage(run: (ctx: HandlerContext<unknown>, outage: () => Promise<void>) => Promise<unknown>) {
   let goOn = (): void => undefined;
   const stopped = new Promise<void>((resolve) => {

@@ -5,13 +5,16 @@ import { beatWorker, drainWorker, registerWorker, stopWorker, type WorkerRegistr
 import { within } from "./within";
 
 const BEAT_MS = 10_000;
-/** While it drains: who waits for it wants to see the number of running jobs go down. */
+/** Shorter while draining, because the operator watches the number of running jobs go down. */
 const DRAIN_BEAT_MS = 1000;
-/** A database that is away keeps nobody from leaving: the age of the last sign of life tells the same a little later. */
+/**
+ * An unavailable database does not keep a worker from leaving: the age of its last heartbeat shows the same a little
+ * later.
+ */
 const LAST_WORD_MS = 1000;
 const NANO = 1e6;
 
-/** Keeps this worker's row alive: who it is, what it serves, how it fares. */
+/** Maintains this worker's row: its registration, the definitions it supports, and its load. */
 export class Presence {
   private readonly lag = monitorEventLoopDelay({ resolution: 20 });
   private timer: NodeJS.Timeout | undefined;
@@ -31,7 +34,7 @@ export class Presence {
     this.timer = setInterval(() => void this.beat(), BEAT_MS);
   }
 
-  /** Says that this worker takes nothing new, and tells more often from now on how much still runs. */
+  /** Marks the worker as draining, and sends heartbeats with the number of running jobs more often from now on. */
   drain(): void {
     clearInterval(this.timer);
     this.timer = setInterval(() => void this.beat(), DRAIN_BEAT_MS);
@@ -41,7 +44,7 @@ export class Presence {
     );
   }
 
-  /** Says that this worker is gone; gives up on a database that does not take it within a second. */
+  /** Marks the worker as stopped. Gives up if the database does not answer within a second. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.lag.disable();
@@ -52,7 +55,7 @@ export class Presence {
   private async beat(): Promise<void> {
     const worker = this.about.describe();
     try {
-      // Pruned while it could not beat: it says again who it is.
+      // The row was pruned while heartbeats failed, so the worker registers again.
       if (!(await beatWorker(this.db, worker, this.sample()))) await registerWorker(this.db, worker);
     } catch (error) {
       this.log.warn({ err: error }, "the sign of life could not be written");

@@ -17,12 +17,12 @@ import { Settler } from "./settle/settler";
 import { StandInMarks, standInForLeader } from "./stand-in";
 import { within } from "./within";
 
-/** Ready while polls get through: an outage longer than this shows. */
+/** A worker is ready while polls succeed; an outage longer than this makes it not ready. */
 const READY_WITHIN_MS = 5000;
 /** How long the drain waits for the last claim before it begins. */
 const LAST_CLAIM_MS = 1000;
 
-/** A claim, a settle, starts and a message may be under way at a time. */
+/** A claim, a settle, starts and a notification may be in flight at the same time. */
 export const WARM_CONNECTIONS = 4;
 /** Definitions that are read before the first job. */
 const MOST_READ_BEFORE = 50;
@@ -30,11 +30,11 @@ const MOST_READ_BEFORE = 50;
 export interface WorkerParts extends ToolParts {
   readonly log: Logger;
   readonly workerId: string;
-  /** The lease thread is gone: this process can do nothing safely any more. */
+  /** Called when the lease thread is gone: this process can no longer do anything safely. */
   readonly onFatal: () => void;
 }
 
-/** Claims, runs and settles jobs of what it serves, from `start` to `stop`. */
+/** Claims, runs and settles the jobs that this worker supports, from `start` to `stop`. */
 export class WorkerService {
   private readonly leases: Leases;
   private readonly runner: Runner;
@@ -91,7 +91,7 @@ export class WorkerService {
           this.unheard.failed(numbers);
         },
       },
-      // They come lane by lane, and run in the order in which they are handed over.
+      // Claimed jobs come lane by lane, and run in the order in which they are handed over.
       onClaimed: (jobs, since) => this.runner.take(interleave(jobs, laneOf), since),
       onPolled: (polled) => this.polled(polled),
     });
@@ -120,11 +120,11 @@ export class WorkerService {
   }
 
   /**
-   * Does what the first jobs would wait for, as far as the database lets it: opens connections, plans statements, reads
-   * definitions. The worker has to be registered.
+   * Opens connections, plans statements and reads definitions, so that the first jobs do not wait for them. Does as
+   * much as the database allows; never rejects. Register the worker first.
    */
   async prepare(): Promise<void> {
-    // Whoever is to stop at a statement means the one of a job.
+    // Failpoints are meant for the statements of jobs.
     if (hasFailpoints) return;
     const { worker, log } = this.parts;
     try {
@@ -152,8 +152,8 @@ export class WorkerService {
   }
 
   /**
-   * Takes nothing new; what runs may finish for `graceMs` and is then given back. Until then it can be canceled. Resolves
-   * when nothing is held, and the last claim is answered or was waited for as long as that.
+   * Stops claiming. Running jobs may finish for `graceMs` and are then released; until then they can be canceled.
+   * Resolves when no job is in flight, and the last claim has been answered or `graceMs` has passed.
    */
   async stop(graceMs: number): Promise<void> {
     const deadline = performance.now() + graceMs;
@@ -162,7 +162,8 @@ export class WorkerService {
     await within(LAST_CLAIM_MS, this.unheard.giveBack());
     this.drainCancels.start();
     await this.drainUntil(deadline);
-    // What a slow database gives only now would otherwise wait for the end of its lease, at the cost of an attempt.
+    // Jobs that a slow database returns this late would otherwise wait for their leases to expire, each at the cost of
+    // an attempt.
     await within(deadline - performance.now(), lastClaim);
     await within(LAST_CLAIM_MS, this.unheard.giveBack());
     await this.drainUntil(deadline);
@@ -178,12 +179,12 @@ export class WorkerService {
     });
   }
 
-  /** This worker leaves because of its memory: handlers that it gives back run in quarantine from then on. */
+  /** Call when this worker leaves because of its memory: handlers that it releases run in quarantine from then on. */
   suspectHandlers(): void {
     this.quarantine.isOverMemory = true;
   }
 
-  /** Kills what runs, at once: the process is about to leave. */
+  /** Kills running attempts at once: the process is about to exit. */
   killAll(): void {
     this.runner.killAll();
   }
@@ -194,7 +195,7 @@ export class WorkerService {
     else {
       if (channel === CHANNELS.work) this.claimer.wake("*");
       else this.claimer.pollSoon();
-      // Asked apart, because polls end when the drain begins.
+      // Queried separately, because polls end when the drain begins.
       this.drainCancels.look();
     }
   }

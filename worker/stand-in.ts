@@ -12,13 +12,13 @@ import {
   workOffReleases,
 } from "@/lib/queue/worker";
 
-/** A leader that was silent for this long is taken for gone. */
+/** A leader without a heartbeat for this long is taken for gone. */
 const LEADER_GONE_SECONDS = 10;
 const BATCH = 500;
-/** Parts of a backlog that one standing in works off. */
+/** Batches of a backlog that one call works off. */
 const TURNS = 10;
 
-/** Where a worker's sweeps go on when it stands in again: one for each process. */
+/** Where a worker's sweeps continue when it stands in again. One per process. */
 export class StandInMarks {
   readonly due = new DueMark();
   readonly expiry = new DueMark();
@@ -29,13 +29,13 @@ interface About {
   readonly marks: StandInMarks;
   readonly random: () => number;
   readonly log: Logger;
-  /** What the installation says of retries. */
+  /** The installation's retry settings. */
   readonly retry?: RetrySettings;
 }
 
 /**
- * Does a leader's urgent work while no scheduler lives: makes due jobs claimable and takes expired leases back. Several
- * workers may do it at once; all of it is fenced or safe to do twice. Never rejects: whoever stands in still claims.
+ * Does a leader's urgent work while no scheduler is alive: makes due jobs claimable and rescues expired leases. Several
+ * workers may do so at once, because all of it is fenced or idempotent. Never rejects, so the worker keeps claiming.
  */
 export async function standInForLeader(
   worker: Database,
@@ -63,7 +63,7 @@ async function doLeadersWork(db: Database, { marks, random, log, retry }: About)
   }
   const { rescued: back, ended, lost } = rescued;
   if (back + ended > 0) log.warn({ rescued: back, ended, jobs: lost }, "leases ran out");
-  // A job that ended may have been waited for.
+  // A job that ended may have released dependents.
   const laneNos = [...new Set([...promoted.laneNos, ...rescued.laneNos, ...expired.laneNos, ...released])];
   notifyWork(db, laneNos);
   notifyChanges(db, laneNos);

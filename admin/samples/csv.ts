@@ -1,6 +1,6 @@
 const CITIES = ["Berlin", "São Paulo", "Kraków", "New York, NY", "大阪", "Quebec"];
 
-/** A table of people; with mistakes, every ninth row has a wrong number of cells. */
+/** Returns a table of people as CSV. With `mistakes`, every ninth row has a wrong number of cells. */
 export function contactsCsv(rows: number, { mistakes = false } = {}): string {
   const lines = ["id,name,email,city,note"];
   for (let row = 1; row <= rows; row++) {
@@ -11,7 +11,7 @@ export function contactsCsv(rows: number, { mistakes = false } = {}): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** A table of daily figures. */
+/** Returns a table of daily figures as CSV. */
 export function figuresCsv(rows: number): string {
   const day = (row: number) => new Date(Date.UTC(2015, 0, 1 + row)).toISOString().slice(0, 10);
   const lines = Array.from(

@@ -5,7 +5,7 @@ import { paintPng } from "./png";
 
 const SIZES = { large: { albums: 12, pictures: 18, notes: 60 }, small: { albums: 3, pictures: 8, notes: 15 } };
 
-// Every name a file system may hand us, as long as it is text.
+// Odd but valid file names, all of them text.
 const ODD_NAMES = [
   "two words.txt",
   'quote\'s "both" kinds.txt',
@@ -20,8 +20,8 @@ const ODD_NAMES = [
 ];
 
 /**
- * Fills a folder with files as people have them: pictures in albums, tables, notes, odd names, an empty file, a link.
- * Readable for every local user, since commands may run as another one. Existing files stay as they are.
+ * Fills a folder with typical files: pictures in albums, tables, notes, odd names, an empty file, a link. All are
+ * readable for every local user, because commands may run as another one. Existing files stay as they are.
  */
 export function writeSamples(root: string, size: keyof typeof SIZES): void {
   const { albums, pictures, notes } = SIZES[size];

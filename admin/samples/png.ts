@@ -3,7 +3,7 @@ import { deflateSync } from "node:zlib";
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const RGB_8_BIT = Buffer.from([8, 2, 0, 0, 0]);
 
-/** A real square PNG whose pattern follows from `seed`. */
+/** Returns a valid square PNG whose pattern follows from `seed`. */
 export function paintPng(side: number, seed: number): Buffer {
   const rows = Buffer.alloc(side * (1 + side * 3));
   for (let y = 0; y < side; y++) {
@@ -33,7 +33,7 @@ function chunk(kind: string, data: Buffer): Buffer {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
 
-// zlib.crc32 is younger than the oldest Node we run on.
+// `zlib.crc32` is newer than the oldest supported version of Node.js.
 function crc32(data: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of data) {

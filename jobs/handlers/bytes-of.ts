@@ -4,8 +4,8 @@ import { JobError } from "@/lib/execution";
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * Yields the bytes of a file that lies still.
- * @throws JobError (tried again) at the end, when the file was written to meanwhile: what was read may be no state of it
+ * Yields the bytes of a file that does not change.
+ * @throws JobError (retryable) at the end, if the file was written to meanwhile: the bytes may mix two states of it
  */
 export async function* bytesOf(file: FileHandle): AsyncGenerator<Buffer> {
   const before = await file.stat();

@@ -5,7 +5,7 @@ import type { CsvEncoding } from "./csv-text";
 export const DELIMITERS = [",", ";", "\t", "|"] as const;
 export const QUOTES = ['"', "'", ""] as const;
 const LOOKED_AT_RECORDS = 200;
-/** LF, CRLF and CR end a line, also mixed in one file. */
+/** LF, CRLF and CR end a line, even mixed in one file. */
 export const LINE_ENDS = ["\r\n", "\n", "\r"];
 
 export interface CsvOptions {
@@ -15,14 +15,14 @@ export interface CsvOptions {
   readonly header?: boolean | undefined;
 }
 
-/** How a file is written. */
+/** The delimiter and quote of a file. */
 export interface Dialect {
   readonly delimiter: string;
   /** Empty: nothing is quoted. */
   readonly quote: string;
 }
 
-/** The options of the parser for files of a dialect. Field counts and stray quotes are judged by the caller. */
+/** Returns the parser's options for files of a dialect. The caller checks field counts and stray quotes. */
 export const parserOptions = ({ delimiter, quote }: Dialect) => ({
   delimiter,
   quote: quote === "" ? null : quote,
@@ -35,8 +35,8 @@ export const parserOptions = ({ delimiter, quote }: Dialect) => ({
 });
 
 /**
- * Finds delimiter and quote in the beginning of a file (UTF-8). A delimiter is one that the first record holds and that
- * cuts the records into equally many fields; a file without any has one column.
+ * Finds delimiter and quote from the beginning of a file (UTF-8). A delimiter has to occur in the first record and cut
+ * the records into equally many fields; a file without any has one column.
  * @throws NonRetryableError when two delimiters fit equally well
  */
 export function findDialect(head: Buffer, { isWhole }: { readonly isWhole: boolean }, asked: CsvOptions): Dialect {
@@ -58,9 +58,9 @@ export function findDialect(head: Buffer, { isWhole }: { readonly isWhole: boole
 const SEP_LINE = /^("?)sep=([^\r\n])\1(?:\r\n|\r|\n|$)/i;
 
 /**
- * Reads the line `sep=;` with which files for Excel begin: it names the delimiter and is no record.
- * @returns what the options are then, and how many bytes the line has; null when there is none
- * @throws NonRetryableError when it names what is not read, or something else than was asked for
+ * Reads the line `sep=;` at the beginning of files for Excel, which names the delimiter and is not a record.
+ * @returns the resulting options and the line's length in bytes; null when there is no such line
+ * @throws NonRetryableError when the delimiter is not supported, or differs from the one that was asked for
  */
 export function takeSepLine(head: Buffer, asked: CsvOptions): { options: CsvOptions; bytes: number } | null {
   const [line, , named] = SEP_LINE.exec(head.toString("utf8", 0, 16)) ?? [];
@@ -78,9 +78,9 @@ export function takeSepLine(head: Buffer, asked: CsvOptions): { options: CsvOpti
 
 interface Score {
   readonly delimiter: string;
-  /** Of the first record. */
+  /** Number of fields of the first record. */
   readonly fields: number;
-  /** Share of records that have as many fields as the first. */
+  /** Share of records with as many fields as the first. */
   readonly equal: number;
 }
 
@@ -90,7 +90,10 @@ function scoreOf(records: readonly (readonly string[])[], delimiter: string): Sc
   return { delimiter, fields, equal: records.length === 0 ? 0 : equal / records.length };
 }
 
-/** Single quotes count as quotes when each field of the first record stands in them, and double ones begin no field. */
+/**
+ * Returns the quote. Single quotes count when they enclose each field of the first record and no field begins with a
+ * double quote.
+ */
 function findQuote(head: Buffer, delimiter: string | undefined): string {
   const isQuoted = (field: string) => /^'.*'$/s.test(field) && field.length > 1;
   for (const candidate of delimiter === undefined ? DELIMITERS : [delimiter]) {
@@ -107,9 +110,9 @@ function recordsOf(head: Buffer, dialect: Dialect, isWhole: boolean): string[][]
   try {
     parse(head, { ...parserOptions(dialect), to: LOOKED_AT_RECORDS, on_record: take });
   } catch {
-    // The head may end inside of a quoted field.
+    // The head may end inside a quoted field.
     return records;
   }
-  // The last one may go on behind the head.
+  // The last record may continue after the head.
   return isWhole || records.length < 2 || records.length >= LOOKED_AT_RECORDS ? records : records.slice(0, -1);
 }

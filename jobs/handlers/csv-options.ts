@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DELIMITERS, QUOTES } from "./csv-dialect";
 import { CSV_ENCODINGS } from "./csv-text";
 
-/** Payload properties that say how a CSV file is written; the reader looks for those that are left out. */
+/** Payload properties for the format of a CSV file; the reader detects those that are left out. */
 export const csvOptions = {
   delimiter: z.enum(DELIMITERS).optional().describe("What stands between fields; found by looking when left out"),
   quote: z.enum(QUOTES).optional().describe("What fields are quoted with, or nothing; found by looking when left out"),

@@ -1,13 +1,16 @@
 import type { FoundCsv, ListRow, Reject, RowBatch } from "./csv-rows";
 
-/** Texts in UTF-8, one behind the other. */
+/** Texts in UTF-8, concatenated. */
 export interface JoinedTexts {
   readonly bytes: Uint8Array;
-  /** How many bytes each text has. */
+  /** The length of each text in bytes. */
   readonly lengths: readonly number[];
 }
 
-/** A batch of rows whose texts are bytes: they pass between threads uncopied, and into the database unescaped. */
+/**
+ * A batch of rows with its texts as bytes, which pass between threads without a copy and into the database without
+ * escaping.
+ */
 export interface PackedBatch {
   readonly found: FoundCsv;
   readonly columns: readonly string[];
@@ -15,14 +18,14 @@ export interface PackedBatch {
   /** Bytes of the file read so far. */
   readonly bytesRead: number;
   readonly rowCount: number;
-  /** The lines of short rows, and the JSON of each. */
+  /** Line numbers of the short rows, with the JSON of each in `jsons`. */
   readonly lines: readonly number[];
   readonly jsons: JoinedTexts;
   /** Long rows, each with its text for each column. */
   readonly long: readonly { readonly line: number; readonly texts: JoinedTexts }[];
 }
 
-/** Packs a batch of rows; the bytes of each part have a buffer of their own. */
+/** Packs a batch of rows. Each part's bytes have their own buffer. */
 export function packBatch({ rows, found, columns, rejects, bytesRead }: RowBatch): PackedBatch {
   const short: ListRow[] = [];
   const long: PackedBatch["long"][number][] = [];
@@ -35,7 +38,7 @@ export function packBatch({ rows, found, columns, rejects, bytesRead }: RowBatch
   return { found, columns, rejects, bytesRead, rowCount: rows.length, lines, jsons, long };
 }
 
-/** The buffers of a packed batch, to be transferred. */
+/** Returns a packed batch's buffers, to be transferred. */
 export const buffersOf = ({ jsons, long }: PackedBatch): ArrayBuffer[] =>
   [jsons, ...long.map(({ texts }) => texts)].map(({ bytes }) => bytes.buffer as ArrayBuffer);
 

@@ -2,7 +2,7 @@ import type { JobErrorOptions } from "@/lib/execution/errors";
 import type { CsvOptions } from "./csv-dialect";
 import type { PackedBatch } from "./csv-packed";
 
-/** What the worker says to the thread that reads a CSV file. The thread answers each message with exactly one. */
+/** Messages to the thread that reads a CSV file. The thread answers each with exactly one message. */
 export type ToCsvThread =
   | { readonly type: "begin"; readonly options: CsvOptions }
   /** Null: the file has ended. */
@@ -11,9 +11,9 @@ export type ToCsvThread =
   | { readonly type: "written" };
 
 export type FromCsvThread =
-  /** `heldBytes`: of a record that is not complete yet. */
+  /** `heldBytes`: bytes of an incomplete record. */
   | { readonly type: "more"; readonly heldBytes: number }
   | { readonly type: "batch"; readonly batch: PackedBatch }
   | { readonly type: "done" }
-  /** `job` is what a JobError says beside its message; other errors are cloned with their kind and stack. */
+  /** `job` holds a JobError's properties beside its message; other errors are cloned with their class and stack. */
   | { readonly type: "failed"; readonly error: Error; readonly job: JobErrorOptions | null };

@@ -5,19 +5,19 @@ import { NonRetryableError } from "@/lib/execution/errors";
 import { type Dialect, parserOptions } from "./csv-dialect";
 import { FedBytes } from "./fed-bytes";
 
-/** A longer record ends the import: a quote was never closed, or this is no CSV file. */
+/** A longer record ends the import, because a quote was never closed or the file is not CSV. */
 export const LONGEST_RECORD_BYTES = 16 * 1024 * 1024;
 
-/** The same for what the parser does not count. Between quotes a quote is written twice. */
+/** The same limit for bytes that the parser does not count. A quote inside quotes is written twice. */
 const MOST_HELD_BYTES = 2 * LONGEST_RECORD_BYTES + 1024 * 1024;
 
-/** More fields end the import as well: an array of millions of texts takes hundreds of megabytes. */
+/** A record with more fields ends the import, because an array of millions of texts takes hundreds of megabytes. */
 const MOST_FIELDS = 1_000_000;
 
-/** A longer record is parsed once more to judge its quotes, which costs little beside reading it. */
+/** Longer records are parsed a second time to check their quotes, which costs little beside reading them. */
 const SHORT_BYTES = 64 * 1024;
 
-/** One record of a CSV file, or the reason why it is rejected. `line` counts from 1 and is where the record begins. */
+/** One record of a CSV file, or the reason why it is rejected. `line` is where the record begins, counted from 1. */
 export type CsvRecord =
   | { readonly line: number; readonly fields: readonly string[] }
   | { readonly line: number; readonly reason: string };
@@ -25,10 +25,10 @@ export type CsvRecord =
 /**
  * Cuts a CSV file in UTF-8 into records, in bounded memory: a chunk and one record. Empty lines are left out.
  *
- * A record whose borders are certain but whose text is not is rejected, alone: a quote inside of an unquoted field, a NUL,
- * bytes that are not UTF-8, a byte order mark in front. Where the borders of records are uncertain the file cannot be read and `push` throws: a quote
- * that is never closed, text after a closing quote, a quote after leading blanks, a record above 16 MiB. A record of more
- * than a million fields ends the import too, when a chunk ends inside of it.
+ * A record with certain borders but invalid text is rejected alone: a quote inside an unquoted field, a NUL, bytes that
+ * are not UTF-8, a byte order mark in front. If the borders of records are uncertain, the file cannot be read and
+ * `push` throws: a quote that is never closed, text after a closing quote, a quote after leading blanks, a record above
+ * 16 MiB. A record of more than a million fields also ends the import, when a chunk ends inside it.
  */
 export class CsvReader {
   readonly #parser: Parser;
@@ -37,7 +37,7 @@ export class CsvReader {
   readonly #suspicious: RegExp;
   #records: CsvRecord[] = [];
 
-  /** `firstLine` is the number of the line in which the bytes begin. */
+  /** `firstLine` is the line number at which the bytes begin. */
   constructor(dialect: Dialect, firstLine = 1) {
     this.#dialect = dialect;
     this.#bytes = new FedBytes(firstLine);
@@ -46,34 +46,34 @@ export class CsvReader {
     this.#parser = parse({
       ...parserOptions(dialect),
       max_record_size: LONGEST_RECORD_BYTES,
-      // Records are taken as they are found; nothing goes through the parser's own queue.
+      // Records are taken in the callback; nothing goes through the parser's own queue.
       on_record: (fields: string[], { bytes_records: end }: InfoRecord) => this.#take(fields, end),
     });
     this.#parser.on("error", () => undefined);
   }
 
-  /** Bytes of the record that the bytes so far do not complete. */
+  /** Bytes of the last record, which is still incomplete. */
   get heldBytes(): number {
     return this.#bytes.held;
   }
 
   /**
-   * Takes the next bytes and returns the records that they complete.
+   * Parses the next bytes and returns the records that they complete.
    * @throws NonRetryableError where the file cannot be read with certainty
    */
   async push(chunk: Buffer): Promise<CsvRecord[]> {
     this.#bytes.feed(chunk);
     await this.#settled((done) => this.#parser.write(chunk, done));
-    // A file of empty lines has no record that lets go of them.
+    // A file of empty lines has no record that releases them.
     const { line } = this.#bytes.next();
     if (this.heldBytes > MOST_HELD_BYTES) throw uncertain(line, "it is longer than 16 MiB; a quote may not be closed");
-    // Not in the library's types; a test tells when a new version has it elsewhere.
+    // Not in the library's types; a test fails when a new version keeps it elsewhere.
     const { record } = (this.#parser as unknown as { readonly state: { readonly record: readonly string[] } }).state;
     if (record.length > MOST_FIELDS) throw uncertain(line, `it has more than ${MOST_FIELDS} fields`);
     return this.#taken();
   }
 
-  /** Returns what is left when the file has ended. */
+  /** Ends the file and returns the remaining records. */
   async flush(): Promise<CsvRecord[]> {
     this.#parser.resume();
     await this.#settled((done) => {
@@ -105,8 +105,8 @@ export class CsvReader {
       ? "a byte order mark stands before the record: files were joined"
       : raw && this.#reasonAgainst(raw, fields, line);
     this.#records.push(reason === null ? { line, fields } : { line, reason });
-    // The first record says how many fields the others should have. For each that has not, the parser would make an error with
-    // a copy of the record, which costs many times as much as the record; so each is a first one to it.
+    // The parser expects as many fields as in its first record. For each other record it would build an error with a
+    // copy of the record, at many times the record's cost. Resetting the count makes every record a first one.
     (this.#parser.info as { records: number }).records = 0;
     return null;
   }
@@ -143,10 +143,10 @@ export class CsvReader {
   }
 }
 
-// A parser for a single record costs a hundred times as much as the record. The next two functions spare it where the
-// fields that were read and the text of the record leave one way to read it.
+// A parser for a single record costs a hundred times as much as the record. The next two functions avoid it when the
+// parsed fields and the record's text allow only one reading.
 
-/** True if the record is what a program writes for these fields, with quotes where they are needed or everywhere. */
+/** True if the record is what a program writes for these fields, with quotes where needed or everywhere. */
 function isWellFormed(text: string, fields: readonly string[], { delimiter, quote }: Dialect): boolean {
   const quoted = (field: string) => quote + field.replaceAll(quote, quote + quote) + quote;
   const needsQuotes = (field: string) => [quote, delimiter, "\r", "\n"].some((mark) => field.includes(mark));
@@ -155,9 +155,9 @@ function isWellFormed(text: string, fields: readonly string[], { delimiter, quot
   return text === join(needsQuotes) || text === join(() => true);
 }
 
-/** Of a record whose fields are all unquoted: the text before the first quote in its field. Null for other records. */
+/** Returns the text before the first quote in its field, if all fields of the record are unquoted; null otherwise. */
 function textBeforeStrayQuote(text: string, fields: readonly string[], { delimiter, quote }: Dialect): string | null {
-  // A field that stands as it was read and begins with a quote can be a quoted one with text behind it.
+  // A field that equals its text and begins with a quote may be a quoted field with text after it.
   if (fields.some((field) => field.startsWith(quote)) || text !== fields.join(delimiter)) return null;
   const field = fields.find((one) => one.includes(quote));
   return field === undefined ? null : field.slice(0, field.indexOf(quote));

@@ -9,7 +9,7 @@ export interface ListRow {
   readonly line: number;
   /** A JSON object: column name to text. */
   readonly json: string;
-  /** Only of a long row, whose JSON is made when it is read: its texts in the order of the columns. */
+  /** Set for long rows only, whose JSON is built on access: the texts in the order of the columns. */
   readonly fields?: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface Reject {
   readonly reason: string;
 }
 
-/** How the file was read: what was asked for, or else found by looking. */
+/** How the file was read: options that were given, or detected. */
 export interface FoundCsv {
   readonly delimiter: string;
   /** Empty: nothing is quoted. */
@@ -39,23 +39,24 @@ export interface RowBatch {
 const HEAD_BYTES = 64 * 1024;
 const BATCH_ROWS = 1000;
 const BATCH_CHARS = 1024 * 1024;
-/** Of the texts of a row. The JSON of a longer one can be six times as long, so it is not made here. */
+/** Longer rows get their JSON later, because it can be six times as long as the texts. */
 const LONG_ROW_CHARS = 64 * 1024;
 const MOST_COLUMNS = 1600;
 const LONGEST_NAME = 200;
 const HOW_IT_IS_WRITTEN = "if the file is written in another way, say it in delimiter, quote, encoding or header";
 
-/** What a reader keeps of its file. */
+/** What a reader holds of its file. */
 export interface HeldBytes {
-  /** Of a record that is not complete yet. */
+  /** Bytes of an incomplete record. */
   bytes: number;
 }
 
 /**
  * Reads a CSV file and yields its rows in batches. Every row has a text for each column; a record with more or fewer
- * fields is a reject. The first batch arrives before most of the file was read. `held` says what is kept whenever the next
- * chunk is asked for.
- * @throws NonRetryableError when there are no usable columns, records but no row, or where the file cannot be read with certainty
+ * fields is a reject. The first batch arrives before most of the file was read. `held` is up to date whenever the next
+ * chunk is requested.
+ * @throws NonRetryableError when there are no usable columns, records but no row, or where the file cannot be read with
+ * certainty
  */
 export async function* readRows(
   chunks: AsyncIterable<Buffer>,
@@ -134,7 +135,7 @@ class RowCollector {
     }
   }
 
-  /** @throws NonRetryableError when there were records and no row: the file was read wrongly, or is another one */
+  /** @throws NonRetryableError when there were records but no row: the file was misread, or is not the intended one */
   end(): void {
     if (this.#rowCount > 0 || !this.#firstReject) return;
     const { line, reason } = this.#firstReject;
@@ -192,7 +193,7 @@ const longRow = (line: number, fields: readonly string[], columns: readonly stri
 function columnsOf(record: CsvRecord, isHeader: boolean): string[] {
   if ("reason" in record) throw noColumns(`${record.reason}; ${HOW_IT_IS_WRITTEN}`);
   if (record.fields.length > MOST_COLUMNS) throw noColumns(`there are more than ${MOST_COLUMNS} columns`);
-  // A second column of the same name would hide the first.
+  // A second column with the same name would hide the first.
   const names = new FreeNames((name, number) => `${name}_${number}`);
   return record.fields.map((field, index) => {
     const name = isHeader ? cutCharacters(field.trim(), LONGEST_NAME) : "";

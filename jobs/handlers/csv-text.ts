@@ -1,6 +1,6 @@
 import { NonRetryableError } from "@/lib/execution/errors";
 
-/** Encodings that a CSV file may have, by the names of the WHATWG encoding standard. */
+/** Supported encodings of CSV files, by their names in the WHATWG encoding standard. */
 export const CSV_ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
 export type CsvEncoding = (typeof CSV_ENCODINGS)[number];
 
@@ -21,11 +21,11 @@ const HTML = /^(?:\ufeff)?\s{0,100}<(?:!doctype html|html)[\s>]/i;
 const LOOKED_AT = 4096;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
-/** Text in UTF-16 whose letters are mostly Latin has a NUL in nearly every pair of bytes; a third of them is enough. */
+/** UTF-16 text of mostly Latin letters has a NUL in nearly every pair of bytes; a third of the pairs is enough. */
 const NUL_SHARE = 1 / 3;
 
 /**
- * Finds the encoding of a file by its first bytes: a byte order mark, or the NUL bytes of UTF-16 without one.
+ * Finds a file's encoding from its first bytes: a byte order mark, or the NUL bytes of UTF-16 without one.
  * @throws NonRetryableError for UTF-32, or for a mark that contradicts the encoding that was asked for
  */
 export function findEncoding(head: Buffer, asked?: CsvEncoding): { encoding: CsvEncoding; markBytes: number } {
@@ -46,7 +46,7 @@ export function refuseOtherFormats(head: Buffer): void {
   if (what !== undefined) throw unreadable(`the file is ${what}, not CSV; save it as CSV`);
 }
 
-/** Programs that add a mark to a file that has one already leave several. */
+/** Counts byte order marks. Programs that add a mark to a file that has one leave several. */
 function timesAtStart(head: Buffer, mark: Buffer): number {
   let times = 0;
   while (head.subarray(times * mark.length, (times + 1) * mark.length).equals(mark)) times += 1;
@@ -62,14 +62,14 @@ function encodingByNuls(head: Buffer): CsvEncoding {
     if (head[2 * pair + 1] === 0) second += 1;
   }
   const lineEnd = head.findIndex((byte) => byte === NEWLINE || byte === RETURN);
-  // A line end of one byte is none of UTF-16: texts of two encodings were joined.
+  // A line end of one byte is not UTF-16: the file joins texts of two encodings.
   const endsLine = (at: number, nul: number) => lineEnd < 0 || (lineEnd % 2 === at && head[lineEnd + nul] === 0);
   if (second > pairs * NUL_SHARE && first === 0 && endsLine(0, 1)) return "utf-16le";
   if (first > pairs * NUL_SHARE && second === 0 && endsLine(1, -1)) return "utf-16be";
   return "utf-8";
 }
 
-/** Turns the bytes of a file into UTF-8. UTF-8 itself passes unchecked: its reader rejects single records. */
+/** Converts the bytes of a file to UTF-8. UTF-8 itself passes unchecked, because its reader rejects single records. */
 export class ToUtf8 {
   readonly #decoder: TextDecoder | null;
   readonly #encoding: CsvEncoding;

@@ -4,8 +4,8 @@ import { buffersOf, packBatch } from "./csv-packed";
 import type { FromCsvThread, ToCsvThread } from "./csv-protocol";
 import { type HeldBytes, readRows } from "./csv-rows";
 
-// Reads one CSV file beside the worker's event loop. It says one thing and waits for the answer, so that one chunk and one
-// batch at most are under way.
+// Reads one CSV file outside the worker's event loop. It sends one message and waits for the answer, so at most one
+// chunk and one batch are in flight.
 
 /** The records of a piece are in memory at once. */
 const PIECE_BYTES = 32 * 1024;

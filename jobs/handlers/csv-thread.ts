@@ -5,20 +5,20 @@ import type { CsvOptions } from "./csv-dialect";
 import type { PackedBatch } from "./csv-packed";
 import type { FromCsvThread, ToCsvThread } from "./csv-protocol";
 
-/** Where the program of the thread is. Tests, which run from sources, set another place. */
+/** Where the thread's program is. Tests, which run from sources, set another URL. */
 export const csvThread = { url: new URL("./csv-thread.mjs", import.meta.url) };
 
 /** A thread with a record of 16 MiB or of a million fields needs most of it. */
 const HEAP_MB = 128;
-/** A record of more bytes is a long one. */
+/** A record of more bytes counts as long. */
 const LONG_BYTES = 2 * 1024 * 1024;
 
 /**
- * A thread takes about 25 MB, so a worker has so many at once. The others wait, and tenants take turns; one tenant has six at
- * most, since an import may last for hours.
+ * Slots for threads: eight per worker, because each takes about 25 MB. Tenants take turns, and each has at most six,
+ * because an import may last for hours.
  */
 const threadTurns = new TurnLines({ atOnce: 8, ofLine: () => 6 });
-/** A thread with a long record takes 130 MB, so one at a time reads on. */
+/** Only one thread at a time reads on with a long record, because it then takes 130 MB. */
 const longRecordTurns = new TurnLines({ atOnce: 1 });
 
 interface ReadOptions {
@@ -28,9 +28,9 @@ interface ReadOptions {
 }
 
 /**
- * Reads a CSV file as `readRows` does, in a thread of its own: parsing never holds the caller's event loop. The thread reads on
- * when the next batch is asked for, and ends with the generator or when the signal is aborted.
- * @throws what `readRows` throws; JobError when the thread dies; AttemptStoppedError when the signal is aborted
+ * Reads a CSV file as `readRows` does, in its own thread, so that parsing never blocks the caller's event loop. The
+ * thread reads on when the next batch is requested, and ends with the generator or when the signal is aborted.
+ * @throws the errors of `readRows`; JobError when the thread dies; AttemptStoppedError when the signal is aborted
  */
 export async function* readRowsInThread(
   chunks: AsyncIterable<Buffer>,
@@ -74,7 +74,7 @@ async function* readInThread(
   }
 }
 
-/** A turn that is taken once at a time, and can be given up while it has not come yet. */
+/** A turn that is held once at a time, and can be given up while still waiting. */
 class Turn {
   #entered: Promise<() => void> | null = null;
 
@@ -94,7 +94,7 @@ class Turn {
   }
 }
 
-/** @throws AttemptStoppedError when the signal is aborted meanwhile */
+/** Waits for a turn. @throws AttemptStoppedError when the signal is aborted meanwhile */
 function unlessAborted(wait: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(stopped(signal));
@@ -125,7 +125,7 @@ class CsvThread {
     if (signal.aborted) this.#abort();
   }
 
-  /** Sends a message, whose bytes go over to the thread, and resolves with the answer. */
+  /** Sends a message, transferring its bytes, and resolves with the answer. */
   ask(message: ToCsvThread): Promise<FromCsvThread> {
     return new Promise((resolve, reject) => {
       if (this.#failure) return reject(this.#failure);
@@ -136,7 +136,7 @@ class CsvThread {
     });
   }
 
-  /** Ends the thread, wherever it is. */
+  /** Ends the thread at once. */
   async end(): Promise<void> {
     this.signal.removeEventListener("abort", this.#abort);
     await this.#worker.terminate();
@@ -153,7 +153,7 @@ class CsvThread {
   }
 }
 
-/** A chunk with a buffer of its own, so that transferring it takes nothing else along. */
+/** Returns a chunk with its own buffer, so that nothing else is transferred with it. */
 const ownBytes = (chunk: Buffer): Uint8Array =>
   chunk.byteLength === chunk.buffer.byteLength ? chunk : new Uint8Array(chunk);
 

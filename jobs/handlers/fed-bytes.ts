@@ -1,12 +1,12 @@
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
-/** The bytes that a parser was given and has not made records of, and the line in which they begin. */
+/** The bytes that a parser has received and not yet made into records, and the line at which they begin. */
 export class FedBytes {
   #chunks: Buffer[] = [];
   /** Offset in the file of the first chunk's first byte. */
   #offset = 0;
-  /** Offset of the first byte behind the last record. */
+  /** Offset of the first byte after the last record. */
   #at = 0;
   #line: number;
   #endedWithReturn = false;
@@ -21,12 +21,12 @@ export class FedBytes {
     this.#fed += chunk.length;
   }
 
-  /** Bytes of the record that is not complete yet. */
+  /** Bytes of the incomplete record. */
   get held(): number {
     return this.#fed - this.#at;
   }
 
-  /** Where the next record begins, behind empty lines, of which nothing is kept. */
+  /** Returns where the next record begins. Skips empty lines and releases their bytes. */
   next(): { readonly line: number } {
     for (let [chunk] = this.#chunks; chunk; [chunk] = this.#chunks) {
       const start = this.#at - this.#offset;
@@ -38,7 +38,7 @@ export class FedBytes {
     return { line: this.#line };
   }
 
-  /** Goes to the end of the next record; `raw` are its bytes with its line end, when they are wanted. */
+  /** Advances to the end of the next record. `raw` holds its bytes with the line end, if wanted. */
   take(end: number, wantsRaw: boolean): { readonly line: number; readonly raw: Buffer | null } {
     const { line } = this.next();
     const raw = wantsRaw ? this.#slice(this.#at, end) : null;
@@ -56,7 +56,7 @@ export class FedBytes {
     return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
   }
 
-  /** Counts line ends up to a position, and lets go of chunks that lie before it. */
+  /** Counts line ends up to a position, and releases the chunks before it. */
   #advance(to: number): void {
     while (this.#at < to) {
       const [chunk] = this.#chunks;

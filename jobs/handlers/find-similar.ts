@@ -9,7 +9,7 @@ import { keyOf, similarPairs, type Value } from "./similar-values";
 const MOST_VALUES = 200_000;
 const LONGEST_VALUE = 500;
 const MOST_SHOWN = 500;
-/** Of the pairs as JSON: a result that is too large would be kept as a preview, without its figures. */
+/** Limit on the pairs as JSON, because a larger result would be kept as a preview without its figures. */
 const MOST_SHOWN_BYTES = 128 * 1024;
 
 const payload = z.strictObject({
@@ -22,8 +22,8 @@ const payload = z.strictObject({
 type Context = HandlerContext<z.output<typeof payload>>;
 
 /**
- * Finds values of a CSV file's column that are nearly the same, as misspelt names are. It computes without a pause, which is
- * why it runs in a thread.
+ * Finds nearly equal values in a column of a CSV file, such as misspelt names. Runs in a thread, because it computes
+ * without a pause.
  */
 export const findSimilar = defineJob({
   key: "find-similar",
@@ -57,7 +57,7 @@ interface Found {
   readonly found: FoundCsv | null;
 }
 
-/** The different values of the column, each with the first line that it stands in; empty ones are left out. */
+/** Returns the distinct values of the column, each with the first line where it occurs; empty ones are left out. */
 async function readValues(ctx: Context): Promise<Found> {
   const { provider_id, path, column } = ctx.payload;
   const file = await ctx.openFile(provider_id, path);

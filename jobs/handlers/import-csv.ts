@@ -20,9 +20,9 @@ const payload = z.strictObject({
 type Context = HandlerContext<z.output<typeof payload>>;
 
 /**
- * Replaces a list by the rows of a CSV file: in bounded memory, one transaction for a batch, and all at once for readers,
- * since the rows become the list's in one transaction at the end. An import that fails leaves the list as it was. The
- * import that fills a list for the first time publishes `list.created`. A thread of its own parses the file.
+ * Replaces a list with the rows of a CSV file, in bounded memory and one transaction per batch. Readers see the change
+ * at once, because the rows become the list's in one transaction at the end. A failed import leaves the list as it was.
+ * The first import of a list publishes `list.created`. A separate thread parses the file.
  */
 export const importCsv = defineJob({
   key: "import-csv",
@@ -52,7 +52,7 @@ async function importFile(ctx: Context, file: FileHandle) {
 }
 
 async function importBatches(ctx: Context, batches: AsyncGenerator<PackedBatch>, size: number) {
-  // Read before the import begins: a file without columns makes no list.
+  // Read before the import begins, so that a file without columns creates no list.
   let next = await batches.next();
   const target = await ctx.transaction((tx) => openImport(tx, { name: ctx.payload.list, jobId: ctx.jobId }));
   const rejects: Reject[] = [];
@@ -90,7 +90,9 @@ async function finish(ctx: Context, target: OpenImport, { columns, rows }: Impor
   });
 }
 
-/** What stays behind, since the lease is lost or the database away, goes with the next import of the tenant. */
+/**
+ * Removes the import's rows. If the lease is lost or the database unavailable, the tenant's next import removes them.
+ */
 async function discard(ctx: Context): Promise<void> {
   if (ctx.signal.aborted) return;
   await ctx.transaction((tx) => clearDeadImports(tx, ctx.jobId)).catch(() => undefined);

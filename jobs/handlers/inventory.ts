@@ -1,10 +1,10 @@
 import { statement, tenantIs } from "@/lib/db";
 import type { HandlerContext } from "@/lib/execution";
 
-/** What a job made of a file's row. */
+/** The effect of a job on a file's row. */
 export type Change = "added" | "changed" | "unchanged";
 
-/** A regular file, or something that is there but could not be looked at. */
+/** A regular file, or an entry that exists but could not be read. */
 export type FileRow =
   | {
       readonly path: string;
@@ -18,8 +18,8 @@ export type FileRow =
 const nowSql = statement("inventory_now", "select app.now()::text as now", { repeatable: true });
 
 /**
- * Writes a batch of files and answers what became of each. A row that this job touched before keeps what it was then,
- * so an attempt that runs again counts like the first. updated_at moves only when something differs.
+ * Writes a batch of files and returns the effect on each. A row that this job already touched keeps its first effect,
+ * so a repeated attempt counts like the first. updated_at moves only when the file differs.
  */
 const recordSql = statement(
   "inventory_record",
@@ -42,7 +42,7 @@ const recordSql = statement(
    returning a.change, a.media_type like 'image/%' as is_image`,
 );
 
-/** Marks as seen what could not be looked at: a file by its path, a folder with everything that is known below it. */
+/** Marks unreadable entries as seen: a file by its path, a folder with all known files below it. */
 const keepSql = statement(
   "inventory_keep",
   `update app.assets a set seen_in = $3::uuid, seen_at = app.now(),
@@ -53,8 +53,8 @@ const keepSql = statement(
 );
 
 /**
- * Removes, from the folder that was walked, what no walk has seen since this one began; another job that walks the same
- * folder may have seen more. What this job had added itself in an earlier attempt counts as never there.
+ * Removes rows of the walked folder that no walk has seen since this one began; another job that walks the same folder
+ * may have seen more. A row that this job itself added in an earlier attempt counts as never there.
  */
 const removeSql = statement(
   "inventory_remove",
@@ -69,7 +69,7 @@ const removeSql = statement(
    select count(*)::int as found, (count(*) filter (where seen_in <> $3::uuid or change <> 'added'))::int as removed from gone`,
 );
 
-/** What was written of a folder: what became of files, and of those that are images. */
+/** Counts of written rows: by effect on files, and on those that are images. */
 export interface Recorded {
   readonly files: Readonly<Record<Change, number>>;
   readonly images: Readonly<Record<Change, number>>;
@@ -94,13 +94,13 @@ export class Inventory {
     this.#prefix = prefix;
   }
 
-  /** Notes, by the database's clock, since when a row must have been seen to stay. */
+  /** Records the database's time. Rows that are not seen after it will be removed. */
   async begin(): Promise<void> {
     const [row] = await this.#ctx.transaction((tx) => tx.run<{ now: string }>(nowSql));
     this.#begunAt = row?.now ?? "";
   }
 
-  /** Writes what was found, in one transaction, and counts what became of it. */
+  /** Writes a batch in one transaction and returns its counts. */
   async record(rows: readonly FileRow[]): Promise<Recorded> {
     // A folder that was renamed during the walk can show a file twice.
     const files = new Map(rows.flatMap((row) => ("path" in row ? [[row.path, toColumns(row)] as const] : [])));
@@ -123,7 +123,7 @@ export class Inventory {
     });
   }
 
-  /** Removes what is gone and answers how many rows that were. To be called after a whole walk only. */
+  /** Removes rows of files that are gone and returns how many. Call it only after a complete walk. */
   async removeUnseen(): Promise<number> {
     return this.#ctx.transaction(async (tx) => {
       const values = [tx.tenantId, this.#providerId, this.#ctx.jobId, this.#begunAt, this.#prefix, REMOVE_AT_ONCE];

@@ -14,15 +14,18 @@ const noteImportSql = statement(
 );
 
 /**
- * Locks the import against being taken for dead. No row: another attempt of the job has begun, and this one must write
- * nothing more.
+ * Locks the import so that it is not taken for dead. Returns no row if another attempt of the job has begun; this
+ * attempt must then write nothing more.
  */
 const holdImportSql = statement(
   "list_hold_import",
   `select 1 from app.list_imports where ${tenantIs("tenant_id")} and list_id = $2 and generation = $3 for key share`,
 );
 
-/** The JSON of all rows is one value of bytes: as an array its quotes would be escaped once more, in one turn. */
+/**
+ * The JSON of all rows is one bytea value, because an array would escape all quotes again in one turn of the event
+ * loop.
+ */
 const writeRowsSql = statement(
   "list_write_rows",
   `insert into app.list_rows (tenant_id, list_id, generation, line_no, data)
@@ -30,7 +33,7 @@ const writeRowsSql = statement(
    from unnest($4::bigint[], $6::int[], $7::int[]) as r(line, first, bytes)`,
 );
 
-/** Writes one long row from the bytes of its texts; the database makes the JSON. */
+/** Writes one long row from the bytes of its texts; the database builds the JSON. */
 const writeLongRowSql = statement(
   "list_write_long_row",
   `insert into app.list_rows (tenant_id, list_id, generation, line_no, data)
@@ -44,7 +47,7 @@ const endImportSql = statement(
   `delete from app.list_imports where ${tenantIs("tenant_id")} and list_id = $2 and generation = $3 returning 1`,
 );
 
-/** Locks the list: imports that end at the same time replace it one after the other. */
+/** Locks the list, so that imports that end at the same time replace it one after another. */
 const lockListSql = statement(
   "list_lock",
   `select made_in is not null as is_new, generation from app.lists where ${tenantIs("tenant_id")} and id = $2 for update`,
@@ -56,7 +59,7 @@ const switchListSql = statement(
    where ${tenantIs("tenant_id")} and id = $2`,
 );
 
-/** Removes the first so many rows of a generation, by a range of lines. */
+/** Deletes the first $4 rows of a generation, by a range of lines. */
 const clearRowsSql = statement(
   "list_clear_rows",
   `with gone as (
@@ -69,8 +72,8 @@ const clearRowsSql = statement(
 );
 
 /**
- * Deletes abandoned imports: of this job's earlier attempts, of jobs that have ended or wait, and of jobs
- * that are recorded nowhere any more. Those that another transaction is writing for are left alone.
+ * Deletes abandoned imports: of this job's earlier attempts, of jobs that have ended or wait, and of jobs that no
+ * longer exist. Skips imports that another transaction is writing for.
  */
 const forgetImportsSql = statement(
   "list_forget_imports",
@@ -86,7 +89,7 @@ const forgetImportsSql = statement(
    returning i.list_id, i.generation`,
 );
 
-/** A list that its first import never filled, and that no import is filling. */
+/** Deletes lists that their first import never filled, and that no import is filling. */
 const dropUnfilledSql = statement(
   "list_drop_unfilled",
   `delete from app.lists l where ${tenantIs("l.tenant_id")} and l.id = any($2::uuid[]) and l.made_in is not null
@@ -101,7 +104,7 @@ export interface OpenImport {
   readonly generation: string;
 }
 
-/** Begins an import into the list of this name, which is made when there is none. The list stays as it is. */
+/** Begins an import into the list of this name, and creates the list if missing. The list's rows stay as they are. */
 export async function openImport(
   tx: TenantTransaction,
   { name, jobId }: { readonly name: string; readonly jobId: string },
@@ -113,7 +116,7 @@ export async function openImport(
   return { listId: row.id, generation: row.generation };
 }
 
-/** Removes what attempts of this job, and jobs that no longer run, have left in lists of the tenant. */
+/** Removes rows left in the tenant's lists by attempts of this job and by jobs that no longer run. */
 export async function clearDeadImports(tx: TenantTransaction, jobId: string): Promise<void> {
   const forgotten = await tx.run<{ list_id: string; generation: string }>(forgetImportsSql, [tx.tenantId, jobId]);
   const lists = [...new Set(forgotten.map(({ list_id }) => list_id))].sort();
@@ -122,7 +125,7 @@ export async function clearDeadImports(tx: TenantTransaction, jobId: string): Pr
   if (lists.length > 0) await tx.run(dropUnfilledSql, [tx.tenantId, lists]);
 }
 
-/** Writes a batch under the import's generation. */
+/** Writes a batch under the import's generation. @throws Error if a later attempt has restarted the import */
 export async function writeRows(
   tx: TenantTransaction,
   { listId, generation }: OpenImport,
@@ -138,7 +141,7 @@ export async function writeRows(
   }
 }
 
-/** The bytes, and where each text begins in them (from 1, as PostgreSQL counts) and how many bytes it has. */
+/** Returns the bytes, the position of each text (from 1, as PostgreSQL counts), and the length of each text. */
 function valuesOf({ bytes, lengths }: JoinedTexts): [bytes: Buffer, firsts: number[], lengths: readonly number[]] {
   let next = 1;
   const firsts = lengths.map((length) => {
@@ -150,9 +153,10 @@ function valuesOf({ bytes, lengths }: JoinedTexts): [bytes: Buffer, firsts: numb
 }
 
 /**
- * Puts the import's rows in the place of the list's, in this transaction: readers see the old list or the new one. Of
- * imports that run at the same time each replaces the whole list, so the one that ends last stays.
- * @returns whether the list was filled for the first time
+ * Replaces the list's rows with the import's, in this transaction: readers see the old list or the new one. Concurrent
+ * imports each replace the whole list, so the one that ends last stays.
+ * @returns `isNew`: true if this was the first time the list was filled
+ * @throws Error if a later attempt has restarted the import
  */
 export async function finishImport(
   tx: TenantTransaction,

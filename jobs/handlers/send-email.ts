@@ -21,7 +21,8 @@ const MOST_RECIPIENTS = 50;
 const MOST_TEXT = 200_000;
 const SHOWN_ANSWER = 300;
 
-// No blanks, control or invisible characters, or list separators: an address cannot become two, another one, or a header.
+// No blanks, control or invisible characters, or list separators, so that an address cannot become two, another one, or
+// a header.
 const address = z
   .string()
   .max(320)
@@ -34,7 +35,7 @@ const line = z
 
 const isRecipients = (value: unknown): boolean =>
   address.or(z.array(address).min(1).max(MOST_RECIPIENTS)).safeParse(value).success;
-// As one schema, and not as two to choose from: a bad address is one error then.
+// One schema instead of two alternatives, so that a bad address is one error.
 const recipients = z
   .unknown()
   .refine(isRecipients, "must be an address, or a list of 1 to 50 of them")
@@ -60,8 +61,8 @@ const payload = z
 type Mail = z.output<typeof payload>;
 
 /**
- * Sends an e-mail through the installation's server. Attempts of one job carry the same Message-ID, so that receivers can
- * tell a mail that was sent twice because a worker died after the server had taken it.
+ * Sends an e-mail through the installation's server. All attempts of a job send the same Message-ID, so that receivers
+ * can recognise a duplicate from a worker that died after the server had accepted the mail.
  */
 export const sendEmail = defineJob({
   key: "send-email",
@@ -77,7 +78,7 @@ export const sendEmail = defineJob({
   },
 });
 
-/** What became of one recipient: `deferred` ones are tried again. */
+/** The outcome for one recipient; `deferred` ones are retried. */
 interface Outcome {
   readonly address: string;
   readonly outcome: "accepted" | "refused" | "deferred";
@@ -85,8 +86,8 @@ interface Outcome {
 }
 
 /**
- * Each round goes to those whose outcome is still open, and its outcomes are stored: a later attempt sends to nobody whom
- * the server has accepted. Ends when no recipient is deferred.
+ * Sends in rounds, each to the recipients that are still open, and stores each round's outcomes. So a later attempt
+ * never sends again to a recipient whom the server has accepted. Ends when no recipient is deferred.
  */
 async function sendToAll(ctx: HandlerContext<Mail>, settings: MailSettings) {
   let open = recipientsOf(ctx);
@@ -121,7 +122,7 @@ async function sendToAll(ctx: HandlerContext<Mail>, settings: MailSettings) {
   };
 }
 
-/** Domains are the same in capital letters; the mail library sends, and the server answers, small ones. */
+/** Lower-cases the domain, because the mail library sends, and the server answers, lower case. */
 const oneSpelling = (address: string): string => {
   const at = address.lastIndexOf("@");
   return address.slice(0, at) + address.slice(at).toLowerCase();
@@ -137,7 +138,8 @@ const withCrLf = (text: string) => text.replace(/\r\n|\r|\n/g, "\r\n");
 
 async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: readonly string[]): Promise<Outcome[]> {
   const { subject, text, html, reply_to: replyTo } = ctx.payload;
-  // As a transport of its own: beside a URL, createTransport drops every other option, the time limits among them.
+  // A separate transport object, because createTransport drops every other option beside a URL, the time limits among
+  // them.
   const transport = createTransport(
     new SMTPTransport({
       url: settings.smtpUrl,
@@ -163,7 +165,7 @@ async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: reado
     return outcomesOf(to, (sent as { rejectedErrors?: SmtpError[] }).rejectedErrors ?? []);
   } catch (error) {
     const { rejectedErrors } = error as SmtpError;
-    // Every recipient was refused or put off, each for a reason of its own.
+    // Every recipient was refused or deferred, each for its own reason.
     if (rejectedErrors && rejectedErrors.length > 0) return outcomesOf(to, rejectedErrors);
     throw asJobError(error as SmtpError);
   } finally {
@@ -173,7 +175,7 @@ async function send(ctx: HandlerContext<Mail>, settings: MailSettings, to: reado
 
 type Opened = (error: Error | null, socket?: { connection: Socket }) => void;
 
-/** Connects to the mail server, and cuts the connection off when the attempt is stopped, whatever the server does. */
+/** Connects to the mail server. Cuts the connection when the attempt is stopped, whatever the server does. */
 function openConnection(
   { host = "localhost", port, secure }: SMTPTransport.Options,
   signal: AbortSignal,
@@ -210,7 +212,10 @@ interface SmtpError extends Error {
   readonly rejectedErrors?: readonly SmtpError[];
 }
 
-/** A refusal of the server is for good when its code says so (5xx), and for now otherwise; without one, nobody was reached. */
+/**
+ * Classifies a mail server's error: permanent for 5xx, temporary for other codes. Without a code, no server was
+ * reached.
+ */
 function asJobError({ code = "", responseCode = 0, response = "" }: SmtpError): JobError {
   const answer = cutCharacters(response, SHOWN_ANSWER);
   if (responseCode >= 500) {

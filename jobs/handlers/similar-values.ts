@@ -1,8 +1,8 @@
-/** One value of a column; of equal ones (by `key`) only the first is compared. */
+/** One value of a column; of values with the same `key` only the first is compared. */
 export interface Value {
   readonly line: number;
   readonly text: string;
-  /** The text without what makes no difference: case, and how many blanks there are. */
+  /** The text, normalized: lower case, and single blanks. */
   readonly key: string;
 }
 
@@ -15,8 +15,9 @@ export interface Pair {
 export const keyOf = (text: string): string => text.normalize("NFC").toLowerCase().trim().replace(/\s+/g, " ");
 
 /**
- * Yields the pairs whose keys differ by at most `most` letters put in, left out or exchanged. Every value is compared with
- * every other of about its length, so the time grows with the square of their number. `onDone` hears the share that is done.
+ * Yields the pairs whose keys differ by at most `most` inserted, deleted or replaced letters. Compares every value with
+ * every other of about its length, so the time grows with the square of their number. `onDone` gets the share that is
+ * done.
  */
 export function* similarPairs(
   values: readonly Value[],
@@ -36,12 +37,12 @@ export function* similarPairs(
   }
 }
 
-/** Two rows of the table; kept, since making them anew would cost more than filling them. */
+/** Two rows of the table, reused because allocating them would cost more than filling them. */
 const scratch = { above: new Uint8Array(1024), here: new Uint8Array(1024) };
 
 /**
- * Levenshtein's distance of two texts, by UTF-16 units; null when it is more than `most` (at most 250). Only the cells of the
- * table are filled that such a distance can pass through.
+ * Returns the Levenshtein distance of two texts, in UTF-16 units; null when it is more than `most` (at most 250). Fills
+ * only the cells of the table that such a distance can pass through.
  */
 export function distanceWithin(a: string, b: string, most: number): number | null {
   if (Math.abs(a.length - b.length) > most) return null;
@@ -71,10 +72,10 @@ interface Row {
   readonly over: number;
 }
 
-/** False when every way through this row is too long already. */
+/** Fills one row. Returns false when every path through this row is already too long. */
 function fillRow({ above, here }: typeof scratch, { a, b, row, from, to, over }: Row): boolean {
   const letter = a.charCodeAt(row - 1);
-  // What lies beside the band counts as too far; the cell above its end was never filled.
+  // Cells outside the band count as too far; the cell above its end was never filled.
   here[from - 1] = from === 1 ? Math.min(row, over) : over;
   if (row + over - 1 <= b.length) above[to] = over;
   let least = here[from - 1] as number;

@@ -3,22 +3,22 @@ import { type FileRow, Inventory } from "./inventory";
 import { folderPayload } from "./payloads";
 
 const BATCH_ROWS = 500;
-/** Of the paths in a batch, which is written as one JSON text. */
+/** Limit on the paths in a batch, because a batch is written as one JSON text. */
 const BATCH_CHARS = 256 * 1024;
 const CHANGES = ["added", "changed", "unchanged"] as const;
 
 /**
  * Brings the inventory of a provider's folder up to date.
  *
- * Its figures describe what the whole job did, also when an attempt failed half-way: a row remembers what the job made
- * of it, so a file that an earlier attempt added is counted as added by the one that ends, not as unchanged. Removal
- * comes last, in one transaction; only if the worker dies between that commit and the end of the attempt does the next
- * attempt find those rows gone already and count them no more.
+ * Its figures describe the whole job, even when an attempt failed half-way. A row remembers the job's effect on it, so
+ * a file that an earlier attempt added counts as added, not as unchanged. Removal comes last, in one transaction. Only
+ * if the worker dies between that commit and the end of the attempt does the next attempt miss those removals in its
+ * figures.
  *
- * When it added or changed an image it publishes `images.ingest.completed`, once in a run, before it ends.
+ * A job that added or changed an image publishes `images.ingest.completed`, once per run, before it ends.
  *
- * What exists but cannot be read is skipped and counted, and its row, if there is one, stays as it was. Rows of files
- * that are gone, or became links or pipes, are removed.
+ * Entries that exist but cannot be read are skipped and counted, and their rows stay as they were. Rows of files that
+ * are gone, or became links or pipes, are removed.
  */
 export const syncFolder = defineJob({
   key: "sync-folder",

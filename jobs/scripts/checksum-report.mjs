@@ -1,4 +1,4 @@
-// Keeps checksums.txt as an artifact and prints it; `sha256sum -c` accepts it in the provider's folder.
+// Stores checksums.txt as an artifact and prints it; `sha256sum -c` accepts it in the provider's folder.
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync } from "node:fs";
@@ -49,7 +49,7 @@ runScript(() => {
 });
 
 /**
- * In the form of GNU coreutils 9.0 and later: a leading backslash says that the name is escaped.
+ * Returns a line in the format of GNU coreutils 9.0 and later: a leading backslash marks an escaped name.
  * @param {string} sha256
  * @param {string} path
  */

@@ -14,7 +14,7 @@ runScript(() => {
   /** @param {import("./lib/walk.mjs").Skipped} skipped */
   function skip({ reason, path, isFolder }) {
     found.skipped += 1;
-    // What is there but cannot be looked at is no reason to forget what is known of it.
+    // Rows of entries that exist but cannot be read are kept.
     const isKept = path !== null && (reason === "unreadable" || reason === "too-deep");
     if (isKept) sayRow({ kept: path === "" ? prefix.slice(0, -1) : prefix + path, folder: isFolder });
   }

@@ -21,7 +21,7 @@ const NETWORK = [
 const SUSPENDED = "tenant-suspended";
 const RESOURCES = ["ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EBUSY", "EAGAIN", "EIO"];
 
-/** What an error that a handler threw means for the attempt. Only a tenant's own handler shows its stack to the tenant. */
+/** Returns the outcome of an attempt whose handler threw `error`. Tenants see the stack of their own handlers only. */
 export function outcomeOfError(
   error: unknown,
   secrets: SecretForms,
@@ -42,7 +42,10 @@ export function outcomeOfError(
   };
 }
 
-/** Classes whose message alone may not say what is wrong; the others name a fault of the input or of the world. */
+/**
+ * Classes whose message alone may not explain the failure; the other classes name a fault of the input or the
+ * environment.
+ */
 const UNEXPLAINED: ReadonlySet<ErrorClass> = new Set(["internal", "unknown", "database"]);
 const MOST_CAUSES = 4;
 const MOST_HEAD_CHARS = 1000;
@@ -50,8 +53,8 @@ const MOST_FRAMES = 50;
 const CAUSED_BY = "\nCaused by: ";
 
 /**
- * The whole stack of an unexpected error, with its causes, at most 50 frames of each; null for an error whose message says
- * what is wrong: one that a handler made on purpose, or a fault of the input or of the world.
+ * Returns the stack of an unexpected error with its causes, at most 50 frames each. Null if the message explains the
+ * error: one that a handler threw on purpose, or a fault of the input or the environment.
  */
 export function faultStack(error: unknown): string | null {
   if (!(error instanceof Error) || isReleased(error) || !UNEXPLAINED.has(describe(error).errorType)) return null;
@@ -77,7 +80,7 @@ export function withOrigin<E extends Error>(error: E, stack: string | null): E {
 
 const originOf = (error: Error & { readonly [ORIGIN]?: string }): string | null => error[ORIGIN] ?? null;
 
-/** The file that a line of a stack names, or null. */
+/** Returns the file in a line of a stack, or null. */
 function fileOf(line: string): string | null {
   const place = /^\s*at /.test(line) ? /:\d{1,9}:\d{1,9}\)?$/.exec(line.slice(-24))?.[0] : undefined;
   if (place === undefined) return null;
@@ -86,14 +89,16 @@ function fileOf(line: string): string | null {
   return before.slice(start + 1);
 }
 
-/** Which lines of the tenant's own handlers failed; frames of the worker mean nothing to a tenant. */
+/** Returns the failing lines of the tenant's own handlers; frames of the worker mean nothing to a tenant. */
 function ownFrames(stack: string | null): string | null {
   const lines = withoutRoot((stack ?? "").split(CAUSED_BY, 1)[0] ?? "").split("\n");
   const frames = lines.filter((line) => fileOf(line)?.startsWith("jobs/"));
   return frames.length === 0 ? null : [lines[0], ...frames].join("\n");
 }
 
-/** A tenant may know which line of a handler failed, and not where on the server the installation lies. */
+/**
+ * Removes the installation's path: tenants may see the failing line, but not where the installation lies on the server.
+ */
 function withoutRoot(stack: string): string {
   const root = `${process.cwd()}${path.sep}`;
   return stack.replaceAll(pathToFileURL(root).href, "").replaceAll(root, "");
@@ -127,13 +132,13 @@ function classOf(error: unknown): ErrorClass {
   if (RESOURCES.includes(code)) return "temporary_resource";
   if (code === "ENOENT") return "not_found";
   if (code === "EACCES" || code === "EPERM") return "permission";
-  // A mistake in the handler rather than in the world; another attempt may still meet other data.
+  // A mistake in the handler's code; another attempt may still get other data.
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) return "internal";
   return "unknown";
 }
 
-// A suspended tenant takes no jobs and events. A job that runs meanwhile needs them later, so it is given back. By name, because
-// this folder knows no queue operations.
+// A suspended tenant accepts no jobs and events. A job that already runs needs them later, so it is released. Compared
+// by name, because this folder knows no queue operations.
 function isReleased(error: unknown): boolean {
   if (error instanceof ReleasedError) return true;
   return error instanceof Error && error.name === "QueueError" && (error as { code?: unknown }).code === SUSPENDED;
@@ -146,7 +151,7 @@ function isLostConnection(error: unknown): boolean {
   return kind === "unavailable" && connectionLost === true;
 }
 
-// The same statement with the same values fails the same way again.
+// The same statement with the same values fails again.
 function isBadInput(error: Error): boolean {
   const { kind } = error as { kind?: unknown };
   return kind === "invalid" || kind === "forbidden";

@@ -7,75 +7,82 @@ import type { ChildJob, JobEvent, LogLevel } from "./types";
 
 export type LogContext = Readonly<Record<string, unknown>>;
 
-/** A command that is running; `rows` is empty unless rows were asked for. */
+/** A running command; `rows` is empty unless rows were asked for. */
 export interface CommandRun {
-  /** Taken at the reader's pace: the command waits. Throws when the command fails. */
+  /** Read at the handler's pace: the command waits. Throws when the command fails. */
   readonly rows: AsyncIterable<unknown>;
   /** Rejects with a `CommandFailedError` when the command does not succeed. */
   readonly result: Promise<unknown>;
 }
 
-/** What a handler works with. After the attempt is over, everything here throws. */
+/** The API of a handler. After the attempt has ended, every member throws. */
 export interface HandlerContext<P> {
   readonly payload: P;
   readonly tenantId: string;
   readonly jobId: string;
   readonly attempt: number;
-  /** The same for all attempts of a run: give it to other systems, so that they can tell a repetition. */
+  /** The same for all attempts of a run. Send it to other systems, so that they can detect a repetition. */
   readonly idempotencyKey: string;
-  /** To be sent as the header Leasehold-Chain with whatever the job asks of our API. */
+  /** Send it as the header Leasehold-Chain with every request of the job to Leasehold's API. */
   readonly chainDepth: number;
-  /** Aborted when the attempt has to stop; its `reason` says why. Whoever ignores it is left behind after the grace period. */
+  /**
+   * Aborted when the attempt has to stop, with the reason in `reason`. A handler that ignores it is abandoned after the
+   * grace period.
+   */
   readonly signal: AbortSignal;
   progress(percent: number, message?: string): void;
   log(message: string): void;
   log(level: LogLevel, message: string, context?: LogContext): void;
-  /** Runs an allow-listed command and answers its result. */
+  /** Runs an allow-listed command and resolves with its result. */
   command(key: string, args: Readonly<Record<string, unknown>>): Promise<unknown>;
   command(key: string, args: Readonly<Record<string, unknown>>, options: { readonly rows: true }): CommandRun;
   /**
-   * Keeps a file of the job: answers a writer, or stores a whole content at once. The artifact is visible once it has
-   * ended, also when the attempt fails later; an earlier one of the job of the same name is replaced. A name is 1 to 200
-   * characters and may be used once in an attempt. Over a quota it rejects with a `JobError` that no retry mends.
+   * Keeps a file of the job: returns a writer, or stores whole content at once.
+   *
+   * The artifact is visible once it has ended, even if the attempt fails later. It replaces an earlier artifact of the
+   * job with the same name. A name has 1 to 200 characters and may be used once per attempt. Over a quota it rejects
+   * with a non-retryable `JobError`.
    */
   artifact(name: string, options?: ArtifactOptions): ArtifactWriter;
   artifact(name: string, content: ArtifactContent, options?: ArtifactOptions): Promise<KeptArtifact>;
   /**
-   * Runs statements for this tenant in one transaction, which commits only while the job is still this attempt's: what
-   * a late attempt writes is rolled back.
+   * Runs statements for this tenant in one transaction. It commits only while this attempt holds the job's lease; the
+   * writes of a late attempt are rolled back.
    */
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T>;
   /**
-   * Runs `fn` once over all attempts of a run: its result is stored under the job's lease, and a later attempt gets it
-   * without calling `fn`. The result is JSON of at most 256 KiB, and is what comes back from JSON at once (a Date is a
-   * string). A name may be used once in an attempt. What is stored can be read by the tenant's members.
+   * Runs `fn` once per run: its result is stored under the job's lease, and later attempts get it without calling `fn`.
+   *
+   * The result is JSON of at most 256 KiB; the first attempt, too, gets the value parsed from that JSON (a Date becomes
+   * a string). A name may be used once per attempt. The tenant's members can read the result.
    */
   step<T>(name: string, fn: () => Promise<T> | T): Promise<T>;
   /**
-   * Asks for another job of this tenant, with this job as its parent. It is enqueued in the transaction that records this
-   * job's success, and not at all if the attempt ends otherwise. At most 1,000. A job that is refused fails the attempt.
+   * Enqueues another job of this tenant, with this job as its parent. It is enqueued in the transaction that records
+   * this job's success, and not at all if the attempt ends otherwise. At most 1,000. A job that is refused fails the
+   * attempt.
    */
   enqueue(job: ChildJob): void;
   /**
-   * Publishes an event of this tenant under the job's correlation id, in a transaction that commits only while the job is
-   * still this attempt's: a given one of `transaction`, or its own. An event of the same key (by default the name) that the
-   * run published already is not published again; the answer says so.
+   * Publishes an event of this tenant under the job's correlation id, in the given transaction of `transaction` or in
+   * its own. The transaction commits only while this attempt holds the job's lease. An event with the same key (by
+   * default the name) is published once per run; the answer says if this call published it.
    */
   publishEvent(event: JobEvent, tx?: TenantTransaction): Promise<PublishedEvent>;
   /**
-   * Ends the attempt here (it throws) and puts the job back for `seconds`, 1 to 604,800, without spending an attempt. A run
-   * can do so 1,000 times.
+   * Ends the attempt by throwing. The job comes back after `seconds`, 1 to 604,800, without spending an attempt. A run
+   * can snooze 1,000 times.
    */
   snooze(seconds: number, reason?: string): never;
   /**
-   * Opens a regular file for reading below a folder that is registered for the tenant. Links below the folder are refused,
-   * and so is a file that the user of commands may not read. The handle stays that file if another one takes its place. The
-   * handler closes it.
+   * Opens a regular file for reading, below a folder that is registered for the tenant. Refuses links below the folder,
+   * and files that the commands' user may not read. The handle stays the same file if its path is replaced. The handler
+   * closes it.
    */
   openFile(providerId: string, path: string): Promise<FileHandle>;
 }
 
-/** What a definition of this handler starts with; the super admin may change it later. */
+/** Defaults for a new definition of this handler; a super admin may change them later. */
 export interface DefinitionDefaults {
   readonly description?: string;
   readonly timeoutSeconds?: number;
@@ -88,23 +95,29 @@ export interface JobHandler {
   /** JSON Schema of the payload. */
   readonly argSchema: Readonly<Record<string, unknown>>;
   readonly schema: z.ZodType;
-  /** Runs in a thread of its own. */
+  /** True if each attempt runs in its own thread. */
   readonly thread: boolean;
-  /** Comes with Leasehold: the stack of an unexpected error goes to the worker's log, and tenants see its message only. */
+  /**
+   * True for handlers that come with Leasehold: the stack of an unexpected error goes to the worker's log, and tenants
+   * see its message only.
+   */
   readonly isShipped: boolean;
   run(ctx: HandlerContext<unknown>): Promise<unknown>;
 }
 
 export interface JobSpec<S extends z.ZodType> extends DefinitionDefaults {
   readonly key: string;
-  /** Of the payload; must be expressible as JSON Schema. */
+  /** Schema of the payload; must be expressible as JSON Schema. */
   readonly schema: S;
-  /** For handlers that compute for long: each attempt gets a thread of its own, which is ended when it does not stop. */
+  /**
+   * For handlers that compute for long: each attempt gets its own thread, which is ended when the handler does not
+   * stop.
+   */
   readonly thread?: boolean;
   run(ctx: HandlerContext<z.output<S>>): Promise<unknown>;
 }
 
-/** Defines a job that is a function of this codebase. The payload reaches `run` checked and parsed by the schema. */
+/** Defines a job that is a function of this codebase. `run` gets the payload validated and parsed by the schema. */
 export function defineJob<S extends z.ZodType>({
   key,
   schema,
@@ -123,7 +136,7 @@ export function defineJob<S extends z.ZodType>({
   };
 }
 
-/** The JSON Schema (2020-12) of what a payload may be. */
+/** Returns the JSON Schema (2020-12) of a payload. */
 export function jsonSchemaOf(schema: z.ZodType): Readonly<Record<string, unknown>> {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: "input", target: "draft-2020-12" });
   return rest;

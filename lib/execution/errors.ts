@@ -2,13 +2,13 @@ import type { ErrorClass } from "./types";
 
 export interface JobErrorOptions {
   readonly errorType?: ErrorClass;
-  /** Whether another attempt is worth it; left out, the class decides. */
+  /** Overrides if another attempt follows; by default the class decides. */
   readonly retryable?: boolean | undefined;
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
 }
 
-/** A failure that says what it is. Handlers throw it, or one of the classes below, to steer what follows. */
+/** A failure with a class and a retry decision. Handlers throw it, or one of the classes below. */
 export class JobError extends Error {
   override readonly name: string = "JobError";
   readonly errorType: ErrorClass;
@@ -41,7 +41,7 @@ export class RateLimitedError extends JobError {
   }
 }
 
-/** Thrown by what runs under the fence (`ctx.transaction`) when the job belongs to somebody else by now. */
+/** The attempt no longer holds the job's lease. Thrown by operations under the fence, such as `ctx.transaction`. */
 export class LeaseLostError extends Error {
   override readonly name = "LeaseLostError";
 
@@ -50,7 +50,7 @@ export class LeaseLostError extends Error {
   }
 }
 
-/** A command run from a handler ended otherwise than well. */
+/** A command that a handler ran did not succeed. */
 export class CommandFailedError extends JobError {
   override readonly name = "CommandFailedError";
   readonly exitCode: number | undefined;
@@ -66,7 +66,7 @@ export class CommandFailedError extends JobError {
   }
 }
 
-/** The attempt was told to stop or is over, so its context serves no more. */
+/** The attempt was stopped or has ended, so its context can no longer be used. */
 export class AttemptStoppedError extends Error {
   override readonly name = "AttemptStoppedError";
 
@@ -75,12 +75,12 @@ export class AttemptStoppedError extends Error {
   }
 }
 
-/** Ends an attempt without spending it: the job is given back at once. Thrown while its tenant is suspended. */
+/** Ends an attempt without spending it; the job is released at once. Thrown while its tenant is suspended. */
 export class ReleasedError extends Error {
   override readonly name = "ReleasedError";
 }
 
-/** Ends an attempt without spending it: the job comes back after a while. Thrown by `ctx.snooze`. */
+/** Ends an attempt without spending it; the job comes back after a while. Thrown by `ctx.snooze`. */
 export class SnoozedError extends Error {
   override readonly name = "SnoozedError";
 

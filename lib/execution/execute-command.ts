@@ -7,8 +7,8 @@ import type { CommandRegistry } from "./registry/registry";
 import type { Execution, RunContext } from "./types";
 
 /**
- * Runs an allow-listed command as a job's attempt. No shell takes part, the environment is built from nothing, and
- * when this resolves no process of the command is left. Never rejects.
+ * Runs an allow-listed command as a job's attempt. No shell takes part, the environment is built from nothing, and no
+ * process of the command is left when this resolves. Never rejects.
  */
 export async function executeCommand(
   registry: CommandRegistry,
@@ -27,7 +27,7 @@ export async function executeCommand(
   return { outcome, output: capture.finish(process ?? {}) };
 }
 
-/** What is wrong with an attempt's time limits or secrets, or null. */
+/** Returns the problem of an attempt's time limits or secrets, or null. */
 export function invalidLimits({ timeoutSeconds, killGraceSeconds, secrets }: RunContext): string | null {
   const refused = refusedSecrets(secrets);
   if (refused !== null) return refused;

@@ -10,8 +10,8 @@ import { HandlerThread, type StartThread } from "./thread/host";
 import type { Execution, Outcome, RunContext } from "./types";
 
 /**
- * Runs a handler as a job's attempt. Told to stop, it has the grace period to settle; after that the attempt is over
- * although the handler may still run: its context then serves no more. Never rejects.
+ * Runs a handler as a job's attempt. A stopped handler has the grace period to settle. After that the attempt has ended
+ * even if the handler still runs, and its context can no longer be used. Never rejects.
  */
 export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext): Promise<Execution> {
   const refusal = invalidLimits(ctx);
@@ -29,7 +29,7 @@ export async function executeHandler(handler: JobHandler, ctx: HandlerRunContext
   return run.execution(outcome);
 }
 
-/** How the handler ended, or that its grace period is over. */
+/** Resolves when the handler has ended, or when its grace period is over. */
 function outcomeOf(handler: JobHandler, run: HandlerRun, handle: () => Promise<unknown>): Promise<Outcome> {
   return new Promise((resolve) => {
     run.watch(resolve);
@@ -57,7 +57,7 @@ async function settle({ isShipped }: JobHandler, run: HandlerRun, handle: () => 
     const result = await handle();
     const artifacts = run.isStopped ? undefined : run.settleArtifacts();
     if (artifacts) await artifacts;
-    // A handler that notices the signal may return early; what it returns then is not the job's result.
+    // A handler that notices the signal may return early; its value is then not the job's result.
     return run.isStopped
       ? run.stoppedOutcome("the handler stopped")
       : { kind: "succeeded", result: cleanResult(result, run.secrets, reportTo(run.ctx)) };

@@ -1,4 +1,11 @@
-/** Runs what jobs ask for: allow-listed commands and handlers. Reads and writes no database itself and knows no queue operations. */
+/**
+ * Runs the attempts of jobs: allow-listed commands and handlers. Start with `executeCommand` and `executeHandler`; a
+ * handler's API is `HandlerContext` (define-job.ts).
+ *
+ * Neither rejects: every failure is an `Outcome`. Output, results and error texts are cleaned, bounded, and free of
+ * known secrets. Stopping has a grace period, except for a lost lease. Accesses no database itself and knows no queue
+ * operations.
+ */
 export { ChunkedArtifact } from "./artifacts/chunked-artifact";
 export { contentTypeOf, nameProblem } from "./artifacts/names";
 export type {

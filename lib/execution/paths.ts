@@ -9,8 +9,9 @@ import { isWellFormed } from "./unicode";
 const LONGEST_PATH_BYTES = 64 * 1024;
 
 /**
- * Brings a path inside some root into one form: no slash at either end, no empty or `.` part; "" is the root itself.
- * A leading slash means the root. Throws an `invalid_input` {@link JobError} for `..`, NUL and broken Unicode.
+ * Normalizes a path inside some root: no slash at either end, no empty or `.` part; "" is the root itself. A leading
+ * slash means the root.
+ * @throws JobError `invalid_input` for `..`, NUL and broken Unicode
  */
 export function normalizeRelative(path: string): string {
   if (path.includes("\0") || !isWellFormed(path)) throw invalid("the path holds characters that no path can hold");
@@ -24,15 +25,15 @@ export interface RootedPath {
   /** The folder that the path must not leave. */
   readonly root: string;
   readonly relative: string;
-  /** Folders one of which must hold the root itself. */
+  /** Folders, one of which must contain the root itself. */
   readonly allowedRoots: readonly string[];
 }
 
 /**
- * Opens a regular file or a folder inside a root for reading. The path of the root may pass through links. Below the root no
- * link is followed, even one that is put there meanwhile.
- * @throws JobError `not_found`, `permission`, or `invalid_input` for links, other kinds of files, and a root that is outside
- *   all allowed ones
+ * Opens a regular file or a folder inside a root for reading. The root's own path may pass through links. Below the
+ * root no link is followed, even one created meanwhile.
+ * @throws JobError `not_found`, `permission`, or `invalid_input` for links, other kinds of files, and a root outside
+ * all allowed ones
  */
 export async function openInside({ root, relative, allowedRoots }: RootedPath): Promise<OpenedPath> {
   const inside = normalizeRelative(relative);
@@ -78,7 +79,7 @@ export function expectKind({ kind }: OpenedPath, expected: PathKind): void {
 }
 
 /**
- * Returns the handle of a regular file that `reader` may read (null: this process). The rights are checked on the folders
+ * Returns the handle of a regular file that `reader` may read (null: this process). Access is checked on the folders
  * that were opened on the way, not on their paths. Closes all other handles, and on an error all handles.
  * @throws JobError `invalid_input`, `permission`
  */
@@ -108,8 +109,8 @@ function refusal(error: unknown, what: string): JobError {
 const TEMPORARY: readonly unknown[] = ["EIO", "EMFILE", "ENFILE", "ENOMEM", "ESTALE", "EBUSY"];
 
 /**
- * The {@link JobError} for an error of the file system: what is wrong with `what`, such as "the path", in words that hold no
- * path of the machine. It is tried again where the machine is at fault, not the path.
+ * Returns the {@link JobError} for a file system error. Its message names `what`, such as "the path", and no path of
+ * the machine. Retryable if the machine is at fault, not the path.
  */
 function pathError({ code }: { readonly code?: string | undefined }, what: string): JobError {
   if (code === "ENOENT" || code === "ENOTDIR")

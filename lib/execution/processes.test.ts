@@ -185,7 +185,7 @@ describe.runIf(hasProc).each(MODES)("with isolation %s", (isolation) => {
     const worker = await startWorker({ lines, isolation, jobId: randomUUID(), strays: canary });
     await until("the command has ended", () => worker.printed().includes("end"), 20_000);
     expect(worker.printed()).not.toContain("canary");
-    // Its own three pipes, and what lists them.
+    // Its own three pipes, and the one of the listing program.
     expect(worker.printed().match(/ -> (?!\/dev\/null)/g)?.length).toBeLessThanOrEqual(4);
   });
 
@@ -212,7 +212,7 @@ interface WorkerPlan {
   readonly strays?: string;
 }
 
-/** Above the first number that is free, up to which Node keeps from its children what it inherits. */
+/** Above the first free number, up to which Node keeps inherited descriptors from its children. */
 const STRAYS = [20, 63, 251, 600];
 
 async function startWorker({ lines, isolation, jobId, strays }: WorkerPlan) {

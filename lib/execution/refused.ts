@@ -8,7 +8,7 @@ export const EMPTY_OUTPUT = {
   droppedBytes: 0,
 };
 
-/** An attempt that ended before anything was started, and would end so again. */
+/** Returns the execution of an attempt that was refused before anything started, and would be refused again. */
 export function refused(errorType: ErrorClass, message: string): Execution {
   return { outcome: { kind: "failed", errorType, message, retryable: false }, output: EMPTY_OUTPUT };
 }

@@ -8,14 +8,14 @@ import type { CommandRegistry } from "./registry/registry";
 import type { Execution, LogLevel, OutputStream, RunContext, StepStore, StopReason } from "./types";
 
 export interface TestFolder {
-  /** Stands in for `jobs/`: registry and scripts. */
+  /** Replaces `jobs/`: registry and scripts. */
   readonly jobs: string;
   readonly shared: string;
   readonly root: string;
   remove(): Promise<void>;
 }
 
-/** A folder below the temporary folder which every user may enter. */
+/** Makes a folder below the temporary folder which every user may enter. */
 export async function makeTestFolder(): Promise<TestFolder> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "leasehold execution ")));
   await chmod(root, 0o755);
@@ -28,7 +28,7 @@ export async function makeTestFolder(): Promise<TestFolder> {
   return { root, jobs, shared, remove: () => rm(root, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
-/** Writes an executable file into the jobs folder and answers its path. */
+/** Writes an executable file into the jobs folder and returns its path. */
 export async function writeProgram(folder: TestFolder, name: string, text: string): Promise<string> {
   const path = join(folder.jobs, name);
   await mkdir(join(path, ".."), { recursive: true });
@@ -37,7 +37,7 @@ export async function writeProgram(folder: TestFolder, name: string, text: strin
   return path;
 }
 
-/** A shell script as a command of its own, named like the entry. */
+/** Returns a registry entry that runs a shell script, named like the entry. */
 export async function shellCommand(folder: TestFolder, key: string, lines: string): Promise<Record<string, unknown>> {
   return { binary: await writeProgram(folder, `bin/${key}`, `#!/bin/sh\n${lines}\n`) };
 }
@@ -104,7 +104,7 @@ export async function runShell(folder: TestFolder, lines: string, options: RunOp
   return executeCommand(registry, "task", args ?? {}, testContext(changes).ctx);
 }
 
-/** Asks until it is true; fails after `withinMs`. */
+/** Polls until `isTrue`; fails after `withinMs`. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>, withinMs = 5000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await isTrue())) {
@@ -113,7 +113,7 @@ export async function until(what: string, isTrue: () => boolean | Promise<boolea
   }
 }
 
-/** Live processes that carry this job's id in their environment. */
+/** Returns the live processes with this job's id in their environment. */
 export function processesOf(jobId: string): number[] {
   return readdirSync("/proc")
     .map(Number)
@@ -132,7 +132,7 @@ export const hasProc = existsSync("/proc/self/environ");
 
 export const noEvents = () => Promise.reject(new Error("no events here"));
 
-/** Steps as a worker would keep them, in memory. */
+/** A step store in memory. */
 export function memorySteps(known: ReadonlyMap<string, unknown> = new Map()) {
   const stored = new Map(known);
   const steps: StepStore = {

@@ -1,13 +1,13 @@
 const LONGEST_STEP_MS = 2 ** 30;
 
 export interface Timer {
-  /** Harmless after it fired. */
+  /** A no-op after it fired. */
   cancel(): void;
 }
 
 /**
- * Calls `fire` once after `seconds`, by the monotonic clock: a changed wall clock moves nothing. Longer than what
- * `setTimeout` can hold (24.8 days) is waited for in steps, since an overlong `setTimeout` fires at once.
+ * Calls `fire` once after `seconds`, by the monotonic clock, so a changed wall clock has no effect. Waits in steps
+ * beyond the limit of `setTimeout` (24.8 days), because an overlong `setTimeout` fires at once.
  */
 export function startTimer(seconds: number, fire: () => void): Timer {
   const deadline = performance.now() + seconds * 1000;

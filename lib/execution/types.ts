@@ -1,4 +1,4 @@
-/** What the worker and an execution exchange. Types only. */
+/** Types that the worker and an execution share. Types only. */
 
 import type { FileHandle } from "node:fs/promises";
 import type { ErrorClass } from "@/lib/queue/error-classes";
@@ -7,45 +7,48 @@ import type { ArtifactStore } from "./artifacts/types";
 
 export type { ErrorClass };
 
-/** Why a running attempt is told to stop; the `reason` of its abort signal. */
+/** Why a running attempt is stopped; the `reason` of its abort signal. */
 export type StopReason = "timeout" | "cancel" | "lease-lost" | "shutdown";
 
 export type Failure = {
   readonly kind: "failed";
   readonly errorType: ErrorClass;
   readonly message: string;
-  /** Said by who failed; left out, the class decides. */
+  /** Set by the failing code; by default the class decides. */
   readonly retryable?: boolean;
   readonly retryAfterSeconds?: number;
   /** Frames of a tenant's own handler; redacted. */
   readonly stack?: string;
 };
 
-/** How an attempt ended. An execution always answers with one of these; it never rejects. */
+/** How an attempt ended. An execution always resolves with one of these and never rejects. */
 export type Outcome =
   | { readonly kind: "succeeded"; readonly result: unknown }
   | Failure
   | { readonly kind: "timeout"; readonly message: string }
   | { readonly kind: "canceled" }
   | { readonly kind: "lease_lost" }
-  /** Given back, no attempt is spent; `reason` when it was not the worker's wish but the database's connection. */
+  /**
+   * Released without spending an attempt; `reason` is set when the cause is not the worker's shutdown, such as a lost
+   * connection.
+   */
   | { readonly kind: "released"; readonly reason?: string }
-  /** Not now: the work asked to be tried again later, which spends no attempt. */
+  /** The work asked to be retried later, which spends no attempt. */
   | { readonly kind: "snoozed"; readonly seconds: number; readonly reason?: string };
 
 export type OutputStream = "stdout" | "stderr";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** What is kept of an attempt's output: cleaned, redacted and bounded. All sizes are UTF-8 bytes of the cleaned text. */
+/** The stored output of an attempt: cleaned, redacted and bounded. All sizes are UTF-8 bytes of the cleaned text. */
 export interface AttemptOutput {
-  /** The last 192 KiB (all of it, when there was less). */
+  /** The last 192 KiB, or all of it if there was less. */
   readonly stdoutTail: string;
   readonly stderrTail: string;
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
-  /** What the tails leave out, over both streams. */
+  /** Bytes that the tails omit, over both streams. */
   readonly droppedBytes: number;
-  /** Of the command's processes, as far as they were seen. */
+  /** Usage of the command's processes, as far as it was seen. */
   readonly cpuMs?: number;
   readonly peakRssBytes?: number;
   readonly pid?: number;
@@ -53,14 +56,14 @@ export interface AttemptOutput {
   readonly signal?: string;
 }
 
-/** What lies at a path inside a provider's folder. */
+/** The kind of entry at a path inside a provider's folder. */
 export type PathKind = "file" | "folder";
 
-/** A file or folder that is held open, so that replacing it at its path changes nothing. */
+/** A file or folder that is held open, so that replacing its path has no effect. */
 export interface OpenedPath {
   readonly handle: FileHandle;
   readonly kind: PathKind;
-  /** Where it was when it was opened. */
+  /** Its path when it was opened. */
   readonly path: string;
   /** The open folders that lead to it, beginning with the root. */
   readonly way: readonly FileHandle[];
@@ -72,33 +75,38 @@ export interface RunContext {
   readonly jobId: string;
   readonly tenantId: string;
   readonly attemptNo: number;
-  /** The same for all attempts of a run, so that side effects elsewhere can be recognised as repeated. */
+  /** The same for all attempts of a run, so that other systems can detect a repetition. */
   readonly idempotencyKey: string;
-  /** How many jobs that caused each other lie before this one; default 0. */
+  /** How many jobs precede this one in its chain of causes; default 0. */
   readonly chainDepth?: number;
   readonly payload: unknown;
   /** Aborted with a {@link StopReason} as its `reason`. */
   readonly signal: AbortSignal;
-  /** Why it has to stop already, as far as that is known without making the signal. */
+  /** Returns the stop reason, if there already is one, without creating the signal. */
   stopped?(): StopReason | undefined;
-  /** Between the request to stop and the kill. Not used for a lost lease, which kills at once. */
+  /** Time between the request to stop and the kill. Not used for a lost lease, which kills at once. */
   readonly killGraceSeconds: number;
-  /** When given, the execution also keeps this time limit itself, by the monotonic clock. */
+  /** If given, the execution also enforces this time limit itself, by the monotonic clock. */
   readonly timeoutSeconds?: number;
-  /** Values that must not appear in output, results and error texts. An attempt with one of fewer than 4 characters is refused. */
+  /**
+   * Values that must not appear in output, results and error texts. An attempt with one of fewer than 4 characters is
+   * refused.
+   */
   readonly secrets: readonly string[];
-  /** Hears of output as it comes; bounded (see `LiveOutput`). */
+  /** Receives output as it comes; bounded (see `LiveOutput`). */
   onOutput(stream: OutputStream, text: string): void;
   /** `percent` is a whole number from 0 to 100, `message` at most 500 characters. */
   onProgress(percent: number, message: string | null): void;
   onLog(level: LogLevel, text: string, context?: Readonly<Record<string, unknown>>): void;
   /** Opens a file or folder inside the folder of a registered provider of the tenant. The caller closes it. */
   openProviderPath(providerId: string, relative: string): Promise<OpenedPath>;
-  /** Where artifacts are kept; without it the attempt can make none. */
+  /** Where artifacts are stored; without it the attempt can make none. */
   readonly artifacts?: ArtifactStore;
-  /** Hears of each process that is started, before it can have done anything that matters to the caller. */
+  /**
+   * Called with each process that is started, before that process can have had an effect that matters to the caller.
+   */
   onSpawn?(pid: number): void;
-  /** Hears the whole stack of an unexpected error in a shipped handler, redacted; tenants see its message only. */
+  /** Receives the whole stack of an unexpected error in a shipped handler, redacted; tenants see its message only. */
   onFault?(stack: string): void;
   /** Called after a command's processes are gone and before its working folder is removed. */
   inspectFolder?(folder: string): Promise<void>;
@@ -107,22 +115,22 @@ export interface RunContext {
 export interface Execution {
   readonly outcome: Outcome;
   readonly output: AttemptOutput;
-  /** Jobs to be enqueued in the transaction that records a success. */
+  /** Jobs to enqueue in the transaction that records a success. */
   readonly children?: readonly ChildJob[];
 }
 
-/** A job that a handler asks for. Tenant, parent and (if not said) correlation id are those of the job that runs. */
+/** A job that a handler enqueues. Tenant, parent and (unless given) correlation id are those of the running job. */
 export type ChildJob = Omit<NewJob, "parentJobId" | "retriedFromId" | "source" | "sourceRef" | "chainDepth">;
 
-/** What a job tells of. */
+/** An event that a job publishes. */
 export interface JobEvent extends Pick<NewEvent, "name" | "data"> {
-  /** An event of the same key is published once in a run of the job, whatever attempt does it; default the name. */
+  /** An event with the same key is published once per run of the job, whichever attempt does it; default: the name. */
   readonly key?: string;
 }
 
-/** Where the results of steps are kept, for one attempt. */
+/** Where one attempt's step results are stored. */
 export interface StepStore {
-  /** What an earlier attempt of this run stored under the name. */
+  /** Returns what an earlier attempt of this run stored under the name. */
   find(name: string): Promise<{ readonly result: unknown } | null>;
   /** Stores a result under the fence. Rejects with `LeaseLostError` when the lease is lost. */
   store(name: string, result: unknown): Promise<void>;

@@ -1,6 +1,6 @@
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
-/** Whether a text can be written as UTF-8 without loss. */
+/** True if a text can be written as UTF-8 without loss. */
 export function isWellFormed(text: string): boolean {
   return text.search(LONE_SURROGATES) === -1;
 }

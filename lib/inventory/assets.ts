@@ -12,7 +12,7 @@ export interface AssetFilter {
 export interface AssetPageRequest {
   readonly limit: number;
   readonly offset?: number;
-  /** The last id of the page before; ids fall. */
+  /** The last id of the previous page; ids descend. */
   readonly afterId?: string;
 }
 
@@ -26,7 +26,7 @@ export interface AssetPage {
 
 type AssetRow = typeof assets.$inferSelect;
 
-/** A page of a tenant's inventory, newest first. */
+/** Returns a page of a tenant's inventory, newest first. */
 export async function listAssets(
   db: Database | TenantTransaction,
   tenantId: string,

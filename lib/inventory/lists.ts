@@ -11,7 +11,9 @@ export interface ListPage {
   readonly totalRelation: "eq";
 }
 
-/** A page of the lists that imports filled, newest first. A list whose first import has not ended is left out. */
+/**
+ * Returns a page of the lists that imports filled, newest first. Leaves out lists whose first import has not finished.
+ */
 export async function listLists(
   db: Database | TenantTransaction,
   tenantId: string,

@@ -1,3 +1,11 @@
+/**
+ * A tenant's inventory: registered folders (providers), the files in them (assets), and imported lists. Start here.
+ *
+ * A super admin registers folders; their real path must lie inside PROVIDER_ROOTS, so no link leads out. The scheduler
+ * watches folders for changes (watches.ts, read-folders.ts), and the shipped jobs fill assets and lists. Tenants see
+ * folders by name only, without paths.
+ */
+
 import { and, eq, or, sql } from "drizzle-orm";
 import { providers, tenants } from "@/drizzle/schema";
 import type { Provider } from "@/lib/contract";
@@ -25,7 +33,7 @@ const insertSql = statement(
    select target.id as known_tenant, made.*, target.slug as tenant_slug from target left join made on true`,
 );
 
-/** All registered folders, or those of one tenant (id or slug). */
+/** Lists all registered folders, or those of one tenant (id or slug). */
 export async function listProviders(db: Runner, tenant: string | null): Promise<Provider[]> {
   const rows = await db.orm
     .select({
@@ -54,7 +62,7 @@ export interface NewProvider {
   readonly createdBy: string | null;
 }
 
-/** Registers a folder for a tenant; says so when there is no such tenant or the tenant uses the name already. */
+/** Registers a folder for a tenant. Returns "no-tenant" or "name-taken" if that is not possible. */
 export async function insertProvider(
   db: Runner,
   provider: NewProvider,
@@ -71,7 +79,7 @@ export async function insertProvider(
   return row.id === null ? "name-taken" : toProvider(row);
 }
 
-/** Stores the new place of a registered folder, whose files are the same. Returns null if the tenant has no such folder. */
+/** Stores the new path of a folder that was moved with its files. Returns null if the tenant has no such folder. */
 export async function moveProvider(
   db: Runner,
   { tenantId, name, path }: { tenantId: string; name: string; path: string },
@@ -88,7 +96,7 @@ function toProvider({ id, tenant_id, tenant_slug, name, kind, path, created_at }
   return { id, tenant_id, tenant_slug, name, kind, path, created_at: created_at.toISOString() };
 }
 
-/** The folder of a tenant's provider; null when the tenant has no such provider. */
+/** Returns the path of a tenant's provider; null when the tenant has no such provider. */
 export async function findProviderPath(db: Database, tenantId: string, providerId: string): Promise<string | null> {
   const [found] = await withTenant(db, tenantId, ({ orm }) =>
     orm

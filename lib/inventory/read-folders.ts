@@ -3,25 +3,29 @@ import type { Dirent } from "node:fs";
 import { lstat, opendir } from "node:fs/promises";
 import { entryPath, type OpenFolder, openBelow, openFolder } from "@/lib/files/open-folder";
 
-/** How a folder looks: a digest of eight bytes, as hexadecimal, for each folder in it, by its path below the root ("" = itself). */
+/**
+ * The state of a folder: an eight-byte digest, as hexadecimal, for each folder in it, by its path below the root ("" =
+ * the root).
+ */
 export type FolderLook = ReadonlyMap<string, string>;
 
 export interface ReadLimits {
-  /** Entries that are looked at; folders that do not fit in are known by their own time of change alone. */
+  /** Most entries that are read. Folders beyond the limit are known by their own modification time only. */
   readonly mostEntries: number;
-  /** Aborted when it takes too long. */
+  /** Aborted when reading takes too long. */
   readonly signal: AbortSignal;
 }
 
-/** Answers of the file system that are waited for at once. */
+/** File system calls in flight at once. */
 const AT_ONCE = 32;
 const DEEPEST = 100;
 const DIGEST_CHARACTERS = 16;
 
 /**
- * Looks at names, sizes and times of what lies in a folder, breadth first and in the order of the names, so that the same
- * contents always give the same look. No link below it is followed, even one that is put there meanwhile. A folder that
- * cannot be read counts as unreadable. Rejects when the folder itself cannot be read, or with the signal's reason.
+ * Reads the names, sizes and times in a folder, breadth first and in the order of names, so that the same contents
+ * always give the same digests. Follows no link below the folder, even one created meanwhile. A subfolder that cannot
+ * be read counts as unreadable.
+ * @throws the file system's error when the folder itself cannot be read, or the signal's reason
  */
 export async function readFolders(realPath: string, limits: ReadLimits): Promise<FolderLook> {
   const root = await openFolder(realPath);
@@ -54,7 +58,7 @@ async function readBelow(root: OpenFolder, { mostEntries, signal }: ReadLimits):
 
 interface ReadFolder {
   readonly entries: readonly Dirent[] | "too-many" | "unreadable";
-  /** The texts that its digest is made of. */
+  /** The texts that the digest is computed from. */
   readonly parts: readonly string[];
 }
 
@@ -105,20 +109,23 @@ async function describeEntry(folder: OpenFolder, entry: Dirent): Promise<string>
   return `${entry.name}\0${info?.size ?? "?"}\0${info?.mtimeMs ?? "?"}`;
 }
 
-/** No name holds a slash and no path two of them in a row, so nothing runs together. */
+/** No name contains a slash, and no path two slashes in a row, so the joined texts are unambiguous. */
 const digestOf = (folder: string, parts: readonly string[]): string =>
   createHash("sha256")
     .update([folder, ...parts].join("//"))
     .digest("hex")
     .slice(0, DIGEST_CHARACTERS);
 
-/** A look as it is stored, and a fingerprint of it. */
+/** Returns a folder's state as it is stored, with its fingerprint. */
 export function packLook(look: FolderLook): { readonly folders: Buffer; readonly fingerprint: Buffer } {
   const folders = Buffer.from([...look.values()].sort().join(""), "hex");
   return { folders, fingerprint: createHash("sha256").update(folders).digest() };
 }
 
-/** What became different since the look that was stored: how many folders, and the innermost one that holds them all. */
+/**
+ * Compares a stored state with a new one. Returns the number of changed folders, and the innermost folder that contains
+ * all of them.
+ */
 export function compareLook(
   before: Buffer,
   look: FolderLook,

@@ -14,7 +14,7 @@ const listSql = statement(
   `select id, name, kind, created_at from app.providers where ${tenantIs("tenant_id")} order by name limit 1000`,
 );
 
-/** The folders of a tenant by name. Where they lie on the machine is the super admin's to know. */
+/** Lists a tenant's folders by name, without paths: only super admins see where folders lie on the machine. */
 export async function listTenantProviders(
   db: Database | TenantTransaction,
   tenantId: string,

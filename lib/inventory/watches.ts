@@ -6,7 +6,7 @@ export interface WatchedFolder {
   readonly tenantId: string;
   readonly name: string;
   readonly path: string;
-  /** How it looked when it was last told of; null: it was not looked at yet. */
+  /** Fingerprint at the last published change; null if the folder was never read. */
   readonly fingerprint: Buffer | null;
 }
 
@@ -27,7 +27,10 @@ const listSql = statement(
 
 const LEADS = "exists (select from app.leader where leader_id = $3 and term = $4)";
 
-/** Locks what is stored of a folder; no row: another look was stored meanwhile, the row is locked, or another one leads. */
+/**
+ * Locks the stored state of a folder. Returns no row if another state was stored meanwhile, the row is locked, or
+ * another scheduler is the leader.
+ */
 const holdSql = statement(
   "hold_provider_watch",
   `select folders, extract(epoch from app.now() - changed_at)::float8 * 1000 as unchanged_ms from app.provider_watches
@@ -40,7 +43,7 @@ const storeSql = statement(
    where ${tenantIs("tenant_id")} and provider_id = $2`,
 );
 
-/** The first look. The folder may have been taken away since it was listed. */
+/** Stores the first state. The folder may have been removed since it was listed. */
 const beginSql = statement(
   "begin_provider_watch",
   `insert into app.provider_watches (tenant_id, provider_id, folders, fingerprint)
@@ -56,7 +59,7 @@ interface WatchRow {
   readonly fingerprint: Buffer | null;
 }
 
-/** The folders of active tenants that come after one of them, in the order of their ids. `db` is the scheduler's. */
+/** Lists the folders of active tenants by id, after `afterId`. `db` is the scheduler's. */
 export async function listWatchedFolders(
   db: Runner,
   { afterId, limit }: { readonly afterId: string | null; readonly limit: number },
@@ -70,7 +73,7 @@ interface Look {
   readonly fingerprint: Buffer;
 }
 
-/** Stores how a folder looks that was never looked at, for whoever leads. */
+/** Stores the first state of a folder, if this scheduler is still the leader. */
 export async function beginWatch(
   tx: TenantTransaction,
   { watched, look, leader }: { readonly watched: WatchedFolder; readonly look: Look; readonly leader: Leader },
@@ -79,15 +82,16 @@ export async function beginWatch(
   await tx.run(beginSql, values);
 }
 
-/** How a folder looked before, and for how long no change was seen. */
+/** The previous state of a folder, and for how long it was unchanged. */
 export interface LookBefore {
   readonly folders: Buffer;
   readonly unchangedMs: number;
 }
 
 /**
- * Stores how a folder looks now in the place of how it looked when it was listed, and answers that; null, and nothing is
- * stored, when it is another one by now, is locked, or another one leads. Until the end of the transaction nobody else can.
+ * Replaces the state of a folder as it was listed, and returns that state. Returns null and stores nothing if the
+ * stored state has changed since, is locked, or another scheduler is the leader. Holds the row's lock until the end of
+ * the transaction.
  */
 export async function replaceLook(
   tx: TenantTransaction,

@@ -1,3 +1,12 @@
+/**
+ * Webhooks: tenants' endpoints and the delivery of messages to them. Start with `deliverWebhook`, which a worker runs
+ * as the attempt of a job; endpoints.ts and deliveries.ts are the API's side.
+ *
+ * A message is signed (Standard Webhooks) and posted once per attempt, to public addresses only, unless the
+ * installation allows others (`WebhookPolicy`). Attempts are recorded without secrets. Secrets and headers are sealed
+ * in the database (seal.ts). An endpoint that answers 410, or has failed for five days, is disabled.
+ */
+
 import { type Database, isUnavailable } from "@/lib/db";
 import { throughOutage } from "@/lib/db/through-outage";
 import type { Execution, Outcome, RunContext, StopReason } from "@/lib/execution";
@@ -21,7 +30,7 @@ import type { Sealer } from "@/lib/webhooks/seal";
 
 const WEBHOOK_TEST = "webhook.test";
 
-/** What a delivery needs of its job. */
+/** The parts of a job that a delivery needs. */
 export interface WebhookJob {
   readonly jobId: string;
   readonly tenantId: string;
@@ -31,7 +40,7 @@ export interface WebhookJob {
   readonly payload: unknown;
 }
 
-/** What delivering webhooks takes, the same for all of them. */
+/** Dependencies for delivering webhooks, shared by all deliveries. */
 export interface WebhookTools {
   readonly policy: WebhookPolicy;
   readonly sealer: Sealer;
@@ -47,7 +56,7 @@ interface Surroundings {
   readonly hooks: Pick<RunContext, "signal" | "onLog">;
 }
 
-/** Delivers the message of a job to its endpoint, once, and records the attempt. Never rejects. */
+/** Delivers a job's message to its endpoint once, and records the attempt. Never rejects. */
 export async function deliverWebhook(job: WebhookJob, around: Surroundings): Promise<Execution> {
   const parsed = webhookPayload.safeParse(job.payload);
   if (!parsed.success) return refused("validation", "The payload is not one of a webhook: endpoint_id, type and data.");
@@ -60,7 +69,7 @@ export async function deliverWebhook(job: WebhookJob, around: Surroundings): Pro
   } catch (error) {
     const isUnreadable = error instanceof Error && error.name === "UnsealError";
     if (isUnreadable) return refused("internal", `The webhook was not delivered: ${error.message}.`);
-    // Told to stop while it waited for the database: nothing was sent.
+    // Stopped while it waited for the database: nothing was sent.
     if (isUnavailable(error) && around.hooks.signal.aborted) {
       const reason = around.hooks.signal.reason as StopReason;
       return { outcome: stoppedOutcome(reason, "it had not started"), output: EMPTY_OUTPUT };
@@ -114,7 +123,7 @@ interface Attempted {
   readonly around: Surroundings;
 }
 
-// What the receiver has taken is delivered, whether or not there is a line about it.
+// A failed record does not fail the delivery, because the receiver already has the message.
 async function record(job: WebhookJob, { endpointId, url, message, done, around }: Attempted): Promise<void> {
   const { answer, request, response } = done;
   try {
@@ -139,7 +148,8 @@ async function record(job: WebhookJob, { endpointId, url, message, done, around 
   }
 }
 
-// By name, or by the beginning of names before `.*`. A test, and what somebody sends again, was asked for by hand.
+// Matches a type by name, or by prefix if the pattern ends in `.*`. Tests are always wanted, because a user asked for
+// them.
 function wants(asked: readonly string[] | null, type: string): boolean {
   if (asked === null || type === WEBHOOK_TEST) return true;
   return asked.some((one) => (one.endsWith(".*") ? type.startsWith(one.slice(0, -1)) : one === type));

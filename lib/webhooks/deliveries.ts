@@ -15,20 +15,20 @@ import {
 
 const COUNTED = 10_000;
 
-/** An endpoint as a delivery needs it, with its secrets in the clear: for the worker, and never to be shown. */
+/** An endpoint with its secrets in the clear, for the worker that delivers. Never show it. */
 export interface DeliveryPlace {
   readonly queuedAt: Date;
-  /** Null for a job that no schedule made. */
+  /** Null for a job that was not made by a schedule. */
   readonly fired: { readonly triggerId: string; readonly at: Date } | null;
   readonly endpoint: {
     readonly url: string;
     readonly isEnabled: boolean;
     readonly eventTypes: readonly string[] | null;
-    /** The newest first. */
+    /** Newest first. */
     readonly secrets: readonly string[];
     readonly headers: Readonly<Record<string, string>>;
   } | null;
-  /** Whether the endpoint was sent this message before, so that it is sent again. */
+  /** True if this message was sent to the endpoint before, so that it is sent again. */
   readonly wasSent: boolean;
 }
 
@@ -46,7 +46,7 @@ interface PlaceRow {
   headers: Buffer | null;
 }
 
-/** Where a job's message goes; null when the job is not there. @throws UnsealError */
+/** Returns the endpoint for a job's message; null when the job does not exist. @throws UnsealError */
 export async function findDeliveryPlace(
   db: Database,
   sealer: Sealer,
@@ -55,7 +55,7 @@ export async function findDeliveryPlace(
     readonly jobId: string;
     readonly endpointId: string;
     readonly type: string;
-    /** Of a message that is sent again. */
+    /** Set when an earlier message is sent again. */
     readonly messageId: string | undefined;
   },
 ): Promise<DeliveryPlace | null> {
@@ -87,7 +87,7 @@ function firedInstant({ fired_by: triggerId, fired_at }: PlaceRow): DeliveryPlac
   return triggerId !== null && !Number.isNaN(at.getTime()) ? { triggerId, at } : null;
 }
 
-/** What is recorded of one attempt; the texts hold no secrets and are short enough. */
+/** The record of one attempt; its texts contain no secrets and are short enough. */
 export interface DeliveryRecord {
   readonly tenantId: string;
   readonly endpointId: string;
@@ -101,13 +101,13 @@ export interface DeliveryRecord {
   readonly request: string;
   readonly response: string | null;
   readonly durationMs: number;
-  /** The receiver wants nothing more, ever. */
+  /** The receiver wants no further messages (410). */
   readonly isGone: boolean;
 }
 
 /**
- * Records an attempt and what it says of its endpoint: one that is gone, or that has failed for five days, is switched
- * off, with a line in the audit. Answers why it was switched off, else null.
+ * Records an attempt, and disables an endpoint that is gone or has failed for five days; that is audited. Returns why
+ * the endpoint was disabled, else null.
  */
 export function recordDelivery(db: Database, made: DeliveryRecord): Promise<"gone" | "failing" | null> {
   const { tenantId, endpointId, failed } = made;
@@ -127,14 +127,16 @@ export function recordDelivery(db: Database, made: DeliveryRecord): Promise<"gon
       made.response,
       made.durationMs,
     ]);
-    // One that was stopped here says nothing about the receiver.
+    // A delivery that was stopped here says nothing about the receiver.
     if (failed?.code === "stopped") return null;
     if (failed === null) await tx.run(noteSuccessSql, [tenantId, endpointId]);
     return failed === null ? null : noteFailure(tx, endpointId, made.isGone);
   });
 }
 
-/** A receiver may send any three digits. One that HTTP does not have is named in the error only. */
+/**
+ * Returns a valid HTTP status, else null: receivers may send any three digits. The error still names an invalid one.
+ */
 const statusOf = (code: number | null): number | null => (code !== null && code >= 100 && code <= 599 ? code : null);
 
 async function noteFailure(
@@ -169,11 +171,11 @@ export interface DeliveryQuery {
   readonly jobId?: string | undefined;
   readonly limit: number;
   readonly offset?: number;
-  /** The last id of the page before; ids fall. */
+  /** The last id of the previous page; ids descend. */
   readonly afterId?: string;
 }
 
-/** Attempts to deliver to an endpoint, newest first. */
+/** Lists the attempts to deliver to an endpoint, newest first. */
 export async function listDeliveries(tx: TenantTransaction, query: DeliveryQuery): Promise<DeliveryPage> {
   const which = [tx.tenantId, query.endpointId, query.failed ?? null, query.jobId ?? null];
   const page = [query.afterId ?? null, query.limit + 1, query.offset ?? 0];
@@ -188,7 +190,7 @@ export async function listDeliveries(tx: TenantTransaction, query: DeliveryQuery
   };
 }
 
-/** What a delivery sent; null when there is no such delivery, `payload` null when its job is not kept any more. */
+/** What a delivery sent. `payload` is null when its job has been deleted. */
 export interface SentMessage {
   readonly messageId: string;
   readonly payload: Readonly<Record<string, unknown>> | null;

@@ -38,7 +38,7 @@ interface EndpointRow {
   delivery_at: Date | null;
 }
 
-/** What an endpoint is; the caller has checked it. */
+/** The settings of an endpoint, validated by the caller. */
 export interface EndpointSettings {
   readonly url: string;
   readonly description: string;
@@ -46,7 +46,7 @@ export interface EndpointSettings {
   readonly isEnabled: boolean;
 }
 
-/** What is changed; left out stays. Headers replace all that there were. */
+/** A change; properties that are left out stay. Headers replace all earlier ones. */
 export type EndpointChange = Partial<EndpointSettings> & { readonly headers?: Readonly<Record<string, string>> };
 
 type New = EndpointSettings & {
@@ -55,23 +55,23 @@ type New = EndpointSettings & {
   readonly createdBy: string | null;
 };
 
-/** Where sealed values belong; one moved to another endpoint or column does not open. */
+/** The context of a sealed value: one that is copied to another endpoint or column does not open. */
 export const secretPlace = (tenantId: string, endpointId: string): string => `webhook-secret|${tenantId}|${endpointId}`;
 export const headersPlace = (tenantId: string, endpointId: string): string =>
   `webhook-headers|${tenantId}|${endpointId}`;
 
-/** All endpoints of the tenant, newest first; never with a secret. */
+/** Lists the tenant's endpoints, newest first, without secrets. */
 export async function listEndpoints(tx: TenantTransaction): Promise<WebhookEndpoint[]> {
   return (await tx.run<EndpointRow>(listEndpointsSql, [tx.tenantId])).map(toEndpoint);
 }
 
-/** Null when the tenant has no such endpoint. */
+/** Returns an endpoint, or null when the tenant does not have it. */
 export async function findEndpoint(tx: TenantTransaction, id: string): Promise<WebhookEndpoint | null> {
   const [row] = await tx.run<EndpointRow>(endpointByIdSql, [tx.tenantId, id]);
   return row ? toEndpoint(row) : null;
 }
 
-/** Null when the tenant has as many as it may have. */
+/** Creates an endpoint. Returns null when the tenant has reached the limit (`MOST_ENDPOINTS`). */
 export async function insertEndpoint(
   tx: TenantTransaction,
   sealer: Sealer,
@@ -94,15 +94,15 @@ export async function insertEndpoint(
   return findEndpoint(tx, id);
 }
 
-/** The version of an endpoint, whose row is held until the end of the transaction; null when there is none. */
+/** Returns an endpoint and locks its row until the end of the transaction; null when it does not exist. */
 export async function lockEndpoint(tx: TenantTransaction, id: string): Promise<WebhookEndpoint | null> {
   const [row] = await tx.run(lockEndpointSql, [tx.tenantId, id]);
   return row ? findEndpoint(tx, id) : null;
 }
 
 /**
- * Changes an endpoint that the caller has locked. One that moves to another origin loses its headers unless they are given
- * anew: they may hold credentials that whoever moves it was never shown.
+ * Changes an endpoint that the caller has locked. An endpoint that moves to another origin loses its headers unless new
+ * ones are given: they may hold credentials that the editor was never shown.
  */
 export async function updateEndpoint(
   tx: TenantTransaction,
@@ -129,8 +129,8 @@ const isElsewhere = (from: string, to: string | undefined): boolean =>
   to !== undefined && new URL(to).origin !== new URL(from).origin;
 
 /**
- * Gives an endpoint another secret; each one before is valid for a day after it was replaced. Null when there is no such
- * endpoint; "too-often" when three earlier ones are still valid.
+ * Gives an endpoint a new secret; each earlier secret stays valid for a day after it was replaced. Returns null when
+ * the endpoint does not exist, and "too-often" when three earlier secrets are still valid.
  */
 export async function rotateSecret(
   tx: TenantTransaction,
@@ -149,7 +149,7 @@ export async function deleteEndpoint(tx: TenantTransaction, id: string): Promise
   await tx.run(deleteEndpointSql, [tx.tenantId, id]);
 }
 
-/** The columns headers and header_names. */
+/** Returns the values of the columns headers and header_names. */
 function sealedHeaders(
   sealer: Sealer,
   headers: Readonly<Record<string, string>>,

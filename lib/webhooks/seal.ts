@@ -5,7 +5,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** What was sealed cannot be opened: under another key, in another place, or not as it was written. */
+/** A sealed value cannot be opened: it has another key or place, or was altered. */
 export class UnsealError extends Error {
   override readonly name = "UnsealError";
 
@@ -14,15 +14,15 @@ export class UnsealError extends Error {
   }
 }
 
-/** Seals texts for the database, which sees neither them nor the key. */
+/** Seals texts for the database, which sees neither the texts nor the key. */
 export interface Sealer {
-  /** `place` says what the text is and whose; it opens there only. */
+  /** `place` names the text and its owner; the sealed text opens only under the same place. */
   seal(text: string, place: string): Buffer;
   /** @throws UnsealError */
   open(sealed: Buffer, place: string): string;
 }
 
-/** AES-256-GCM under a key that derives from the installation's data key. */
+/** Returns a sealer that uses AES-256-GCM, with a key derived from the installation's data key. */
 export function makeSealer(dataKey: string): Sealer {
   const key = Buffer.from(hkdfSync("sha256", dataKey, "", "leasehold/webhooks", KEY_BYTES));
   return {

@@ -30,7 +30,7 @@ describe("R-11 WEBHOOK-05 receivers that fail in every way", () => {
       else if (fault === 1) request.socket.resetAndDestroy();
       else if (fault === 2) response.writeHead(500).end();
       else if (fault === 3) response.writeHead(307, { location: receiver.url }).end();
-      else if (fault === 4) response.writeHead(200).write("slow"); // and never an end
+      else if (fault === 4) response.writeHead(200).write("slow"); // the answer never ends
     };
     const quick = runnerWith({ places: 40, limits: { ...LIMITS, totalMs: 1000 } });
     const jobs = await Promise.all(Array.from({ length: 40 }, () => deliveryJob(id)));

@@ -1,7 +1,7 @@
 import { statement } from "@/lib/db";
 import { tenantIs } from "@/lib/db/tenant-filter";
 
-// The sealed columns are in none of these: what is shown cannot hold them.
+// Without the sealed columns, so that no answer of the API can contain them.
 const VIEW = `e.id, e.tenant_id, e.url, e.description, e.event_types, e.is_enabled, e.disabled_reason, e.header_names,
   case when e.previous_secret_until > app.now() then e.previous_secret_until end as previous_secret_until,
   e.failing_since, e.version, e.created_by, e.created_at, e.updated_at, d.id as delivery_id,
@@ -17,7 +17,7 @@ export const listEndpointsSql = statement("list_webhooks", `select ${VIEW} ${FRO
 
 export const endpointByIdSql = statement("webhook_by_id", `select ${VIEW} ${FROM} and e.id = $2`);
 
-/** Holds the row until the end of the transaction, so that two edits never mix. */
+/** Locks the row until the end of the transaction, so that two edits never mix. */
 export const lockEndpointSql = statement(
   "lock_webhook",
   `select version, is_enabled, url from app.webhook_endpoints
@@ -38,7 +38,7 @@ export const insertEndpointSql = statement(
    values ($1, $2, $3, $4, $5::text[], $6, case when $6 then null else 'manual' end, $7, $8, $9::text[], $10)`,
 );
 
-/** Switching one on forgets what it failed with; switching off one that is off keeps the reason. */
+/** Enabling an endpoint clears its failures; disabling a disabled one keeps the reason. */
 export const updateEndpointSql = statement(
   "update_webhook",
   `update app.webhook_endpoints set url = $3, description = $4, event_types = $5::text[], is_enabled = $6,
@@ -55,8 +55,8 @@ export const setHeadersSql = statement(
 );
 
 /**
- * Gives an endpoint the secret $3. The one before ($4) stays for a day, and those before it as long as they had. No row:
- * two of those are left already.
+ * Sets the secret $3. The previous secret ($4) stays valid for a day, and earlier ones until their own end. Returns no
+ * row if three earlier secrets are still valid.
  */
 export const rotateSecretSql = statement(
   "rotate_webhook_secret",
@@ -74,7 +74,7 @@ export const rotateSecretSql = statement(
    returning id`,
 );
 
-/** Its secrets are gone at once; its row stays for the deliveries that name it. */
+/** Deletes the secrets at once; the row stays for the deliveries that refer to it. */
 export const deleteEndpointSql = statement(
   "delete_webhook",
   `update app.webhook_endpoints set deleted_at = app.now(), updated_at = app.now(), version = version + 1, secret = null,
@@ -84,8 +84,8 @@ export const deleteEndpointSql = statement(
 );
 
 /**
- * All that one delivery needs, of the job and of the endpoint (whose columns are null when there is none), and whether the
- * endpoint was sent the message $4 with the type $5.
+ * Reads the job and the endpoint of a delivery (endpoint columns are null when there is none), and if the endpoint was
+ * sent the message $4 with the type $5.
  */
 export const findDeliverySql = statement(
   "find_webhook_delivery",
@@ -106,7 +106,7 @@ export const sealedSecretSql = statement(
   `select secret from app.webhook_endpoints where ${tenantIs("tenant_id")} and id = $2 and deleted_at is null for update`,
 );
 
-/** An attempt that is recorded twice (its first answer was lost) keeps its first row. */
+/** An attempt that is recorded twice, because the first answer was lost, keeps its first row. */
 export const insertDeliverySql = statement(
   "insert_webhook_delivery",
   `insert into app.webhook_deliveries (tenant_id, endpoint_id, job_id, attempt_no, message_id, type, url, status_code,
@@ -123,8 +123,8 @@ export const noteSuccessSql = statement(
 );
 
 /**
- * Notes that nothing gets through any more, once; and switches the endpoint off when it is gone ($3) or has been failing for five days. A row
- * with a reason = it was switched off just now.
+ * Records when deliveries began to fail, once, and disables the endpoint if it is gone ($3) or has failed for five
+ * days. A row with a reason means that the endpoint was disabled by this statement.
  */
 export const noteFailureSql = statement(
   "note_webhook_failure",
@@ -146,7 +146,7 @@ export const auditDisabledSql = statement(
 
 const DELIVERY = `id, endpoint_id, job_id, attempt_no, message_id, type, url, status_code, error_code, error_text, request,
   response, duration_ms, started_at`;
-// $3: null = all, true = those that failed. $4: null = of any job.
+// $3: null = all, true = failed ones. $4: null = of any job.
 const MATCHES = `${tenantIs("tenant_id")} and endpoint_id = $2
   and ($3::boolean is null or (error_code is not null) = $3) and ($4::uuid is null or job_id = $4)`;
 
@@ -163,7 +163,7 @@ export const countDeliveriesSql = statement(
   { repeatable: true },
 );
 
-/** A delivery with the payload of its job; the payload is null when the job is not kept any more. */
+/** A delivery with its job's payload; the payload is null when the job has been deleted. */
 export const deliveryWithPayloadSql = statement(
   "webhook_delivery_payload",
   `select d.message_id, d.type, j.payload, j.queued_at, f.key as definition_key from app.webhook_deliveries d

@@ -4,9 +4,9 @@ const DRAIN_MS = 2000;
 const DRAIN_FACTOR = 32;
 
 /**
- * Stops a body that grows beyond `maxBytes`, declared or not: nothing beyond the cap reaches a route, and memory stays
- * flat. `onExceeded` is called when the client has been read to its end, or has been read enough: one that is answered
- * while it still sends sees a broken pipe instead of the answer.
+ * Stops a body that grows beyond `maxBytes`, with or without a declared length. Nothing beyond the cap reaches a route,
+ * and memory stays flat. `onExceeded` is called when the client has sent its whole body, or enough of it: a client that
+ * is answered while it still sends sees a broken pipe instead of the answer.
  */
 export function capBody(req: IncomingMessage, maxBytes: number, onExceeded: () => void): { readonly refused: boolean } {
   const declared = Number(req.headers["content-length"] ?? 0);

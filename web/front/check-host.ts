@@ -4,14 +4,16 @@ import type { ProblemCode } from "@/lib/contract";
 /** The host names that requests may name. */
 export interface OwnHosts {
   readonly names: readonly string[];
-  /** Any IP address is accepted too, because another site cannot make a browser name an address of ours. */
+  /** Accepts any IP address, because another site cannot make a browser name one of this server's addresses. */
   readonly anyAddress: boolean;
 }
 
 const LOOPBACK = ["localhost", "127.0.0.1", "::1"];
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i;
 
-/** The name in a `Host` header, without port, brackets and final dot, in lower case; null if it is not a name. */
+/**
+ * Returns the name in a `Host` header, without port, brackets and final dot, in lower case; null if it is not a name.
+ */
 function hostName(text: string): string | null {
   const [, v6, name] = HOST.exec(text) ?? [];
   if (v6 !== undefined) return isIPv6(v6) ? new URL(`http://[${v6}]`).hostname.slice(1, -1) : null;
@@ -19,9 +21,9 @@ function hostName(text: string): string | null {
 }
 
 /**
- * Returns a function that checks the `Host` header of a request and returns the problem, or null. The header must be there
- * once and name one of our hosts or this machine: otherwise a site whose own name points here could read the answers (DNS
- * rebinding).
+ * Returns a function that checks a request's `Host` header and returns the problem, or null. The header must occur once
+ * and name one of the own hosts or this machine. Otherwise a site whose name resolves to this server could read the
+ * answers (DNS rebinding).
  */
 export function hostCheck(own: OwnHosts): (rawHeaders: readonly string[]) => ProblemCode | null {
   const names = new Set([...own.names, ...LOOPBACK]);

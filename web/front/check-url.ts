@@ -1,9 +1,9 @@
 const LONGEST = 8 * 1024;
-/** The framework looks through all parameters for each one, more than once: 4,000 of them take it half a second. */
+/** Limit on query parameters, because the framework scans all of them for each one: 4,000 take half a second. */
 const MOST_PARAMETERS = 100;
 
 /**
- * The path of a request target, or null for one that no page or route may see: absolute and asterisk forms, double
+ * Returns the path of a request target, or null if no page or route may see it: absolute and asterisk forms, double
  * slashes, backslashes, bad percent-encoding, encoded slashes, dot segments, control characters, over 100 parameters.
  */
 export function checkedPath(target: string | undefined): string | null {

@@ -1,12 +1,13 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { TrustedProxies } from "@/lib/env/trusted-proxies";
 
-/** Finds the address of a client from the connection's peer and the `X-Forwarded-For` header. */
+/** Returns the client's address from the connection's peer and the `X-Forwarded-For` header. */
 export type FindClient = (peer: string | undefined, forwardedFor: string | undefined) => string | null;
 
 /**
- * Returns a function that walks `X-Forwarded-For` from the right, past trusted proxies, to the first address that is not
- * one. Without a trusted peer the header is ignored. An entry that is no address ends the walk at the proxy that wrote it.
+ * Returns a function that walks `X-Forwarded-For` from the right, past trusted proxies, to the first address that is
+ * not a proxy's. Without a trusted peer the header is ignored. An invalid entry ends the walk at the proxy that wrote
+ * it.
  */
 export function clientFinder(trusted: TrustedProxies): FindClient {
   const isProxy = proxyTest(trusted);
@@ -24,7 +25,10 @@ export function clientFinder(trusted: TrustedProxies): FindClient {
   };
 }
 
-/** The usual spelling of an address: IPv4 within IPv6 becomes IPv4, a zone is dropped. Null if it is no address. */
+/**
+ * Returns an address in canonical form: IPv4 within IPv6 becomes IPv4, and a zone is dropped. Null if it is not an
+ * address.
+ */
 export function canonicalAddress(text: string): string | null {
   const [bare = ""] = text.split("%");
   if (isIPv4(bare)) return bare;
@@ -43,7 +47,7 @@ function proxyTest(trusted: TrustedProxies): (address: string, hop: number) => b
   return (address) => list.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 }
 
-// Some proxies write the client's port too.
+// Some proxies append the client's port.
 function withoutPort(entry: string): string {
   const [, v6, v4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(entry) ?? [];
   return v6 ?? v4 ?? entry;

@@ -186,7 +186,7 @@ describe("sign-ins in progress", () => {
     get(path, "host: localhost", `x-forwarded-for: ${address}`, ...lines, "content-length: 0").replace("GET", "POST");
   const SIGN_IN = "/api/auth/callback/credentials";
 
-  /** A front in front of a framework that answers sign-ins when it is told to. */
+  /** A front before a framework that answers sign-ins when the test says so. */
   async function openBusy(count: number, request: (n: number) => string) {
     const [waiting, arrived] = [[] as (() => void)[], vi.fn()];
     const front = await open({

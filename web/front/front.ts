@@ -1,3 +1,11 @@
+/**
+ * The HTTP server in front of Next.js. Start with `createFront`, then `serve`.
+ *
+ * Checks every request before the framework sees it: target, host, cookies, method and body size. Limits connections,
+ * pipelined requests, sign-ins in progress and page renders (`PageFront`). Removes headers that clients must not set, adds
+ * the client's address and a request id, and sets the security headers of every answer.
+ */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { CLIENT_IP_HEADER } from "@/lib/api/http/request-info";
@@ -18,23 +26,23 @@ import { isSignIn, SIGN_IN_BODY_BYTES, SignInSlots } from "./sign-in-slots";
 
 export interface FrontOptions {
   readonly dev: boolean;
-  /** Our public origin; empty until the listener has a port. */
+  /** The public origin; empty until the listener has a port. */
   readonly origin: () => string;
   /** Signs the marks of known browsers (`deviceSecretOf`). */
   readonly deviceSecret: string;
-  /** The framework, once it is ready; until then every request is answered 503. */
+  /** The framework, once it is ready; until then every request gets a 503. */
   readonly next: () => NextHandler | undefined;
-  /** Looks for a script or style that this build does not have, which another build may have published. */
+  /** Finds a script or style of another build, published by another process. */
   readonly findAsset?: (path: string) => Promise<Asset | null>;
   /** The hosts that requests may name. */
   readonly hosts: OwnHosts;
-  /** The proxies whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: TrustedProxies;
-  /** Connections at once; one more is closed as soon as it is made. */
+  /** Most connections at once; further ones are closed as soon as they are accepted. */
   readonly maxConnections: number;
-  /** How long the headers of a request may take; default ten seconds. */
+  /** Time limit for the headers of a request; default ten seconds. */
   readonly headersWithinMs?: number;
-  /** How long a connection may stay without a byte while an answer waits to be read; default two minutes. */
+  /** How long a connection may be silent while its answer waits to be read; default two minutes. */
   readonly silentForMs?: number;
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void };
 }
@@ -43,7 +51,7 @@ export interface Front {
   readonly server: Server;
   /** From now on each answer closes its connection. */
   beginClosing(): void;
-  /** Ends connections over which nothing was ever asked: browsers open some ahead, and the server takes them for busy. */
+  /** Ends connections that never sent a request. Browsers open some ahead, and the server takes them for busy. */
   closeUnused(): void;
 }
 
@@ -65,24 +73,24 @@ const PAGE_METHODS = ["GET", "HEAD"];
 /** Answered under any host name, because probes use the address of the machine or container. */
 const HEALTH_PATHS = ["/livez", "/readyz"];
 const HEADERS_WITHIN_MS = 10_000;
-/** How often overdue connections are looked for. The default of Node.js is 30 seconds. */
+/** Interval of the check for overdue connections; Node.js defaults to 30 seconds. */
 const LOOK_FOR_OVERDUE_MS = 2000;
 /** Longer than any answer takes, and eight heartbeats of a stream. */
 const SILENT_FOR_MS = 120_000;
 const WARN_EVERY_MS = 60_000;
-/** As many as browsers keep for a site. The framework's work grows with their square: 700 hold the event loop for 150 ms. */
+/** Browsers keep this many per site. The framework's work grows with the square: 700 block the event loop for 150 ms. */
 const MOST_COOKIES = 180;
 
 /**
- * What stands before the framework: refuses bad targets, methods, headers and bodies with a 4xx, where the framework
- * alone would answer 500, run page code on a POST, or read without end.
+ * Creates the server. Bad targets, methods, headers and bodies get a 4xx, where the framework alone would answer 500,
+ * run page code on a POST, or read without end.
  */
 export function createFront(options: FrontOptions): Front {
   const gate: Gate = {
     closing: false,
     findClient: clientFinder(options.trustedProxies),
     hostProblem: hostCheck(options.hosts),
-    // In development pages change while the process runs.
+    // In development, pages change while the process runs.
     pages: options.dev ? null : new PageFront(() => ({ origin: options.origin(), deviceSecret: options.deviceSecret })),
     sentAhead: new SentAhead(),
     signIns: new SignInSlots(),
@@ -97,12 +105,12 @@ export function createFront(options: FrontOptions): Front {
   const server = createServer(timeouts, (req, res) => {
     if (gate.sentAhead.admits(req, res)) serve({ req, res }, options, gate);
   });
-  // Without it a client that never reads its answer would keep its connection for ever.
+  // Without a timeout, a client that never reads its answer would keep its connection forever.
   server.timeout = options.silentForMs ?? SILENT_FOR_MS;
   server.maxConnections = options.maxConnections;
   server.on("drop", warnWhenFull(options));
   server.on("clientError", refuseBrokenRequest);
-  // In development the framework's socket for changed files is the only upgrade.
+  // In development, the framework's socket for changed files is the only upgrade.
   if (!options.dev) server.on("upgrade", (_req, socket: Socket) => refuseAndClose(socket, "400 Bad Request"));
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -182,7 +190,7 @@ interface Passage extends Pick<FrontOptions, "findAsset">, Pick<Gate, "pages"> {
   readonly path: string;
 }
 
-/** Answers a request that was checked. Rejects when the framework fails. */
+/** Answers a request that passed the checks. Rejects when the framework fails. */
 function pass({ req, res }: Exchange, { path, pages, next, findAsset }: Passage): Promise<void> {
   const isApi = isApiPath(path);
   if (isApi) sendLengths(res);
@@ -234,7 +242,7 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   refuseAndClose(socket, isTooLong ? "431 Request Header Fields Too Large" : "400 Bad Request");
 }
 
-/** Does not wait for the client to close too, because one that never does would keep its connection for ever. */
+/** Does not wait for the client to close, because a client that never closes would keep its connection forever. */
 function refuseAndClose(socket: Socket, status: string): void {
   socket.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
   socket.destroySoon();

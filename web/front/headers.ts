@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { CLIENT_IP_HEADER, FILE_LENGTH_HEADER, REQUEST_ID_HEADER, usableRequestId } from "@/lib/api/http/request-info";
 import type { FindClient } from "./client-address";
 
-// What only the framework or a proxy in front of it may say. Clients that said it got around checks before.
+// Headers that only the framework or a proxy may set: clients could use them to bypass checks.
 const STRIPPED = new Set([
   "next-action",
   "x-nextjs-data",
@@ -19,12 +19,12 @@ const STRIPPED = new Set([
 ]);
 const STRIPPED_PREFIXES = ["x-middleware-", "x-invoke-", "x-next-", "x-forwarded-", "x-vercel-", "x-leasehold-"];
 
-// The page router's own; on an API route they only make the framework redirect.
+// Headers of the page router; on an API route they only make the framework redirect.
 const PAGE_ONLY = /^(?:rsc$|next-router-|next-url$)/;
 
 /**
- * Removes the headers that a client must not set, and adds its address and the request's id, which is returned. All later
- * code takes the address from this header.
+ * Removes the headers that a client must not set, and adds the client's address and the request id. Returns the id. All
+ * later code takes the address from this header.
  */
 export function cleanRequestHeaders(req: IncomingMessage, isApi: boolean, findClient: FindClient): string {
   const client = findClient(req.socket.remoteAddress, req.headers["x-forwarded-for"]?.toString());
@@ -45,7 +45,7 @@ interface PolicyOptions {
   readonly dev: boolean;
 }
 
-/** Sets the security headers of an answer; a page's nonce also goes into the request, where the renderer finds it. */
+/** Sets the security headers of an answer. A page's nonce also goes into the request, where the renderer finds it. */
 export function setSecurityHeaders(req: IncomingMessage, res: ServerResponse, options: PolicyOptions): void {
   res.setHeader("x-content-type-options", "nosniff");
   res.setHeader("x-frame-options", "DENY");
@@ -65,7 +65,7 @@ export function setSecurityHeaders(req: IncomingMessage, res: ServerResponse, op
   res.setHeader("content-security-policy", policy);
 }
 
-/** The content security policy of a page whose scripts carry this nonce. */
+/** Returns the content security policy of a page whose scripts carry this nonce. */
 export function pagePolicy(nonce: string, dev: boolean): string {
   return [
     "default-src 'self'",
@@ -82,8 +82,8 @@ export function pagePolicy(nonce: string, dev: boolean): string {
 }
 
 /**
- * The framework drops the length of a body. A route that knows it says it in a header of its own, from which the length is
- * made here. Such a body is a file, so that no browser may run anything of it.
+ * Sets the content-length of a file. The framework drops it, so the route sends the length in a header of its own. The
+ * body is sandboxed, because no browser may run any of it.
  */
 export function sendLengths(res: ServerResponse): void {
   const writeHead = res.writeHead;
@@ -98,7 +98,7 @@ export function sendLengths(res: ServerResponse): void {
   }) as typeof writeHead;
 }
 
-/** Pages show a tenant's data: whatever the renderer thinks, nobody but this browser keeps them, and not for long. */
+/** Makes pages uncacheable, whatever the renderer sets, because they show a tenant's data. */
 export function neverCachePages(res: ServerResponse): void {
   const writeHead = res.writeHead;
   res.writeHead = ((...args: Parameters<typeof writeHead>) => {

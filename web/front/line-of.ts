@@ -5,8 +5,9 @@ import { type DeviceSettings, lastAccount } from "@/lib/auth/device";
 import type { Line } from "@/lib/turn-lines";
 
 /**
- * Returns the line in which a request waits: that of its network, or that of its account, which goes first, if the browser
- * signed in before. So the flood of a network does not delay the known browsers in it.
+ * Returns the line in which a request waits. A browser that signed in before waits in the line of its account, which
+ * goes first; any other request waits in the line of its network. So a flood from a network does not delay its known
+ * browsers.
  */
 export function lineOf({ headers }: IncomingMessage, settings: DeviceSettings): Line {
   const account = lastAccount(headers.cookie ?? null, settings);

@@ -5,11 +5,11 @@ import { pagePolicy } from "./headers";
 import { PAGES } from "./pages";
 import { type NextHandler, type RenderedPage, renderPage } from "./render-page";
 
-/** A rendered page, cut where the nonce of its answer goes. */
+/** A rendered page, split where the nonce of each answer goes. */
 interface KeptPage {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, values: readonly (readonly string[])[]])[];
-  /** All answers send these very bytes, so that one that waits for its reader costs no memory. */
+  /** All answers share these buffers, so a slow reader costs no memory. */
   readonly parts: readonly Buffer[];
   readonly bytesWithoutNonces: number;
 }
@@ -27,27 +27,27 @@ const KNOWN: readonly RegExp[] = PAGES.map(patternOf);
 const WITH_SESSION: readonly RegExp[] = PAGES.filter((page) => page !== LOGIN && !page.startsWith("/docs/")).map(
   patternOf,
 );
-/** Files that the framework serves. */
+/** Paths of files that the framework serves. */
 const FRAMEWORK = /^\/(?:_next\/static\/|icon\.svg$)/;
-/** The length of every nonce of an answer. */
+/** The length of every answer's nonce. */
 const NONCE_BYTES = 16;
 
-/** Returns whether the framework serves a file under this path, which renders nothing. */
+/** True if the framework serves a file under this path, without rendering. */
 export const isFile = (path: string): boolean => FRAMEWORK.test(path);
 
-/** Returns whether the page is for signed-in visitors only. A path that ends in a slash is not yet that of a page. */
+/** True if the page is for signed-in visitors only. A path that ends in a slash is not yet a page's path. */
 export const needsSession = (path: string): boolean =>
   (path === "/" || !path.endsWith("/")) && WITH_SESSION.some((page) => page.test(path));
 
 /**
- * Answers the public pages, which are the same for every visitor: reference, errors, login, "not found". Each is rendered
- * once per process, because rendering costs up to a hundred times as much and an anonymous caller can ask for it without
- * end. Each answer gets a nonce of its own.
+ * Cache of the public pages, which are the same for every visitor: reference, errors, login, "not found". Each is
+ * rendered once per process, because rendering costs up to a hundred times as much as another answer, and anonymous
+ * callers can ask for pages without end. Each answer gets its own nonce.
  */
 export class OpenPages {
   readonly #kept = new Map<string, Promise<KeptPage>>();
 
-  /** Returns the public page that answers this request; null if the answer depends on the caller. */
+  /** Returns the key of the public page that answers this request; null if the answer depends on the caller. */
   keyOf(path: string, hasSession: boolean): string | null {
     if (OPEN.has(path)) return path;
     if (path === LOGIN && !hasSession) return LOGIN;
@@ -55,7 +55,7 @@ export class OpenPages {
     return path === "/" || isFile(path) || KNOWN.some((page) => page.test(path)) ? null : NOT_FOUND;
   }
 
-  /** Writes the page with the nonce of this request. A page that cannot be kept, such as an error, is rendered again. */
+  /** Writes the page with this request's nonce. A page that cannot be cached, such as an error, is rendered again. */
   async answer(
     key: string,
     { req, res, next }: { req: IncomingMessage; res: ServerResponse; next: NextHandler },
@@ -78,7 +78,7 @@ export class OpenPages {
   #page(key: string, next: NextHandler): Promise<KeptPage> {
     const known = this.#kept.get(key);
     if (known) return known;
-    // Requests that arrive meanwhile wait for the same rendering.
+    // Concurrent requests wait for the same rendering.
     const rendering = keep(key, next);
     this.#kept.set(key, rendering);
     rendering.catch(() => this.#kept.delete(key));
@@ -108,7 +108,7 @@ async function keep(key: string, next: NextHandler): Promise<KeptPage> {
   };
 }
 
-/** Headers that are not kept, because they belong to one connection or one answer. */
+/** Headers that are not cached, because they belong to one connection or one answer. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   "connection",
   "content-length",

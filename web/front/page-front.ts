@@ -17,9 +17,9 @@ export interface PageRequest {
 }
 
 /**
- * Answers requests for pages and their files. Rendering costs a hundred times as much as any other answer, and anybody can
- * ask for pages: a request without a session gets a kept page or the redirect to the login, and what has to be rendered
- * waits for its turn.
+ * Answers requests for pages and their files. Rendering costs a hundred times as much as any other answer, and
+ * anonymous callers can ask for pages. So a request without a session gets a cached page or a redirect to the login,
+ * and a page that has to be rendered waits for its turn.
  */
 export class PageFront {
   readonly #openPages = new OpenPages();
@@ -31,7 +31,7 @@ export class PageFront {
     this.#turns = new PageTurns(settings);
   }
 
-  /** Rejects when the framework fails. */
+  /** Answers one request. Rejects when the framework fails. */
   answer({ req, res, path, next, findAsset }: PageRequest): Promise<void> {
     if (isFile(path)) return answerFile({ req, res, path, next, findAsset });
     const hasSession = sentSessionId(req.headers.cookie ?? null, this.#settings().origin) !== null;
@@ -44,7 +44,7 @@ export class PageFront {
   }
 }
 
-/** Serves scripts and styles that another build published; the framework serves its own. */
+/** Serves scripts and styles of other builds; the framework serves its own. */
 async function answerFile({ req, res, path, next, findAsset }: PageRequest): Promise<void> {
   const asset = await findAsset?.(path);
   if (!asset) return next(req, res);

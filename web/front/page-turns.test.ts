@@ -10,7 +10,7 @@ import { PageTurns } from "./page-turns";
 const settings = { origin: "http://localhost", deviceSecret: "a secret of this test" };
 const [ONE, OTHER, THIRD] = ["198.51.100.1", "203.0.113.1", "192.0.2.1"] as const;
 
-/** Callers of one process. A page, asked for under its name, takes until it is ended. */
+/** Callers of one process. Each page is named, and renders until the test ends it. */
 function openPages() {
   const turns = new PageTurns(() => settings);
   const begun: string[] = [];
@@ -39,7 +39,7 @@ function openPages() {
   return { begun, ask, end, fail };
 }
 
-/** The head of an answer that no connection took. */
+/** The head of an answer without a connection. */
 const headOf = (res: ServerResponse) => (res as unknown as { _header: string | null })._header ?? "";
 
 describe("while nothing waits", () => {

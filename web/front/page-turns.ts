@@ -8,16 +8,16 @@ import { type Refusal, refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
 
 /**
- * Pages share one event loop, so more at once only makes all slower. Under a flood of one network, one page at a time renders
- * 27 a second and an API call takes 92 ms; two at a time render 31, and the call takes 160 ms. The second turn is that of
- * another network, so that it need not wait for the page under way.
+ * Pages rendered at once. Pages share one event loop, so more at once only makes all slower. Under a flood from one
+ * network, one page at a time renders 27 a second and an API call takes 92 ms; two at a time render 31, and the call
+ * takes 160 ms. The second turn goes to another network, which then need not wait for the page in progress.
  */
 const AT_ONCE = 2;
 const OF_LINE = 1;
 /** Three to four seconds of rendering. */
 const MOST_WAITING = 100;
 const PATIENCE_MS = 10_000;
-/** Longer than two pages take together, so that a turn which lasts so long can be one that waits. */
+/** Longer than two pages take together, so a turn that lasts this long may be waiting. */
 const LOOK_EVERY_MS = 100;
 /** The longest turn while other work keeps the event loop busy: many times what a page takes on a slow machine. */
 const LONGEST_MS = 2000;
@@ -38,7 +38,7 @@ export class PageTurns {
     this.#settings = settings;
   }
 
-  /** Has the page rendered when its caller's turn comes; answers 429 or 503 when that takes too long. */
+  /** Renders the page when its caller's turn comes; answers 429 or 503 when that takes too long. */
   async render(req: IncomingMessage, res: ServerResponse, next: NextHandler): Promise<void> {
     const leave = await this.#lines.enter(lineOf(req, this.#settings()), PATIENCE_MS).catch((error: unknown) => {
       const refusal = error instanceof TooManyWaiting ? TOO_MANY : TOO_LATE;
@@ -57,9 +57,9 @@ export class PageTurns {
 }
 
 /**
- * Returns the function that ends a turn. A turn also ends while its page goes on, once the page leaves the event loop idle
- * for more than half of the time: it then waits for the database or for a slow reader, and others can be rendered meanwhile.
- * A flood of pages never leaves the event loop idle, so that it gets no further turns from this.
+ * Returns the function that ends a turn. A turn also ends while its page is still rendering, once the event loop has
+ * been idle for more than half of the time: the page then waits for the database or a slow reader, and other pages can
+ * render. A flood of pages never leaves the event loop idle, so it gains no turns from this.
  */
 function holdTurn(leave: () => void): () => void {
   const began = performance.eventLoopUtilization();

@@ -1,4 +1,4 @@
-/** Every page of `app/`. Any other path is answered with the kept "not found" page, without rendering. */
+/** Every page of `app/`. Any other path gets the cached "not found" page, without rendering. */
 export const PAGES: readonly string[] = [
   "/",
   "/account/password",

@@ -11,7 +11,7 @@ export interface Refusal {
   readonly headers?: Record<string, string>;
 }
 
-/** Answers a request that goes no further, as problem+json. */
+/** Answers a refused request with problem+json. A no-op once the answer has begun. */
 export function refuse(res: ServerResponse, { code, instance, requestId, detail, headers = {} }: Refusal): void {
   if (res.headersSent || res.destroyed) return;
   const problem = new HttpProblem(code, detail === undefined ? {} : { detail });

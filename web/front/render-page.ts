@@ -13,12 +13,12 @@ export interface RenderedPage {
 
 /** Longer than any page takes on a machine that does a hundred other things. */
 const RENDERED_WITHIN_MS = 60_000;
-/** Larger than any page, because without a server's own connection a response that waits for `drain` would wait for ever. */
+/** Larger than any page: without a real connection, a response that waits for `drain` would wait forever. */
 const NEVER_FULL = 2 ** 30;
 
 /**
- * Asks the framework for a page without a connection, so that no slow reader delays it. Rejects when the handler does, and
- * when there is no whole answer within a minute.
+ * Renders a page without a connection, so that no slow reader delays it. Rejects when the handler does, and when the
+ * answer is not complete within a minute.
  */
 export function renderPage(
   handler: NextHandler,

@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Requests of one connection that may be in progress. Browsers and proxies send the next request after the answer. */
+/** Most requests in progress per connection. Browsers and proxies send the next request after the answer. */
 export const MOST_IN_PROGRESS = 16;
 
 /**
- * Bounds the requests that a client sends ahead on one connection (pipelining). Node.js hands over all requests of a
+ * Limits pipelining: the requests that a client sends ahead on one connection. Node.js hands over all requests of a
  * segment in one turn, up to two thousand, and keeps their answers in memory until the client reads them.
  */
 export class SentAhead {
   readonly #inProgress = new WeakMap<Socket, number>();
 
-  /** Returns whether the request may go on. Otherwise its connection is closed, with all its requests. */
+  /** Returns true if the request may go on. Otherwise closes its connection, with all its requests. */
   admits({ socket }: IncomingMessage, res: ServerResponse): boolean {
     if (socket.destroyed) return false;
     const before = this.#inProgress.get(socket) ?? 0;

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { type Runner, statement } from "@/lib/db";
 
-/** How often a process says that its build is still served. */
+/** How often a process reports that its build is still served. */
 export const PUBLISH_EVERY_MS = 12 * 3_600_000;
 
 const STATIC = "/_next/static/";
@@ -20,7 +20,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".ico": "image/x-icon",
 };
 
-// Names hold a hash of the content, so one that is there already is the same.
+// Names contain a hash of the content, so an asset with the same name is the same.
 const knownSql = statement(
   "web_assets_known",
   "update app.web_assets set published_at = app.now() where path = any ($1::text[]) returning path",
@@ -42,7 +42,7 @@ export interface Asset {
   readonly body: Buffer;
 }
 
-/** The paths of a build's scripts, styles and fonts, as browsers ask for them, with the files. */
+/** Returns a build's scripts, styles and fonts: the path that browsers ask for, and the file. */
 export async function listAssets(buildFolder: string): Promise<Map<string, string>> {
   const folder = path.join(buildFolder, "static");
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -51,8 +51,8 @@ export async function listAssets(buildFolder: string): Promise<Map<string, strin
 }
 
 /**
- * Stores a build's assets where the web processes of other builds find them, and deletes those that no process has
- * published for a week. Processes of the same build may do it at the same time.
+ * Stores a build's assets where the web processes of other builds find them. Deletes assets that no process has
+ * published for a week. Processes of the same build may publish at the same time.
  */
 export async function publishAssets(db: Runner, assets: ReadonlyMap<string, string>): Promise<void> {
   const known = new Set((await db.run<{ path: string }>(knownSql, [[...assets.keys()]])).map((row) => row.path));
@@ -65,7 +65,7 @@ export async function publishAssets(db: Runner, assets: ReadonlyMap<string, stri
   await db.run(pruneSql);
 }
 
-/** An asset that a process of any build published; null if none did. */
+/** Returns an asset that a process of any build published, or null. */
 export async function findAsset(db: Runner, name: string): Promise<Asset | null> {
   if (!SHAPE.test(name)) return null;
   const [row] = await db.run<{ media_type: string; body: Buffer }>(findSql, [name]);

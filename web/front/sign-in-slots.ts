@@ -7,20 +7,20 @@ import { wholeBody } from "./whole-body";
 
 const SIGN_IN_PATH = "/api/auth/callback/";
 const IN_PROGRESS = 30;
-/** Of all browsers that are not known together, so that a flood from many networks leaves room for known ones. */
+/** Limit for all unknown browsers together, so that a flood from many networks leaves room for known ones. */
 const STRANGERS_IN_PROGRESS = 120;
 
-/** Shorter than the time in which the route answers, so that a slow client is told so. */
+/** Shorter than the route's own time limit, so that a slow client gets this refusal. */
 const BODY_WITHIN_MS = 3500;
 
-/** Bytes of the body of a sign-in; see {@link wholeBody}. */
+/** Largest body of a sign-in, in bytes; see {@link wholeBody}. */
 export const SIGN_IN_BODY_BYTES = 16 * 1024;
 
-/** Returns whether a request is a sign-in, however its path is encoded. */
+/** Returns true if a request is a sign-in, however its path is encoded. */
 export const isSignIn = ({ method }: IncomingMessage, path: string): boolean =>
   method === "POST" && decodeURIComponent(path).startsWith(SIGN_IN_PATH);
 
-/** The answer to a sign-in that goes no further. */
+/** The answer to a refused sign-in. */
 type SignInRefusal = Pick<Refusal, "code" | "detail" | "headers">;
 
 const TOO_MANY: SignInRefusal = {
@@ -31,18 +31,18 @@ const TOO_MANY: SignInRefusal = {
 const TOO_SLOW: SignInRefusal = { code: "body-too-slow", headers: { connection: "close" } };
 
 /**
- * Bounds the sign-ins that a network, or the known browsers of an account, have in progress. Each takes some queries and a
- * check of a password, and without a bound the flood of one network would use up the connections of all. Sign-ins are
- * counted before the framework sees them, because a refusal has to cost much less than an attempt.
+ * Limits the sign-ins in progress per network, and per account of known browsers. Each takes some queries and a
+ * password check, so a flood from one network would otherwise use up the connections of all. Sign-ins are counted
+ * before the framework sees them, because a refusal has to cost much less than an attempt.
  */
 export class SignInSlots {
   readonly #slots = new Slots(IN_PROGRESS);
   readonly #strangers = new Slots(STRANGERS_IN_PROGRESS);
 
   /**
-   * Waits for the body and then takes a slot, so that half a request holds none. Returns the function that gives the slot
-   * back, the refusal, or null if the client has gone. Give it back when the attempt has ended, not when its client has
-   * gone: the work goes on without a client.
+   * Waits for the body and then takes a slot, so that half a request takes none. Resolves with the function that
+   * returns the slot, with a refusal, or with null if the client has gone. Return the slot when the attempt has ended,
+   * not when its client has gone: the work goes on without a client.
    */
   async admit(req: IncomingMessage, settings: DeviceSettings): Promise<(() => void) | SignInRefusal | null> {
     const arrival = await wholeBody(req, BODY_WITHIN_MS);

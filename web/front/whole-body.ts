@@ -4,8 +4,8 @@ import type { IncomingMessage } from "node:http";
 export type Arrival = "whole" | "late" | "gone";
 
 /**
- * Waits until a request has arrived to its last byte, and leaves its body to be read by others. The body must be smaller than
- * what a stream keeps before it stops the sender (16 KiB): more would never arrive unread.
+ * Waits until the whole request has arrived, and leaves its body unread. The body must be smaller than a stream's
+ * buffer (16 KiB), because a larger one would never arrive unread.
  */
 export function wholeBody(req: IncomingMessage, withinMs: number): Promise<Arrival> {
   if (req.complete) return Promise.resolve("whole");

@@ -6,7 +6,7 @@ import { getListener } from "./listener";
 const SLOT = Symbol.for("leasehold.access-watch");
 const slots = globalThis as unknown as Record<symbol, AccessWatch | undefined>;
 
-/** Returns the watch of this process over what stays open after its request was authorised. */
+/** Returns this process's watch over streams and long answers that stay open after they were authorised. */
 export function getAccessWatch(): AccessWatch {
   slots[SLOT] ??= openWatch(getRuntime());
   return slots[SLOT];
@@ -27,7 +27,7 @@ function openWatch(runtime: ApiRuntime): AccessWatch {
         onNotify: (channel, payload) => {
           if (channel === ACCESS_CHANNEL) onChange(payload);
         },
-        // The poll finds what was revoked while the listener was disconnected.
+        // The poll finds changes that were missed while the listener was disconnected.
         onReady: () => {},
       }),
     onError: (error) => runtime.log.warn({ error: String(error) }, "open streams could not be rechecked"),

@@ -1,18 +1,18 @@
-/** Something that stays open after its request was authorised. */
+/** An answer that stays open after its request was authorised. */
 export interface Watched {
   readonly userId: string;
   readonly kind: "session" | "key";
-  /** The session (hex of its hash) or key (id) that the request brought. */
+  /** The session (hex of its hash) or key (id) of the request. */
   readonly credential: string;
-  /** Authorises again and ends what is open if the right is gone. Rejects if the database cannot be asked. */
+  /** Authorises again, and ends the answer if access was revoked. Rejects if the database cannot be reached. */
   recheck(): Promise<void>;
 }
 
-/** What the watch asks about credentials. */
+/** Where the watch reads credentials. */
 export interface AccessSource {
-  /** Returns, for each credential that is valid, a text that changes with its rights. */
+  /** Returns, for each valid credential, a text that changes with its rights. */
   marks(watched: readonly Watched[]): Promise<ReadonlyMap<string, string>>;
-  /** Calls back with the id of a person whose rights changed, or `*` for everyone. Returns how to stop. */
+  /** Calls back with the id of a user whose rights changed, or `*` for all. Returns a function that stops listening. */
   listen(onChange: (userId: string) => void): () => void;
   onError(error: unknown): void;
 }
@@ -22,11 +22,11 @@ const POLL_MS = 1500;
 const RECHECKS_AT_ONCE = 20;
 
 /**
- * Ends what stays open without a right: at once by a wake-up, and within two seconds by a poll if the wake-up is lost. The
- * poll is one statement for all that is open; nothing runs while nothing is open.
+ * Ends answers whose access was revoked: at once by a wake-up, and within two seconds by a poll if the wake-up is lost.
+ * The poll is one statement for all open answers, and runs only while some are open.
  */
 export class AccessWatch {
-  /** Each with the mark under which it was authorised last; undefined if that is not known. */
+  /** Each answer with the mark under which it was last authorised; undefined if unknown. */
   private readonly open = new Map<Watched, string | undefined>();
   private timer: NodeJS.Timeout | undefined;
   private isPolling = false;
@@ -37,7 +37,7 @@ export class AccessWatch {
     private readonly pollMs = POLL_MS,
   ) {}
 
-  /** Watches until the function that it returns is called. */
+  /** Watches an answer until the returned function is called. */
   add(watched: Watched): () => void {
     this.open.set(watched, undefined);
     this.stopListening ??= this.source.listen((userId) => void this.heard(userId));

@@ -1,7 +1,7 @@
 import type { StreamEvent } from "./feed-source";
 
 const RETRY_MS = 2000;
-// A reader that is this far behind is cut off; it comes back and reads the present state.
+// A reader that is this far behind is disconnected; it reconnects and reads the current state.
 const MAX_WAITING_CHUNKS = 1000;
 
 export interface EventStream {
@@ -9,11 +9,11 @@ export interface EventStream {
   send(event: StreamEvent): void;
   /** Keeps proxies from ending a silent connection. */
   heartbeat(): void;
-  /** Says goodbye, so that the client knows this end was meant, and ends the stream. */
+  /** Sends a `bye` event, so that the client knows the end was intended, and ends the stream. */
   end(reason: string): void;
 }
 
-/** A text/event-stream body. `onEnd` is called exactly once, whoever ended it. */
+/** Returns a text/event-stream body. `onEnd` is called exactly once, whichever side ends the stream. */
 export function eventStream(onEnd: () => void): EventStream {
   const encoder = new TextEncoder();
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;

@@ -6,11 +6,11 @@ export interface StreamEvent {
 
 export type Subscriber = (event: StreamEvent) => void;
 
-/** What a feed needs to read of one tenant. */
+/** Where a feed reads the changes of one tenant. */
 export interface FeedSource {
-  /** What changed since the position that the last call answered; the first call only answers a position. */
+  /** Returns the changes since the position of the last call. The first call returns a position and no changed jobs. */
   changes(tenantId: string, position: unknown): Promise<{ events: readonly StreamEvent[]; position: unknown }>;
-  /** The lanes whose wake-ups concern the tenant. */
+  /** Returns the lanes whose wake-ups concern the tenant. */
   lanes(tenantId: string): Promise<ReadonlySet<number>>;
   onError(error: unknown): void;
 }

@@ -7,7 +7,7 @@ import { SharedListener } from "@/web/live/shared-listener";
 const SLOT = Symbol.for("leasehold.listener");
 const slots = globalThis as unknown as Record<symbol, SharedListener | undefined>;
 
-/** The process's one listening connection; it is open while somebody waits for something. */
+/** Returns the process's one listening connection, which is open while it has listeners. */
 export function getListener(): SharedListener {
   slots[SLOT] ??= openListener(getRuntime());
   return slots[SLOT];

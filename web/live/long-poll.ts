@@ -2,12 +2,12 @@ import { shutdownSignal } from "@/lib/api/runtime";
 import type { WaitedLane } from "@/web/live/work-hub";
 import { waitForWork } from "./work-source";
 
-/** A lost wake-up costs at most this. */
+/** Poll interval, and so the longest delay that a lost wake-up can cause. */
 const LOOK_AGAIN_MS = 5000;
 
 export type Woken = "work" | "cancel" | "time" | "end";
 
-/** One claim that waits. Wake-ups that come while it is busy are kept for its next wait. */
+/** One waiting claim. Wake-ups that come while it is busy are kept for its next wait. */
 export class LongPoll {
   private readonly since = performance.now();
   private readonly until: number;
@@ -35,7 +35,7 @@ export class LongPoll {
     );
   }
 
-  /** Whether nobody needs an answer with work any more: the client left, or the process is about to. */
+  /** True when an answer with work is no longer needed: the client has left, or the process is shutting down. */
   get over(): boolean {
     return this.ended;
   }
@@ -44,17 +44,17 @@ export class LongPoll {
     return this.client.aborted;
   }
 
-  /** Milliseconds since it came. */
+  /** Returns the milliseconds since the claim arrived. */
   age(): number {
     return performance.now() - this.since;
   }
 
-  /** Whether the time that the client wanted to wait is up. */
+  /** True when the client's wait time is over. */
   get due(): boolean {
     return performance.now() >= this.until;
   }
 
-  /** Waits for a reason to look again, at most `withinMs`. `time`: look once more; `end`: answer now. */
+  /** Waits for a reason to look again, at most `withinMs`. `time` means look once more; `end` means answer now. */
   async next(withinMs = LOOK_AGAIN_MS): Promise<Woken> {
     if (this.pending.size === 0 && !this.ended) await this.sleep(withinMs);
     if (this.ended) return "end";

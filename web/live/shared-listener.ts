@@ -1,4 +1,4 @@
-/** Who hears of wake-ups: of each one on any channel, and of each (re)connect, when some may have been lost. */
+/** Receives every wake-up on any channel, and every (re)connect, when wake-ups may have been lost. */
 export interface Hearer {
   onNotify(channel: string, payload: string): void;
   onReady(): void;
@@ -10,7 +10,9 @@ interface Connection {
 
 const LINGER_MS = 30_000;
 
-/** One listening connection for all who want it. It opens for the first and closes half a minute after the last. */
+/**
+ * One listening connection, shared. It opens for the first listener and closes half a minute after the last one left.
+ */
 export class SharedListener {
   private readonly hearers = new Set<Hearer>();
   private connection: Connection | undefined;
@@ -19,7 +21,7 @@ export class SharedListener {
 
   constructor(private readonly open: (hearer: Hearer) => Connection) {}
 
-  /** Tells `hearer` until the function that it returns is called. Who comes while it is connected is told so at once. */
+  /** Notifies `hearer` until the returned function is called. While connected, `onReady` is called at once. */
   join(hearer: Hearer): () => void {
     clearTimeout(this.idle);
     this.hearers.add(hearer);

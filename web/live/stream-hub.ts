@@ -5,14 +5,14 @@ interface Connection {
   close(): Promise<void>;
 }
 
-/** Opens the one listening connection; `onWake` gets the payload of a wake-up, `*` after each connect. */
+/** Opens the one listening connection. `onWake` gets the payload of a wake-up, and `*` after each connect. */
 export type OpenConnection = (onWake: (payload: string) => void) => Connection;
 
 const LINGER_MS = 30_000;
 
 /**
- * Feeds all streams of a process from one LISTEN connection and, for each tenant that somebody watches, at most one
- * query every 250 ms when something changed, however many tabs are open. Nothing runs while nobody watches.
+ * Feeds all streams of a process from one LISTEN connection. Each watched tenant costs at most one query every 250 ms
+ * when something changed, however many tabs are open. Nothing runs without subscribers.
  */
 export class StreamHub {
   private readonly feeds = new Map<string, TenantFeed>();
@@ -24,7 +24,7 @@ export class StreamHub {
     private readonly open: OpenConnection,
   ) {}
 
-  /** Sends a tenant's events to `subscriber` until the function that it returns is called. */
+  /** Sends a tenant's events to `subscriber` until the returned function is called. */
   subscribe(tenantId: string, subscriber: Subscriber): () => void {
     clearTimeout(this.idle);
     this.connection ??= this.open((payload) => this.wake(payload));
@@ -52,7 +52,7 @@ export class StreamHub {
     feed.stop();
     if (this.feeds.get(tenantId) === feed) this.feeds.delete(tenantId);
     if (this.feeds.size > 0) return;
-    // People move between pages: the connection outlives a page change.
+    // The connection outlives a change from one page to the next.
     this.idle = setTimeout(() => {
       const connection = this.connection;
       this.connection = undefined;

@@ -11,7 +11,7 @@ import { getListener } from "./listener";
 const SLOT = Symbol.for("leasehold.stream-hub");
 const slots = globalThis as unknown as Record<symbol, StreamHub | undefined>;
 
-/** The process's one hub; it connects when somebody watches. */
+/** Returns the process's one hub, which connects when it has a subscriber. */
 export function getHub(): StreamHub {
   slots[SLOT] ??= openHub(getRuntime());
   return slots[SLOT];
@@ -48,7 +48,7 @@ function sourceOf(runtime: ApiRuntime): FeedSource {
 }
 
 function toChange(job: JobView): JobChange {
-  // A change has no error, so none is masked.
+  // A change contains no error, so there is nothing to mask.
   const row = serializeJobRow({ ...job, lastError: null });
   return {
     id: row.id,

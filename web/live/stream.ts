@@ -1,3 +1,11 @@
+/**
+ * Live updates: the event stream of jobs and the long polls of remote workers. Start with `jobStream`.
+ *
+ * `StreamHub` reads a tenant's changes once for all its streams, `WorkHub` wakes waiting claims, and `AccessWatch` ends
+ * a stream within two seconds after its access was revoked. Wake-ups are hints: each reader also polls, so a lost
+ * wake-up only delays an update.
+ */
+
 import { parseQuery } from "@/lib/api/http/input";
 import { HttpProblem } from "@/lib/api/http/problem";
 import { guarded, type RouteHandler } from "@/lib/api/http/serve";
@@ -18,7 +26,7 @@ const HEADERS = {
 const tenantOf = (search: string) => parseQuery(streamQuery, search).tenant;
 const openStreams = new Slots(LIMITS.streamsPerCaller);
 
-/** The tenant's changes as they happen; the client comes back by itself when the stream ends after ten minutes. */
+/** Streams a tenant's changes as they happen. The stream ends after ten minutes, and the client reconnects. */
 export const jobStream: RouteHandler = guarded(serve, {
   access: "jobs:read",
   summary: "Follow the tenant's jobs (server-sent events)",
@@ -27,7 +35,7 @@ export const jobStream: RouteHandler = guarded(serve, {
 });
 
 async function serve(request: Request): Promise<Response> {
-  // As a request of the page itself: an open stream is not a use by its person.
+  // Authorised as a background request, because an open stream is not activity of its user.
   const reader = await authorizeReader(asBackground(request), tenantOf);
   const headers = { ...HEADERS, "x-request-id": reader.info.id };
   if (request.method === "HEAD") return new Response(null, { headers });
@@ -56,7 +64,7 @@ async function serve(request: Request): Promise<Response> {
   return new Response(stream.body, { headers });
 }
 
-// A key has streams of its own, so that a program does not shut its maker out of the pages.
+// An API key has its own slots, so that a program does not lock its owner out of the pages.
 function takeSlot(principal: Principal): () => void {
   const caller = principal.kind === "api_key" ? `key:${principal.key.id}` : `user:${principal.user.id}`;
   const release = openStreams.take(caller);

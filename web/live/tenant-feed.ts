@@ -2,11 +2,11 @@ import type { FeedSource, StreamEvent, Subscriber } from "./feed-source";
 
 const COALESCE_MS = 250;
 const RETRY_MS = 2000;
-// A wake-up is a hint and may be lost; this is how late a change may then be.
+// Poll interval, and so the longest delay of a change whose wake-up is lost.
 const SAFETY_MS = 10_000;
 const FOREIGN_LANES_KEPT = 10_000;
 
-/** Reads the changes of one tenant for all who watch it: the first at once, then at most every 250 ms. */
+/** Reads the changes of one tenant for all its subscribers: the first at once, then at most every 250 ms. */
 export class TenantFeed {
   private readonly subscribers = new Set<Subscriber>();
   private position: unknown;
@@ -30,7 +30,7 @@ export class TenantFeed {
     this.subscribers.add(subscriber);
   }
 
-  /** Returns how many are left. */
+  /** Returns how many subscribers are left. */
   remove(subscriber: Subscriber): number {
     this.subscribers.delete(subscriber);
     return this.subscribers.size;
@@ -41,14 +41,14 @@ export class TenantFeed {
     clearTimeout(this.timer);
   }
 
-  /** Something changed in these lanes; null means anywhere. */
+  /** Call when something changed in these lanes; null means in any lane. */
   wake(lanes: readonly number[] | null): void {
     if (lanes && !this.concerns(lanes)) return;
     this.dirty = true;
     if (!this.reading) this.schedule(Math.max(0, this.readAt + COALESCE_MS - performance.now()));
   }
 
-  // A lane never changes its tenant, so each lane that was not seen before is looked up once.
+  // A lane never changes its tenant, so each unknown lane is looked up once.
   private concerns(lanes: readonly number[]): boolean {
     const unknown = lanes.filter((lane) => !this.lanes?.has(lane) && !this.foreign.has(lane));
     for (const lane of unknown) this.unknown.add(lane);

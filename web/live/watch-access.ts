@@ -17,10 +17,13 @@ export interface Reader {
   readonly info: RequestInfo;
 }
 
-/** Checks the query of a request and returns the tenant that it names, if any. */
+/** Validates a request's query and returns the tenant in it, if any. */
 export type TenantOfQuery = (search: string) => string | undefined;
 
-/** Authorises a request to read the jobs of the tenant that its header or its query names. */
+/**
+ * Authorises a request to read the jobs of the tenant in its header or its query.
+ * @throws HttpProblem when access is denied
+ */
 export async function authorizeReader(request: RequestHead, tenantOf: TenantOfQuery): Promise<Reader> {
   const { runtime, principal, info } = await identify(request);
   const named = request.headers.get("x-tenant-id") ?? tenantOf(info.search) ?? null;
@@ -28,7 +31,7 @@ export async function authorizeReader(request: RequestHead, tenantOf: TenantOfQu
   return { tenantId: place.tenant.id, principal, info };
 }
 
-/** Returns the request as one of the page itself, which is not a use by its person. */
+/** Marks a request as a background request of the page, which is not activity of its user. */
 export function asBackground({ url, method, headers }: RequestHead): RequestHead {
   const marked = new Headers(headers);
   marked.set(BACKGROUND_HEADER, "1");
@@ -36,8 +39,8 @@ export function asBackground({ url, method, headers }: RequestHead): RequestHead
 }
 
 /**
- * Calls `end` within two seconds after the right of an answer under way is gone. Returns how to stop watching. A database
- * that cannot be asked is no reason to end the answer.
+ * Calls `end` within two seconds after the access of an open answer was revoked. Returns a function that stops
+ * watching. An unreachable database does not end the answer.
  */
 export function watchAccess(
   request: RequestHead,

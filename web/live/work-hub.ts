@@ -1,4 +1,4 @@
-/** A lane, as far as somebody who waits for work looks at it. */
+/** A lane, as a waiting claim filters it. */
 export interface WaitedLane {
   readonly laneNo: number;
   readonly tenantId: string;
@@ -8,19 +8,19 @@ export interface WaitedLane {
 
 export interface Waiter {
   wants(lane: WaitedLane): boolean;
-  /** There may be work, or something to stop. */
+  /** Called when there may be work, or a job to stop. */
   wake(reason: "work" | "cancel"): void;
 }
 
 const MOST_REMEMBERED = 50_000;
 
 /**
- * Tells those who wait for work of remote definitions which wake-ups concern them, so that work of others costs them
- * nothing. What a lane is never changes, so each is looked up once.
+ * Wakes the claims that wait for work of remote definitions, and only for lanes that they want. A lane's meaning never
+ * changes, so each lane is looked up once.
  */
 export class WorkHub {
   private readonly waiters = new Set<Waiter>();
-  /** Null: not a lane of a remote definition. */
+  /** Lane by number; null if the lane is not one of a remote definition. */
   private readonly known = new Map<number, WaitedLane | null>();
   private unknown = new Set<number>();
   private asking = false;
@@ -30,13 +30,13 @@ export class WorkHub {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Wakes `waiter` until the function that it returns is called. */
+  /** Wakes `waiter` until the returned function is called. */
   add(waiter: Waiter): () => void {
     this.waiters.add(waiter);
     return () => void this.waiters.delete(waiter);
   }
 
-  /** A wake-up of workers: numbers of lanes, or `*`. */
+  /** Handles a wake-up for workers: lane numbers, or `*`. */
   work(payload: string): void {
     if (this.waiters.size === 0) return;
     if (payload === "*") {

@@ -13,7 +13,7 @@ interface Waiting {
   leave: () => void;
 }
 
-/** Wakes `waiter` when there may be work for it, until the function that it returns is called. */
+/** Wakes `waiter` when there may be work for it, until the returned function is called. */
 export function waitForWork(waiter: Waiter): () => void {
   slots[SLOT] ??= { hub: openHub(getRuntime()), count: 0, leave: () => {} };
   const waiting = slots[SLOT];

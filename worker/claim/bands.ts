@@ -1,6 +1,9 @@
 const BAND_NAMES = ["critical", "high", "normal", "low", "background"];
 
-/** Bands by name or number (0 = critical … 4 = background); undefined = all. Throws for a name that is none. */
+/**
+ * Parses priority bands, each a name or a number (0 = critical … 4 = background); undefined means all bands.
+ * @throws Error when a name is not a band
+ */
 export function parseBands(names: readonly string[] | undefined): ReadonlySet<number> | undefined {
   if (names === undefined) return undefined;
   return new Set(

@@ -32,12 +32,12 @@ interface Setup {
   readonly places: number;
   readonly definitions?: readonly string[];
   readonly bands?: ReadonlySet<number>;
-  /** Keys of the commands on this worker's disk; all of them unless given. */
+  /** Keys of the commands on this worker's disk; by default all of them. */
   readonly commands?: readonly string[];
   readonly db?: Database;
 }
 
-/** A claimer of so many places, which what it claims never leaves. */
+/** Starts a claimer with this many slots. Claimed jobs keep their slots until the test ends them. */
 async function startClaimer({ places, definitions, bands, commands, db = make.worker }: Setup) {
   const wanted = { queues: undefined, definitions, bands };
   const served = await Supported.read(make.worker, wanted, {
@@ -69,7 +69,7 @@ async function enqueue(scope: TenantScope, count: number, job: Parameters<typeof
   return ids;
 }
 
-/** Ends a job as its worker would, and tells the claimer. */
+/** Ends a job as its worker would, and notifies the claimer. */
 async function end(of: Claimer, job: ClaimedJob | undefined): Promise<void> {
   if (!job) throw new Error("no such job was claimed");
   await settleAttempts(make.worker, [succeeded(job)]);
@@ -146,7 +146,7 @@ describe("a claimer", () => {
   test("while whole polls are costly, finds new jobs without them, also one with a better priority, and others with the next, which `*` brings on", async () => {
     const wholePolls: unknown[] = [];
     const froms: unknown[] = [];
-    // As long as a poll takes that reads over 300,000 dead index entries.
+    // Takes as long as a poll that reads over 300,000 dead index entries.
     const run = async <R extends object>(statement: Statement, values?: readonly unknown[]): Promise<R[]> => {
       if (statement.name.startsWith("claim_jobs")) froms.push(...((values?.[5] ?? []) as unknown[]));
       const rows = await make.worker.run<R>(statement, values);
@@ -166,7 +166,7 @@ describe("a claimer", () => {
     await enqueue(scope, 1, { priority: 99 });
     await hasClaimed(3);
     expect(wholePolls).toHaveLength(1);
-    // A job of a minute ago that becomes ready again comes before all that was claimed.
+    // A job from a minute ago that becomes ready again sorts before all jobs claimed so far.
     const comesBack = async () => {
       const [back] = await enqueue(scope, 1, { scheduledFor: new Date(Date.now() + 3_600_000) });
       const [old] = await database.query("select app.id_floor(now() - interval '1 minute') as id");

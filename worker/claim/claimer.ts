@@ -1,3 +1,11 @@
+/**
+ * Claims ready jobs for one worker. Start with `Claimer`.
+ *
+ * A wake-up names lanes with ready work; a poll once a second finds what wake-ups missed. `LaneDirectory` keeps the
+ * lanes that may have work, `FairShare` divides the free slots among tenants, and `UsageSharing` keeps workers fair to
+ * each other. Never claims more jobs than the worker has room for, nor jobs that the worker does not support.
+ */
+
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import {
@@ -18,7 +26,7 @@ import { SlotsByTenant } from "./slots-by-tenant";
 import type { Supported } from "./supported";
 import { UsageSharing } from "./usage-sharing";
 
-/** A lost wake-up costs at most this. */
+/** Poll interval, and so the longest delay that a lost wake-up can cause. */
 const POLL_MS = 1000;
 const LANES_PER_POLL = 256;
 const AFTER_ERROR_MS = 1000;
@@ -30,22 +38,22 @@ export interface ClaimerOptions {
   readonly workerId: string;
   readonly random: () => number;
   readonly room: () => Room;
-  /** Whether jobs of this definition may be claimed ahead. */
+  /** True if jobs of this definition may be claimed ahead. */
   readonly isQuick: (definitionId: string) => boolean;
   readonly served: () => Supported;
-  /** Numbers for a claim, and what becomes of them when it is not answered. */
+  /** Provides claim numbers, and receives the numbers of a claim that failed. */
   readonly numbers: Pick<BegunMarks, "numbers" | "lost">;
-  /** Takes over claimed jobs, whose leases count from `since` (by `processClock`). */
+  /** Receives claimed jobs. Their leases count from `since` (by `processClock`). */
   readonly onClaimed: (jobs: readonly ClaimedJob[], since: number) => void;
-  /** Hears what each poll saw. */
+  /** Receives the result of each poll. */
   readonly onPolled: (poll: Awaited<ReturnType<typeof pollWork>>) => Promise<void> | void;
 }
 
 const hasRoom = ({ free, ahead }: Room): boolean => free + ahead > 0;
 
 /**
- * Keeps the free places of a worker filled: claims at once when a wake-up names a lane, polls once a second whatever
- * happens, and never has two claims under way. Ends when it is told to.
+ * Keeps a worker's free slots filled. Claims at once when a wake-up names a lane, polls at least once a second, and
+ * never has two claims in flight. Runs from `start` to `stop`.
  */
 export class Claimer {
   private readonly directory = new LaneDirectory();
@@ -56,9 +64,9 @@ export class Claimer {
   private unparkTimer: NodeJS.Timeout | undefined;
   private afterLane = 0;
   private allWoken = false;
-  /** How many times whole polls still have to reach the last lane, until all lanes were seen since a `*`. */
+  /** How many times whole polls must still reach the last lane, so that every lane is read after the last `*`. */
   private rounds = 0;
-  /** How often a job ended here that may have made room under a limit. */
+  /** Counts jobs that ended here and may have made room under a limit. */
   private roomMade = 0;
   /** When the database last answered a poll, by the monotonic clock. */
   polledAt = Number.NEGATIVE_INFINITY;
@@ -75,7 +83,7 @@ export class Claimer {
     this.schedulePoll(0);
   }
 
-  /** A wake-up: these lanes have ready work, or (`*`) something has. */
+  /** Handles a wake-up: these lanes have ready work, or (`*`) some lane does. */
   wake(laneNos: readonly number[] | "*"): void {
     if (laneNos === "*") {
       this.allWoken = true;
@@ -87,7 +95,10 @@ export class Claimer {
     else void this.describe(unknown);
   }
 
-  /** A place became free; that of a job which was held for so long, if it was one. */
+  /**
+   * Call when a slot becomes free. `ended` names a job that has left the worker and the seconds for which it had a
+   * slot.
+   */
   freed(ended?: { readonly job: ClaimedJob; readonly seconds: number }): void {
     if (ended) this.ended(ended.job, ended.seconds);
     this.turn();
@@ -98,7 +109,7 @@ export class Claimer {
     this.turn();
   }
 
-  /** Claims nothing from now on; resolves when the claim that is under way has been handed over. */
+  /** Stops claiming. Resolves when the claim in flight has been handed over. */
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
@@ -111,7 +122,7 @@ export class Claimer {
     const lane = this.directory.lane(laneNo);
     if (!lane) return;
     this.share.chargeSeconds(lane, seconds);
-    // It may have made room under a limit.
+    // The job may have made room under a limit.
     if (!lane.limited) return;
     this.roomMade += 1;
     this.directory.unpark();
@@ -146,7 +157,7 @@ export class Claimer {
   private async work(): Promise<void> {
     if (this.pollDue) await this.poll();
     while (!this.stopped && (await this.claim())) {
-      // Another round: places are left and lanes may have more.
+      // Claim again: slots are left, and lanes may have more.
     }
   }
 
@@ -169,7 +180,7 @@ export class Claimer {
     this.schedulePoll(POLL_MS);
   }
 
-  /** @returns whether another claim may find something */
+  /** @returns true if another claim may find jobs */
   private async claim(): Promise<boolean> {
     const { db, workerId, onClaimed, numbers } = this.options;
     const now = performance.now();
@@ -190,14 +201,14 @@ export class Claimer {
     if (jobs.length > 0) onClaimed(jobs, since);
     const lookAgain = this.note(asked, { jobs, isFull: jobs.length >= most, now });
     this.park(limitedLanes);
-    // A job that ended meanwhile may have made room that the claim did not see.
+    // A job that ended during the claim may have made room that the claim did not see.
     const hasRoomSince = roomMade !== this.roomMade;
     if (hasRoomSince) this.directory.unpark();
     this.sharing.tick();
     return jobs.length > 0 || lookAgain || hasRoomSince;
   }
 
-  /** The lanes to ask, in order, each with its share; jobs that are over in milliseconds also ahead of free places. */
+  /** Picks the lanes to claim from, in order, each with its share. Only quick jobs are claimed ahead of free slots. */
   private choose({ free, ahead }: Room, now: number): LaneRequest[] {
     const served = this.options.served();
     const lanes = this.directory.lanes().filter((lane) => this.keepServed(lane, served));
@@ -227,9 +238,9 @@ export class Claimer {
   }
 
   /**
-   * Learns from what lanes gave: one that gave all that it was asked for is read on from there the next time; one that
-   * gave less, with places left over, has no more just now, if it was read from its beginning.
-   * @returns whether a lane has to be read again, from its beginning
+   * Updates the directory from the jobs that each lane returned. A lane that returned all jobs asked for is read on
+   * from there next time. A lane that returned fewer, with slots left over, is empty if it was read from its beginning.
+   * @returns true if a lane has to be read again from its beginning
    */
   private note(
     asked: readonly LaneRequest[],
@@ -257,7 +268,8 @@ export class Claimer {
     return lookAgain;
   }
 
-  // A lane at its limit is asked again when a job under it ends here, with the next poll, or when its time has come.
+  // A limited lane is claimed from again when a job under its limit ends here, at the next poll, or when its retry time
+  // comes.
   private park(limitedLanes: readonly LimitedLane[]): void {
     for (const { laneNo } of limitedLanes) this.directory.parked(laneNo);
     const times = limitedLanes.flatMap(({ retryInMs }) => (retryInMs === null ? [] : [retryInMs]));

@@ -1,53 +1,54 @@
 import { type KnownLane, type PolledLane, SORT_KEY_SLACK, WholeLooks } from "@/lib/queue/worker";
 
 const MOST_REMEMBERED = 50_000;
-/** How long a lane is read from where it was left, before it is read from its beginning again. */
+/** A lane is read from its mark for this long, then once from its beginning. */
 const WHOLE_AFTER_MS = 1000;
-/** How long a tenant that had work counts as one of the others. */
+/** A tenant counts as active for this long after it had work. */
 const TENANT_FOR_MS = 10 * 60_000;
 
 interface Mark {
   readonly from: number;
   readonly wholeAt: number;
-  /** A job before `from` that the last poll saw: the next read begins there. */
+  /** Sort key of a job before `from` that the last poll saw; the next read begins there. */
   readonly low?: number;
 }
 
 /**
- * The lanes that may have ready work, as wake-ups and polls say. It is a hint: a lane that turns out to be empty is
- * dropped, one that is missing is found by the next poll. Times are those of the process's monotonic clock, in ms.
+ * The lanes that may have ready work, learned from wake-ups and polls. The directory is a hint: a lane that turns out
+ * to be empty is dropped, and a missing lane is found by the next poll. Times are in ms, by the process's monotonic
+ * clock.
  */
 export class LaneDirectory {
   private readonly active = new Map<number, KnownLane>();
-  /** Lanes that have work which a limit holds back. */
+  /** Lanes with work that a limit blocks. */
   private readonly held = new Map<number, KnownLane>();
-  /** What lane numbers mean, which never changes; weights and limits are as of the last look. */
+  /** Lane by number. A lane's meaning never changes; its weight and limits are as of the last read. */
   private readonly described = new Map<number, KnownLane>();
   private readonly marks = new Map<number, Mark>();
-  /** The tenants that had work last: the latest, and the latest of all others. */
+  /** The two tenants that most recently had work, the latest first. */
   private latest: readonly { readonly tenantId: string; readonly at: number }[] = [];
 
   private readonly wholePolls = new WholeLooks();
 
   /**
-   * True while whole polls are costly: dead index entries that an old snapshot keeps are then read over by whole polls
-   * alone, and lanes are read from their marks only.
+   * True while whole polls are costly, because an old snapshot keeps dead index entries. Only whole polls then read
+   * over those entries, and lanes are read from their marks only.
    */
   get isCostly(): boolean {
     return this.wholePolls.isCostly;
   }
 
-  /** Whether the next poll has to look at all lanes, not only at those of new jobs. */
+  /** True if the next poll has to read all lanes, not only the lanes of new jobs. */
   isWholePollDue(now: number): boolean {
     return this.wholePolls.isDue(now);
   }
 
-  /** Lets a whole poll come within a second or so, also while they are costly. */
+  /** Makes a whole poll due within about a second, even while whole polls are costly. */
   askForWholePoll(): void {
     this.wholePolls.ask();
   }
 
-  /** Learns from a poll: which lanes have work, and from which sort key on. `tookMs` is how long a whole one took. */
+  /** Records a poll: the lanes with work, and the first sort key of each. `tookMs` is the duration of a whole poll. */
   polled(lanes: readonly PolledLane[], { now, tookMs }: { readonly now: number; readonly tookMs?: number }): void {
     if (tookMs !== undefined) this.wholePolls.took(tookMs, now);
     this.found(lanes);
@@ -60,7 +61,7 @@ export class LaneDirectory {
     }
   }
 
-  /** Remembers what lanes are, and that they have work. */
+  /** Records these lanes and marks them as having work. */
   found(lanes: readonly KnownLane[]): void {
     if (this.described.size > MOST_REMEMBERED) this.described.clear();
     if (this.marks.size > MOST_REMEMBERED) this.marks.clear();
@@ -70,7 +71,7 @@ export class LaneDirectory {
     }
   }
 
-  /** Marks the lanes that a wake-up names; returns those whose meaning has to be looked up first. */
+  /** Marks the lanes that a wake-up names as having work. Returns the lanes that have to be described first. */
   woken(laneNos: readonly number[]): number[] {
     return laneNos.filter((laneNo) => {
       const lane = this.described.get(laneNo);
@@ -84,7 +85,7 @@ export class LaneDirectory {
     if (!this.isCostly) this.marks.delete(laneNo);
   }
 
-  /** Puts a lane aside until `unpark`, or until a wake-up or a poll names it. */
+  /** Sets a lane aside until `unpark`, or until a wake-up or a poll names the lane. */
   parked(laneNo: number): void {
     const lane = this.described.get(laneNo);
     if (lane) this.held.set(laneNo, lane);
@@ -104,7 +105,7 @@ export class LaneDirectory {
     return [...this.active.values()];
   }
 
-  /** Notes whose lanes, of those that this worker serves, have work. Two tenants are enough to know. */
+  /** Records which tenants have work that this worker supports. Two tenants are enough for `hasOthers`. */
   sawTenants(lanes: readonly KnownLane[], now: number): void {
     const first = lanes[0]?.tenantId;
     const second = lanes.find(({ tenantId }) => tenantId !== first)?.tenantId;
@@ -114,16 +115,17 @@ export class LaneDirectory {
     }
   }
 
-  /** Whether another tenant than this one had work for this worker in the last ten minutes. */
+  /** True if a tenant other than this one had work for this worker in the last ten minutes. */
   hasOthers(tenantId: string, now: number): boolean {
     return this.latest.some((seen) => seen.tenantId !== tenantId && now - seen.at < TENANT_FOR_MS);
   }
 
   /**
-   * Where to begin to read a lane: at the last sort key that was claimed from it, so that index entries of jobs that are
-   * gone, which pile up there while somebody holds an old snapshot, are not read again and again. Once a second it is
-   * undefined, the beginning: jobs that came back, or came in before others, are seen then. While that is costly, polls
-   * see such jobs instead.
+   * Returns the sort key at which to begin reading a lane, or undefined for the beginning.
+   *
+   * Reads begin at the last claimed sort key, because dead index entries of earlier jobs pile up there while a
+   * transaction holds an old snapshot. Once a second a lane is read from its beginning, to find jobs that came back or
+   * sort before the mark. While that is costly, polls find such jobs instead.
    */
   fromOf(laneNo: number, now: number): number | undefined {
     const mark = this.marks.get(laneNo);
@@ -131,13 +133,18 @@ export class LaneDirectory {
     return mark && now - mark.wholeAt < WHOLE_AFTER_MS ? mark.from : undefined;
   }
 
-  /** A lane gave all that it was asked for, up to this sort key; `whole`: it was read from its beginning. */
+  /**
+   * Records that a lane returned all jobs asked for, up to this sort key. `whole` means it was read from its beginning.
+   */
   readUpTo(laneNo: number, { sortKey, whole, now }: { sortKey: number; whole: boolean; now: number }): void {
     const wholeAt = whole ? now : (this.marks.get(laneNo)?.wholeAt ?? now);
     this.marks.set(laneNo, { from: sortKey, wholeAt });
   }
 
-  /** While whole reads are costly: a lane gave less than it was asked for, up to this sort key, so it has no more. */
+  /**
+   * Records, while whole polls are costly, that a lane returned fewer jobs than asked for, the last with this sort key,
+   * and so has no more.
+   */
   readDry(laneNo: number, sortKey: number | undefined): void {
     const mark = this.marks.get(laneNo);
     const from = Math.max(mark?.from ?? Number.NEGATIVE_INFINITY, sortKey ?? Number.NEGATIVE_INFINITY);

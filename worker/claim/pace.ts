@@ -1,18 +1,18 @@
-/** A definition whose jobs are over this soon is worth claiming ahead for. */
+/** Mean run time up to which a definition's jobs are claimed ahead. */
 const QUICK_MS = 5;
-/** Work that is claimed ahead is done in about this time. */
+/** Jobs claimed ahead are expected to finish in about this time. */
 const AHEAD_MS = 25;
 const MOST_AHEAD = 800;
 const LEAST_MS = 0.05;
-/** Weight of the newest run: a few slow ones are enough to stop claiming ahead. */
+/** Weight of the newest run in the mean: a few slow runs are enough to stop claiming ahead. */
 const NEWEST = 0.1;
 
-/** How long jobs have run lately, by definition, and what follows for claiming ahead. */
+/** Mean run time of recent jobs by definition, and how many jobs to claim ahead. */
 export class Pace {
   private readonly means = new Map<string, number>();
   private isStuck = false;
 
-  /** What was claimed ahead had no turn: all places are taken by jobs that are not over in milliseconds. */
+  /** Records that jobs claimed ahead got no slot, because slow jobs took all of them. */
   stuck(): void {
     this.isStuck = true;
   }
@@ -23,20 +23,21 @@ export class Pace {
     this.means.set(definitionId, known === undefined ? ms : known + (ms - known) * NEWEST);
   }
 
-  /** False for a definition of which nothing has run yet. */
+  /** False for a definition of which no job has run yet. */
   isQuick(definitionId: string): boolean {
     return (this.means.get(definitionId) ?? Number.POSITIVE_INFINITY) <= QUICK_MS;
   }
 
   /**
-   * How many jobs this many places finish in the time for which it is worth claiming ahead; 0 when all are slow, and from
-   * `stuck` until the next one ends: what would be claimed ahead would only be given back again, second by second.
+   * Returns how many jobs these slots finish in the time for which claiming ahead pays. Returns 0 when all definitions
+   * are slow, and from `stuck` until the next job ends: jobs claimed ahead then would only be released again every
+   * second.
    */
   ahead(places: number): number {
     if (this.isStuck) return 0;
     let sum = 0;
     let quick = 0;
-    // Asked whenever a job ends: no arrays are made for it.
+    // Runs whenever a job ends, so this allocates no arrays.
     for (const mean of this.means.values()) {
       if (mean > QUICK_MS) continue;
       sum += mean;

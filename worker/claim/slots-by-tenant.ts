@@ -1,4 +1,4 @@
-/** Whose jobs fill the places of a worker. */
+/** Counts a worker's taken slots by tenant. */
 export class SlotsByTenant {
   private readonly byTenant = new Map<string, number>();
   private taken = 0;
@@ -16,8 +16,8 @@ export class SlotsByTenant {
   }
 
   /**
-   * How many of the free places a tenant may take. A worker with two places or more is never filled by one tenant while
-   * there are others: the next job of another would have to wait until one of them ends.
+   * Returns how many of the free slots a tenant may take. While other tenants are active, one tenant never fills a
+   * worker of two or more slots, because another tenant's next job would have to wait until a slot is free.
    */
   mostOf(tenantId: string, { free, hasOthers }: { readonly free: number; readonly hasOthers: boolean }): number {
     const isAlone = this.taken === (this.byTenant.get(tenantId) ?? 0);

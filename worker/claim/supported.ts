@@ -1,29 +1,29 @@
 import type { Database } from "@/lib/db";
 import { type KnownLane, listServable, type Servable } from "@/lib/queue/worker";
 
-/** What this worker was told to serve; undefined = everything. */
+/** The queues, definitions and bands that this worker is configured for; undefined means all of them. */
 export interface Wanted {
   readonly queues: readonly string[] | undefined;
   readonly definitions: readonly string[] | undefined;
   readonly bands: ReadonlySet<number> | undefined;
 }
 
-/** What it can run: handlers in its own code, commands on its own disk. */
+/** What this worker can run: handlers in its own code, commands on its own disk. */
 export interface Known {
   hasHandler(key: string): boolean;
   hasCommand(key: string): boolean;
 }
 
 /**
- * What of all active definitions and queues this worker serves. A definition that it does not know is left to others,
- * so a rolling deploy burns no attempts.
+ * The active definitions and queues that this worker supports. A definition unknown to this worker is left to other
+ * workers, so a rolling deploy spends no attempts.
  */
 export class Supported {
   /** Definition keys, sorted. */
   readonly definitions: readonly string[];
-  /** The versions of them that jobs are accepted with now. */
+  /** The definitions' current versions, with which new jobs are accepted. */
   readonly versions: readonly { readonly definitionId: string; readonly definitionVersion: number }[];
-  /** Queue names; empty = all. */
+  /** Queue names; empty means all. */
   readonly queues: readonly string[];
   private readonly leaseSeconds: ReadonlyMap<string, number>;
   private readonly queueIds: ReadonlySet<number>;
@@ -54,7 +54,7 @@ export class Supported {
     return this.leaseSeconds.has(definitionId) && this.queueIds.has(queueId) && (this.wanted.bands?.has(band) ?? true);
   }
 
-  /** Length of a lease on a job of this lane, in seconds. */
+  /** Returns the lease length for jobs of this lane, in seconds. */
   leaseOf({ definitionId }: KnownLane): number {
     return this.leaseSeconds.get(definitionId) ?? 30;
   }

@@ -3,7 +3,7 @@ import type { Logger } from "@/lib/observability/log";
 import { leasesUnder, type Numbers, releasedEnd } from "@/lib/queue/worker";
 import type { Settler } from "../settle/settler";
 
-/** A statement that nobody waits for any more may be carried out for so long yet. */
+/** The server may still carry out an abandoned statement for this long. */
 const LOOK_FOR_MS = 90_000;
 
 interface UnheardOptions {
@@ -14,20 +14,23 @@ interface UnheardOptions {
 }
 
 /**
- * Gives back what claims took whose answers did not arrive. Some of those jobs count as started, although nobody runs
- * them: left to the end of their leases, each would have spent an attempt.
+ * Releases jobs of claims whose answers did not arrive. Some of those jobs count as started although no worker runs
+ * them: left until their leases expire, each would spend an attempt.
  */
 export class UnheardClaims {
   private claims: { readonly numbers: Numbers; readonly lookUntil: number }[] = [];
 
   constructor(private readonly options: UnheardOptions) {}
 
-  /** A claim under these numbers failed: it may have been done, or be done yet. */
+  /** Records a failed claim. The server may have carried it out, or may still do so. */
   failed(numbers: Numbers): void {
     this.claims.push({ numbers, lookUntil: performance.now() + LOOK_FOR_MS });
   }
 
-  /** Call it from time to time; it may still be at it then. Resolves when what it found is given back. Never rejects. */
+  /**
+   * Looks for such jobs and releases them; call it from time to time, even while an earlier call runs. Resolves when
+   * the jobs found are released. Never rejects.
+   */
   async giveBack(): Promise<void> {
     const now = performance.now();
     this.claims = this.claims.filter(({ lookUntil }) => lookUntil > now);

@@ -2,14 +2,14 @@ import type { Database } from "@/lib/db";
 import { type FairShare, shareUsage, type Usage } from "@/lib/queue/worker";
 
 const EVERY_MS = 250;
-/** After a longer silence the totals say nothing about the present any more. */
+/** Totals older than this no longer describe the present. */
 const STALE_MS = 2000;
 
 const keyOf = ({ tenantId, queueId }: Usage): string => `${tenantId}:${queueId}`;
 
 /**
- * Keeps this worker fair together with the others: tells through the database what it served, and charges what they
- * did. Sends nothing while it has nothing to tell. A failure costs some fairness and nothing else.
+ * Keeps workers fair to each other: shares this worker's usage through the database and charges the usage of the
+ * others. Sends nothing while there is no usage to share. A failure costs some fairness and nothing else.
  */
 export class UsageSharing {
   private readonly known = new Map<string, number>();
@@ -21,7 +21,7 @@ export class UsageSharing {
     private readonly share: FairShare,
   ) {}
 
-  /** To be called often: shares at most every quarter of a second, and never waits. */
+  /** Shares usage if the last time was a quarter of a second ago or longer. Call it often; it never waits. */
   tick(now = performance.now()): void {
     if (this.underWay || now - this.sharedAt < EVERY_MS) return;
     const mine = this.share.takeUsage();

@@ -33,7 +33,7 @@ beforeAll(async () => {
   });
 }, 60_000);
 
-/** A process with a job whose lease is somebody else's by now. */
+/** Starts a process with a job whose lease has since been taken over. */
 async function withLostLease(mode: "blocks" | "answers"): Promise<{ child: ChildProcess; output: () => string }> {
   const job = await make.runningJob(scope);
   await database.query("update app.live_jobs set lease_expires_at = app.now() - interval '1 s' where job_id = $1", [
@@ -58,7 +58,7 @@ test("LEASE-01 a worker whose main thread is blocked after a lost lease says so 
   expect(code).toBe(MAIN_IS_BLOCKED);
   expect(MAIN_IS_BLOCKED).toBe(70);
   expect(blocked.output()).toContain("has lost its lease and blocks the worker");
-  // One that answers hears of the lost lease, and lives.
+  // A main thread that answers is notified of the lost lease, and lives.
   await waitFor(() => answering.output().includes('"lost"'));
   expect(answering.child.exitCode).toBeNull();
 });

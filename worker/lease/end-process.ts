@@ -1,12 +1,12 @@
 import { Session } from "node:inspector";
 
-/** The main thread was blocked for ever. */
+/** Exit code of a worker whose main thread was blocked forever. */
 export const MAIN_IS_BLOCKED = 70;
 const BY_FORCE_MS = 2000;
 
 /**
- * Ends this process from another thread although its main thread does not answer. Only the inspector reaches a thread that is
- * busy; where even that fails, it ends by SIGKILL. The processes of commands are killed by their watchers.
+ * Ends this process from another thread while its main thread is blocked. Only the inspector reaches a busy thread; if
+ * even that fails, SIGKILL ends the process. Watchers kill the processes of commands.
  */
 export function endBlockedProcess(): void {
   setTimeout(() => process.kill(process.pid, "SIGKILL"), BY_FORCE_MS);

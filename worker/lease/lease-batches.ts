@@ -1,7 +1,7 @@
 import type { Lease } from "@/lib/queue/worker";
 import type { HeldLease, LeaseBatch, LeasePlace } from "./lease-protocol";
 
-/** The first renewal of a lease of usual length is far beyond this. */
+/** Age at which a batch is unpacked, long before the first renewal of a lease of usual length. */
 const LOOK_AFTER_MS = 2000;
 /** Shorter leases are watched from the beginning. */
 const SHORT_LEASE_SECONDS = 12;
@@ -18,7 +18,7 @@ interface Watching {
   drop(lease: Lease): void;
 }
 
-/** Packs leases for the way to the lease thread. They are given by one claim, so their ids have the same length. */
+/** Packs leases for the lease thread. All of them come from one claim, so their ids have the same length. */
 export function packLeases(no: number, leases: readonly HeldLease[], now: number): LeaseBatch {
   const numbers = new Float64Array(leases.length * NUMBERS_EACH);
   let jobIds = "";
@@ -43,12 +43,12 @@ function leaseAt({ jobIds, numbers, since, heldAt }: LeaseBatch, place: number, 
 }
 
 /**
- * Batches of leases that nobody had to look at yet. One that is dropped within seconds is never unpacked; what lives
- * longer is handed on to be watched, lease by lease.
+ * Batches of leases that are not watched yet. A lease dropped within seconds is never unpacked; the leases that live
+ * longer are handed on one by one to be watched.
  */
 export class LeaseBatches {
   private readonly packed = new Map<number, Kept>();
-  /** Batches that were unpacked and have leases yet. */
+  /** Unpacked batches that still have leases. */
   private readonly open = new Map<number, LeaseBatch>();
 
   constructor(
@@ -65,7 +65,7 @@ export class LeaseBatches {
     if (shortest < SHORT_LEASE_SECONDS) this.unpack(batch.no);
   }
 
-  /** To be called about once a second, before leases are looked at. */
+  /** Unpacks old batches. Call it about once a second, before the renewal turn. */
   turn(): void {
     const before = this.now() - LOOK_AFTER_MS;
     for (const [no, { batch }] of this.packed) if (batch.since <= before) this.unpack(no);
@@ -95,7 +95,7 @@ export class LeaseBatches {
     if (batch) this.watching.drop(leaseAt(batch, place, this.now()));
   }
 
-  /** Sees to it that this lease is watched from now on: it has a process. */
+  /** Watches this lease from now on, because its attempt has a process. */
   watch([no]: LeasePlace): void {
     this.unpack(no);
   }

@@ -1,30 +1,33 @@
-/** What the main thread and the lease thread tell each other. */
+/** A lease as the main thread hands it to the lease thread. */
 import type { Lease } from "@/lib/queue/worker";
 
 export interface HeldLease extends Lease {
   readonly leaseSeconds: number;
-  /** From when the lease counts, by `processClock`: before the claim was sent, so never later than the database's own. */
+  /**
+   * When the lease begins, by `processClock`: before the claim was sent, so never later than the database's own time.
+   */
   readonly since: number;
-  /** Not renewed after this long, in milliseconds from now: the attempt is over by then or hopelessly stuck. */
+  /**
+   * Milliseconds from now after which the lease is not renewed: by then the attempt has ended or is hopelessly stuck.
+   */
   readonly renewForMs: number;
 }
 
 /**
- * Leases that were given together. Packed, because most jobs are over long before anybody has to look at their leases:
- * then the whole batch is forgotten as it came.
+ * Leases from one claim, packed: most jobs end long before their leases are due, so the whole batch is dropped unread.
  */
 export interface LeaseBatch {
   readonly no: number;
   readonly since: number;
   /** When `renewForMs` begins to count, by `processClock`. */
   readonly heldAt: number;
-  /** Ids of the same length, one after the other. */
+  /** Ids of the same length, concatenated. */
   readonly jobIds: string;
-  /** For each lease its number, its seconds and its `renewForMs`. */
+  /** For each lease: its number, its seconds and its `renewForMs`. */
   readonly numbers: Float64Array;
 }
 
-/** A lease by its batch and its place in it. */
+/** A lease, identified by its batch and its index in the batch. */
 export type LeasePlace = readonly [batch: number, place: number];
 
 export type ToThread =
@@ -34,7 +37,7 @@ export type ToThread =
   | { readonly type: "drop"; readonly batches: readonly number[]; readonly places: readonly LeasePlace[] }
   | { readonly type: "spawned"; readonly at: LeasePlace; readonly lease: Lease; readonly pid: number }
   | { readonly type: "here" }
-  /** Once a second: the main thread's loop turns. */
+  /** Sent once a second: the main thread's event loop turns. */
   | { readonly type: "heartbeat" }
   | { readonly type: "stop" };
 
@@ -42,7 +45,7 @@ export type FromThread =
   /** The leases are lost, and the process groups of their attempts were killed. */
   | { readonly type: "lost"; readonly leases: readonly Lease[] }
   | { readonly type: "cancel"; readonly leases: readonly Lease[] }
-  /** Asks for `here`: a main thread that does not answer is blocked for ever. */
+  /** Asks for `here`. A main thread that does not answer is blocked forever. */
   | { readonly type: "are-you-there" };
 
 export interface LeaseThreadData {
@@ -50,7 +53,10 @@ export interface LeaseThreadData {
   readonly log: { readonly level: string; readonly format: "pretty" | "json" };
 }
 
-/** Milliseconds of a clock that never jumps and that all threads of a process share, as `performance.now()` is not. */
+/**
+ * Returns the time in milliseconds by a clock that never jumps. All threads of a process share this clock, unlike
+ * `performance.now()`.
+ */
 export const processClock = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 export const leaseKey = ({ jobId, leaseNo }: Lease): string => `${jobId}:${leaseNo}`;

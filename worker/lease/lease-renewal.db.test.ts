@@ -22,7 +22,7 @@ afterAll(() => make.close());
 let now: number;
 let told: FromThread[];
 let killed: number[];
-/** How much had been told when a process was killed. */
+/** How many messages had been sent when each process was killed. */
 let toldBefore: number[];
 let job: ClaimedJob;
 const lease = () => ({ jobId: job.jobId, leaseNo: job.leaseNo });
@@ -52,7 +52,7 @@ function renewalOn(db: ConstructorParameters<typeof LeaseRenewal>[0] = make.work
   };
 }
 
-/** A database that is away: every statement fails. */
+/** A database that is unavailable: every statement fails. */
 const refuse = () => Promise.reject(new DatabaseError({ kind: "unavailable", connectionLost: true }));
 const away: ConstructorParameters<typeof LeaseRenewal>[0] = {
   run: refuse,
@@ -90,7 +90,7 @@ describe("renewal of leases", () => {
     expect(await leftSeconds()).toBeLessThan(20);
     await turnAt(RENEW_AT);
     expect(await leftSeconds()).toBeGreaterThan(29);
-    await turnAt(GIVE_UP_AT); // renewed at 10 s, so this is not too late
+    await turnAt(GIVE_UP_AT); // the lease was renewed at 10 s, so this is not too late
     expect([told, killed]).toEqual([[], []]);
   });
 

@@ -2,15 +2,15 @@ import type { Database } from "@/lib/db";
 import { extendLeases, type Lease, warmUpRenewal } from "@/lib/queue/worker";
 import { type FromThread, type HeldLease, leaseKey } from "./lease-protocol";
 
-/** A lease is renewed after a third of its time, so that two renewals may fail. */
+/** Share of a lease's time after which it is renewed, so that two renewals may fail. */
 const RENEW_AFTER = 1 / 3;
-/** Left of a lease when its work is stopped because the database does not answer. */
+/** Share of a lease's time that is left when its work is stopped because the database does not answer. */
 const MARGIN = 1 / 6;
-/** It is more than the time between two turns, or the last one could come after the end. */
+/** Longer than the time between two turns, because otherwise the last turn could come after the lease expired. */
 const LEAST_MARGIN_MS = 1200;
 
 interface Tracked extends HeldLease {
-  /** By the monotonic clock, counted from before the statement was sent: never later than the database's own end. */
+  /** By the monotonic clock, counted from before the statement was sent: never later than the database's own expiry. */
   expiresAt: number;
   renewAt: number;
   renewUntil: number;
@@ -18,8 +18,8 @@ interface Tracked extends HeldLease {
 }
 
 /**
- * Keeps all leases of a process alive, and stops the work of those that are lost: by the database's word, or because it
- * did not answer until the lease was nearly over. Knows no threads, so that it can be tested with a clock of its own.
+ * Renews all leases of a process, and stops the work of lost ones: lost according to the database, or because the
+ * database did not answer until the lease had nearly expired. Knows no threads, so tests can use their own clock.
  */
 export class LeaseRenewal {
   private readonly leases = new Map<string, Tracked>();
@@ -42,7 +42,7 @@ export class LeaseRenewal {
     });
   }
 
-  /** Says for how long from now a lease may still be renewed, once the attempt's own time limit is known. */
+  /** Limits how long from now a lease may be renewed, once the attempt's own time limit is known. */
   limit(lease: Lease, renewForMs: number): void {
     const tracked = this.leases.get(leaseKey(lease));
     if (tracked) tracked.renewUntil = this.now() + renewForMs;
@@ -54,15 +54,15 @@ export class LeaseRenewal {
 
   spawned(lease: Lease, pid: number): void {
     const tracked = this.leases.get(leaseKey(lease));
-    // Lost while its process was being started: the process must not live on.
+    // The lease was lost while its process was starting: the process must not live on.
     if (tracked) tracked.pids.add(pid);
     else this.killGroup(pid);
   }
 
   /**
-   * One look at all leases; call it about once a second, also while the last turn still waits for the database: one that
-   * is silent instead of gone must not keep the work of lost leases alive. Without `renews`, leases are left to run out.
-   * While no lease is due, a turn opens the connection if there is none.
+   * Looks at all leases. Call it about once a second, even while the last turn still waits for the database: a silent
+   * database must not keep the work of lost leases alive. Without `renews`, leases are left to expire. While no lease
+   * is due, a turn opens the connection if there is none.
    */
   async turn(renews = true): Promise<void> {
     this.giveUpOverdue();
@@ -90,7 +90,7 @@ export class LeaseRenewal {
     this.lose(due.filter(({ jobId }) => lost.has(jobId)));
   }
 
-  /** Connects before a lease is due, because a server whose connections are all taken would refuse it then. */
+  /** Connects before a lease is due, because a server without a free connection would refuse it then. */
   private async stayConnected(): Promise<void> {
     if (this.db.stats().total === 0) await warmUpRenewal(this.db).catch(() => undefined);
   }
@@ -102,7 +102,7 @@ export class LeaseRenewal {
 
   private lose(lost: readonly Tracked[]): void {
     const still = lost.filter((one) => this.leases.delete(leaseKey(one)));
-    // Told first: otherwise the end of what is killed here could pass for a failure of its own.
+    // Sent before the kill: otherwise the end of a killed process could be taken for a failure of its own.
     if (still.length > 0) this.tell({ type: "lost", leases: still.map(plain) });
     for (const { pids } of still) for (const pid of pids) this.killGroup(pid);
   }

@@ -8,8 +8,8 @@ import { type FromThread, type LeaseThreadData, processClock, type ToThread } fr
 import { LeaseRenewal } from "./lease-renewal";
 import { MainPulse, MainWatch } from "./main-watch";
 
-// A thread of its own with a connection of its own: neither a busy pool nor a handler that blocks the main thread's
-// event loop can keep leases from being renewed, or the work of a lost one from being stopped.
+// Renews the worker's leases in a thread of its own with a connection of its own. Neither a busy pool nor a handler
+// that blocks the main thread's event loop can stop renewals, or keep the work of a lost lease from being stopped.
 const TURN_MS = 1000;
 const ANSWER_MS = 4000;
 

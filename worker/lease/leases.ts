@@ -1,3 +1,12 @@
+/**
+ * Keeps the leases of running jobs alive. Start with `Leases`, the main thread's side.
+ *
+ * A separate thread (`lease-thread.entry.ts`) renews leases, so a handler may block the main thread for minutes and
+ * loses no lease. `LeaseRenewal` decides when a lease is renewed or lost. When a lease is lost, or about to expire
+ * because the database does not answer, its attempt is aborted and its processes are killed. A main thread that stays
+ * blocked after a lost lease ends with the whole process (`MainWatch`).
+ */
+
 import { Worker } from "node:worker_threads";
 import type { Logger } from "@/lib/observability/log";
 import type { Lease } from "@/lib/queue/worker";
@@ -15,12 +24,12 @@ export type LeaseEvent = "lost" | "cancel";
 
 interface LeasesOptions {
   readonly log: Logger;
-  /** For the thread's own lines. */
+  /** Format of the lease thread's own log lines. */
   readonly logFormat: LeaseThreadData["log"]["format"];
   readonly onDied: () => void;
 }
 
-/** A lease, which remembers where it is kept here. */
+/** A lease that knows where `Leases` keeps it. */
 export interface WatchedLease extends HeldLease {
   kept?: KeptLease | undefined;
 }
@@ -32,12 +41,12 @@ export interface KeptLease {
 
 interface Batch {
   readonly no: number;
-  /** Those of it that are held yet, by their places. */
+  /** The leases by index; undefined once dropped. */
   readonly leases: (WatchedLease | undefined)[];
   readonly onEvent: (lease: WatchedLease, event: LeaseEvent) => void;
-  /** How many those are. */
+  /** How many leases are left. */
   left: number;
-  /** Leases of it that were dropped, which the thread has not heard of. */
+  /** Indexes of dropped leases that were not sent to the thread yet. */
   untold: number[];
 }
 
@@ -51,9 +60,9 @@ export class Leases {
   private lastBatch = 0;
   private dropTimer: NodeJS.Timeout | undefined;
   private readonly heartbeat: NodeJS.Timeout;
-  /** Batches with leases that are held yet. */
+  /** Batches that still have leases. */
   private readonly batches = new Set<Batch>();
-  /** Batches with drops that the thread has not heard of. */
+  /** Batches with drops that were not sent to the thread yet. */
   private readonly changed = new Set<Batch>();
 
   constructor(databaseUrl: string, { log, logFormat, onDied }: LeasesOptions) {
@@ -68,7 +77,10 @@ export class Leases {
     this.heartbeat = setInterval(() => this.send({ type: "heartbeat" }), HEARTBEAT_MS);
   }
 
-  /** Keeps leases that were given together alive until they are dropped; tells when one is lost or is to be canceled. */
+  /**
+   * Keeps the leases of one claim alive until they are dropped. Calls `onEvent` when a lease is lost or its job is
+   * canceled.
+   */
   hold<L extends WatchedLease>(held: readonly L[], onEvent: (lease: L, event: LeaseEvent) => void): void {
     if (held.length === 0) return;
     this.lastBatch += 1;
@@ -86,12 +98,12 @@ export class Leases {
     this.send({ type: "hold", batch: packLeases(batch.no, held, processClock()) });
   }
 
-  /** Ends the renewals of a lease after this time: its attempt is over by then, or hopelessly stuck. */
+  /** Ends the renewals of a lease after this time: by then its attempt has ended or is hopelessly stuck. */
   limit({ kept }: WatchedLease, renewForMs: number): void {
     if (kept) this.send({ type: "limit", at: placeOf(kept), renewForMs });
   }
 
-  /** Drops go out together, a few milliseconds late: a lease that is renewed once more does no harm. */
+  /** Stops renewing a lease. Drops are sent in batches, some milliseconds later; one more renewal does no harm. */
   drop(lease: WatchedLease): void {
     const { kept } = lease;
     if (!kept) return;
@@ -105,7 +117,9 @@ export class Leases {
     this.dropTimer ??= setTimeout(() => this.sendDropped(), DROP_MS);
   }
 
-  /** The group of this process is killed when the lease is lost, even if the main thread is blocked. */
+  /**
+   * Registers a process group: the lease thread kills it when the lease is lost, even if the main thread is blocked.
+   */
   spawned({ jobId, leaseNo, kept }: WatchedLease, pid: number): void {
     const at: LeasePlace = kept ? placeOf(kept) : [0, 0];
     this.send({ type: "spawned", at, lease: { jobId, leaseNo }, pid });
@@ -142,7 +156,7 @@ export class Leases {
     else for (const lease of message.leases) this.tell(lease, message.type);
   }
 
-  // It happens so seldom that looking for it is cheaper than keeping an index of all leases.
+  // Events are so rare that a scan is cheaper than an index of all leases.
   private tell({ jobId, leaseNo }: Lease, event: LeaseEvent): void {
     for (const { leases, onEvent } of this.batches) {
       const lease = leases.find((one) => one?.jobId === jobId && one.leaseNo === leaseNo);

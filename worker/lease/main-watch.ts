@@ -1,17 +1,17 @@
-/** Turns of about a second in which the main thread may stay silent after a lease was lost. */
+/** Turns of about a second for which the main thread may stay silent after a lease was lost. */
 const PATIENCE_TURNS = 30;
 
 interface MainWatchOptions {
-  /** Asks the main thread whether it is there. */
+  /** Asks the main thread to answer. */
   readonly ask: () => void;
-  /** It did not answer: whatever runs in it has lost its lease and cannot be stopped otherwise. Called once. */
+  /** Called once when the main thread did not answer: its work has lost its lease and cannot be stopped otherwise. */
   readonly onSilent: () => void;
 }
 
 /**
- * Finds out a main thread that is blocked for ever. It is asked only after a lease was lost: until then nobody else can run
- * what it does, however long it takes. Turns are counted and not time, so that a process that slept as a whole has all of
- * them before it.
+ * Detects a main thread that is blocked forever. The main thread is asked only after a lease was lost: until then no
+ * other worker can run its jobs, however long they take. The limit counts turns instead of time, so a process that was
+ * suspended has all of its turns left when it resumes.
  */
 export class MainWatch {
   private silentTurns = 0;
@@ -30,7 +30,7 @@ export class MainWatch {
     this.asking = false;
   }
 
-  /** To be called about once a second. */
+  /** Call it about once a second. */
   turn(): void {
     if (!this.asking) return;
     this.silentTurns += 1;
@@ -44,18 +44,18 @@ export class MainWatch {
 const SILENT_TURNS = 300;
 
 /**
- * Follows the heartbeat of the main thread. A handler may block it for minutes; a main thread that is silent for longer
- * is frozen, and renewing its leases would keep other workers from its jobs.
+ * Follows the heartbeat of the main thread. A handler may block the thread for minutes. A thread that is silent for
+ * longer is frozen, and renewing its leases would keep other workers from its jobs.
  */
 export class MainPulse {
   private silentTurns = 0;
 
-  /** The main thread sent its heartbeat. */
+  /** Records a heartbeat of the main thread. */
   beat(): void {
     this.silentTurns = 0;
   }
 
-  /** To be called about once a second. @returns false when leases are not to be renewed */
+  /** Call it about once a second. @returns false when leases are not to be renewed */
   turn(): boolean {
     this.silentTurns += 1;
     return this.silentTurns <= SILENT_TURNS;

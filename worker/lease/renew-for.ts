@@ -3,16 +3,16 @@ import { attemptTimeout, type ClaimedJob, type RunnableDefinition } from "@/lib/
 /** Time after timeout and grace in which an attempt's end is still being recorded. */
 const SETTLE_MS = 60_000;
 const LONGEST_LEASE_MS = 3_600_000;
-/** How long a job that was claimed ahead waits for its turn. */
+/** How long a job that was claimed ahead may wait for a slot. */
 export const LONGEST_WAIT_MS = 1000;
 
-/** After so long an attempt is over, or hopelessly stuck. */
+/** Returns the milliseconds after which an attempt has ended or is hopelessly stuck. */
 export function overMs(job: ClaimedJob, definition: RunnableDefinition, maxTimeoutSeconds: number): number {
   const seconds = attemptTimeout(job, definition, maxTimeoutSeconds) + definition.killGraceSeconds;
   return seconds * 1000 + SETTLE_MS;
 }
 
-/** For how long the lease of a job that was just claimed may be renewed. */
+/** Returns for how many milliseconds the lease of a newly claimed job may be renewed. */
 export function renewForMs(
   job: ClaimedJob,
   definition: RunnableDefinition | undefined,

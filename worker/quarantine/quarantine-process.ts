@@ -5,7 +5,7 @@ import type { ClaimedJob } from "@/lib/queue/worker";
 import { killGroup } from "../lease/kill-group";
 import type { FromQuarantine, ToQuarantine } from "./quarantine-protocol";
 
-/** With less, the process could not even start. */
+/** With a smaller heap, the process could not even start. */
 const LEAST_HEAP_MB = 64;
 
 /** Descriptor of the pipe with the secrets in the process. */
@@ -17,12 +17,12 @@ export interface ProcessEnd {
   readonly signal: string | null;
 }
 
-/** A child of the worker that runs one handler at a time. It leads a process group of its own. */
+/** A child of the worker that runs one handler at a time. It leads its own process group. */
 export class QuarantineProcess {
   private readonly child: ChildProcess;
-  /** Resolves when it is gone, also when it could not be started. */
+  /** Resolves when the process is gone, or could not be started. */
   readonly exited: Promise<ProcessEnd>;
-  /** False when it ended before it was ready. */
+  /** False when the process ended before it was ready. */
   readonly ready: Promise<boolean>;
 
   constructor(program: URL | string, memoryMb: number, secrets: Pick<HeldSecrets, "values" | "files">) {
@@ -51,7 +51,7 @@ export class QuarantineProcess {
     return this.child.pid ?? 0;
   }
 
-  /** Runs one attempt. Resolves with what came of it, or with how the process ended before it could tell. */
+  /** Runs one attempt. Resolves with its execution, or with how the process ended if that came first. */
   run(
     attempt: { readonly job: ClaimedJob; readonly isNoted: boolean },
     onSpawned: (pid: number) => void,
@@ -73,7 +73,7 @@ export class QuarantineProcess {
     this.send({ type: "stop", reason });
   }
 
-  /** It ends by itself when it is idle, and gives back what it runs otherwise. */
+  /** Disconnects the process. An idle process then exits; a busy one releases its job first. */
   release(): void {
     if (this.child.connected) this.child.disconnect();
   }

@@ -19,7 +19,7 @@ const database = await testDatabase();
 const stage = await runnerStage(database);
 const { make, scope, underWay, tell, claimAgain } = stage;
 const folder = mkdtempSync(path.join(tmpdir(), "leasehold-quarantine-"));
-chmodSync(folder, 0o755); // where PostgreSQL's user cannot enter, the data would go elsewhere
+chmodSync(folder, 0o755); // if PostgreSQL's user cannot enter the folder, the data goes elsewhere
 const log = createLogger({ process: "worker", level: "silent", format: "json" });
 const program = path.join(folder, "quarantine.entry.mjs");
 const installation = { DATABASE_URL: database.adminUrl, LEASEHOLD_SECRET: database.secret };
@@ -153,7 +153,7 @@ describe("the handler of a job whose run has lost a lease runs in a process of i
     expect(await orphan.ready).toBe(true);
     void orphan.run({ job, isNoted: false }, noNotice);
     await waitFor(() => existsSync(file), WITHIN);
-    // What the end of the worker does to its channel.
+    // The channel breaks in the same way when the worker ends.
     orphan.release();
     await orphan.exited;
     expect(await stage.spentOn(job.jobId)).toEqual(["queued", 0, "worker_lost", "released"]);
@@ -180,7 +180,7 @@ test("a command that was lost twice runs in quarantine, safe from handlers that 
   const job = await suspect("quick");
   expect(quarantine.takes(job, "command")).toBe(false);
   await loseLease(job.jobId);
-  // It would wait for a while after its second loss.
+  // The job would wait for a while after its second loss.
   await database.query("update app.live_jobs set ready = true where job_id = $1", [job.jobId]);
   const again = await claimAgain(job.jobId);
   expect([again.reclaims, quarantine.takes(again, "command")]).toEqual([2, true]);

@@ -15,9 +15,9 @@ import { toolsOf } from "../run/tools";
 import { Settler } from "../settle/settler";
 import { type FromQuarantine, OVER_MEMORY_LIMIT, type ToQuarantine } from "./quarantine-protocol";
 
-// A process of a worker, for handlers that may have ended one: it runs one attempt at a time, and has no lease, no claims
-// and no heartbeat of its own. Its worker renews the lease and records the end. When the worker is gone, the attempt is
-// told to stop and recorded from here, so that the end of a worker costs a suspect nothing.
+// A quarantine process: runs one attempt at a time of handlers that may have crashed a worker. It has no leases, claims
+// or heartbeat of its own; its worker renews the lease and records the end. When the worker is gone, this process stops
+// the attempt and records the end itself, so that a suspect loses nothing when its worker ends.
 const POOL = 4;
 const LEAVES_WITHIN_MS = 5000;
 
@@ -30,7 +30,7 @@ const send = (message: FromQuarantine) => {
   if (process.connected) process.send?.(message);
 };
 
-// Heard from the beginning, so that an attempt of a worker that dies meanwhile is still given back.
+// Listens from the beginning, so that the attempt of a worker that dies meanwhile is still released.
 process.on("message", (message: ToQuarantine) => {
   if (message.type === "run") isAsked = true;
   void ready.then((parts) => {
@@ -59,7 +59,7 @@ async function setUp() {
     });
   const [worker, web] = [open("worker"), open("web")];
   const registry = await commandRegistry(env, log);
-  // Here there is only one handler that can hold so much.
+  // This process runs only one handler, so that handler is what uses the memory.
   watchMemory({
     limitBytes: env.memoryLimitBytes,
     rss: () => process.memoryUsage.rss(),
@@ -77,7 +77,7 @@ async function run(parts: Parts, { job, isNoted }: Extract<ToQuarantine, { type:
   running = held;
   if (!process.connected) held.stop("shutdown");
   const { worker, tools } = parts;
-  // The worker has read the definition just now: where that fails here, the database is away.
+  // The worker has just read the definition, so a failure here means that the database is unavailable.
   const definition = await definitions.of(worker, job).catch(() => null);
   const execution: Execution = definition
     ? await executeAttempt(held, definition, {

@@ -1,3 +1,10 @@
+/**
+ * Runs attempts that may have crashed a worker, each in a process of its own. Start with `Quarantine`.
+ *
+ * A suspect that crashes its process again costs its own attempt only; the worker and its other jobs go on.
+ * `QuarantineProcess` is the worker's side of a process, `quarantine.entry.ts` the process itself.
+ */
+
 import type { HeldSecrets } from "@/lib/env/secret-source.mjs";
 import { dropQuarantine } from "@/lib/env/test-build";
 import type { Execution, Outcome, StopReason } from "@/lib/execution";
@@ -14,59 +21,60 @@ import {
 import { type ProcessEnd, QuarantineProcess } from "./quarantine-process";
 import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
 
-/** Each takes about as much memory as an idle worker. */
+/** Limit on processes, because each takes about as much memory as an idle worker. */
 const MOST_PROCESSES = 8;
-/** Less than an attempt has for being recorded after its time limit: until then its lease is renewed. */
+/** Shorter than the time for recording an attempt's end after its time limit; its lease is renewed until then. */
 const WAIT_MS = 30_000;
-/** For a process to start, on a machine that is busy. */
+/** Time for a process to start on a busy machine. */
 const START_MS = 15_000;
 const IDLE_MS = 10_000;
 const CONVICTED_MS = 10 * 60_000;
-/** A process that is told to stop has its grace period, and this to say how its attempt ended. */
+/** Time after the grace period in which a stopped process may report how its attempt ended. */
 const ANSWER_MS = 5000;
 const START_AGAIN_SECONDS = 10;
 
-/** An attempt that is to run in quarantine. */
+/** An attempt that runs in quarantine. */
 interface Suspect {
   readonly job: ClaimedJob;
   readonly stopReason: StopReason | undefined;
   readonly signal: AbortSignal;
   readonly beganAt?: number | undefined;
-  /** Has a process group. */
+  /** Records a process group of the attempt. */
   spawned(pid: number): void;
 }
 
 interface QuarantineOptions {
   readonly log: Logger;
-  /** What its processes run. */
+  /** Program that the processes run. */
   readonly program: URL | string;
-  /** Of the heap of each process; 0 = what Node grants. */
+  /** Heap of each process in MB; 0 means Node's default. */
   readonly memoryMb: number;
   readonly maxTimeoutSeconds: number;
-  /** Secrets for its processes. */
+  /** Secrets for the processes. */
   readonly secrets: Pick<HeldSecrets, "values" | "files">;
 }
 
 /**
- * Runs handlers that may have ended a worker, each in a process of its own: when it ends that one as well, the crash costs
- * this attempt and no other. Suspects are jobs whose run has lost a lease, and for ten minutes the jobs of a tenant and
- * definition of which one has ended its process here. Commands and webhooks that were lost twice run here for their own
- * protection. A process that came through serves the next suspect.
+ * Runs suspects, one per process, so that a crash costs this attempt and no other.
+ *
+ * Suspects are jobs whose current run lost a lease. After a crash here, all jobs of the same tenant and definition are
+ * suspects for ten minutes. Commands and webhooks that lost two leases run here for their own protection. A process that
+ * survives is reused for the next suspect.
  */
 export class Quarantine {
   private readonly idle: { readonly process: QuarantineProcess; readonly timer: NodeJS.Timeout }[] = [];
   private readonly waiting = new Set<(process: QuarantineProcess | null) => void>();
   private readonly convicted = new Map<string, number>();
   private processes = 0;
-  /** The worker leaves because of its memory: what it gives back may be the reason. */
+  /** True when the worker leaves because of its memory: a handler that it releases may be the reason. */
   isOverMemory = false;
 
   constructor(private readonly options: QuarantineOptions) {}
 
-  /** Whether a job is to run here. Costs next to nothing while nothing is suspected. */
+  /** True if a job has to run in quarantine. Costs next to nothing while there are no suspects. */
   takes(job: ClaimedJob, executor: Executor): boolean {
     if (dropQuarantine()) return false;
-    // A command or a webhook harms no worker; here it is safe from the handlers that do.
+    // A command or a webhook cannot harm a worker; here it is safe from handlers that can.
     if (executor !== "handler") return job.reclaims > 1;
     if (job.reclaims > 0) return true;
     if (this.convicted.size === 0) return false;
@@ -77,7 +85,7 @@ export class Quarantine {
     return false;
   }
 
-  /** Runs an attempt to its end. Never rejects. @param onSpawned hears of the process groups of its commands */
+  /** Runs an attempt to its end. Never rejects. @param onSpawned is called with the process groups of its commands */
   async run(suspect: Suspect, definition: RunnableDefinition, onSpawned: (pid: number) => void): Promise<Execution> {
     const process = await this.freeProcess(suspect.signal);
     if (!process) return withoutOutput(stoppedOutcome(suspect.stopReason ?? "shutdown", "it had not started"));
@@ -96,7 +104,7 @@ export class Quarantine {
     }
   }
 
-  /** Null when the attempt was told to stop, or has waited for too long, before a process was free. */
+  /** Resolves with a process, or null when the attempt was stopped or waited too long before one was free. */
   private async freeProcess(signal: AbortSignal): Promise<QuarantineProcess | null> {
     const idle = this.idle.pop();
     if (idle) {
@@ -157,7 +165,7 @@ export class Quarantine {
     this.idle.push({ process, timer });
   }
 
-  /** Follows one attempt. `isClean` = nothing of it is left in the process. */
+  /** Follows one attempt. `isClean` means that nothing of the attempt is left in the process. */
   private async watch(
     process: QuarantineProcess,
     suspect: Suspect,
@@ -190,7 +198,7 @@ export class Quarantine {
     return { execution: wasReady ? this.convict(job, end) : withoutOutput(this.cannotStart()), isClean: false };
   }
 
-  /** The handler has ended its process, in which nothing else ran. */
+  /** Records that a handler has ended its process, which ran nothing else. */
   private convict(job: ClaimedJob, { exitCode, signal }: ProcessEnd): Execution {
     const now = performance.now();
     for (const [key, until] of this.convicted) if (until <= now) this.convicted.delete(key);
@@ -212,7 +220,7 @@ export class Quarantine {
     return { outcome, output };
   }
 
-  /** A fault of the machine: nothing began, and no attempt is spent. */
+  /** A fault of the machine: the attempt did not begin, and none is spent. */
   private cannotStart(): Outcome {
     this.options.log.error("a process for a suspected job could not start; the job waits");
     return { kind: "snoozed", seconds: START_AGAIN_SECONDS, reason: "The process for it could not start." };

@@ -14,8 +14,9 @@ import {
 } from "@/lib/queue/worker";
 
 /**
- * Keeps artifacts of one attempt under its lease. Calls are repeated while the database is away: a chunk has a number, and
- * an artifact that was begun twice is begun once.
+ * Returns the artifact store of one attempt, whose writes need the attempt's lease. Calls are repeated while the
+ * database is unavailable. Repeats store nothing twice, because chunks are numbered and beginning an artifact is
+ * idempotent.
  */
 export function artifactsOf(
   db: Database,

@@ -15,7 +15,7 @@ import {
 } from "@/lib/queue/worker";
 import type { RunTools } from "./run-attempt";
 
-/** How log lines name an attempt. */
+/** Log fields that identify an attempt. */
 export const fieldsOf = (job: ClaimedJob, { key }: RunnableDefinition) => ({
   job_id: job.jobId,
   tenant_id: job.tenantId,
@@ -23,7 +23,7 @@ export const fieldsOf = (job: ClaimedJob, { key }: RunnableDefinition) => ({
   attempt_no: job.leaseNo,
 });
 
-/** Logs how an attempt ended, and whether its end was refused because the lease was lost. */
+/** Logs how an attempt ended, and a warning if its end was refused because the lease was lost. */
 export function logEnd(
   log: Logger,
   {
@@ -43,7 +43,7 @@ export function logEnd(
   else log[end.outcome === "succeeded" ? "debug" : "info"](fields, "attempt ended");
 }
 
-/** A child belongs to the job that asked for it, and goes on under its correlation id unless it has one of its own. */
+/** A child's parent is the job that enqueued it. The child inherits the correlation id unless it has its own. */
 const asChildOf = (job: ClaimedJob, child: ChildJob): NewJob => ({
   ...(job.correlationId === null ? {} : { correlationId: job.correlationId }),
   ...child,
@@ -59,7 +59,9 @@ interface Ran {
   readonly beganAt?: number | undefined;
 }
 
-/** The end of an attempt that succeeded and asked for no children: there is nothing to decide. Undefined otherwise. */
+/**
+ * Returns the end of an attempt that succeeded and enqueued no children, which needs no decision. Otherwise undefined.
+ */
 export function plainEndOf(
   { job: { jobId, leaseNo, tenantId }, beganAt }: { readonly job: ClaimedJob; readonly beganAt: number | undefined },
   { outcome, output, children }: Execution,
@@ -69,7 +71,7 @@ export function plainEndOf(
   return { jobId, leaseNo, tenantId, beganAt, output, status: "succeeded", outcome: "succeeded", spent: true, result };
 }
 
-/** Null when there is nothing to record: the lease is lost. */
+/** Decides how an attempt ends. Null when the lease is lost, because there is nothing to record then. */
 export async function endOf(
   { db, tools, claimed, definition, random, beganAt }: Ran & { readonly db: Database; readonly tools: RunTools },
   { outcome, output, children }: Execution,
@@ -85,7 +87,10 @@ export async function endOf(
   return children === undefined ? end : { ...end, children: children.map((child) => asChildOf(claimed, child)) };
 }
 
-/** The end of an attempt whose children were refused: a failure that says so, or, if they will be accepted later, a release. */
+/**
+ * Returns the end of an attempt whose children were refused: a failure with the reason, or a release if they will be
+ * accepted later.
+ */
 export async function refusedEnd(
   { db, claimed, definition, random }: Ran & { readonly db: Database },
   { output, beganAt }: AttemptEnd,
@@ -101,7 +106,7 @@ function givenBack(
   { claimed, definition }: Pick<Ran, "claimed" | "definition">,
   reason: string,
 ): Promise<AttemptEnd> {
-  // A database that is still away has not counted: the next release does.
+  // An unavailable database has not counted this release; the next one counts.
   const uncounted = () => ({ ...releasedEnd(claimed), errorText: reason });
   return decideRelease(db, claimed, { deadLetter: definition.deadLetter, reason }).catch(uncounted);
 }

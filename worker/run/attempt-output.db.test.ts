@@ -36,7 +36,7 @@ function writer({ db = make.worker, mostBytes = 10_000 }: { db?: Database; mostB
 const stored = async () =>
   ((await readLogs(make.web, scope, job.jobId))?.lines ?? []).map(({ stream, body }) => [stream, body]);
 
-/** A database whose next writes of output fail: after they were stored, so that only their answers are missing. */
+/** A database whose next writes of output fail after they were stored: only their answers are lost. */
 function losingAnswers(times: number): Database {
   let left = times;
   return {

@@ -13,9 +13,9 @@ const FLUSH_MS = 300;
 const CHUNK_CHARS = 32 * 1024;
 const MOST_WAITING = 2000;
 const MOST_JOINED = 256;
-/** UTF-8 bytes that wait to be stored. Room for what both streams pass on at once, and a megabyte of messages. */
+/** Limit on UTF-8 bytes that wait to be stored: room for one batch of both streams, and a megabyte of messages. */
 const MOST_WAITING_BYTES = 3 * 1024 * 1024;
-/** A statement takes about a megabyte: what is sent is in memory three times over. */
+/** A statement takes about a megabyte, because what is sent is in memory three times over. */
 const CHUNKS_AT_ONCE = 32;
 const LAST_FLUSH_MS = 5000;
 const LAST_FLUSH_AGAIN_MS = 200;
@@ -26,15 +26,15 @@ interface AttemptOutputOptions {
   readonly db: Database;
   readonly lease: Lease;
   readonly laneNo: number;
-  /** UTF-8 bytes of one attempt's log; what standard output has beyond it is still in the attempt's tail. */
+  /** Limit on UTF-8 bytes of one attempt's log. Standard output beyond the limit is still in the attempt's tail. */
   readonly mostBytes: number;
-  /** The lease turned out to be lost. */
+  /** Called when the lease turns out to be lost. */
   readonly onLost: () => void;
 }
 
 /**
- * Writes an attempt's live output and progress under its lease, a few times a second. Output of one stream that came
- * together is stored together. A write that failed is sent again with the same numbers, so nothing is stored twice.
+ * Writes an attempt's live output and progress under its lease, a few times a second. Consecutive output of one stream
+ * is stored together. A failed write is sent again with the same numbers, so nothing is stored twice.
  */
 export class AttemptOutputWriter {
   private lines: Line[] = [];
@@ -43,7 +43,7 @@ export class AttemptOutputWriter {
   private pid: number | undefined;
   private nextSeq = 0;
   private bytes = 0;
-  /** Of lines and unsent chunks. */
+  /** Bytes of lines and unsent chunks. */
   private waiting = 0;
   private joined = 0;
   private readonly dropped = { stdout: 0, stderr: 0, log: 0 };
@@ -68,7 +68,7 @@ export class AttemptOutputWriter {
     this.schedule();
   }
 
-  /** Bytes of log messages that are stored nowhere: the two other streams are also in the attempt's head and tail. */
+  /** Bytes of log messages that are stored nowhere. The two other streams are also in the attempt's head and tail. */
   get droppedLogBytes(): number {
     return this.dropped.log;
   }
@@ -84,7 +84,7 @@ export class AttemptOutputWriter {
 
   private keepBeginning(line: Line, { size, room }: { readonly size: number; readonly room: number }): void {
     const { context: _tooMuch, ...plain } = line;
-    // Decoding as a stream leaves out a character that the cut goes through.
+    // Stream decoding omits a character that the cut splits.
     const body = new TextDecoder().decode(Buffer.from(line.body).subarray(0, room), { stream: true });
     this.keep({ ...plain, body });
     this.dropped[line.stream] += size - Buffer.byteLength(body);
@@ -96,13 +96,13 @@ export class AttemptOutputWriter {
     this.schedule();
   }
 
-  /** Shows the attempt's process, unless the attempt ends first: its end says it as well. */
+  /** Records the attempt's process, unless the attempt ends first: its end records it as well. */
   spawned(pid: number): void {
     this.pid = pid;
     this.schedule();
   }
 
-  /** Stores what is left; gives up after five seconds, since a result is worth more than its output. */
+  /** Stores the rest. Gives up after five seconds, because a result is worth more than its output. */
   async end(): Promise<void> {
     if (this.isUntouched) return;
     clearTimeout(this.timer);
@@ -163,7 +163,7 @@ export class AttemptOutputWriter {
       if (kept) notifyChanges(db, [laneNo]);
       else onLost();
     } catch {
-      // The database is away: the same chunks go out with the next flush.
+      // The database is unavailable: the same chunks go out with the next flush.
       if (this.unsent.length <= MOST_WAITING) return this.schedule();
       this.waiting -= totalOf(this.unsent);
       this.unsent = [];
@@ -176,5 +176,5 @@ const sizeOf = ({ body, context }: Line): number =>
 
 const totalOf = (lines: readonly Line[]): number => lines.reduce((sum, line) => sum + sizeOf(line), 0);
 
-/** The same text in one piece: one that was joined from very many pieces takes thirty bytes more for each of them. */
+/** Returns a flat copy of the text. A string joined from very many pieces takes thirty bytes more for each piece. */
 const inOnePiece = (text: string): string => Buffer.from(text, "utf16le").toString("utf16le");

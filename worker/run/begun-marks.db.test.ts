@@ -16,14 +16,14 @@ afterAll(() => make.close());
 
 const WORKER = "starter";
 const log = createLogger({ process: "worker", level: "silent", format: "json" });
-/** Statements of the worker, in order, by their names. */
+/** Names of the worker's statements, in order. */
 let asked: string[];
 let starts: BegunMarks;
-/** So many notes are not answered, and reach the server when the test says so. */
+/** This many marks get no answer, and reach the server when the test sends them. */
 let missing = 0;
 const undelivered: (() => Promise<unknown>)[] = [];
 
-/** The worker's database, which writes down what it is asked. */
+/** The worker's database, with its statements recorded. */
 const watched = (names: string[]): Database => ({
   ...make.worker,
   run: async <R extends object>(statement: Statement, values?: readonly unknown[]) => {
@@ -49,7 +49,7 @@ async function take(count: number, expiresAt?: Date): Promise<JobInFlight[]> {
   return taken.toSorted((a, b) => (a.job.claimNo ?? 0) - (b.job.claimNo ?? 0));
 }
 
-/** The first start makes the worker known to the database; some time after that, starts are noted. */
+/** The first start registers the worker's marks with the database; some time later, marks are used. */
 async function opened(): Promise<void> {
   await waitFor(async () => {
     const [held] = await take(1);

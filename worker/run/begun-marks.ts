@@ -6,11 +6,11 @@ import { Batcher } from "../settle/batcher";
 import type { JobInFlight } from "./job-in-flight";
 
 const MOST_STARTS = 500;
-/** A note in more pieces costs more than it saves. */
+/** A mark with more ranges than this costs more than it saves. */
 const MOST_RANGES = 200;
 const MOST_UNHEARD = 100;
 const OPEN_AGAIN_MS = 1000;
-/** What still runs after so long is marked in its own row too, where people look. */
+/** An attempt that runs longer than this is also marked in its own row, where operators look. */
 const LONG_MS = 1000;
 const LOOK_FOR_LONG_MS = 500;
 
@@ -18,30 +18,30 @@ export interface BegunMarksOptions {
   readonly db: Database;
   readonly log: Logger;
   readonly workerId: string;
-  /** Hears of attempts that have begun. */
+  /** Called with attempts that have begun. */
   readonly onBegun: (jobs: readonly ClaimedJob[]) => void;
 }
 
-/** Whether an attempt has begun. An expired job is given back, and the sweep ends it. */
+/** Answer of `begin`. An expired job is released, and the sweep ends it. */
 export type Begun = "begun" | "lost" | "expired";
 
 const noOf = ({ job }: JobInFlight): number => job.claimNo ?? 0;
 
 /**
- * Marks attempts as begun before their first side effect. Jobs that were claimed ahead have numbers, and one note says
- * of all of them which have begun; others, and all of them when leases were taken from this worker, are marked one by
- * one under their fence.
+ * Marks attempts as begun before their first side effect. Jobs that were claimed ahead have numbers, and one mark
+ * records which of them have begun. Other jobs are marked one by one under their fence, as are all jobs when leases
+ * were taken from this worker.
  */
 export class BegunMarks {
-  /** Those with a number that have not begun, in the order of their numbers. */
+  /** Numbered jobs that have not begun, in the order of their numbers. */
   private readonly waiting = new Set<JobInFlight>();
-  /** Those that a note says have begun, the oldest first. */
+  /** Jobs that a mark records as begun, the oldest first. */
   private readonly noted = new Set<JobInFlight>();
-  /** Numbers of jobs that were claimed, it may be, but have not come here, and that nobody begins. */
+  /** Numbers of jobs that may have been claimed but did not arrive here; no worker begins them. */
   private unheard: Numbers[] = [];
   private lastNumber = 0;
   private highest = 0;
-  /** What the database said of leases taken from this worker, and when, by `processClock`. */
+  /** The database's count of leases taken from this worker, and when it was read, by `processClock`. */
   private known: { readonly taken: number; readonly since: number } | undefined;
   private openAgainAt = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
@@ -51,23 +51,23 @@ export class BegunMarks {
     this.batcher = new Batcher((batch) => this.send(batch), { most: MOST_STARTS });
   }
 
-  /** The first of so many numbers, which a claim gives to what it does not start at once. */
+  /** Reserves this many numbers for jobs that a claim does not start at once, and returns the first. */
   numbers(count: number): number {
     const first = this.lastNumber + 1;
     this.lastNumber += count;
     return first;
   }
 
-  /** A claim under these numbers was not answered: it may have been done. */
+  /** Records that a claim under these numbers was not answered; the database may have carried it out. */
   lost([first, last]: Numbers): void {
     const before = this.unheard.at(-1);
-    // Of an older job than those, the number comes after theirs: the two stay apart.
+    // The number of an older job may be lost after a later range: the two stay apart.
     if (before && before[0] <= first && before[1] >= first - 1)
       this.unheard[this.unheard.length - 1] = [before[0], Math.max(before[1], last)];
     else this.unheard.push([first, last]);
   }
 
-  /** Jobs came from a claim. */
+  /** Records jobs that a claim returned. */
   took(taken: readonly JobInFlight[]): void {
     const numbered = taken.filter(({ job }) => job.claimNo !== null && !job.started).sort((a, b) => noOf(a) - noOf(b));
     for (const held of numbered) this.waiting.add(held);
@@ -75,7 +75,7 @@ export class BegunMarks {
     if (last) this.highest = Math.max(this.highest, noOf(last));
   }
 
-  /** A job is not held any more; `isRecorded` = the database knows of its end, or the lease was lost. */
+  /** Records that a job has left the worker. `isRecorded` means the database has its end, or the lease was lost. */
   ended(held: JobInFlight, isRecorded: boolean): void {
     this.noted.delete(held);
     if (this.waiting.delete(held) && !isRecorded) this.lost([noOf(held), noOf(held)]);
@@ -100,7 +100,7 @@ export class BegunMarks {
   }
 
   private mayNote(held: JobInFlight): boolean {
-    // The database has to look at a job that may have expired.
+    // The database has to check a job that may have expired.
     if (held.job.claimNo === null || held.job.started || !held.isInTime()) return false;
     if (this.known) return held.since > this.known.since && this.unheard.length <= MOST_UNHEARD;
     void this.open();
@@ -119,13 +119,13 @@ export class BegunMarks {
       }
     } catch (error) {
       log.debug({ err: error }, "starts could not be noted; they are marked one by one");
-      // The server may come to it later. To open again fences it off, so that it cannot overwrite a newer note.
+      // The server may still process this mark. Opening again fences it off, so that it cannot overwrite a newer one.
       this.known = undefined;
       return false;
     }
     const now = performance.now();
     for (const held of batch) {
-      // The note took so long that the job may have expired: it is marked like the others, or refused.
+      // The mark took so long that the job may have expired: it is marked singly, or refused.
       if (!held.isInTime()) continue;
       held.beganAt = now;
       this.waiting.delete(held);
@@ -155,7 +155,9 @@ export class BegunMarks {
     return [...this.unheard.filter(([first]) => first <= this.highest), ...ranges];
   }
 
-  /** Asks what notes have to know. What was claimed before the answer came may have been taken from us before it. */
+  /**
+   * Reads the count that marks are checked against. A job claimed before the answer may already have been taken away.
+   */
   async open(): Promise<void> {
     const now = performance.now();
     if (now < this.openAgainAt) return;
@@ -175,7 +177,7 @@ export class BegunMarks {
     }
     for (const held of long) this.noted.delete(held);
     const leases = long.map(({ job, beganAt }) => ({ ...job, beganAt }));
-    // It shows when an attempt began, and no more: that it has is noted.
+    // Only shows when an attempt began; the mark already records that it has.
     if (leases.length > 0) await startAttempts(this.options.db, leases).catch(() => undefined);
     this.timer = this.noted.size > 0 ? setTimeout(() => void this.markLong(), LOOK_FOR_LONG_MS).unref() : undefined;
   }

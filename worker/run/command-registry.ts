@@ -11,9 +11,9 @@ import type { Logger } from "@/lib/observability/log";
 const SCRATCH = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /**
- * Reads the commands that this worker may run. Hides the files of the installation from them (LEASEHOLD_HOME, the data of
- * the embedded PostgreSQL, every file that secrets came from, and `.env`), and the files of other jobs: what lies in /tmp,
- * and the folders of providers except those that the command is given.
+ * Loads the commands that this worker may run. Hides the installation's files from them: LEASEHOLD_HOME, the data of
+ * the embedded PostgreSQL, every file that secrets came from, and `.env`. Also hides other jobs' files: those in /tmp,
+ * and the folders of providers except the ones that the command is given.
  * @throws CommandRegistryError naming the entry that is wrong
  */
 export function commandRegistry(env: WorkerEnv, log: Logger): Promise<CommandRegistry> {

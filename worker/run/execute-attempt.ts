@@ -8,16 +8,16 @@ import { fieldsOf } from "./attempt-ends";
 import { AttemptOutputWriter } from "./attempt-output";
 import { AttemptContext, type RunTools, runAttempt } from "./run-attempt";
 
-/** One attempt that a worker holds. */
+/** One attempt of a job in flight. */
 export interface Attempt extends WatchedLease {
   readonly job: ClaimedJob;
-  /** Why it was told to stop. */
+  /** Why the attempt was stopped. */
   readonly stopReason: StopReason | undefined;
-  /** Aborted when it is told to stop. */
+  /** Aborted when the attempt is stopped. */
   readonly signal: AbortSignal;
-  /** When it began, if a note says so and not its own row. */
+  /** When the attempt began, if a mark records it instead of its own row. */
   readonly beganAt?: number | undefined;
-  /** Has a process group. */
+  /** Records a process group of the attempt. */
   spawned(pid: number): void;
 }
 
@@ -27,7 +27,7 @@ interface Surroundings {
   readonly leases: Pick<Leases, "spawned">;
   readonly tools: RunTools;
   readonly logMaxBytes: number;
-  /** The lease turned out to be lost. */
+  /** Called when the lease turns out to be lost. */
   readonly onLost: (attempt: Attempt) => void;
 }
 
@@ -100,7 +100,7 @@ class WorkerAttempt extends AttemptContext {
     return this.#output !== undefined;
   }
 
-  /** Stores what is left of it; answers how many bytes of log messages are stored nowhere. */
+  /** Stores the rest of the output. Returns how many bytes of log messages are stored nowhere. */
   async endOutput(): Promise<number> {
     await this.#output?.end();
     return this.#output?.droppedLogBytes ?? 0;

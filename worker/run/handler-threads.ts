@@ -2,8 +2,9 @@ import { Worker } from "node:worker_threads";
 import type { StartThread } from "@/lib/execution";
 
 /**
- * Starts the thread of one attempt. A fresh one for each, so that nothing of an attempt is left for the next, and ending it
- * ends one attempt only. It has nothing of the worker's environment, and its own limit of memory.
+ * Returns a function that starts the thread of one attempt. Each attempt gets a new thread, so that it leaves nothing
+ * to the next, and ending the thread ends one attempt only. The thread gets nothing of the worker's environment, and
+ * has its own memory limit.
  */
 export const threadStarter =
   (memoryMb: number): StartThread =>
@@ -13,7 +14,7 @@ export const threadStarter =
       stdout: true,
       stderr: true,
       env: {},
-      // Frames name the handler's own file and line; what the worker has switched on itself does not reach its threads.
+      // Maps stack frames to the handler's own file and line; threads do not inherit the worker's setting.
       execArgv: ["--enable-source-maps"],
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });

@@ -42,7 +42,7 @@ const runner = new Runner({
   onFree: () => undefined,
 });
 
-/** A job whose handler is `run`, after its first attempt. */
+/** Enqueues a job whose handler is `run`, and returns it after its first attempt. */
 async function ran(
   run: (ctx: HandlerContext<unknown>) => Promise<unknown>,
   { isShipped = false, ...job }: { correlationId?: string; maxAttempts?: number; isShipped?: boolean } = {},

@@ -4,13 +4,13 @@ import { processClock } from "../lease/lease-protocol";
 import type { KeptLease, WatchedLease } from "../lease/leases";
 import type { Attempt } from "./execute-attempt";
 
-/** A job that a worker holds. Its signal is made when somebody asks for it, which few attempts do. */
+/** A job in flight on this worker. Its abort signal is created on first use, because few attempts use it. */
 export class JobInFlight implements Attempt, WatchedLease {
-  /** `aside` = it runs without a place; `ended` = it runs no more, and its end is being recorded. */
+  /** `aside` = runs without a slot; `ended` = no longer runs, and its end is being recorded. */
   phase: "waiting" | "running" | "aside" | "ended" = "waiting";
-  /** How long it had a place, once it has left it. */
+  /** How long the job had a slot, once it has left it. */
   ranMs = 0;
-  /** When its attempt began, by the monotonic clock, if a note says so and not its own row. */
+  /** When the attempt began, by the monotonic clock, if a mark records it instead of its own row. */
   beganAt: number | undefined;
   kept: KeptLease | undefined;
   #reason: StopReason | undefined;
@@ -19,8 +19,8 @@ export class JobInFlight implements Attempt, WatchedLease {
 
   /**
    * @param takenAt by the monotonic clock
-   * @param since from when its lease counts, by `processClock`
-   * @param renewForMs for how long it may be renewed
+   * @param since when its lease begins, by `processClock`
+   * @param renewForMs for how long its lease may be renewed
    */
   constructor(
     readonly job: ClaimedJob,
@@ -42,16 +42,16 @@ export class JobInFlight implements Attempt, WatchedLease {
   }
 
   /**
-   * Whether the time that its claim gave it is over. A process that was suspended may hear of a claim when others have begun
-   * what it claimed.
+   * True once the lease that the claim gave has expired. A suspended process may receive a claim's answer after other
+   * workers have begun those jobs.
    */
   isOver(): boolean {
     return processClock() - this.since >= this.leaseSeconds * 1000;
   }
 
   /**
-   * True while the job's expires_at is certainly still to come: the claim was sent at `since`, so the database's clock is no
-   * further from `claimedAt` than this process's clock is from `since`.
+   * True while the job's expires_at is certainly still to come. The claim was sent at `since`, so the database's clock
+   * is no further from `claimedAt` than this process's clock is from `since`.
    */
   isInTime(): boolean {
     const { expiresInMs } = this.job;
@@ -74,14 +74,14 @@ export class JobInFlight implements Attempt, WatchedLease {
     return this.#controller.signal;
   }
 
-  /** The first reason stands. */
+  /** Stops the attempt. The first reason stands. */
   stop(reason: StopReason): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#controller?.abort(reason);
   }
 
-  /** Its process groups. */
+  /** The attempt's process groups. */
   get pids(): Iterable<number> {
     return this.#pids ?? [];
   }
@@ -91,7 +91,7 @@ export class JobInFlight implements Attempt, WatchedLease {
     this.#pids.add(pid);
   }
 
-  /** Its processes are gone. */
+  /** Forgets the process groups, because its processes are gone. */
   executed(): void {
     this.#pids = undefined;
   }

@@ -3,8 +3,8 @@ import { JobError, type JobEvent, ReleasedError } from "@/lib/execution";
 import { type ClaimedJob, type PublishedEvent, publishEvent, QueueError, SYSTEM } from "@/lib/queue/worker";
 
 /**
- * Publishes what a job tells of, once in a run whatever attempt does it: the event goes on under the job's correlation id,
- * and what it starts lies one deeper than the job. Belongs into a transaction under the job's lease.
+ * Publishes an event of a job, once per run however many attempts ask for it. The event inherits the job's correlation
+ * id, and the jobs it triggers are one level deeper than this job. Call it in a transaction under the job's lease.
  */
 export async function publishFromJob(
   tx: Database | TenantTransaction,

@@ -41,9 +41,9 @@ import type { Quarantine } from "../quarantine/quarantine";
 import { artifactsOf } from "./artifact-store";
 import { publishFromJob } from "./publish-from-job";
 
-/** What running attempts takes, the same for all of them. */
+/** Dependencies for running attempts, shared by all of them. */
 export interface RunTools {
-  /** For what is written under the fence: steps. */
+  /** For writes under the fence: steps. */
   readonly worker: Database;
   /** For handlers: confined to the job's tenant. */
   readonly web: Database;
@@ -52,18 +52,18 @@ export interface RunTools {
   readonly providerRoots: readonly string[];
   readonly maxTimeoutSeconds: number;
   readonly startThread?: StartThread;
-  /** For handlers that may have ended a worker; without it they run like all others. */
+  /** For handlers that may have crashed a worker. Without it they run like all others. */
   readonly quarantine?: Quarantine;
-  /** What the installation says of retries. */
+  /** The installation's retry settings. */
   readonly retry?: RetrySettings;
   readonly webhooks?: WebhookTools;
   /** Without it attempts can make no artifacts. */
   readonly artifactQuota?: ArtifactQuota;
-  /** Events at this depth start nothing. */
+  /** Events at this depth trigger nothing. */
   readonly eventMaxDepth?: number;
 }
 
-/** Runs one attempt under the version of its definition that the job was accepted with. Never rejects. */
+/** Runs one attempt under the version of its definition with which the job was accepted. Never rejects. */
 export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> {
   const { job, definition, tools } = ctx;
   const problems = definition.validate(job.payload);
@@ -84,7 +84,7 @@ export function runAttempt(ctx: AttemptContext): Execution | Promise<Execution> 
 
 const NO_SECRETS: readonly string[] = [];
 
-/** One attempt, as its execution sees it. A worker makes thousands of them in a second: most of it is made when used. */
+/** The context of one attempt. A worker creates thousands a second, so most members are created on first use. */
 export abstract class AttemptContext implements HandlerRunContext {
   readonly secrets = NO_SECRETS;
 
@@ -156,7 +156,7 @@ export abstract class AttemptContext implements HandlerRunContext {
       throughOutage(this, () => openProviderPath(tools, job.tenantId, { providerId, relative }));
   }
 
-  /** Waits for a database that is away until `fn` is called; what happens from then on is for the handler to know. */
+  /** Waits for an unavailable database only until `fn` is called; from then on the handler sees the errors. */
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T> {
     let hasBegun = false;
     const own = (tx: TenantTransaction) => {
@@ -174,7 +174,7 @@ export abstract class AttemptContext implements HandlerRunContext {
     const { job, tools } = this;
     const asked = { event, maxDepth: tools.eventMaxDepth };
     if (tx) return publishFromJob(tx, job, asked);
-    // Published once in a run, however often it is asked for.
+    // Published once per run, however often this is called.
     return throughOutage(this, () => inLease(tools.web, job, (own) => publishFromJob(own, job, asked)));
   }
 }

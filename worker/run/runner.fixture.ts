@@ -13,14 +13,14 @@ import { Settler } from "../settle/settler";
 import type { RunTools } from "./run-attempt";
 import { Runner } from "./runner";
 
-/** An attempt under way, to be ended by hand; it does not listen to its signal. */
+/** A running attempt that the test ends by hand. It ignores its signal. */
 interface UnderWay {
   readonly attempt: number;
   readonly stopped: () => boolean;
   readonly end: () => void;
 }
 
-/** Of a job that was given back without having begun. */
+/** State of a job that was released without having begun. */
 export const UNSPENT = ["queued", 0, "released"];
 export const noNotice = () => undefined;
 
@@ -38,7 +38,7 @@ export async function runnerStage(database: TestDatabase) {
     argSchema: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: false },
   });
   const underWay: UnderWay[] = [];
-  /** What the lease thread would tell each lease. */
+  /** Sends a lease event, as the lease thread would, by attempt. */
   const tell = new Map<number, (event: LeaseEvent) => void>();
   const handler: JobHandler = defineJob({
     key,
@@ -108,7 +108,7 @@ export async function runnerStage(database: TestDatabase) {
       const job = await getJob(make.web, scope, jobId);
       return [job?.status, job?.attemptCount, ...(await statuses(jobId))];
     },
-    /** Forgets the attempts of the test before. */
+    /** Clears the attempts of the previous test. */
     reset: () => {
       underWay.length = 0;
       tell.clear();

@@ -1,3 +1,9 @@
+/**
+ * Runs claimed jobs: begins each attempt under its lease, stops it when the lease is lost, and records its end. Start
+ * with `Runner`, then `executeAttempt`, which picks handler, command or webhook. An attempt is marked as begun before
+ * its first side effect; a job that has not begun is released without costing an attempt.
+ */
+
 import { type Database, isUnavailable } from "@/lib/db";
 import type { StopReason } from "@/lib/execution";
 import type { Logger } from "@/lib/observability/log";
@@ -21,7 +27,7 @@ import { JobInFlight } from "./job-in-flight";
 import type { RunTools } from "./run-attempt";
 import { Waiting } from "./waiting";
 
-/** While so many ends wait to be stored, nothing more is claimed. */
+/** Nothing more is claimed while this many ends wait to be stored. */
 const MOST_UNSETTLED = 1000;
 const LOOK_AT_AGE_MS = 250;
 
@@ -34,35 +40,32 @@ export interface RunnerOptions {
   readonly tools: RunTools;
   readonly logMaxBytes: number;
   readonly random: () => number;
-  /** How many attempts run at once. */
+  /** Slots: how many attempts run at once. */
   readonly places: number;
-  /** How many of those that only wait for another server may run beside them. */
+  /** How many attempts that only wait for another server may run beside the slots. */
   readonly mostAside?: number;
-  /** A place became free; told again, with a job, when that is not held any more. It had its place for so long. */
+  /** Called when a slot becomes free, and when a job leaves the worker, with its seconds in a slot. */
   readonly onFree: (ended?: { readonly job: ClaimedJob; readonly seconds: number }) => void;
 }
 
-/** What may be claimed just now. */
+/** How many jobs may be claimed now. */
 export interface Room {
   /** Jobs that would run at once. */
   readonly free: number;
-  /** Jobs on top that would be over in milliseconds: they wait here for their turn. */
+  /** Quick jobs on top, which wait here for a slot. */
   readonly ahead: number;
 }
 
-/** Runs claimed jobs: starts each attempt under its lease, watches over it, and records its end. */
 export class Runner {
-  /** A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
+  /** Jobs in flight. A job that was lost and claimed again can be in it twice, until its first attempt has stopped. */
   private readonly held = new Set<JobInFlight>();
-  /** Of what was claimed before this, by `processClock`, nothing begins that has not begun with its claim. */
+  /** Jobs from claims before this time (`processClock`) do not begin, unless the claim already began them. */
   private aheadSince = Number.NEGATIVE_INFINITY;
   private readonly waiting = new Waiting<JobInFlight>();
   private busy = 0;
   private aside = 0;
   private readonly pace = new Pace();
-  /** What jobs were accepted with. */
   readonly definitions = new DefinitionVersions();
-  /** Numbers what is claimed ahead, and marks what begins. */
   readonly starts: BegunMarks;
   private ageTimer: NodeJS.Timeout | undefined;
   private draining = false;
@@ -77,17 +80,16 @@ export class Runner {
     this.starts = new BegunMarks({ ...options, onBegun: (jobs) => this.tell(jobs) });
   }
 
-  /** Jobs that this worker holds: those that run, those that wait for a place, and those whose end is being recorded. */
+  /** The number of jobs in flight: running, waiting for a slot, or having their end recorded. */
   get count(): number {
     return this.held.size;
   }
 
-  /** Attempts that run just now. */
   get running(): number {
     return this.busy + this.aside;
   }
 
-  /** Asks for more only when half of what was claimed ahead is used up, so that a claim is worth its round trip. */
+  /** Offers room ahead only when half of it is used up, so that a claim is worth its round trip. */
   room(): Room {
     const unsettled = this.held.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
@@ -98,12 +100,11 @@ export class Runner {
     };
   }
 
-  /** Whether jobs of this definition are over in milliseconds, so that they may be claimed ahead. */
   isQuick(definitionId: string): boolean {
     return this.pace.isQuick(definitionId);
   }
 
-  /** Runs jobs whose leases count from `since`, by `processClock`, as places become free. */
+  /** Runs jobs as slots become free. Their leases count from `since`, by `processClock`. */
   take(jobs: readonly ClaimedJob[], since: number): void {
     const takenAt = performance.now();
     const { maxTimeoutSeconds } = this.options.tools;
@@ -115,7 +116,7 @@ export class Runner {
     for (const held of taken) this.held.add(held);
     for (const held of taken) {
       if (held.job.started && held.isOver()) held.stop("lease-lost");
-      // What was started with its claim was claimed for a place that is free.
+      // A job that was begun with its claim was claimed for a free slot.
       if (held.job.started && this.busy < this.options.places) this.begin(held);
       else this.waiting.add(held);
     }
@@ -124,19 +125,19 @@ export class Runner {
     this.fill();
   }
 
-  /** Stops the given jobs, as far as this worker holds them: somebody canceled them. */
+  /** Stops those of the given jobs that are in flight here, because they were canceled. */
   cancel(jobIds: readonly string[]): void {
     const asked = new Set(jobIds);
     for (const held of [...this.held]) if (asked.has(held.job.jobId)) this.stop(held, "cancel");
   }
 
-  /** Gives back what was claimed ahead and waits, and what comes from a claim that was sent before. */
+  /** Releases jobs that were claimed ahead and wait, and jobs from claims sent before now. */
   giveBackAhead(): void {
     this.aheadSince = processClock();
     this.giveBack(this.waiting.all());
   }
 
-  /** Resolves when nothing is held any more. After `graceMs`, what still runs is told to stop and is given back. */
+  /** Resolves when no job is in flight. After `graceMs`, running attempts are stopped and released. */
   async drain(graceMs: number, onWaiting: (left: number, seconds: number) => void): Promise<void> {
     this.draining = true;
     this.fill();
@@ -151,7 +152,7 @@ export class Runner {
     clearTimeout(atLast);
   }
 
-  /** Kills what runs, at once: the process is about to leave. */
+  /** Kills all process groups at once: the process is about to exit. */
   killAll(): void {
     for (const { pids } of this.held) for (const pid of pids) killGroup(pid);
   }
@@ -169,7 +170,7 @@ export class Runner {
     if (this.waiting.size > 0) this.ageTimer ??= setTimeout(() => this.giveBackOld(), LOOK_AT_AGE_MS);
   }
 
-  // What was claimed ahead and still waits may have been paused since, or others would have run it by now.
+  // A job that waits this long may have been paused since, or another worker would have run it by now.
   private giveBackOld(): void {
     this.ageTimer = undefined;
     const old = this.waiting.all().filter(({ takenAt }) => takenAt < performance.now() - LONGEST_WAIT_MS);
@@ -195,13 +196,12 @@ export class Runner {
 
   private stop(held: JobInFlight, reason: StopReason): void {
     held.stop(reason);
-    // It ends without having run.
+    // The attempt ends without having run.
     if (held.phase !== "waiting") return;
     this.waiting.remove(held);
     this.begin(held);
   }
 
-  /** Frees the place of an attempt that has run. */
   private vacate(held: JobInFlight): void {
     const { phase } = held;
     held.phase = "ended";
@@ -213,7 +213,7 @@ export class Runner {
     this.options.onFree();
   }
 
-  // A delivery only waits for somebody else's server: many silent ones must not keep the places of work.
+  // A delivery only waits for another server: many slow receivers must not take up the slots.
   private stepAside(held: JobInFlight): void {
     if (held.phase !== "running" || this.aside >= (this.options.mostAside ?? 0)) return;
     held.phase = "aside";
@@ -223,7 +223,7 @@ export class Runner {
     this.options.onFree();
   }
 
-  /** Follows one job until it is not held any more. */
+  /** Follows one job until it leaves the worker. */
   private async see(held: JobInFlight, work: () => Promise<void>): Promise<void> {
     const { log, leases, onFree } = this.options;
     const { job } = held;
@@ -249,7 +249,7 @@ export class Runner {
 
   private async attempt(held: JobInFlight, { log, settler, random } = this.options): Promise<void> {
     const { job } = held;
-    // Nothing has begun, so whoever is next begins with all attempts, if the lease was not taken already.
+    // The attempt never began, so releasing it costs none, if the lease was not taken already.
     if (this.draining || held.isLost) return this.release(held);
     let definition = this.definitions.ifKnown(job);
     let begun: Begun = "begun";
@@ -291,7 +291,7 @@ export class Runner {
     return definition;
   }
 
-  /** Gives a job back that the database was not there to start, instead of letting its lease run out. */
+  /** Releases a job whose start the unavailable database could not record, instead of letting its lease expire. */
   private async releaseAfter(held: JobInFlight, error: unknown): Promise<void> {
     if (!isUnavailable(error)) throw error;
     this.options.log.warn({ err: error, job_id: held.job.jobId }, "an attempt could not begin; its job is given back");

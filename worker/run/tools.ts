@@ -16,7 +16,7 @@ export interface ToolParts {
   readonly random: () => number;
 }
 
-/** Tools for attempts in a process with these settings and connections. */
+/** Returns the run tools of a process with these settings and connections. */
 export const toolsOf = ({ env, worker, web, registry, handlers, random }: ToolParts): RunTools => ({
   worker,
   web,

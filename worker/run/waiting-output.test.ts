@@ -4,10 +4,12 @@ import { heldBytes } from "@/lib/testing/measure/held-memory";
 import { AttemptOutputWriter } from "./attempt-output";
 
 const MB = 1024 * 1024;
-/** Three megabytes of bytes, which may take twice as much as characters, and what the process itself needs at times. */
+/**
+ * Three megabytes of bytes, which may take twice as much as characters, plus what the process itself sometimes needs.
+ */
 const MOST_HELD = 8 * MB;
 
-/** Of a server that does not answer. */
+/** A database that never answers. */
 const silent = { run: () => new Promise(() => {}) } as unknown as Database;
 const newWriter = () =>
   new AttemptOutputWriter({

@@ -1,17 +1,17 @@
 import type { ClaimedJob } from "@/lib/queue/worker";
 
 /**
- * The jobs of one tenant, in their order. Not a Set: to take the first of one means to step over all that were there
- * before, and that for each job.
+ * The waiting jobs of one tenant, in order. Not a Set: taking its first entry would step over all entries removed
+ * before it, for each job.
  */
 interface Line<T> {
   items: (T | undefined)[];
-  /** Where the first one is: what is before it has been taken. */
+  /** Index of the first waiting job; entries before it have been taken. */
   head: number;
   size: number;
 }
 
-/** Jobs that were claimed ahead. The tenants take turns, so that one's many jobs do not put another's behind them. */
+/** Jobs that were claimed ahead. Tenants take turns, so that one tenant's many jobs do not delay another's. */
 export class Waiting<T extends { readonly job: Pick<ClaimedJob, "tenantId"> }> {
   private readonly tenants = new Map<string, Line<T>>();
   size = 0;
@@ -28,20 +28,20 @@ export class Waiting<T extends { readonly job: Pick<ClaimedJob, "tenantId"> }> {
     this.size += 1;
   }
 
-  /** Takes out whose turn it is. */
+  /** Removes and returns the next job. */
   next(): T | undefined {
     const [first] = this.tenants;
     if (!first) return undefined;
     const [tenantId, own] = first;
     const item = takeFirst(own);
     this.size -= 1;
-    // One that is alone keeps its turn.
+    // A tenant that is alone keeps its turn.
     if (own.size === 0 || this.tenants.size > 1) this.tenants.delete(tenantId);
     if (own.size > 0) this.tenants.set(tenantId, own);
     return item;
   }
 
-  /** Harmless when it is not there. */
+  /** A no-op when the job is not there. */
   remove(item: T): void {
     const { tenantId } = item.job;
     const own = this.tenants.get(tenantId);
@@ -64,7 +64,7 @@ function takeFirst<T>(line: Line<T>): T | undefined {
   line.items[line.head] = undefined;
   line.head += 1;
   line.size -= 1;
-  // What was taken is let go of now and then, and not one by one.
+  // Taken entries are removed in bulk from time to time, not one by one.
   if (line.head > 1000 && line.head * 2 > line.items.length) {
     line.items = line.items.slice(line.head);
     line.head = 0;

@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 
 export interface BatcherOptions {
-  /** Of a batch. */
+  /** Most items in a batch. */
   readonly most: number;
-  /** After a batch, the next one goes out this much later at the earliest, unless it is full: small ones cost most. */
+  /** Minimum time between two batches, unless the next one is full: many small batches cost most. */
   readonly apartMs?: number;
-  /** Items whose weights are more than this together go in several batches; an item that is heavier goes alone. */
+  /** Total weight at which a batch is split; an item that is heavier goes alone. */
   readonly mostWeight?: number;
 }
 
@@ -13,20 +13,20 @@ interface Waiting<Item, Answer> {
   readonly item: Item;
   readonly resolve: (answer: Answer | PromiseLike<Answer>) => void;
   readonly reject: (error: unknown) => void;
-  /** Asked for once, when its batch is put together. */
+  /** Computed once, when its batch is put together. */
   weight?: number;
 }
 
 /**
- * Joins single calls into batches: the first goes out at once, those that come while it is under way go together in the
- * next one. Each call gets its own answer.
+ * Joins single calls into batches. The first call goes out at once; calls that come while it is in flight go together
+ * in the next batch. Each call gets its own answer.
  */
 export class Batcher<Item, Answer> {
   private waiting: Waiting<Item, Answer>[] = [];
   private running = false;
   private sentAt = Number.NEGATIVE_INFINITY;
 
-  /** @param send answers the items in their order; an answer that is still to come holds up no later batch */
+  /** @param send answers the items in their order; a pending answer delays no later batch */
   constructor(
     private readonly send: (items: readonly Item[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,
     private readonly options: BatcherOptions,
@@ -38,7 +38,7 @@ export class Batcher<Item, Answer> {
       this.waiting.push({ item, resolve, reject });
       if (!this.running) {
         this.running = true;
-        // What is added in the same turn of the event loop still belongs to the first batch.
+        // Items added in the same turn of the event loop still belong to the first batch.
         setImmediate(() => void this.run());
       }
     });

@@ -1,3 +1,10 @@
+/**
+ * Stores how attempts ended. Start with `Settler`.
+ *
+ * An end is stored once, and only while the attempt holds its lease. Storing is retried until the database answers.
+ * Ends go in batches (`Batcher`), because a round trip per job would limit the throughput.
+ */
+
 import { setTimeout } from "node:timers/promises";
 import type { Database } from "@/lib/db";
 import { DatabaseError } from "@/lib/db";
@@ -14,9 +21,9 @@ import { Batcher } from "./batcher";
 import { weightOfEnd } from "./weight-of-end";
 
 const MOST = 500;
-/** Characters of tails and results: turning those of a batch into JSON is one turn of the event loop. */
+/** Characters of tails and results in a batch, because encoding one batch as JSON is one turn of the event loop. */
 const MOST_WEIGHT = 1024 * 1024;
-/** The ends of short jobs come in a stream; so many go together. */
+/** The ends of short jobs arrive in a stream; waiting this long batches them. */
 const APART_MS = 10;
 const LOCKED_AGAIN_MS = 100;
 const FIRST_RETRY_MS = 200;
@@ -31,8 +38,8 @@ interface Ended {
 }
 
 /**
- * Records the ends of attempts in batches and does not give up: a database that is away is asked again until it answers,
- * since the fence and not the clock decides whether a result still counts.
+ * Records the ends of attempts in batches. Never gives up on an unavailable database, because the fence and not the
+ * clock decides if a result still counts.
  */
 export class Settler {
   private readonly batcher: Batcher<Ended, SettleAnswer>;
@@ -49,7 +56,7 @@ export class Settler {
     );
   }
 
-  /** Resolves when the end is stored, or is known to be of a lease that was lost. */
+  /** Resolves when the end is stored, or when its lease is known to be lost. */
   add(end: AttemptEnd, laneNo: number): Promise<SettleAnswer> {
     return this.batcher.add({ end, laneNo });
   }
@@ -76,7 +83,7 @@ export class Settler {
     }
   }
 
-  /** Somebody holds the job just now: it goes with a later batch, and no other one waits for it. */
+  /** Another transaction has the job locked: its end goes with a later batch, and other ends do not wait for it. */
   private async later({ end, laneNo }: Ended): Promise<SettleAnswer> {
     await setTimeout(LOCKED_AGAIN_MS);
     return this.add(end, laneNo);

@@ -3,8 +3,8 @@ import type { AttemptEnd } from "@/lib/queue/worker";
 const OF_VALUE = 32;
 
 /**
- * Estimates the characters that an end is stored with: texts, result and a little for each value, because writing many
- * small ones takes as long. Looks no further once the sum exceeds `enough`.
+ * Estimates the characters that storing an end takes: texts, result, and a little for each value, because writing many
+ * small values takes as long. Stops counting once the sum exceeds `enough`.
  */
 export function weightOfEnd({ output, errorText, result }: AttemptEnd, enough: number): number {
   let sum = (output?.stdoutTail?.length ?? 0) + (output?.stderrTail?.length ?? 0) + (errorText?.length ?? 0);

@@ -1,8 +1,8 @@
-// What the commands that walk a folder share: their options, and how much there is to do.
+// Shared by the commands that walk a folder: their options, and how many files there are.
 import { parseArgs } from "node:util";
 import { walk } from "./walk.mjs";
 
-/** The folder to walk, and what its files' paths begin with. */
+/** Returns the folder to walk, and the prefix of its files' paths. */
 export function folderOptions() {
   const { values } = parseArgs({ options: { folder: { type: "string" }, prefix: { type: "string", default: "" } } });
   const { folder, prefix } = values;
@@ -11,7 +11,7 @@ export function folderOptions() {
 }
 
 /**
- * How many regular files there are, to measure progress by.
+ * Counts the regular files, to measure progress by.
  * @param {string} folder
  */
 export function countFiles(folder) {

@@ -1,4 +1,4 @@
-// What a command tells the worker: one JSON object a line on descriptor 3.
+// Messages of a command to the worker: one JSON object per line on descriptor 3.
 import { Buffer } from "node:buffer";
 import { writeSync } from "node:fs";
 
@@ -57,7 +57,7 @@ function flush() {
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Writes everything, waiting where the reader is slow.
+ * Writes everything, and waits while the reader is slow.
  * @param {number} fd
  * @param {Buffer} bytes
  */

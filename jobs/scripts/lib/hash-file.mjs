@@ -4,12 +4,12 @@ import { closeSync, fstatSync, readSync } from "node:fs";
 
 const buffer = Buffer.allocUnsafe(1024 * 1024);
 const HEAD_BYTES = 4096;
-/** The furthest instant that a Date holds; some file systems hold later ones. */
+/** The latest instant that a Date can hold; some file systems hold later ones. */
 const LATEST_MS = 8.64e15;
 
 /**
- * Reads a file to its end and closes it. Size and hash are of the bytes that were read, so they belong together even
- * when somebody writes to the file meanwhile. Null when reading failed.
+ * Reads a file to its end and closes it. Size and hash are of the bytes that were read, so they match even when the
+ * file is written to meanwhile. Returns null when reading failed.
  * @param {number} fd
  */
 export function hashFile(fd) {

@@ -1,7 +1,7 @@
-// A small table instead of a library: commands must run without node_modules.
+// A small table instead of a library, because commands must run without node_modules.
 import { Buffer, isUtf8 } from "node:buffer";
 
-/** What a file begins with; `at` is where. The first that fits decides. */
+/** How files begin, at offset `at`. The first match decides. */
 const SIGNATURES = [
   { type: "image/png", bytes: "89504e470d0a1a0a" },
   { type: "image/jpeg", bytes: "ffd8ff" },
@@ -96,7 +96,7 @@ const EXTENSIONS = {
   ...{ xls: "application/vnd.ms-excel", ppt: "application/vnd.ms-powerpoint", sqlite: "application/vnd.sqlite3" },
 };
 
-/** Formats that are a container of the signature's type; there the extension knows better. */
+/** Formats whose container has the signature's type; for these the extension is more precise. */
 /** @type {Record<string, readonly string[]>} */
 const CONTAINERS = {
   "application/zip": ["docx", "xlsx", "pptx", "odt", "ods", "epub", "jar"],
@@ -105,7 +105,7 @@ const CONTAINERS = {
 };
 
 /**
- * The media type of a file, by how its content begins, else by its extension, else by whether it reads as text.
+ * Returns a file's media type: by how its content begins, else by its extension, else by whether it is text.
  * @param {string} path
  * @param {Buffer} head its first bytes, some thousand of them
  */

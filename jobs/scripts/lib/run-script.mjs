@@ -1,7 +1,7 @@
 // How a command script ends: with its result, or with one line on standard error that a tenant can act on.
 import { getSystemErrorMap } from "node:util";
 
-/** Exit codes as in sysexits.h; commands.json maps them to classes of errors. */
+/** Exit codes as in sysexits.h; commands.json maps them to error classes. */
 export const EXIT = { notFound: 66, internal: 70, temporary: 75, permission: 77 };
 
 const FULL = "the worker's disk is full; free space there, then retry the job";
@@ -9,7 +9,7 @@ const TOO_MANY = "the worker has too many open files; retry the job when fewer j
 /** @type {Readonly<Record<string, string>>} */
 const ADVICE = { ENOSPC: FULL, EDQUOT: FULL, EMFILE: TOO_MANY, ENFILE: TOO_MANY };
 
-/** A fault that a script explains itself: its message is one sentence that says what is wrong and what to do. */
+/** An error that a script explains itself: its message is one sentence with the fault and what to do. */
 export class ScriptError extends Error {
   /**
    * @param {string} message
@@ -22,8 +22,8 @@ export class ScriptError extends Error {
 }
 
 /**
- * Runs a script. Whatever it throws ends the process with one line on standard error, never with a stack, because tenants
- * read that stream. Messages of the file system are rewritten, because theirs hold paths of the worker's machine.
+ * Runs a script. Any error ends the process with one line on standard error and no stack, because tenants read that
+ * stream. Messages of the file system are rewritten, because the originals contain paths of the worker's machine.
  * @param {() => void} main
  */
 export function runScript(main) {

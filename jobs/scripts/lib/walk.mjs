@@ -1,5 +1,5 @@
-// Walks a folder without ever following a link, also not one that is put in the way meanwhile: each folder is held open
-// and its entries are reached through that handle (/proc/self/fd on Linux), so the length of a path does not matter.
+// Walks a folder without ever following a link, even one created during the walk. Each folder is held open and its
+// entries are reached through that handle (/proc/self/fd on Linux), so the length of a path does not matter.
 import { Buffer, isUtf8 } from "node:buffer";
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readdirSync } from "node:fs";
 import { EXIT, ScriptError } from "./run-script.mjs";
@@ -18,8 +18,8 @@ const DEEPEST = 500;
  */
 
 /**
- * Yields every regular file below `root`, in the order of the bytes of their names. Throws a ScriptError when the root
- * itself is no folder or may not be opened.
+ * Yields every regular file below `root`, in the byte order of names. Throws a ScriptError when the root is not a
+ * folder or cannot be opened.
  * @param {string} root
  * @param {(skipped: Skipped) => void} onSkip
  * @returns {Generator<Found>}
@@ -109,7 +109,7 @@ function entryPath(folder, name) {
 }
 
 /**
- * Opens without following a link and without waiting for the other end of a pipe that took the file's place.
+ * Opens a file without following a link, and without waiting for the other end of a pipe that took the file's place.
  * @param {Buffer} entry
  * @param {string} path
  * @param {(skipped: Skipped) => void} onSkip
@@ -144,7 +144,7 @@ function attempt(act, at, onSkip) {
  */
 function reasonOf(code) {
   if (code === "ENOENT") return "vanished";
-  // A folder or file that became a link, or something else, between two looks.
+  // A folder or file that became a link, or something else, in between.
   if (code === "ELOOP" || code === "EMLINK") return "link";
   return code === "ENOTDIR" || code === "ENXIO" ? "special" : "unreadable";
 }

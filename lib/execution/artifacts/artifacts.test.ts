@@ -48,7 +48,7 @@ test.each([
   else expect(nameProblem(name)).toContain(problem);
 });
 
-/** What a handler made, and how its attempt ended. */
+/** The artifacts of a handler, and the outcome of its attempt. */
 async function ran(run: (ctx: HandlerContext<unknown>) => Promise<unknown>, changes: Partial<HandlerRunContext> = {}) {
   const kept = memoryArtifacts();
   const { ctx, recorded, stop } = testContext({ artifacts: kept.store, ...changes });

@@ -1,3 +1,11 @@
+/**
+ * Files that an attempt keeps. Start with `AttemptArtifacts`, then `collectFiles` for the files of commands.
+ *
+ * Content is stored in chunks while it is written, with known secrets masked. An artifact becomes visible when it has
+ * ended; unfinished ones are deleted with the attempt. A command's file is read through open folders only, never
+ * through a link.
+ */
+
 import { NonRetryableError } from "../errors";
 import { cleanMessage } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
@@ -6,7 +14,7 @@ import { ChunkedArtifact } from "./chunked-artifact";
 import { contentTypeOf, nameProblem } from "./names";
 import type { ArtifactContent, ArtifactOptions, ArtifactWriter, KeptArtifact } from "./types";
 
-/** The artifacts of one attempt, whether its handler, its commands or both make them. */
+/** The artifacts of one attempt, made by its handler, by its commands, or by both. */
 export class AttemptArtifacts {
   readonly #byName = new Map<string, ChunkedArtifact>();
 
@@ -16,8 +24,8 @@ export class AttemptArtifacts {
   ) {}
 
   /**
-   * Starts an artifact; nothing is stored before its first chunk. `check` throws when the attempt has to stop.
-   * @throws NonRetryableError for a name that is not valid or was used before in this attempt
+   * Begins an artifact; nothing is stored before its first chunk. `check` throws when the attempt has to stop.
+   * @throws NonRetryableError for a name that is invalid or was already used in this attempt
    */
   open(name: string, { contentType }: ArtifactOptions, check: () => void): ArtifactWriter {
     const { artifacts: store, onLog } = this.ctx;
@@ -40,8 +48,8 @@ export class AttemptArtifacts {
   }
 
   /**
-   * Waits for artifacts whose end was asked for.
-   * @throws NonRetryableError when one was begun and not ended, since its content would be lost
+   * Waits for artifacts that are ending.
+   * @throws NonRetryableError when one was begun and not ended, because its content would be lost
    */
   async settle(): Promise<void> {
     for (const artifact of this.#byName.values()) await artifact.idle();
@@ -49,7 +57,7 @@ export class AttemptArtifacts {
     if (open) throw refused(`artifact ${JSON.stringify(open.name)} was begun and not ended`);
   }
 
-  /** Deletes what was begun and is not kept. Does not throw. */
+  /** Deletes unfinished artifacts. Does not throw. */
   async discard(): Promise<void> {
     for (const artifact of this.#byName.values()) await artifact.idle();
     const ids = [...this.#byName.values()].flatMap(({ unfinishedId }) => unfinishedId ?? []);
@@ -57,14 +65,14 @@ export class AttemptArtifacts {
   }
 }
 
-/** Stores a whole content: text, bytes, or what comes piece by piece. */
+/** Stores whole content: text, bytes, or pieces from an iterable. */
 export async function writeAll(writer: ArtifactWriter, content: ArtifactContent): Promise<KeptArtifact> {
   if (typeof content === "string" || content instanceof Uint8Array) await writer.write(content);
   else for await (const piece of content) await writer.write(piece);
   return writer.end();
 }
 
-/** Whether the second argument of `ctx.artifact` is the content or the options. */
+/** True if the second argument of `ctx.artifact` is the content, not the options. */
 export function isContent(value: unknown): value is ArtifactContent {
   if (typeof value === "string" || value instanceof Uint8Array) return true;
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;

@@ -3,7 +3,7 @@ import { ByteRedactor } from "../output/byte-redactor";
 import type { SecretForms } from "../output/secret-forms";
 import type { ArtifactStore, ArtifactWriter, KeptArtifact } from "./types";
 
-/** Bytes of one chunk. */
+/** Bytes per chunk. */
 const CHUNK_BYTES = 256 * 1024;
 
 interface ChunkedOptions {
@@ -13,14 +13,14 @@ interface ChunkedOptions {
   readonly secrets: SecretForms;
   /** Throws when the attempt has to stop. */
   check(): void;
-  /** Hears of a known secret that was masked, and of why the artifact is not kept; each is said once. */
+  /** Reports that a known secret was masked, or why the artifact is not kept; each once. */
   report(what: string): void;
 }
 
 /** Stores one artifact chunk by chunk. After a failure every further call rejects with the same error. */
 export class ChunkedArtifact implements ArtifactWriter {
   readonly name: string;
-  /** `open` takes data, `ending` stores its rest. */
+  /** `open` accepts data; `ending` stores the rest. */
   state: "open" | "ending" | "kept" | "failed" = "open";
   readonly #options: ChunkedOptions;
   readonly #redactor: ByteRedactor;
@@ -38,14 +38,14 @@ export class ChunkedArtifact implements ArtifactWriter {
     this.#redactor = new ByteRedactor(options.secrets);
   }
 
-  /** Of an artifact that was begun and is not kept. */
+  /** Id of an artifact that was begun and is not kept. */
   get unfinishedId(): string | undefined {
     return this.state === "kept" ? undefined : this.#id;
   }
 
   write(data: string | Uint8Array): Promise<void> {
     if (this.state !== "open" && this.state !== "failed") return Promise.reject(new Error("the artifact has ended"));
-    // A copy: the caller may use its buffer again before this piece's turn.
+    // Copied, because the caller may reuse its buffer before this piece's turn.
     const bytes = Buffer.from(data as Uint8Array);
     return this.#after(() => this.#take(this.#redactor.push(bytes)));
   }
@@ -55,7 +55,7 @@ export class ChunkedArtifact implements ArtifactWriter {
     return this.#after(() => this.#finish());
   }
 
-  /** Resolves when everything that was asked of it is done or has failed. */
+  /** Resolves when all calls so far have ended or failed. */
   async idle(): Promise<void> {
     await this.#last.catch(() => undefined);
   }
@@ -65,7 +65,7 @@ export class ChunkedArtifact implements ArtifactWriter {
       this.#options.check();
       return work();
     });
-    // Also where nobody awaits it: the failure is reported, and the next call gets it.
+    // Handled even if the caller does not await the call: the failure is reported, and the next call rejects with it.
     turn.catch((error: unknown) => this.#fail(error));
     this.#last = turn;
     return turn;
@@ -74,7 +74,7 @@ export class ChunkedArtifact implements ArtifactWriter {
   #fail(error: unknown): void {
     if (this.state === "failed") return;
     this.state = "failed";
-    // An attempt may fail to keep many files, and remembers each.
+    // Frees memory, because an attempt may fail to keep many files and remembers each.
     this.#parts = [];
     const why = error instanceof Error ? error.message : String(error);
     this.#options.report(`Artifact ${JSON.stringify(this.name)} is not kept: ${why}`);

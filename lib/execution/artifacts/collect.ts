@@ -6,7 +6,7 @@ import type { RunContext } from "../types";
 import { type AttemptArtifacts, writeAll } from "./attempt-artifacts";
 import { nameProblem } from "./names";
 
-/** The folder, in a command's working folder, whose files are kept. */
+/** The folder in a command's working folder whose files are kept. */
 const FOLDER = "artifacts";
 const MOST_ENTRIES = 1000;
 const MOST_DEPTH = 16;
@@ -14,15 +14,15 @@ const MOST_DEPTH = 16;
 /** A file that a command named on fd 3. */
 export interface NamedFile {
   readonly name: string;
-  /** In the working folder. */
+  /** Relative to the working folder. */
   readonly path: string;
   readonly contentType?: string;
-  /** Why it cannot be kept, if what is said of it is enough to know that. */
+  /** Why the file cannot be kept, if its frame already shows that. */
   readonly problem?: string;
 }
 
 export interface Collection {
-  /** The working folder of a command; no process of the command is left. */
+  /** The working folder of a command that has no process left. */
   readonly folder: string;
   readonly named: readonly NamedFile[];
   readonly artifacts: AttemptArtifacts;
@@ -31,13 +31,13 @@ export interface Collection {
   check(): void;
 }
 
-/** A file that is not kept, and the error that says why. */
+/** A file that is not kept, and the reason. */
 export interface Unkept {
   readonly name: string;
   readonly error: unknown;
 }
 
-/** Whether a command left files to be kept, or something in the place of the folder `artifacts/`. Does not throw. */
+/** True if a command left files to keep, or something else in place of the folder `artifacts/`. Does not throw. */
 export async function hasFiles(folder: string, named: readonly NamedFile[]): Promise<boolean> {
   return named.length > 0 || within(folder, hasArtifacts).catch(() => false);
 }
@@ -50,9 +50,8 @@ async function hasArtifacts(root: OpenFolder): Promise<boolean> {
 }
 
 /**
- * Keeps the files that a command named, and those of its folder `artifacts/`. Follows no link, even one that is put there
- * meanwhile. Entries of the folder that are no regular files are reported in the log; everything else that is not kept is
- * answered.
+ * Keeps the files that a command named, and those in its folder `artifacts/`. Follows no link, even one created
+ * meanwhile. Logs entries of the folder that are not regular files, and returns all other files that were not kept.
  */
 export async function collectFiles(collection: Collection): Promise<Unkept[]> {
   return within(collection.folder, async (root) => {
@@ -77,7 +76,10 @@ const notKept = (entry: string): string =>
     ? `${FOLDER} is not kept: it is no folder that can be read`
     : `${FOLDER}/${entry} is not kept: it is no regular file`;
 
-/** Holds the working folder open meanwhile. No command can replace it: the folder that it lies in belongs to the worker. */
+/**
+ * Holds the working folder open during `work`. A command cannot replace it, because its parent folder belongs to the
+ * worker.
+ */
 async function within<T>(folder: string, work: (root: OpenFolder) => Promise<T>): Promise<T> {
   const root = await openFolder(await realpath(folder));
   return work(root).finally(() => root.handle.close());
@@ -96,7 +98,7 @@ async function keep(root: OpenFolder, { artifacts, check }: Collection, file: Na
   }
 }
 
-/** Opens a regular file below the folder through folders only, never through a link. */
+/** Opens a regular file below the folder, through folders only and never through a link. */
 async function openFile(root: OpenFolder, path: string): Promise<FileHandle> {
   const parts = normalizeRelative(path).split("/");
   const name = parts.pop() ?? "";
@@ -112,7 +114,7 @@ async function openPlainFile(at: string): Promise<FileHandle> {
   throw new Error("it is no regular file");
 }
 
-// A file with a second name may belong to another user: the command could link it without being able to read it.
+// A file with a second name may belong to another user: a command can link it without being able to read it.
 const isPlainFile = (info: Stats): boolean => info.isFile() && info.nlink === 1;
 
 const codeOf = (error: unknown): string =>
@@ -128,7 +130,7 @@ function unreadable(error: unknown): never {
 interface Found {
   readonly files: NamedFile[];
   readonly special: string[];
-  /** Entries that were looked at, folders among them. */
+  /** Entries seen so far, folders among them. */
   entries: number;
   isCut: boolean;
 }
@@ -143,7 +145,9 @@ async function filesOf(root: OpenFolder, { check }: Collection): Promise<Found> 
   return found;
 }
 
-/** The first entries of a folder, by name. Reads no more than `most`, because a command may leave millions. */
+/**
+ * Returns the first entries of a folder, sorted by name. Reads at most `most`, because a command may leave millions.
+ */
 export async function entriesOf(folder: string, most: number): Promise<Dirent[]> {
   const entries: Dirent[] = [];
   for await (const entry of await opendir(folder)) {

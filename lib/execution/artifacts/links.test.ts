@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** All that a tenant sees of an attempt: its outcome, its log and the files that it keeps. */
+/** Everything that a tenant sees of an attempt: its outcome, its log and its artifacts. */
 async function seen(lines: string) {
   const kept = memoryArtifacts();
   const logs: string[] = [];

@@ -8,7 +8,7 @@ interface StoredFile {
   readonly chunks: readonly number[];
 }
 
-/** Artifacts as a worker would keep them, in memory, up to a quota. */
+/** An artifact store in memory, with a quota. */
 export function memoryArtifacts(quotaBytes = Number.POSITIVE_INFINITY) {
   const begun = new Map<string, { readonly name: string; readonly contentType: string; readonly chunks: Buffer[] }>();
   const files = new Map<string, StoredFile>();

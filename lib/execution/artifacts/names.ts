@@ -3,7 +3,7 @@ import { NonRetryableError } from "../errors";
 import { isWellFormed } from "../unicode";
 
 export const NAME_CHARS = 200;
-/** What makes a name look like another one. */
+/** Characters that make a name look like another one. */
 const HIDDEN = /[\p{Cc}\u200b\u2028-\u202e\u2060\u2066-\u2069\ufeff]/u;
 const CONTENT_TYPE = /^[a-z0-9!#$&^_.+-]{1,60}\/[a-z0-9!#$&^_.+-]{1,80}(?:; ?[a-z]{1,20}=[a-z0-9_.-]{1,40})?$/i;
 
@@ -23,7 +23,10 @@ const BY_ENDING: Readonly<Record<string, string>> = {
   ".zip": "application/zip",
 };
 
-/** What is wrong with a name of an artifact, or null: 1 to 200 characters, a relative path without `.`, `..` and `\`. */
+/**
+ * Returns the problem of an artifact's name, or null. A valid name is a relative path of 1 to 200 characters without
+ * `.`, `..` and `\`.
+ */
 export function nameProblem(name: unknown): string | null {
   if (typeof name !== "string" || name === "") return "has no name";
   if (Array.from(name).length > NAME_CHARS) return `has a name of more than ${NAME_CHARS} characters`;
@@ -33,7 +36,7 @@ export function nameProblem(name: unknown): string | null {
   return isRelative ? null : "has a name that is not a plain relative path";
 }
 
-/** The content type to store. @throws NonRetryableError for one that is none */
+/** Returns the content type to store. @throws NonRetryableError for an invalid one */
 export function contentTypeOf(name: string, given: string | undefined): string {
   if (given === undefined) return BY_ENDING[path.extname(name).toLowerCase()] ?? "application/octet-stream";
   if (CONTENT_TYPE.test(given)) return given;

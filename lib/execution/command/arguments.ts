@@ -8,8 +8,8 @@ export interface BuiltArguments {
 }
 
 /**
- * Puts checked values into a command's template: one placeholder, one element, whatever is in the value. Throws a
- * `JobError` for a value that is missing, of the wrong form, or used by nothing in the template.
+ * Puts validated values into a command's template: one placeholder becomes one element, whatever the value contains.
+ * @throws JobError for a value that is missing, malformed, or not used by the template
  */
 export async function buildArguments(command: Command, ctx: ValueContext): Promise<BuiltArguments> {
   refuseUnused(command, ctx.args);
@@ -42,12 +42,12 @@ function refuseUnused({ spec }: Command, args: Readonly<Record<string, unknown>>
     throw new ArgumentError(JSON.stringify(unused.slice(0, 64)), "is used by nothing in the command");
 }
 
-// What Linux takes: 128 KiB for one string, and (with the usual stack limit) 2 MiB for all, of which some is kept free.
+// Limits of Linux: 128 KiB for one string, and (with the usual stack limit) 2 MiB for all, of which some is kept free.
 const MOST_BYTES_OF_ONE = 131_072;
 const MOST_BYTES_OF_ALL = 1_900_000;
 const POINTER_BYTES = 8;
 
-/** Throws before a spawn that the kernel would refuse for the size of its arguments or environment. */
+/** Checks sizes before a spawn. @throws ArgumentError if the kernel would refuse the arguments or environment */
 export function checkSize(argv: readonly string[], env: Readonly<Record<string, string>>): void {
   let total = 0;
   const strings = [...argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];

@@ -1,6 +1,6 @@
 import type { RunContext } from "../types";
 
-/** Everything a command finds in its environment: these, and what its entry in the registry declares. */
+/** Returns a command's whole environment: these variables, and those that its registry entry declares. */
 export function commandEnvironment(
   ctx: Pick<RunContext, "jobId" | "attemptNo" | "idempotencyKey" | "chainDepth">,
   folder: string,

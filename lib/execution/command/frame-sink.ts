@@ -17,21 +17,21 @@ export interface FrameSinkOptions {
   readonly rows: RowChannel | null;
 }
 
-/** The result of a command as it can be stored. */
+/** The result of a command in storable form. */
 export interface SentResult {
   readonly value: unknown;
-  /** How it differs from what was sent. */
+  /** How the stored result differs from the one that was sent. */
   readonly changes: readonly string[];
 }
 
-/** Reads what a command says on fd 3 and passes it on. What it keeps is bounded, whatever the command sends. */
+/** Reads a command's frames on fd 3 and passes them on. Memory is bounded, whatever the command sends. */
 export class FrameSink {
-  /** Waiting for the handler to take rows, which is no reason to lose patience. */
+  /** True while the handler has not taken the rows; the command is then not idle. */
   isBlocked = false;
   lastActivity = performance.now();
   result: SentResult | null = null;
   snooze: { readonly seconds: number; readonly reason: string | null } | null = null;
-  /** Files to be kept when the command has ended. */
+  /** Files to keep when the command has ended. */
   readonly artifacts = new NamedFiles();
   readonly #lost = new Map<LostKind, string>();
   readonly #options: FrameSinkOptions;
@@ -42,19 +42,19 @@ export class FrameSink {
     this.#options = options;
   }
 
-  /** An unreadable line that the outcome depends on: rows that somebody reads, the last result, a wish to snooze. */
+  /** An unreadable line that the outcome depends on: a row that has a reader, the last result, or a snooze. */
   get lost(): string | null {
     const [first] = this.#lost;
     return first === undefined ? null : `the command sent a ${first[0]} that cannot be read: ${first[1]}`;
   }
 
-  /** Resolves at the end of the stream; does not throw. */
+  /** Reads until the end of the stream; does not throw. */
   async read(stream: Readable): Promise<void> {
     const reader = new FrameReader();
     try {
       for await (const chunk of stream) await this.#takeAll(reader.push(chunk as Buffer));
     } catch {
-      // Cut off when the command's processes were killed.
+      // The stream was cut off when the command's processes were killed.
     }
     await this.#takeAll(reader.flush());
   }
@@ -76,7 +76,7 @@ export class FrameSink {
     this.lastActivity = performance.now();
   }
 
-  // Cleaned at once: a value of a megabyte of JSON may take fifty times as much memory until the command ends.
+  // Cleaned at once, because a megabyte of JSON may take fifty times as much memory as a value until the command ends.
   async #keepResult({ value, changes }: Of<"result">): Promise<void> {
     const { ctx, secrets } = this.#options;
     for (const change of changes) reportTo(ctx)(change);

@@ -9,7 +9,7 @@ import { FrameSink } from "./frame-sink";
 import { RowChannel } from "./row-channel";
 
 const MB = 1024 * 1024;
-/** Two megabytes, and what the process itself needs at times. */
+/** Two megabytes, plus what the process itself sometimes needs. */
 const MOST_HELD = 4 * MB;
 const FRAME = 65_000;
 const MOST_ROW_CHARS = 65_400;
@@ -26,7 +26,7 @@ function* times(count: number, make: (n: number) => Buffer): Generator<Buffer> {
   for (let n = 0; n < count; n += 1) yield make(n);
 }
 
-/** Lets a command send pieces on fd 3, and returns the bytes that the sink holds after the last one, before the stream ends. */
+/** Sends pieces on fd 3, and returns the bytes that the sink holds after the last one, before the stream ends. */
 async function heldAfter(
   pieces: Iterable<Buffer>,
   { rows = null }: { rows?: RowChannel | null } = {},

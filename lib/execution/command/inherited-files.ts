@@ -11,19 +11,19 @@ interface Inherited {
 }
 
 /**
- * The files and folders that a command inherits open, from `FIRST_FD` on. It gets what the worker opened, even if something
- * else is put at that path meanwhile.
+ * The files and folders that a command inherits open, from `FIRST_FD` on. The command gets what the worker opened, even
+ * if the path is replaced meanwhile.
  */
 export class InheritedFiles {
   readonly #inherited: Inherited[] = [];
 
-  /** `hidden`: what is hidden from the command. */
+  /** `hidden`: the paths hidden from the command. */
   constructor(private readonly hidden: Hidden | null) {}
 
   /**
-   * Adds a file or folder and returns the path by which the command reaches it: the real path if it lies in a hidden folder,
-   * because nothing else is found there. Otherwise `/proc/self/fd/N`, with a slash after a folder, so that programs that do
-   * not follow a link given to them enter it. The real path on systems without `/proc`.
+   * Adds a file or folder and returns the path by which the command reaches it. That is `/proc/self/fd/N`, with a slash
+   * after a folder, so that programs that do not follow a link given to them enter it. It is the real path for an entry
+   * in a hidden folder, where only the shared entry is found, and on systems without `/proc`.
    */
   add(opened: OpenedPath, { isWritable }: { readonly isWritable: boolean }): string {
     const fd = FIRST_FD + this.#inherited.length;

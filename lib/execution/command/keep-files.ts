@@ -8,7 +8,7 @@ import type { Outcome, RunContext } from "../types";
 import { failure } from "./outcome";
 
 const MOST_NAMED = 5;
-/** How long keeping files may take once the attempt's time is over: its lease is not renewed for ever. */
+/** Time for keeping files after the attempt's time limit, because its lease is not renewed forever. */
 const LATE_MS = 30_000;
 
 interface Ended {
@@ -20,8 +20,9 @@ interface Ended {
 }
 
 /**
- * Keeps the files that a command left, whatever its exit code, also at its time limit. The outcome stays, except that a
- * success of which a file could not be kept is a failure. Canceled attempts, and those that run again, keep nothing.
+ * Keeps the files that a command left, whatever its exit code, even at its time limit. The outcome stays the same,
+ * except that a success becomes a failure if a file could not be kept. Canceled attempts, and those that run again,
+ * keep nothing.
  */
 export async function keepFiles(outcome: Outcome, ended: Ended): Promise<Outcome> {
   const { folder, named, ctx, secrets } = ended;
@@ -56,7 +57,7 @@ function afterUnkept(
   const more = unkept.length > MOST_NAMED ? ` and ${unkept.length - MOST_NAMED} more` : "";
   const message = cleanMessage(`artifacts are not kept: ${named.join(", ")}${more}`, secrets);
   if (outcome.kind === "succeeded" || outcome.kind === "snoozed") {
-    // Another attempt may find the database again; it would make the same files.
+    // Retryable, because another attempt may reach the database and would make the same files.
     return unkept.every(({ error }) => isUnavailable(error))
       ? failure("database", message)
       : failure("internal", message, false);

@@ -51,7 +51,7 @@ test("where no working folder can be made, the job is given back unspent, and th
   const broken = await executeCommand({ ...registry, workRoot: file }, "task", {}, testContext().ctx);
   expect(broken.outcome).toEqual({ kind: "released" });
   expect([registry.preparation.problem, changes]).toEqual([expect.stringContaining("no working folder"), 1]);
-  // One that is only missing is made again.
+  // A missing folder is made again.
   const missing = { ...registry, workRoot: join(folder.root, "absent") };
   expect((await executeCommand(missing, "task", {}, testContext().ctx)).outcome.kind).toBe("succeeded");
   expect([registry.preparation.problem, changes]).toEqual([null, 2]);

@@ -3,15 +3,15 @@ import type { NamedFile } from "../artifacts/collect";
 import { NAME_CHARS, nameProblem } from "../artifacts/names";
 
 const MOST_FILES = 1000;
-/** What Linux takes as a path. */
+/** Longest path on Linux. */
 const MOST_PATH_BYTES = 4096;
 const MOST_CONTENT_TYPE_CHARS = 250;
-/** Of all files together. */
+/** Limit for all files together. */
 const MOST_CHARS = 512 * 1024;
 
 /**
- * The files that a command names on fd 3, in their order. A file that cannot be kept for what is said of it stays in the list with
- * the reason, so that the attempt fails. Holds about a megabyte at most, whatever the command sends.
+ * The files that a command names on fd 3, in order. A file whose frame is invalid stays in the list with the reason, so
+ * that the attempt fails. Holds about a megabyte at most, whatever the command sends.
  */
 export class NamedFiles {
   readonly #files: NamedFile[] = [];
@@ -41,5 +41,5 @@ function withinBounds(file: NamedFile): NamedFile {
 const typeProblem = ({ contentType = "" }: NamedFile): string | null =>
   contentType.length > MOST_CONTENT_TYPE_CHARS ? "has a content type that is too long" : null;
 
-/** A copy: a part of a text would keep the whole text in memory. */
+/** Copies the text, because a substring would keep the whole text in memory. */
 const shortened = (name: string): string => Buffer.from(cutCharacters(name, NAME_CHARS)).toString();

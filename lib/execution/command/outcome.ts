@@ -8,13 +8,13 @@ export interface Ended {
   readonly process: ProcessResult;
   readonly spec: CommandSpec;
   readonly secrets: SecretForms;
-  /** What standard error says is wrong. */
+  /** The error message found in standard error. */
   readonly errorMessage: string | null;
-  /** Hears how the stored result differs from the one that the command sent. */
+  /** Reports how the stored result differs from the one that the command sent. */
   readonly report: ReportChange;
 }
 
-/** What the end of a command means for the attempt. */
+/** Returns the outcome of an attempt whose command has ended. */
 export function outcomeOf(ended: Ended): Outcome {
   const { process, secrets } = ended;
   if (process.stoppedBy) return stoppedOutcome(process.stoppedBy, howItEnded(process));
@@ -34,7 +34,7 @@ function snoozed({ seconds, reason }: NonNullable<ProcessResult["snooze"]>, secr
   return { kind: "snoozed", seconds, ...(reason === null ? {} : { reason: cleanMessage(reason, secrets) }) };
 }
 
-/** What an attempt ends as that was told to stop. */
+/** Returns the outcome of an attempt that was stopped for this reason. */
 export function stoppedOutcome(reason: StopReason, detail: string): Outcome {
   if (reason === "timeout") return { kind: "timeout", message: `stopped at its time limit; ${detail}` };
   if (reason === "cancel") return { kind: "canceled" };
@@ -72,7 +72,7 @@ function failedExit({ process, spec, secrets, errorMessage }: Ended): Failure {
 
 type ExitRule = Exclude<CommandSpec["exit_codes"][string], string>;
 
-/** What runtimes and shells say when the system gives them no further process or thread. */
+/** Messages of runtimes and shells when the system gives them no further process or thread. */
 const NO_PROCESS =
   /\bEAGAIN\b|resource temporarily unavailable|cannot fork|can't start new thread|unable to create (?:new )?native thread|failed to (?:create new OS|spawn) thread/i;
 
@@ -95,7 +95,7 @@ function classify({ exitCode, signal }: ProcessResult, spec: CommandSpec, errorM
   };
 }
 
-// Nobody here sent it: most often the kernel ran out of memory, or a limit was reached.
+// The worker did not send the signal: most often the kernel ran out of memory, or a limit was reached.
 function signalClass(signal: string): ErrorClass {
   return ["SIGKILL", "SIGXCPU", "SIGXFSZ", "SIGTERM"].includes(signal) ? "temporary_resource" : "internal";
 }

@@ -1,5 +1,5 @@
 const MOST_WAITING = 256;
-/** Of JSON text. As values, small ones in a row take fifty times as much. */
+/** Limit on JSON text. As values, a row of small ones takes fifty times as much. */
 const MOST_WAITING_BYTES = 128 * 1024;
 
 interface Row {
@@ -8,8 +8,8 @@ interface Row {
 }
 
 /**
- * Hands rows from a command to a handler. A command whose rows are not taken is made to wait; rows for a handler that
- * stopped reading are dropped.
+ * Passes rows from a command to a handler with backpressure: the command waits while its rows are not read. Rows for a
+ * handler that stopped reading are dropped.
  */
 export class RowChannel implements AsyncIterable<unknown> {
   readonly #waiting: Row[] = [];
@@ -20,7 +20,7 @@ export class RowChannel implements AsyncIterable<unknown> {
   #wakeReader: (() => void) | null = null;
   #wakeWriter: (() => void) | null = null;
 
-  /** Resolves when there is room for the next row. `size`: bytes of its JSON text. */
+  /** Adds a row and resolves when there is room for the next. `size`: bytes of its JSON text. */
   async push(value: unknown, size: number): Promise<void> {
     if (this.#discards || this.#ended) return;
     this.#waiting.push({ value, size });
@@ -37,7 +37,7 @@ export class RowChannel implements AsyncIterable<unknown> {
     return this.#waiting.length >= MOST_WAITING || this.#bytes >= MOST_WAITING_BYTES;
   }
 
-  /** No row follows. With an error, the reader gets it after the rows that came before. */
+  /** Ends the rows. The reader gets `failure` after the rows that came before. */
   end(failure: Error | null): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -45,7 +45,7 @@ export class RowChannel implements AsyncIterable<unknown> {
     this.#wakeReader?.();
   }
 
-  /** Drops what waits and what comes, so that the command is not held up. */
+  /** Drops waiting and future rows, so that the command is not blocked. */
   discard(): void {
     this.#discards = true;
     this.#waiting.length = 0;

@@ -1,3 +1,10 @@
+/**
+ * Runs one allow-listed command. Start with `runCommand`, then `runProcess`.
+ *
+ * A command runs without a shell, in its own folder, with an environment built from nothing and validated arguments. It
+ * talks to the worker on fd 3 (frame-sink.ts). When `runProcess` resolves, no process of the command is left.
+ */
+
 import { isUnavailable } from "@/lib/db";
 import type { AttemptArtifacts } from "../artifacts/attempt-artifacts";
 import { JobError } from "../errors";
@@ -27,7 +34,7 @@ export interface CommandRequest {
   readonly capture: AttemptCapture;
   readonly secrets: SecretForms;
   readonly rows: RowChannel | null;
-  /** Those of the attempt. */
+  /** The attempt's artifacts. */
   readonly artifacts: () => AttemptArtifacts;
 }
 
@@ -38,7 +45,7 @@ export interface CommandEnd {
 
 const NOT_STARTED = "it had not started";
 
-/** Runs an allow-listed command in a folder of its own. Never rejects: whatever goes wrong is in the outcome. */
+/** Runs an allow-listed command in its own folder. Never rejects; every failure is in the outcome. */
 export async function runCommand(registry: CommandRegistry, request: CommandRequest): Promise<CommandEnd> {
   const command = registry.commands.get(request.key);
   if (!command) {
@@ -95,7 +102,7 @@ async function runInFolder({ registry, command, request, folder, isolation, inhe
   const argv = [...command.program, ...built.argv];
   checkSize(argv, env);
   await checkFiles(registry, command, env.PATH);
-  // The last look before there is a process; what comes later finds one to stop.
+  // The last check before the process starts; a later stop finds a process to end.
   if (ctx.signal.aborted) return { outcome: stoppedOutcome(stopReason(ctx.signal), NOT_STARTED), process: null };
   const ended = await runProcess({
     command: argv,
@@ -121,7 +128,7 @@ async function runInFolder({ registry, command, request, folder, isolation, inhe
   };
 }
 
-/** The last look at what is to be run: it is trusted, and the kernel runs it without the help of a shell. */
+/** Checks the files once more before they run: each is trusted, and the kernel runs the program without a shell. */
 async function checkFiles({ launch: { runAs } }: CommandRegistry, command: Command, path?: string): Promise<void> {
   for (const file of command.files) await trustAgain(file);
   const [program = ""] = command.program;
@@ -129,8 +136,8 @@ async function checkFiles({ launch: { runAs } }: CommandRegistry, command: Comma
   for (const { named } of command.files) if (named !== program) await checkReadable(named, runAs);
 }
 
-// What unshare of util-linux before 2.39 says, with exit code 1, when the process that it waited for died of SIGKILL:
-// it wants to die of the same signal and asks for what is not possible for that one.
+// Message of unshare in util-linux before 2.39, with exit code 1, when the process that it waited for died of SIGKILL:
+// it tries to unblock that signal in order to die of it, which is not possible.
 const KILLED_IN_NAMESPACE = "unshare: sigprocmask unblock failed: Invalid argument";
 
 function asObject(args: unknown): Readonly<Record<string, unknown>> {
@@ -141,7 +148,7 @@ function asObject(args: unknown): Readonly<Record<string, unknown>> {
 }
 
 function toFailure(error: unknown, secrets: SecretForms): Outcome {
-  // The machine's fault, or an outage: nothing began, so the job goes back with all its attempts.
+  // A fault of the machine, or an outage: nothing began, so the job is released with all its attempts.
   if (error instanceof CannotPrepareError || isUnavailable(error)) return { kind: "released" };
   if (error instanceof UntrustedFileError) return failure("command_not_allowed", error.message);
   if (error instanceof JobError) return failure(error.errorType, cleanMessage(error.message, secrets), error.retryable);

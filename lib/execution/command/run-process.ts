@@ -19,7 +19,7 @@ export interface ProcessPlan {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
-  /** What the command gets open, besides its own descriptors. */
+  /** Files and folders that the command inherits open, besides its own descriptors. */
   readonly inherited: InheritedFiles;
   readonly stdin: string | null;
   readonly isolation: Isolation;
@@ -41,14 +41,14 @@ export interface ProcessResult {
   readonly signal?: string;
   readonly usage?: Usage;
   readonly stoppedBy: StopReason | null;
-  /** It was killed, because its processes together held more memory than they may. */
+  /** Set if the command was killed because its processes together exceeded their memory limit. */
   readonly overMemory?: OverMemory;
   readonly result: FrameSink["result"];
-  /** The command asked to be run again later. */
+  /** Set if the command asked to run again later. */
   readonly snooze?: FrameSink["snooze"];
-  /** What on fd 3 could not be read although the outcome depends on it. */
+  /** An unreadable frame on fd 3 that the outcome depends on. */
   readonly lost: string | null;
-  /** Files that the command wants to be kept. */
+  /** Files that the command wants to keep. */
   readonly artifacts?: FrameSink["artifacts"]["all"];
   /** Why no process was started, as an error code. */
   readonly spawnError?: string;
@@ -114,7 +114,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   };
 }
 
-// Bad arguments throw at once, a program that cannot be started is an event.
+// Invalid arguments throw at once; a program that cannot be started emits an event.
 function start(plan: ProcessPlan): ChildProcess | Error {
   const { file, args, options } = supervised({ ...plan, mark: plan.folder, shared: plan.inherited.shared });
   try {
@@ -128,7 +128,7 @@ function start(plan: ProcessPlan): ChildProcess | Error {
       shell: false,
       stdio: [...given, ...coverStrays(given.length)],
     });
-    // A command may end without reading its input, and the watcher without anybody waiting for it.
+    // A command may end without reading its input, and the watcher may end unnoticed.
     for (const stream of [child.stdin, child.stdio[LIFELINE_FD] as Writable | undefined])
       stream?.on("error", () => undefined);
     child.stdin?.end(plan.stdin);
@@ -139,7 +139,7 @@ function start(plan: ProcessPlan): ChildProcess | Error {
 }
 
 interface OutputReading {
-  /** Standard output and error are at their end. */
+  /** Resolves when standard output and standard error have ended. */
   readonly streams: Promise<unknown>;
   readonly frames: Promise<void>;
 }

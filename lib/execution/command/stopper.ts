@@ -6,13 +6,13 @@ export interface StopPlan {
   readonly signal: AbortSignal;
   readonly timeoutSeconds: number | undefined;
   readonly graceSeconds: number;
-  /** Told once, when the stop begins. */
+  /** Called once, when the stop begins. */
   readonly onStop: (reason: StopReason) => void;
 }
 
 const KILL_WITHIN_MS = 5000;
 
-/** Stops a command when it is told to or when its time is up: TERM to the group, a grace period, then KILL. */
+/** Stops a command on its signal or at its time limit: TERM to the group, a grace period, then KILL. */
 export class Stopper {
   readonly #group: ProcessGroup;
   readonly #plan: StopPlan;
@@ -27,7 +27,7 @@ export class Stopper {
     plan.signal.addEventListener("abort", this.#listener, { once: true });
     if (plan.timeoutSeconds !== undefined)
       this.#timers.push(startTimer(plan.timeoutSeconds, () => this.#stop("timeout")));
-    // The signal may have come while the process was being started.
+    // The signal may have been aborted while the process was starting.
     if (plan.signal.aborted) this.#listener();
   }
 
@@ -35,7 +35,7 @@ export class Stopper {
     return this.#reason;
   }
 
-  /** Ends waiting for signals and timers. */
+  /** Stops listening for the signal and the timers. */
   dispose(): void {
     this.#plan.signal.removeEventListener("abort", this.#listener);
     for (const timer of this.#timers) timer.cancel();
@@ -45,7 +45,7 @@ export class Stopper {
     if (this.#reason) return;
     this.#reason = reason;
     this.#plan.onStop(reason);
-    // Somebody else may already be starting the job again, so there is nothing to wait for.
+    // Another worker may already be starting the job again, so there is no grace period.
     const grace = reason === "lease-lost" ? 0 : this.#plan.graceSeconds;
     if (grace <= 0) return void this.#group.kill(KILL_WITHIN_MS);
     this.#group.signal("SIGTERM");
@@ -55,7 +55,9 @@ export class Stopper {
 
 const REASONS: ReadonlySet<unknown> = new Set<StopReason>(["timeout", "cancel", "lease-lost", "shutdown"]);
 
-/** Why a signal was aborted. Any other reason counts as a shutdown: the job is given back and nothing is lost. */
+/**
+ * Returns why a signal was aborted. Any unknown reason counts as a shutdown: the job is released and nothing is lost.
+ */
 export function stopReason(signal: AbortSignal): StopReason {
   return REASONS.has(signal.reason) ? (signal.reason as StopReason) : "shutdown";
 }

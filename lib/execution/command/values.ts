@@ -11,7 +11,7 @@ export interface ValueContext {
   /** The job's own working folder. */
   readonly folder: string;
   readonly openProviderPath: RunContext["openProviderPath"];
-  /** Keeps something open until the command is over, and returns the path by which the command reaches it. */
+  /** Keeps a path open until the command has ended, and returns the path by which the command reaches it. */
   readonly inherit: (opened: OpenedPath, options: { readonly isWritable: boolean }) => string;
 }
 
@@ -19,7 +19,7 @@ const SLUG = /^[A-Za-z0-9][A-Za-z0-9._@/-]{0,127}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** A value that its placeholder does not take. The message names the argument and the rule, never the value. */
+/** A value that its placeholder does not accept. The message names the argument and the rule, never the value. */
 export class ArgumentError extends JobError {
   override readonly name = "ArgumentError";
 
@@ -28,13 +28,15 @@ export class ArgumentError extends JobError {
   }
 }
 
-/** The payload properties that a placeholder reads. */
+/** Returns the payload properties that a placeholder reads. */
 export function sourcesOf(name: string, placeholder: PlaceholderSpec): string[] {
   if (placeholder.type !== "provider_path") return [placeholder.from ?? name];
   return [placeholder.provider_from, ...(placeholder.path_from ? [placeholder.path_from] : [])];
 }
 
-/** The text for one placeholder, or null when an optional value is absent. Throws {@link JobError}. */
+/**
+ * Returns the text for one placeholder, or null when an optional value is absent. @throws JobError for an invalid value
+ */
 export async function textOf(name: string, placeholder: PlaceholderSpec, ctx: ValueContext): Promise<string | null> {
   if (placeholder.type === "provider_path") return providerPath(placeholder, ctx);
   const source = placeholder.from ?? name;

@@ -3,11 +3,11 @@ import type { ChildJob } from "../types";
 
 const MOST_CHILDREN = 1000;
 
-/** The jobs that one attempt has asked for. They are enqueued when it succeeds, and forgotten otherwise. */
+/** The jobs that one attempt enqueues. They are stored when it succeeds, and dropped otherwise. */
 export class HandlerChildren {
   readonly #jobs: ChildJob[] = [];
 
-  /** A copy is kept: what the handler does to its object afterwards does not reach the job. */
+  /** Keeps a copy, so that later changes to the handler's object do not reach the job. */
   add(job: ChildJob): void {
     if (this.#jobs.length >= MOST_CHILDREN) {
       throw new NonRetryableError(`a job can enqueue at most ${MOST_CHILDREN} others`, { errorType: "internal" });

@@ -11,12 +11,12 @@ import type { RunContext } from "../types";
 export interface HandlerCommandsOptions {
   readonly registry: CommandRegistry;
   readonly ctx: RunContext;
-  /** Of the attempt: told once the first command is started. */
+  /** Returns the attempt's signal. Called when the first command starts. */
   readonly signal: () => AbortSignal;
   readonly capture: AttemptCapture;
   readonly secrets: SecretForms;
   readonly artifacts: () => AttemptArtifacts;
-  /** Takes the progress of a command, which is not yet that of the job. */
+  /** Receives the progress of a command, which is not yet the job's. */
   readonly onProgress: RunContext["onProgress"];
 }
 
@@ -24,10 +24,10 @@ export interface HandlerCommandsOptions {
 export class HandlerCommands {
   readonly #options: HandlerCommandsOptions;
   readonly #running = new Set<Promise<unknown>>();
-  /** Made with the first command: most handlers run none. */
+  /** Created with the first command, because most handlers run none. */
   #end: AbortController | undefined;
   #signal: AbortSignal | undefined;
-  /** Of the command that ended last. */
+  /** The process of the command that ended last. */
   last: CommandEnd["process"] = null;
 
   constructor(options: HandlerCommandsOptions) {
@@ -49,14 +49,14 @@ export class HandlerCommands {
       () => rows.end(null),
       (error: Error) => rows.end(error),
     );
-    // A handler may look at the rows only; their reader gets the error then.
+    // A handler may read only the rows; their reader then gets the error.
     result.catch(() => undefined);
     this.#running.add(ended);
     void ended.then(() => this.#running.delete(ended));
     return { rows, result };
   }
 
-  /** Stops what still runs and waits for it. */
+  /** Stops running commands and waits for them. */
   async close(reason: "lease-lost" | "shutdown" = "shutdown"): Promise<void> {
     if (this.#running.size === 0) return;
     this.#end?.abort(reason);
@@ -86,7 +86,7 @@ export class HandlerCommands {
   }
 }
 
-/** The command has no time limit of its own: that of the attempt stops it through the signal. */
+/** The command has no time limit of its own, because the attempt's limit stops it through the signal. */
 function commandContext({ ctx, onProgress }: HandlerCommandsOptions, signal: AbortSignal): RunContext {
   return {
     jobId: ctx.jobId,

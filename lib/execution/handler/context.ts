@@ -14,7 +14,7 @@ import type { HandlerSteps } from "./steps";
 
 const SNOOZE_SECONDS = { least: 1, most: 604_800 } as const;
 
-/** What a handler's context acts through. */
+/** Dependencies of a handler's context. */
 export interface ContextSource {
   readonly ctx: Pick<HandlerRunContext, keyof RunContext | "registry" | "transaction" | "publishEvent">;
   readonly secrets: SecretForms;
@@ -25,13 +25,13 @@ export interface ContextSource {
   readonly children: HandlerChildren;
   readonly artifacts: AttemptArtifacts;
   showProgress(percent: number, message: string | null): void;
-  /** @throws AttemptStoppedError once nobody listens to the handler any more */
+  /** @throws AttemptStoppedError once the attempt has ended */
   check(): void;
 }
 
 /**
- * What the handler sees. A handler that was left behind cannot act on the job through it. Each verb is made when it is
- * asked for, since most handlers use few; it may be taken out of the context.
+ * The handler's context. An abandoned handler cannot act on the job through it. Each method is created on access,
+ * because most handlers use few; it may be taken out of the context.
  */
 export class AttemptHandlerContext implements HandlerContext<unknown> {
   readonly tenantId: string;

@@ -7,11 +7,11 @@ import type { JobEvent, RunContext, StepStore } from "../types";
 export interface HandlerRunContext extends RunContext {
   /** For the commands that the handler runs. */
   readonly registry: CommandRegistry;
-  /** Commits only while the attempt holds its lease; rejects with `LeaseLostError` when it does not. */
+  /** Commits only while the attempt holds its lease; otherwise rejects with `LeaseLostError`. */
   transaction<T>(fn: (tx: TenantTransaction) => Promise<T>): Promise<T>;
-  /** Under the fence too, in a given transaction or in one of its own. */
+  /** Also under the fence, in the given transaction or in its own. */
   publishEvent(event: JobEvent, tx?: TenantTransaction): Promise<PublishedEvent>;
   readonly steps: StepStore;
-  /** For handlers that run in a thread; without it they run here. */
+  /** For handlers that run in a thread; without it they run in the main thread. */
   readonly startThread?: StartThread;
 }

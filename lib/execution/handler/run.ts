@@ -1,3 +1,11 @@
+/**
+ * One attempt of a handler: its context, its time limit and its resources. Start with `HandlerRun`.
+ *
+ * `StopWatch` stops the attempt; after the grace period the handler is abandoned and its context throws. The commands
+ * of a handler end with the attempt (`HandlerCommands`); the children that it enqueues are stored only with its
+ * success.
+ */
+
 import { AttemptArtifacts } from "../artifacts/attempt-artifacts";
 import type { HandlerContext } from "../define-job";
 import { AttemptStoppedError } from "../errors";
@@ -11,7 +19,10 @@ import type { HandlerRunContext } from "./run-context";
 import { HandlerSteps } from "./steps";
 import { StopWatch } from "./stop-watch";
 
-/** One run of a handler. What few handlers use is made when it is used: a worker runs thousands of them in a second. */
+/**
+ * One run of a handler. Rarely used parts are created on first use, because a worker runs thousands of handlers a
+ * second.
+ */
 export class HandlerRun implements ContextSource {
   readonly secrets: SecretForms;
   readonly context: HandlerContext<unknown>;
@@ -33,7 +44,7 @@ export class HandlerRun implements ContextSource {
     this.context = new AttemptHandlerContext(this, payload);
   }
 
-  /** Begins to watch; `onOver` hears when the handler was told to stop and has used up its grace period. */
+  /** Begins to watch. `onOver` is called when the handler was stopped and has used up its grace period. */
   watch(onOver: (outcome: Outcome) => void): void {
     this.#stop = new StopWatch(this.ctx, onOver);
   }
@@ -69,7 +80,9 @@ export class HandlerRun implements ContextSource {
     return this.#artifacts;
   }
 
-  /** Waits for artifacts that are ending, if there are any. @throws NonRetryableError when one was begun and not ended */
+  /**
+   * Waits for artifacts that are ending, if there are any. @throws NonRetryableError when one was begun and not ended
+   */
   settleArtifacts(): Promise<void> | undefined {
     return this.#artifacts?.settle();
   }
@@ -94,7 +107,10 @@ export class HandlerRun implements ContextSource {
     this.ctx.onProgress(this.#reported, message);
   }
 
-  /** Shows the progress of a command. Once the handler reports itself, its percentage stays: only it knows the whole. */
+  /**
+   * Shows the progress of a command. Once the handler has reported progress, its percentage stays, because only the
+   * handler knows the whole.
+   */
   showCommand(percent: number, message: string | null): void {
     if (this.#reported === null) this.#commandPercent = Math.max(this.#commandPercent, percent);
     this.ctx.onProgress(this.#reported ?? this.#commandPercent, message);
@@ -104,13 +120,13 @@ export class HandlerRun implements ContextSource {
     return this.#stop?.outcome(detail) ?? { kind: "released" };
   }
 
-  /** From now on its context serves no more. */
+  /** Ends the run: its context throws from now on. */
   end(): void {
     this.#isOver = true;
     this.#stop?.dispose();
   }
 
-  /** What came of it; its commands have ended, and unfinished artifacts are deleted, when this answers. */
+  /** Returns the execution. When it resolves, the commands have ended and unfinished artifacts are deleted. */
   execution(outcome: Outcome): Execution | Promise<Execution> {
     if (this.#commands || this.#artifacts) return this.#afterWork(outcome);
     return this.#executionOf(outcome, this.#capture?.finish({}) ?? NO_OUTPUT);

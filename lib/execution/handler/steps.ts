@@ -10,7 +10,7 @@ export class HandlerSteps {
 
   constructor(private readonly store: StepStore) {}
 
-  /** The stored result of the step; runs and stores it when no attempt of this run has done so yet. */
+  /** Returns the stored result of a step. Runs the step and stores its result if no attempt of this run has done so. */
   async run<T>(name: string, fn: () => Promise<T> | T, signal: AbortSignal): Promise<T> {
     this.#take(name);
     const known = await this.store.find(name);
@@ -33,7 +33,7 @@ export class HandlerSteps {
   }
 }
 
-/** What a later attempt will read, so that the first one does not see anything else. */
+/** Returns the value that a later attempt will read, so that the first attempt sees the same. */
 function asStored(name: string, result: unknown): unknown {
   try {
     return asExactJson(result);

@@ -3,7 +3,7 @@ import { stopReason } from "../command/stopper";
 import { startTimer, type Timer } from "../timer";
 import type { Outcome, RunContext, StopReason } from "../types";
 
-/** Those that begin to watch when the turn of the event loop is over. */
+/** Watches to arm after this turn of the event loop. */
 let soon: StopWatch[] = [];
 
 function armAll(): void {
@@ -14,7 +14,8 @@ function armAll(): void {
 
 /**
  * Watches the clock and the worker's signal for one handler. Most handlers end in the turn of the event loop in which
- * they began, in which nobody can stop them: it begins to watch after that, so that those cost no timer and no listener.
+ * they began, where nothing can stop them. So the watch is armed after that turn, and such handlers cost no timer and
+ * no listener.
  */
 export class StopWatch {
   #abort: AbortController | undefined;
@@ -26,7 +27,7 @@ export class StopWatch {
   readonly #began = performance.now();
   readonly #onOver: (outcome: Outcome) => void;
 
-  /** @param onOver hears when a handler that was told to stop has used up its grace period */
+  /** @param onOver is called when a stopped handler has used up its grace period */
   constructor(ctx: RunContext, onOver: (outcome: Outcome) => void) {
     this.#ctx = ctx;
     this.#onOver = onOver;
@@ -38,7 +39,7 @@ export class StopWatch {
     return this.#reason !== undefined;
   }
 
-  /** Made when somebody asks for it, which few handlers do. */
+  /** Created on first use, because few handlers use it. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();

@@ -1,8 +1,8 @@
 import type { NamedFile } from "../artifacts/collect";
 
 /**
- * A file that a command wants to be kept. A frame without a name or a path is taken as well: it names a file that cannot
- * be kept, which fails the attempt instead of being lost.
+ * Returns a file that a command wants to keep. A frame without a name or a path is accepted too: its file cannot be
+ * kept, which fails the attempt instead of losing the file.
  */
 export function toArtifact({ name, path, content_type }: Record<string, unknown>): NamedFile & { type: "artifact" } {
   const text = (value: unknown) => (typeof value === "string" ? value : "");

@@ -1,3 +1,12 @@
+/**
+ * Output of attempts: from raw bytes to text that can be stored and shown. Start with `AttemptCapture`, then
+ * `StreamCapture`.
+ *
+ * Text is cleaned (clean-text.ts), known secrets are masked however the text is cut (redactor.ts), and the live log and
+ * the tail are bounded. Results are cleaned in clean-result.ts; error messages are found in error-lines.ts and
+ * traces.ts. Searches are linear in the text, because output may be hostile.
+ */
+
 import type { Usage } from "../process/usage";
 import type { AttemptOutput, OutputStream, RunContext } from "../types";
 import type { SecretForms } from "./secret-forms";
@@ -10,7 +19,7 @@ export interface ProcessEnd {
   readonly usage?: Usage | undefined;
 }
 
-/** Of an attempt that has started no process. */
+/** Output of an attempt that has started no process. */
 export const NO_OUTPUT: AttemptOutput = Object.freeze({
   stdoutTail: "",
   stdoutBytes: 0,
@@ -40,7 +49,7 @@ export class AttemptCapture {
     return this.#stream("stderr");
   }
 
-  /** Ends both streams; to be called once. */
+  /** Ends both streams; call it once. */
   finish(end: ProcessEnd): AttemptOutput {
     const stdout = this.#streams.get("stdout")?.finish() ?? NOTHING;
     const stderr = this.#streams.get("stderr")?.finish() ?? NOTHING;

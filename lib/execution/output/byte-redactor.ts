@@ -1,7 +1,7 @@
 import { MASK } from "./patterns";
 import type { SecretForms } from "./secret-forms";
 
-/** A run of secrets that overlap is held back up to here, since the next piece may go on with it. */
+/** A run of overlapping secrets is held back up to this size, because the next piece may continue it. */
 const MOST_HELD = 256 * 1024;
 
 interface Span {
@@ -9,9 +9,9 @@ interface Span {
   end: number;
 }
 
-/** Masks known secrets in bytes that come in pieces, wherever the pieces are cut; everything else passes exactly. */
+/** Masks known secrets in bytes that come in pieces, wherever the pieces are cut. All other bytes pass unchanged. */
 export class ByteRedactor {
-  /** True once something was masked. */
+  /** True once a secret was masked. */
   hasMasked = false;
   readonly #forms: readonly Buffer[];
   readonly #longest: number;
@@ -22,7 +22,7 @@ export class ByteRedactor {
     this.#longest = Math.max(0, ...this.#forms.map((form) => form.length));
   }
 
-  /** Takes the next piece and returns what is decided by now. */
+  /** Takes the next piece and returns the bytes that are decided. */
   push(bytes: Uint8Array): Buffer {
     const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (this.#longest === 0) return piece;
@@ -35,7 +35,7 @@ export class ByteRedactor {
     return this.#pass(this.#held, this.#held.length);
   }
 
-  /** Masks and returns what begins before `limit`; a secret that begins after it may not be complete yet. */
+  /** Masks and returns everything that begins before `limit`; a secret that begins later may be incomplete. */
   #pass(bytes: Buffer, limit: number): Buffer {
     const parts: Buffer[] = [];
     let from = 0;
@@ -56,7 +56,7 @@ export class ByteRedactor {
     return Buffer.concat(parts);
   }
 
-  /** Where secrets stand, from the start; those that touch are one span. */
+  /** Returns where secrets are, in order; touching ones are one span. */
   #spans(bytes: Buffer): Span[] {
     const found: Span[] = [];
     for (const form of this.#forms) {

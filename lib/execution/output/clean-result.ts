@@ -5,12 +5,12 @@ import { MASK } from "./patterns";
 import { redactLiterals, redactText } from "./redactor";
 import type { SecretForms } from "./secret-forms";
 
-/** UTF-8 bytes of its JSON text. */
+/** Limit on UTF-8 bytes of the JSON text. */
 export const MAX_RESULT_BYTES = 256 * 1024;
 const MAX_DEPTH = 32;
 const MAX_NODES = 10_000;
 const PREVIEW_CHARS = 2000;
-/** What `ReportChange` says of numbers that a double cannot hold. */
+/** Change reported for numbers that a double cannot hold. */
 export const NUMBERS_AS_TEXT = "numbers that JSON readers would round are kept as texts";
 const NOT_JSON = [Map, Set, WeakMap, WeakSet, Promise, ArrayBuffer, RegExp] as const;
 
@@ -18,17 +18,17 @@ const NOT_JSON = [Map, Set, WeakMap, WeakSet, Promise, ArrayBuffer, RegExp] as c
 export const isNotJson = (value: object): boolean =>
   NOT_JSON.some((type) => value instanceof type) || ArrayBuffer.isView(value);
 
-/** Takes one sentence about a way in which what is stored differs from what was given. Each is said once. */
+/** Receives one sentence for each way in which the stored value differs from the given one; each once. */
 export type ReportChange = (change: string) => void;
 
-/** Reports changes of a result in the attempt's log. */
+/** Returns a function that reports changes of a result in the attempt's log. */
 export function reportTo(ctx: { onLog(level: "warn", text: string): void }): ReportChange {
   return (change) => ctx.onLog("warn", changeLine(change));
 }
 
 /**
- * Cleans the context of a log line like a result. `changes` are lines for the log that say how it was changed: one for each
- * kind of change that `said` does not hold yet, because a loop may log the same value many times.
+ * Cleans the context of a log line like a result. `changes` are log lines about the changes, one per kind that is not
+ * in `said` yet, because a loop may log the same value many times.
  */
 export function cleanContext(
   context: LogContext,
@@ -43,7 +43,7 @@ export function cleanContext(
   return { cleaned: cleaned as LogContext, changes };
 }
 
-/** The line of the attempt's log that reports a change. */
+/** Returns the log line that reports a change. */
 export const changeLine = (change: string): string => `The result was changed: ${change}.`;
 
 interface Cleaning {
@@ -54,17 +54,17 @@ interface Cleaning {
 }
 
 /**
- * Turns whatever a job answers into JSON that can be stored exactly, except that known secrets are masked. Never throws:
- * what JSON cannot hold is replaced (a bigint by its text, NaN by null, a cycle by a note), and a result that is too
- * large by a preview. `report` hears of each kind of change. As in JSON.stringify, a Date becomes its ISO text, and a
- * property that is undefined is missing; of those nothing is reported.
+ * Converts a job's result to JSON that can be stored exactly, except that known secrets are masked. Never throws:
+ * values that JSON cannot hold are replaced (a bigint by its text, NaN by null, a cycle by a note), and a result that
+ * is too large by a preview. `report` gets each kind of change. As in JSON.stringify, a Date becomes its ISO text and
+ * an undefined property is dropped; neither is reported.
  */
 export function cleanResult(value: unknown, secrets: SecretForms, report?: ReportChange): unknown {
   if (value === undefined || value === null) return null;
   const changes = new Set<string>();
   const state = { secrets, changes, most: MAX_NODES, nodes: 0 };
   let cleaned = clean(value, 0, state) ?? null;
-  // The text that says so is a value as well: with one too many, nothing of the result would be stored.
+  // The note about omitted values counts as a value too: with one too many, nothing of the result would be stored.
   if (state.nodes > MAX_NODES) cleaned = clean(value, 0, { secrets, changes, most: MAX_NODES - 1, nodes: 0 }) ?? null;
   const text = JSON.stringify(cleaned);
   const bytes = Buffer.byteLength(text);
@@ -74,7 +74,7 @@ export function cleanResult(value: unknown, secrets: SecretForms, report?: Repor
   return bytes <= MAX_RESULT_BYTES ? cleaned : previewOf(text, bytes);
 }
 
-/** What is kept of a result that is too large. */
+/** Returns the preview of a result that is too large. */
 function previewOf(text: string, bytes: number): { truncated: true; bytes: number; preview: string } {
   return { truncated: true, bytes, preview: copyOf(text.slice(0, PREVIEW_CHARS)) };
 }
@@ -133,9 +133,9 @@ function cleanObject(value: object, depth: number, state: Cleaning): unknown {
   if (value instanceof Error) return cleanString(value.message, state);
   if (isNotJson(value)) return leftOut(`a ${value.constructor.name} is not JSON`, state);
   if (value instanceof Date && Number.isNaN(value.getTime())) return leftOut("a Date without a time", state);
-  // A Date, a URL and the like say themselves what their JSON is.
+  // A Date, a URL and the like define their own JSON.
   if ("toJSON" in value && typeof value.toJSON === "function") return clean(value.toJSON(), depth + 1, state);
-  // More of them than there may be values are not looked at.
+  // Reads no more keys than there may be values.
   const keys = Object.keys(value).slice(0, state.most - state.nodes + 1);
   const stored = storedKeys(keys, state);
   const entries: [string, unknown][] = [];
@@ -147,7 +147,10 @@ function cleanObject(value: object, depth: number, state: Cleaning): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Keys as they are stored. Two may be the same once they are cleaned; the second one gets a number, so that no value is lost. */
+/**
+ * Returns keys as they are stored. Two keys may be equal once cleaned; the second one gets a number, so that no value
+ * is lost.
+ */
 function storedKeys(keys: readonly string[], state: Cleaning): readonly string[] {
   const cleaned = keys.map((key) => cleanString(key, state));
   if (cleaned.every((key, at) => key === keys[at])) return keys;
@@ -167,14 +170,17 @@ function cleanArray(values: readonly unknown[], depth: number, state: Cleaning):
 
 const MAX_MESSAGE_CHARS = 8000;
 
-/** An error text that can be stored: cleaned, redacted, at most 8,000 characters. */
+/** Returns a storable error text: cleaned, redacted, at most 8,000 characters. */
 export function cleanMessage(text: string, secrets: SecretForms): string {
-  // Redacted before it is cut, or half a secret would remain at the end.
+  // Redacted before it is cut, because otherwise half a secret could remain at the end.
   const clean = redactText(storable(text), secrets);
   return clean.length <= MAX_MESSAGE_CHARS
     ? clean
     : `${copyOf(clean.slice(0, MAX_MESSAGE_CHARS - 1)).replace(/\ufffd$/, "")}…`;
 }
 
-/** Half a character at its end becomes U+FFFD. Unlike a part of a text, a copy does not keep the whole text in memory. */
+/**
+ * Copies a text; half a character at its end becomes U+FFFD. Unlike a substring, a copy does not keep the whole text in
+ * memory.
+ */
 const copyOf = (part: string): string => Buffer.from(part).toString();

@@ -16,12 +16,15 @@ const UNFINISHED = new RegExp(
 );
 const ANY_SEQUENCE = new RegExp(`[${ESC}\\u0090-\\u009f]`);
 
-/** NUL and lone surrogates become U+FFFD, since PostgreSQL can store neither. */
+/** Replaces NUL and lone surrogates by U+FFFD, because PostgreSQL can store neither. */
 export function storable(text: string): string {
   return toWellFormed(text.replaceAll("\u0000", "\ufffd"));
 }
 
-/** Keeps colours (SGR) and drops every other terminal sequence: those move, erase, link or reach for the clipboard. */
+/**
+ * Keeps colours (SGR) and drops every other terminal sequence: those move the cursor, erase, link or access the
+ * clipboard.
+ */
 export function dropTerminalSequences(text: string): string {
   if (!ANY_SEQUENCE.test(text)) return text;
   return text
@@ -32,7 +35,7 @@ export function dropTerminalSequences(text: string): string {
     .replace(OTHER, "");
 }
 
-/** Turns the bytes of an output stream into text that can be stored, however the bytes are cut into chunks. */
+/** Converts the bytes of an output stream to storable text, however the bytes are cut into chunks. */
 export class TextCleaner {
   readonly #decoder = new StringDecoder("utf8");
   #held = "";

@@ -40,13 +40,13 @@ const CHARACTERS_OF_KEY = 16;
 
 const zeros = (keys: readonly string[]): Record<string, number> => Object.fromEntries(keys.map((key) => [key, 0]));
 
-/** Keys that are alike, behind or before others that have the very names that the cleaning gives to those. */
+/** Equal keys, after or before keys that have the very names that cleaning gives them. */
 function contested(count: number, key: (n: number) => string): string[][] {
   const alike = Array.from({ length: count / 2 }, (_, n) => key(n));
   const others = Array.from({ length: count / 2 }, (_, n) => `other ${n}`);
   const namesGiven = (before: readonly string[]) => {
     const names = Object.keys(cleanResult(zeros([...before, ...alike]), none) as object);
-    // None was left out because the result is too large.
+    // No key was omitted because of the result's size.
     expect(names).toHaveLength(before.length + alike.length);
     return names.slice(before.length);
   };

@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "leasehold errors "));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
 
-/** Runs a program that fails and answers what its standard error says is wrong. */
+/** Runs a failing program and returns the error message found in its standard error. */
 function messageOf([program, file]: readonly [string, string], source: string): string | null {
   writeFileSync(join(folder, file), source);
   const { status, stderr } = spawnSync(program, [file], { cwd: folder, encoding: "utf8", timeout: 60_000 });

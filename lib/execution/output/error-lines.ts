@@ -7,17 +7,17 @@ const MOST_LINES = 5;
 const MOST_MESSAGE_CHARS = 330;
 const MOST_LINES_BELOW = 20;
 
-/** What runtimes and build tools print below the line that says what is wrong. */
+/** Lines that runtimes and build tools print below the error. */
 const TRAILER =
   /^(?:\s{0,3}\d{1,3}: 0x[0-9a-f]{4,16} |----- Native stack trace -----|Node\.js v\d|exit status \d|\(Use `node --trace|note: (?:run with|Some details)|BEGIN failed--|Compilation failed in require|Execution of .{1,500} aborted due to|\d{1,9} errors?(?: generated)?\.?$|error: (?:compilation failed|could not compile|aborting due to)|For more information about this error|make(?:\[\d{1,4}\])?: \*\*\* |npm (?:ERR!|error) )/;
 const COMPILER = /^\S{1,500}:\d{1,9}:(?:\d{1,9}:)? (?:fatal )?error: |^error\[E\d{4}\]: /;
-/** A line of the program's own that says more about its end than a stack above it. */
+/** A line of the program's own that explains its end better than a stack above it. */
 const OWN_ERROR = /^(?:[\w./-]{1,100}: )?\[?(?:error|fatal(?: error)?|critical|panic)\b\]?[:\s]/i;
 
 /**
- * What a failed program's standard error says is wrong, at most 500 characters: the exception above or below the frames of
- * Node, Python, Java, Go, Ruby, Perl, PHP, Rust or .NET, with its cause; else the last line that is no note of the
- * runtime. Linear in the length of the text.
+ * Finds the error message in a failed program's standard error, at most 500 characters. That is the exception above or
+ * below the frames of Node, Python, Java, Go, Ruby, Perl, PHP, Rust or .NET, with its cause; else the last line that is
+ * not a note of the runtime. Linear in the length of the text.
  */
 export function errorMessage(stderr: string): string | null {
   const lines = stripVTControlCharacters(stderr)
@@ -46,7 +46,7 @@ function lastTrace(lines: readonly string[]): Trace | null {
   return last;
 }
 
-/** A compiler's first error is the one to mend; the last line of another program is its reason. */
+/** Returns a compiler's first error, because it is the one to fix; for other programs the last line. */
 function lastLine(lines: readonly string[], below: readonly string[]): string | undefined {
   const isCompiler = lines.some((line) => COMPILER.test(line));
   if (isCompiler) return lines.find((line) => COMPILER.test(line));

@@ -3,21 +3,21 @@ import { quoteInexactNumbers } from "@/lib/text/exact-numbers";
 import { isNotJson, NUMBERS_AS_TEXT, type ReportChange } from "./clean-result";
 
 /**
- * JSON.parse that rounds nothing: a number that a double cannot hold becomes the text of its digits. `report` hears of that
- * and of keys that appear twice, of which the last one counts.
+ * Parses JSON without rounding: a number that a double cannot hold becomes the text of its digits. `report` gets that,
+ * and keys that appear twice, of which the last one counts.
  * @throws SyntaxError
  */
 export const parseCaptured = (text: string, report: ReportChange): unknown =>
   exactValue(JSON.parse(text) as unknown, text, report);
 
-/** As `parseCaptured`, for a text of which JSON.parse has made `value` already. */
+/** Like `parseCaptured`, for a text that JSON.parse has already parsed to `value`. */
 export function exactValue(value: unknown, text: string, report: ReportChange): unknown {
   if (text.includes('"') && scanJson(text, Number.POSITIVE_INFINITY).some(isDuplicateKey)) report(KEY_TWICE);
   const quoted = quoteInexactNumbers(text);
   return quoted === text ? value : parseQuoted(quoted, report);
 }
 
-/** As `parseCaptured`, but awaits `pause` between its parts, so that a long text does not block the event loop. */
+/** Like `parseCaptured`, but awaits `pause` between its parts, so that a long text does not block the event loop. */
 export async function parseCapturedInTurns(
   text: string,
   report: ReportChange,
@@ -42,8 +42,8 @@ function parseQuoted(quoted: string, report: ReportChange): unknown {
 }
 
 /**
- * The JSON that is stored of a value, parsed again, so that a first reader sees the same as later ones. A Date is its ISO
- * text and a property that is undefined is missing.
+ * Returns a value as it reads after being stored as JSON, so that the first reader sees the same as later ones. A Date
+ * becomes its ISO text and an undefined property is dropped.
  * @throws TypeError for a value that JSON would change: NaN, a bigint, a Map, a function, undefined in a list, a cycle
  */
 export function asExactJson(value: unknown): unknown {

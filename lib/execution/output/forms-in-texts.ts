@@ -3,14 +3,16 @@ import { cutLength, isCut } from "./redactor";
 import { type SecretForms, secretForms, sortedForms, textsOf } from "./secret-forms";
 import { headSpellings } from "./spellings";
 
-/** Of all callers, so that many of them at once take no longer turns than one. */
+/** Shared by all callers, so that many at once take no longer turns than one. */
 const turns = new Turns();
 let lastInLine: Promise<unknown> = Promise.resolve();
 
 /**
- * Returns the forms of the secrets that short texts hold, or are cut off in: these texts are masked with them as with all
- * forms. All spellings of many long secrets would cost 100 ms; here only those of secrets whose beginning is in a text are
- * made, one secret at a time. No turn of the event loop takes much more than 10 ms, however many calls are made at once.
+ * Returns the forms of secrets that occur in short texts, or are cut off at their end. Masking these texts with them
+ * has the same effect as with all forms.
+ *
+ * All spellings of many long secrets would cost 100 ms. Here only secrets whose beginning is in a text are spelled out,
+ * one at a time. No turn of the event loop takes much more than 10 ms, however many calls are made at once.
  */
 export function formsInTexts(texts: readonly string[], secrets: readonly string[]): Promise<SecretForms> {
   const found = lastInLine.then(() => find(texts, secrets));

@@ -6,27 +6,27 @@ import { storable } from "./clean-text";
 import { exactValue } from "./exact-json";
 import { LineBuffer } from "./line-buffer";
 
-/** UTF-8 bytes of one line on fd 3. */
+/** Limit on UTF-8 bytes of one line on fd 3. */
 export const MAX_FRAME_BYTES = 64 * 1024;
 // A result above its own limit is still read, so that a preview of it can be kept.
 const MAX_LINE_BYTES = 1024 * 1024;
 
-/** What a command says on fd 3, one JSON object a line. */
+/** A message of a command on fd 3: one JSON object per line. */
 export type Frame =
   | { readonly type: "progress"; readonly percent: number; readonly message: string | null }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string }
   /** `size`: UTF-8 bytes of its line. */
   | { readonly type: "row"; readonly value: unknown; readonly size: number }
-  /** `changes` names what in the value is not as it was sent. */
+  /** `changes` names how the value differs from the one that was sent. */
   | { readonly type: "result"; readonly value: unknown; readonly changes: readonly string[] }
   | { readonly type: "snooze"; readonly seconds: number; readonly reason: string | null }
   | ReturnType<typeof toArtifact>
   | { readonly type: "invalid"; readonly problem: string; readonly lost: LostKind | null };
 
-/** What an unreadable line was, as far as the outcome of the attempt depends on it. */
+/** The kind of an unreadable line, if the outcome of the attempt depends on it. */
 export type LostKind = "row" | "result" | "snooze" | "artifact";
 
-/** Cuts the bytes of fd 3 into frames. A line that is no frame is reported as such and does no harm to the next. */
+/** Splits the bytes of fd 3 into frames. An invalid line is reported as such and does not affect the next one. */
 export class FrameReader {
   readonly #line = new LineBuffer(MAX_LINE_BYTES);
 
@@ -41,7 +41,7 @@ export class FrameReader {
     this.#line.add(bytes.subarray(from));
   }
 
-  /** The last line, when no newline ended it. */
+  /** Returns the last line, if it did not end with a newline. */
   flush(): Frame[] {
     const { bytes, size, isWhole } = this.#line.take();
     if (!isWhole) return [tooLong(size, lostKind(bytes.toString("latin1"), "result"))];
@@ -61,7 +61,7 @@ const HARMLESS_TYPE = /"type"\s{0,8}:\s{0,8}"(?:progress|log)"/;
 const isLostKind = (type: unknown): type is LostKind =>
   type === "row" || type === "result" || type === "snooze" || type === "artifact";
 
-/** What a line that cannot be parsed seems to be; `otherwise` when it names no type. */
+/** Guesses the kind of a line that cannot be parsed; `otherwise` when it names no type. */
 function lostKind(text: string, otherwise: LostKind | null): LostKind | null {
   const type = LOST_TYPE.exec(text)?.[1];
   if (isLostKind(type)) return type;
@@ -122,7 +122,7 @@ function toProgress({ percent, message }: Record<string, unknown>): Frame {
   return { type: "progress", percent: whole, message: typeof message === "string" ? shortMessage(message) : null };
 }
 
-/** At most 500 characters, none of them cut in two. */
+/** Cuts a text to 500 characters, between characters. */
 export function shortMessage(text: string): string {
   return storable(
     Array.from(storable(text.slice(0, 1000)))

@@ -6,15 +6,15 @@ const PAIRS = ["api key", "private key", "access key", "secret key"];
 const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 const joined = (pair: string) => pair.replace(/ (.)/, (_whole, next: string) => `[-_]?[${next}${next.toUpperCase()}]`);
 
-// A name begins and ends where a word does, so `secretary`, `passwordless` and `token_count` are no secrets; a capital
-// begins a word inside a name (`dbPassword`).
+// A name has word boundaries, so `secretary`, `passwordless` and `token_count` are no secrets; a capital begins a word
+// inside a name (`dbPassword`).
 const LOWER = [...WORDS, ...PAIRS.map(joined)];
 const UPPER = [...WORDS, ...PAIRS.map((pair) => pair.replace(" ", "[-_]?")), "pgpassword"].map((word) =>
   word.toUpperCase(),
 );
 const NAME = `(?:(?<![A-Za-z0-9])(?:${[...LOWER, ...UPPER].join("|")})|(?<![A-Z])(?:${LOWER.map(capital).join("|")}))`;
 
-/** What follows the name of a file in the messages of programs: a path that ends in `secret` is no secret. */
+/** Messages that programs print after a file name: a path that ends in `secret` is not a secret. */
 const COMPLAINTS = [
   "Permission denied",
   "Operation not permitted",
@@ -40,8 +40,8 @@ const URL_LOGIN = /(:\/\/[^\s:@/]{0,128}:)[^\s@/]{1,512}(?=@)/g;
 const DOTTED = /[A-Za-z0-9_.-]+/g;
 
 /**
- * Masks what may be a credential: `password=…`, logins in URLs, bearer values, JWT-like text. Only a guess, so it
- * belongs where text is shown, and never where text is stored, handed on or hashed. Linear in the length of the text.
+ * Masks likely credentials: `password=…`, logins in URLs, bearer values, JWT-like text. This is a guess, so use it
+ * where text is shown, never where text is stored, handed on or hashed. Linear in the length of the text.
  */
 export function maskGuesses(text: string): string {
   const masked = maskPatterns(text)
@@ -54,7 +54,7 @@ export function maskGuesses(text: string): string {
 /** {@link maskGuesses} for a text that may be absent. */
 export const maskShown = (text: string | null): string | null => (text === null ? null : maskGuesses(text));
 
-// A run of token characters is split once, so no text makes the search begin again and again.
+// Splits a run of token characters once, so that no text restarts the search again and again.
 function maskTokens(run: string): string {
   if (!run.includes("eyJ")) return run;
   const parts = run.split(".");

@@ -1,5 +1,5 @@
 export interface Line {
-  /** Valid until the next piece is added. Of a line that is too long, its two ends. */
+  /** Valid until the next piece is added. For a line that is too long, its two ends. */
   readonly bytes: Buffer;
   /** Bytes of the whole line. */
   readonly size: number;
@@ -11,7 +11,7 @@ const FIRST_BYTES = 4096;
 const MOST_KEPT_BYTES = 64 * 1024;
 const END_BYTES = 256;
 
-/** Collects the pieces of one line, however small they are. Holds two times `most` bytes at most. */
+/** Collects the pieces of one line, however small. Holds at most twice `most` bytes. */
 export class LineBuffer {
   #bytes = Buffer.alloc(0);
   #length = 0;
@@ -38,14 +38,14 @@ export class LineBuffer {
     return line;
   }
 
-  // By doubling: a line may come byte by byte.
+  // Doubles the buffer, because a line may come byte by byte.
   #grow(): void {
     const larger = Buffer.alloc(Math.max(FIRST_BYTES, this.#size, Math.min(2 * this.#bytes.length, this.most)));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;
   }
 
-  // They say what was lost.
+  // The two ends identify the lost line.
   #keepEnds(piece: Buffer): void {
     const seen = Buffer.concat([this.#bytes.subarray(0, this.#length), piece]);
     const ends = [seen.subarray(0, END_BYTES), seen.subarray(Math.max(END_BYTES, seen.length - END_BYTES))];

@@ -4,8 +4,8 @@ const WINDOW_CHARS = 16 * 1024;
 const WINDOW_MS = 1000;
 
 /**
- * Passes output on as it comes, but never floods: the first MiB at once, after that once a second the newest 16 Ki
- * characters, after 8 MiB only what the output ends with. What is left out is named where it is missing.
+ * Passes output on as it comes, within limits: the first MiB at once, then the newest 16 Ki characters once a second,
+ * and after 8 MiB only the end of the output. A note replaces omitted output.
  */
 export class LiveOutput {
   readonly #emit: (text: string) => void;
@@ -29,7 +29,7 @@ export class LiveOutput {
     if (this.#sent < MOST_BYTES) this.#timer ??= setTimeout(() => this.#flush(), WINDOW_MS);
   }
 
-  /** Sends what is still waiting. Returns how many bytes were left out altogether. */
+  /** Sends waiting output. Returns how many bytes were omitted in total. */
   end(): number {
     if (this.#timer) clearTimeout(this.#timer);
     this.#flush();

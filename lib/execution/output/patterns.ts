@@ -1,4 +1,4 @@
-/** What a secret is replaced by. */
+/** The replacement for a secret. */
 export const MASK = "[redacted]";
 
 // Forms that only a credential has, so masking them when output is written hides nothing else. Every quantifier is
@@ -25,7 +25,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** Masks the unmistakable forms of credentials: keys of known providers, our own keys, whole private keys. */
+/** Masks unmistakable credentials: keys of known providers, Leasehold's own keys, whole private keys. */
 export function maskPatterns(text: string): string {
   let masked = text.includes("-----BEGIN") ? maskPrivateKeys(text) : text;
   for (const pattern of PATTERNS) masked = masked.replace(pattern, MASK);
@@ -42,7 +42,7 @@ function maskPrivateKeys(text: string): string {
   return masked + text.slice(from);
 }
 
-/** Where the patterns match, so that a cut can keep clear of them. */
+/** Returns where the patterns match, so that a cut can avoid them. */
 export function patternSpans(text: string): Span[] {
   const spans = PATTERNS.flatMap((pattern) =>
     Array.from(text.matchAll(pattern), (match) => ({ start: match.index, end: match.index + match[0].length })),
@@ -50,12 +50,12 @@ export function patternSpans(text: string): Span[] {
   return [...privateKeys(text).whole, ...spans];
 }
 
-/** The start of a private key whose end has not come yet, or -1. */
+/** Returns the start of a private key whose end has not arrived yet, or -1. */
 export function openPrivateKey(text: string): number {
   return text.includes("-----BEGIN") ? privateKeys(text).open : -1;
 }
 
-// One pass: what an end was looked for in is not searched again.
+// One pass: text that was already searched for an end is not searched again.
 function privateKeys(text: string): { readonly whole: readonly Span[]; readonly open: number } {
   const whole: Span[] = [];
   const begin = new RegExp(PEM_BEGIN);
@@ -70,7 +70,7 @@ function privateKeys(text: string): { readonly whole: readonly Span[]; readonly 
   return { whole, open: -1 };
 }
 
-/** Where a private key that began earlier ends, or -1. */
+/** Returns where a private key that began earlier ends, or -1. */
 export function privateKeyEnd(text: string): number {
   const end = new RegExp(PEM_END);
   return end.test(text) ? end.lastIndex : -1;

@@ -13,7 +13,7 @@ test("takes a bounded piece in each turn of the event loop, and every byte", asy
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  // One chunk, as a thread of a handler hands it on.
+  // One chunk, as a handler's thread passes it on.
   await readPaced(Readable.from([sent], { objectMode: false }), (bytes) => {
     taken.push({ size: bytes.length, turn });
     parts.push(bytes);

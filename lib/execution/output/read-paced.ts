@@ -1,11 +1,11 @@
 import type { Readable } from "node:stream";
 
-/** Bytes that are taken at once: hostile output of this size costs a few milliseconds. */
+/** Bytes per turn; hostile output of this size costs a few milliseconds. */
 const PIECE_BYTES = 32 * 1024;
 
 /**
- * Hands the bytes of a stream to `take`, one piece in each turn of the event loop. The rest stays in the pipe, so a fast
- * writer has to wait. Resolves when the stream ended, failed or was closed; never rejects.
+ * Passes a stream's bytes to `take`, one piece per turn of the event loop. The rest stays in the pipe, so a fast writer
+ * has to wait. Resolves when the stream ended, failed or was closed; never rejects.
  */
 export function readPaced(stream: Readable, take: (bytes: Buffer) => void): Promise<void> {
   let isWaiting = false;

@@ -5,21 +5,21 @@ const HOLD_CHARS = 8192;
 const LONGEST_PRIVATE_KEY = 65_536;
 /** The longest run of overlapping secrets that is held back whole, in characters. */
 const LONGEST_RUN = 32_768;
-/** What may remain visible of a secret that the end of the output cut off. */
+/** Characters that may remain visible of a secret that the end of the output cut off. */
 const HARMLESS_PREFIX = 3;
 
-/** Masks known secrets and unmistakable forms of credentials in a text that is complete: for output and messages. */
+/** Masks known secrets and unmistakable credentials in a complete text. Use it for output and messages. */
 export function redactText(text: string, secrets: SecretForms): string {
   return maskPatterns(redactLiterals(text, secrets));
 }
 
-/** Masks known secrets and nothing else: for what is handed on, such as a result. */
+/** Masks known secrets and nothing else. Use it for values that are handed on, such as a result. */
 export function redactLiterals(text: string, secrets: SecretForms): string {
   return secrets.forms.length === 0 ? text : maskSpans(text, literalSpans(text, secrets));
 }
 
 /**
- * Masks secrets in text that comes in pieces, wherever the pieces are cut. Complete lines pass at once; an unfinished
+ * Masks secrets in text that comes in pieces, wherever the pieces are cut. Complete lines pass at once. An unfinished
  * line, the possible beginning of a secret and an unfinished private key are held back until more text decides.
  */
 export class StreamRedactor {
@@ -33,7 +33,7 @@ export class StreamRedactor {
     this.#hold = Math.max(HOLD_CHARS, secrets.longest);
   }
 
-  /** Takes the next piece and returns what can be shown by now. */
+  /** Takes the next piece and returns the text that can be shown. */
   push(text: string): string {
     this.#pending += text;
     if (this.#insideKey && !this.#leaveKey()) return "";
@@ -71,8 +71,8 @@ export class StreamRedactor {
     return clearOf(cut, [...literalSpans(pending, this.#secrets), ...patterns]);
   }
 
-  // Occurrences of a secret can overlap without end, such as `abab` in `ababab…`. A long run is shown as one mask, and only
-  // its last occurrences are held back.
+  // Occurrences of a secret can overlap endlessly, such as `abab` in `ababab…`. A long run is shown as one mask, and
+  // only its last occurrences are held back.
   #shortenRun(): string {
     if (this.#pending.length <= LONGEST_RUN) return "";
     const most = partialStart(this.#pending, this.#secrets);
@@ -86,7 +86,7 @@ export class StreamRedactor {
     return last === 0 ? "" : MASK;
   }
 
-  // A key that grows beyond all measure is not held any longer, but nothing of it is shown either.
+  // A private key that grows beyond all limits is no longer held, but none of it is shown either.
   #enterKey(): string {
     if (this.#pending.length <= LONGEST_PRIVATE_KEY || openPrivateKey(this.#pending) !== 0) return "";
     this.#insideKey = true;
@@ -109,12 +109,12 @@ export class StreamRedactor {
 // Longer than the closing line of a private key, so that a closing line cut in two is still found.
 const HARMLESS_KEY_END = 128;
 
-// A carriage return ends a state of a progress bar; those are shown as they come.
+// A carriage return ends one state of a progress bar; each state is shown as it comes.
 function lastBoundary(text: string): number {
   return Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
 }
 
-// Prefers a blank to cut at, and never cuts a character in two.
+// Prefers to cut at a blank, and never cuts a character in two.
 function cutInLine(text: string, wanted: number, least: number): number {
   for (let at = wanted; at > Math.max(least, wanted - HOLD_CHARS / 2); at -= 1) {
     if (text[at - 1] === " " || text[at - 1] === "\t") return at;
@@ -123,7 +123,7 @@ function cutInLine(text: string, wanted: number, least: number): number {
   return code >= 0xdc00 && code <= 0xdfff ? wanted - 1 : wanted;
 }
 
-/** Returns the last place at or before `cut` that lies in no span. Looks at each span once. */
+/** Returns the last position at or before `cut` that lies in no span. Reads each span once. */
 function clearOf(cut: number, spans: Span[]): number {
   let start = 0;
   let end = 0;
@@ -160,24 +160,29 @@ function maskSpans(text: string, spans: readonly Span[]): string {
   return (end === -1 ? "" : masked + MASK) + text.slice(shown);
 }
 
-/** Where the earliest suffix begins that could grow into a secret; the length of the text when there is none. */
+/**
+ * Returns the start of the earliest suffix that could grow into a secret; the length of the text when there is none.
+ */
 function partialStart(text: string, secrets: SecretForms): number {
   let longest = 0;
   for (const form of secrets.forms) longest = Math.max(longest, cutLength(text, form, secrets));
   return text.length - longest;
 }
 
-/** How many characters of a form a text ends with, which the cut may have gone through; `isCut` says if they matter. */
+/**
+ * Returns the length of the text's longest end that begins a form and may have been cut. `isCut` says if that length
+ * matters.
+ */
 export function cutLength(text: string, form: string, secrets: SecretForms): number {
   const from = Math.max(0, text.length - form.length + 1);
   const head = text.indexOf(form.slice(0, HARMLESS_PREFIX + 1), from);
   return head === -1 ? shortOverlap(text, form) : overlap(text.slice(head), form, secrets);
 }
 
-/** Whether so many characters of a secret at the end of a text are masked. */
+/** True if this many characters of a secret at the end of a text are masked. */
 export const isCut = (length: number): boolean => length > HARMLESS_PREFIX;
 
-// How many characters at the end of the text, at most three, begin the form.
+// The length of the text's end, at most three characters, that begins the form.
 function shortOverlap(text: string, form: string): number {
   for (let length = Math.min(HARMLESS_PREFIX, text.length); length > 0; length -= 1) {
     if (form.startsWith(text.slice(-length))) return length;
@@ -185,7 +190,7 @@ function shortOverlap(text: string, form: string): number {
   return 0;
 }
 
-// The longest end of the text that begins the form, in one pass whatever repeats in them (Knuth, Morris, Pratt).
+// The longest end of the text that begins the form, in one pass whatever they repeat (Knuth, Morris, Pratt).
 function overlap(text: string, form: string, { borders }: SecretForms): number {
   let table = borders.get(form);
   if (!table) {
@@ -201,7 +206,7 @@ function overlap(text: string, form: string, { borders }: SecretForms): number {
   return matched === form.length ? (table[matched] ?? 0) : matched;
 }
 
-// For each prefix the length of its longest proper prefix that it also ends with.
+// For each prefix, the length of its longest proper prefix that is also its suffix.
 function bordersOf(form: string): Int32Array {
   const table = new Int32Array(form.length + 1);
   let matched = 0;

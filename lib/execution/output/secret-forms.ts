@@ -1,14 +1,14 @@
 import { spellings } from "./spellings";
 
-/** Shorter values are refused as secrets: masking `1` or `yes` would blank out every log. */
+/** Shorter values are refused as secrets, because masking `1` or `yes` would blank out every log. */
 const SHORTEST_SECRET = 4;
 const SHORTEST_SECRET_LINE = 8;
 
-/** All spellings of a job's secrets that are looked for in text. */
+/** All spellings of a job's secrets to look for in text. */
 export interface SecretForms {
   readonly forms: readonly string[];
   readonly longest: number;
-  /** Of forms whose beginning was met in a stream; filled by the redactor. */
+  /** Border tables of forms whose beginning occurred in a stream; filled by the redactor. */
   readonly borders: Map<string, Int32Array>;
 }
 
@@ -16,14 +16,14 @@ const NONE: SecretForms = Object.freeze({ forms: [], longest: 0, borders: new Ma
 
 const isMaskable = (secret: string) => secret.trim().length >= SHORTEST_SECRET;
 
-/** Why the values cannot all be kept secret, or null. The text names no value. */
+/** Returns why the values cannot all be kept secret, or null. The text contains no value. */
 export function refusedSecrets(secrets: readonly string[]): string | null {
   return secrets.every(isMaskable) ? null : `a secret needs at least ${SHORTEST_SECRET} characters that are not blank`;
 }
 
 /**
- * Spells out each secret in every encoding of `spellings`, and each longer line of a secret of several lines. Values
- * that `refusedSecrets` refuses are left out.
+ * Spells out each secret in every encoding of `spellings`, and each longer line of a multi-line secret. Omits values
+ * that `refusedSecrets` refuses.
  */
 export function secretForms(secrets: readonly string[]): SecretForms {
   if (secrets.length === 0) return NONE;
@@ -34,13 +34,13 @@ export function secretForms(secrets: readonly string[]): SecretForms {
   return sortedForms(forms);
 }
 
-/** Forms that were chosen from those of `secretForms`. */
+/** Builds `SecretForms` from a selection of forms. */
 export function sortedForms(forms: ReadonlySet<string>): SecretForms {
   const sorted = [...forms].sort((a, b) => b.length - a.length);
   return { forms: sorted, longest: sorted[0]?.length ?? 0, borders: new Map() };
 }
 
-/** The secret and its lines, whose spellings are looked for; none for a value that `refusedSecrets` refuses. */
+/** Returns the secret and its lines, whose spellings are searched; none for a value that `refusedSecrets` refuses. */
 export const textsOf = (secret: string): string[] => (isMaskable(secret) ? [secret, ...linesOf(secret)] : []);
 
 function linesOf(secret: string): string[] {

@@ -63,7 +63,7 @@ test.each(Object.entries(ENCODERS))(
       const forms = secretForms([secret]);
       const masked = redactText(`<${text}>`, forms);
       expect(masked, `${secret} as ${text}`).toContain(MASK);
-      // Characters of base64 that the secret shares with its neighbours may stay, and the quotes around it.
+      // Base64 characters that the secret shares with its neighbours may stay, and the quotes around it.
       expect(masked.replaceAll(MASK, "").length, `${secret} as ${text} became ${masked}`).toBeLessThanOrEqual(22);
       const redactor = new StreamRedactor(forms);
       const streamed = [...`<${text}>\n`].map((char) => redactor.push(char)).join("") + redactor.flush();

@@ -1,9 +1,9 @@
 import { toWellFormed } from "../unicode";
 
-/** Fewer characters than this are not looked for: they occur in any text. */
+/** Shorter forms are not searched, because they occur in any text. */
 const SHORTEST = 4;
 
-/** How a text reads in the encodings that programs print: URL, JSON, base64, hex, and quoted for a shell. */
+/** Returns a text in the encodings that programs print: URL, JSON, base64, hex, and quoted for a shell. */
 export function spellings(secret: string): string[] {
   const wellFormed = toWellFormed(secret);
   const all = [
@@ -17,13 +17,15 @@ export function spellings(secret: string): string[] {
   return all.filter((form) => form.length >= SHORTEST);
 }
 
-/** Long enough that no ordinary text holds the beginning of a secret by chance. */
+/** Long enough that no ordinary text contains the beginning of a secret by chance. */
 const HEAD = 12;
 
-/** The spellings of a text's first characters: each of `spellings` begins with one of them. Costs little for any text. */
+/**
+ * Returns the spellings of a text's first characters: each of `spellings` begins with one of them. Cheap for any text.
+ */
 export function headSpellings(secret: string): string[] {
   const head = secret.slice(0, HEAD);
-  // Half of a surrogate pair would be spelled as another character.
+  // Half a surrogate pair would be spelled as another character.
   return spellings(head.length === secret.length || toWellFormed(head) === head ? head : head.slice(0, -1));
 }
 
@@ -49,17 +51,17 @@ const percent = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCas
 const unicode = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 const upperUnicode = (char: string) => `\\u${unicode(char).slice(2).toUpperCase()}`;
 
-// Characters beyond ASCII and those with a meaning in HTML are escaped by some serializers, in either case.
+// Some serializers escape characters beyond ASCII and those with a meaning in HTML, in either case.
 function jsonForms(secret: string): string[] {
   const plain = JSON.stringify(secret).slice(1, -1);
   const wide = [/[\u007f-\uffff]/g, /[<>&\u2028\u2029]/g, /[<>&'+`\u007f-\uffff]/g];
   const escaped = wide.flatMap((chars) => [plain.replace(chars, unicode), plain.replace(chars, upperUnicode)]);
-  // Most texts have few of these characters, and each form is encoded once more.
+  // Duplicates are removed, because most texts have few of these characters and each form is encoded once more.
   return [...new Set([plain, ...escaped].flatMap((form) => [form, form.replaceAll("/", "\\/")]))];
 }
 
-// Base64 works on groups of three bytes, so the same bytes read differently depending on how many stand before them.
-// Only characters that the secret alone decides are looked for.
+// Base64 encodes groups of three bytes, so the same bytes differ by how many precede them. Only characters that the
+// secret alone determines are searched.
 function base64Forms(secret: string): string[] {
   const bytes = Buffer.from(secret, "utf8");
   const whole = bytes.toString("base64");
@@ -94,5 +96,5 @@ function shellForms(secret: string): string[] {
   ];
 }
 
-// `printf %q` escapes a comma, and `~` and `#` where a word begins; others do not.
+// `printf %q` escapes a comma, and `~` and `#` at the beginning of a word; others do not.
 const UNQUOTED = ["", ",", "~#", ",~#"].map((kept) => new RegExp(`[^A-Za-z0-9_@%+=:./${kept}\\u0080-\\uffff-]`, "g"));

@@ -22,7 +22,7 @@ export class StreamCapture {
   readonly #live: LiveOutput;
   #cleaner = new TextCleaner();
   #bytes = 0;
-  /** Of the processes that run now, so that an earlier one's output is not taken for theirs. */
+  /** Bytes of the processes that run now, so that an earlier process's output is not taken for theirs. */
   #processBytes = 0;
   #processes = 0;
 
@@ -35,7 +35,7 @@ export class StreamCapture {
     this.#keep(this.#redactor.push(this.#cleaner.push(bytes)));
   }
 
-  /** A process of the attempt begins to write. */
+  /** Call when a process of the attempt begins to write. */
   beginProcess(): void {
     if (this.#processes === 0) this.#processBytes = 0;
     this.#processes += 1;
@@ -53,13 +53,15 @@ export class StreamCapture {
     this.#cleaner = new TextCleaner();
   }
 
-  /** What the last process says is wrong, at most 500 characters; null when it said nothing. See `errorMessage`. */
+  /**
+   * Returns the error message of the last process, at most 500 characters; null if there is none. See `errorMessage`.
+   */
   errorMessage(): string | null {
     const bytes = this.#processBytes === 0 ? Buffer.alloc(0) : this.#tail.bytes();
     return errorMessage(bytes.subarray(Math.max(0, bytes.length - this.#processBytes)).toString("utf8"));
   }
 
-  /** Ends the stream and says what is kept of it. */
+  /** Ends the stream and returns what was captured. */
   finish(): CapturedStream {
     this.#flush();
     const leftOut = this.#live.end();

@@ -20,7 +20,7 @@ export class TailBuffer {
     this.#written += bytes.length;
   }
 
-  /** The longest suffix of whole characters that fits. */
+  /** Returns the longest suffix of whole characters that fits. */
   bytes(): Buffer {
     if (!this.#ring) return Buffer.alloc(0);
     if (this.#written <= this.#cap) return this.#ring.subarray(0, this.#written);

@@ -1,4 +1,6 @@
-/** A crash as a runtime prints it: what it says (nothing, when its beginning was cut off), and the index of its last line. */
+/**
+ * A crash as a runtime prints it: its message (empty when the beginning was cut off), and the index of its last line.
+ */
 export interface Trace {
   readonly message: readonly string[];
   readonly cause: string | null;
@@ -37,7 +39,10 @@ function isFrame(line: string): boolean {
   return (FRAME_BEGIN.test(line) && FRAME_END.test(line.slice(-210))) || OTHER_FRAME.test(line);
 }
 
-/** Reads the crash that begins, or whose frames begin, at a line; null when none does. `after` is where the last one ended. */
+/**
+ * Reads the crash that begins, or whose frames begin, at a line; null when there is none. `after` is the end of the
+ * last one.
+ */
 export function traceAt(lines: Lines, at: number, after: number): Trace | null {
   const line = lines[at] ?? "";
   if (PYTHON.test(line) && !/^\s/.test(lines[at - 1] ?? "")) return pythonTrace(lines, at);
@@ -53,14 +58,14 @@ export function traceAt(lines: Lines, at: number, after: number): Trace | null {
   return null;
 }
 
-/** The index of the first line from `at` on that does not match. */
+/** Returns the index of the first line from `at` on that does not match. */
 function skip(lines: Lines, at: number, pattern: RegExp): number {
   let end = at;
   while (end < lines.length && pattern.test(lines[end] ?? "")) end += 1;
   return end;
 }
 
-/** Lines from `at` up to the first one that `ends` a message; `most` at most. */
+/** Returns the lines from `at` up to the first one that `ends` a message; at most `most`. */
 function messageFrom(lines: Lines, at: number, ends: (line: string) => boolean, most = MOST_MESSAGE_LINES): string[] {
   const message = [lines[at] ?? ""];
   while (message.length < most && at + message.length < lines.length) {
@@ -79,7 +84,7 @@ function pythonTrace(lines: Lines, at: number): Trace | null {
   return { message, cause: isChained ? causeAbove(lines, at - 4) : null, end: begin + message.length - 1 };
 }
 
-/** The first line of the message whose last line is at `at`. */
+/** Returns the first line of the message whose last line is at `at`. */
 function causeAbove(lines: Lines, at: number): string | null {
   let begin = at;
   while (begin > 0 && at - begin < MOST_MESSAGE_LINES && !/^\s/.test(lines[begin - 1] ?? " ")) begin -= 1;
@@ -96,7 +101,7 @@ function rubyTrace(lines: Lines, at: number): Trace {
   const message = messageFrom(lines, at, (line) => line === "" || isFrame(line) || RUBY.test(line));
   const below = lines.slice(at + 1, at + 1 + MOST_MESSAGE_LINES).findIndex(isFrame);
   if (below < 0) {
-    // An excerpt of the source with a caret may follow instead of frames.
+    // A source excerpt with a caret may follow instead of frames.
     const caret = lines.slice(at + 1, at + 8).findIndex((line) => CARET.test(line));
     return caret < 0
       ? { message: [message[0] ?? ""], cause: null, end: at }
@@ -111,7 +116,7 @@ function rubyTrace(lines: Lines, at: number): Trace {
   return { message, cause, end };
 }
 
-/** The excerpt of the source below may have a caret. */
+/** The source excerpt below may have a caret. */
 function rubySyntax(lines: Lines, at: number): Trace {
   const caret = lines.slice(at + 1, at + 4).findIndex((line) => CARET.test(line));
   return { message: [lines[at] ?? ""], cause: null, end: caret < 0 ? at : at + 1 + caret };
@@ -133,7 +138,7 @@ function rustTrace(lines: Lines, at: number): Trace {
   return { message, cause: null, end: skip(lines, at + message.length, RUST_TRACE) - 1 };
 }
 
-/** Node prints the place, the source and a caret (or blank lines) above what was thrown. */
+/** Node prints the place, the source and a caret (or blank lines) above the thrown value. */
 function nodeTrace(lines: Lines, at: number): Trace | null {
   const caret = lines.slice(at + 1, at + 5).findIndex((line) => CARET.test(line));
   const isBlank = caret < 0 && [1, 2, 3].every((step) => lines[at + step] === "");
@@ -153,7 +158,7 @@ function messageThenFrames(lines: Lines, at: number): Trace {
   return { message, cause, end: Math.max(end, at + message.length - 1) };
 }
 
-/** Frames whose message stands above them: the nearest line that names an error, or else the line right above. */
+/** Reads frames whose message is above them: the nearest line that names an error, or else the line right above. */
 function framesFirst(lines: Lines, at: number, after: number): Trace {
   const { cause, end } = frames(lines, at);
   const isPhp = lines[at] === "Stack trace:";
@@ -168,7 +173,7 @@ function framesFirst(lines: Lines, at: number, after: number): Trace {
   return { message, cause: cause ?? inner?.slice(6) ?? null, end };
 }
 
-/** PHP prints the cause first, and what was thrown for it below, after `Next`. */
+/** PHP prints the cause first, and the exception that it caused below, after `Next`. */
 function phpNext(lines: Lines, first: number, above: readonly string[]): Trace {
   let cause: readonly string[] = [];
   let message = above;
@@ -182,7 +187,7 @@ function phpNext(lines: Lines, first: number, above: readonly string[]): Trace {
   return { message, cause: cause[0]?.replace(/^(?:PHP )?Fatal error:\s{1,4}Uncaught /, "") ?? null, end };
 }
 
-/** The frames from `at` on, with the causes between them and the properties of an error that Node prints below them. */
+/** Reads the frames from `at` on, with the causes between them and the error properties that Node prints below them. */
 function frames(lines: Lines, at: number): { readonly cause: string | null; readonly end: number } {
   let cause: string | null = null;
   let next = at;

@@ -1,4 +1,4 @@
-/** An environment of exactly these variables. (The type of Node's own environment asks for more, the system does not.) */
+/** Returns an environment of exactly these variables. (Node's type requires more; the system does not.) */
 export function bareEnvironment(variables: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   return { ...variables } as NodeJS.ProcessEnv;
 }

@@ -3,19 +3,19 @@ import { createInterface } from "node:readline";
 import { bareEnvironment } from "./bare-environment";
 import { REMOVE_FOLDERS } from "./remove-folder";
 
-/** Called once for a folder that could not be removed, with the code of the error. */
+/** Called once for a folder that could not be removed, with the error code. */
 export type OnUnremoved = (folder: string, reason: string) => void;
 
-/** The process that removes folders ends when it had nothing to do for so long. */
+/** The remover's process ends after this long without work. */
 const IDLE_MS = 10_000;
 
 /**
- * Removes working folders, one after the other, in one process of low priority that runs while there are some. The event loop
- * and the file threads of this process have no part in it, so the number of files in a folder delays nothing else.
+ * Removes working folders one after another, in a low-priority process that runs while there are any. The event loop
+ * and the file threads of this process take no part, so a folder with many files delays nothing else.
  */
 export class FolderRemover {
   readonly #waiting = new Set<string>();
-  /** Not tried again before the next start. */
+  /** Folders that are not tried again before the next start. */
   readonly #unremoved = new Set<string>();
   readonly #onUnremoved: OnUnremoved;
   #child: ChildProcess | null = null;
@@ -28,14 +28,14 @@ export class FolderRemover {
     this.#onUnremoved = onUnremoved;
   }
 
-  /** Removes a folder, whatever lies in it. Returns at once and does not throw. */
+  /** Queues a folder for removal, whatever it contains. Returns at once and does not throw. */
   add(folder: string): void {
     if (this.#isStopped || this.#unremoved.has(folder)) return;
     this.#waiting.add(folder);
     this.#next();
   }
 
-  /** Waits at most `withinMs` for the folders that were added. What is left then stays for the next start of a worker. */
+  /** Waits at most `withinMs` for the queued folders. The next start of a worker removes the rest. */
   async stop(withinMs: number): Promise<void> {
     if (this.#waiting.size > 0) {
       let timer: NodeJS.Timeout | undefined;
@@ -71,7 +71,7 @@ export class FolderRemover {
 
   #start(): ChildProcess {
     const child = spawn(process.execPath, ["--eval", REMOVE_FOLDERS], {
-      // Not reached by the signals of a terminal: a worker that drains still removes folders.
+      // Detached from the terminal's signals, because a draining worker still removes folders.
       detached: true,
       cwd: "/",
       env: bareEnvironment(),

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { delay } from "../timer";
 
 /**
- * The process group of a command. Signals go to the group's number only while it is known to exist: the watcher in it
- * keeps the number taken until the group is killed, so it cannot be somebody else's by then.
+ * The process group of a command. Signals go to the group's number only while the group is known to exist: its watcher
+ * keeps the number taken until the group is killed, so the number cannot belong to another group by then.
  */
 export class ProcessGroup {
   readonly #pid: number;
@@ -11,7 +11,7 @@ export class ProcessGroup {
   readonly #searchesMarks: boolean;
   #gone = false;
 
-  /** `searchesMarks`: also look for processes that left the group, by the working folder in their environment. */
+  /** `searchesMarks`: also kills processes that left the group, found by the working folder in their environment. */
   constructor(pid: number, options: { mark: string; searchesMarks: boolean }) {
     if (!Number.isSafeInteger(pid) || pid <= 1) throw new RangeError("not a process id");
     this.#pid = pid;
@@ -19,23 +19,25 @@ export class ProcessGroup {
     this.#searchesMarks = options.searchesMarks;
   }
 
-  /** Sends a signal to the whole group; a group that is gone is left alone. */
+  /** Sends a signal to the whole group. A no-op when the group is gone. */
   signal(signal: NodeJS.Signals | 0): boolean {
     if (this.#gone) return false;
     try {
       process.kill(-this.#pid, signal);
       return true;
     } catch (error) {
-      // EPERM: something in it changed its user; the others were reached.
+      // EPERM: a member changed its user; the others were reached.
       return (error as NodeJS.ErrnoException).code === "EPERM";
     }
   }
 
-  /** Kills until nothing is left, including what is forked meanwhile. False when something outlived `withinMs`. */
+  /**
+   * Kills until no process is left, including those forked meanwhile. Returns false when a process outlived `withinMs`.
+   */
   async kill(withinMs: number): Promise<boolean> {
     const deadline = performance.now() + withinMs;
     for (let wait = 1; ; wait = Math.min(wait * 2, 100)) {
-      // A container whose first process reaps nothing leaves dead members behind; they are no reason to wait.
+      // A container whose first process reaps nothing leaves dead members behind; they are not waited for.
       const groupLeft = this.signal("SIGKILL") && (wait < 8 || hasLiveMember(this.#pid));
       const strays = this.#searchesMarks ? killMarked(this.#mark) : 0;
       if (!groupLeft && strays === 0) break;
@@ -47,7 +49,7 @@ export class ProcessGroup {
   }
 }
 
-// Costs a look at every process of this user, so only where no namespace does it for us.
+// Reads every process of this user, so this is used only without a namespace that does the same.
 function killMarked(mark: string): number {
   let found = 0;
   for (const pid of processIds()) {
@@ -82,7 +84,7 @@ function carries(pid: number, mark: string): boolean {
   }
 }
 
-// The init of a namespace is listed, beyond all signals, until somebody has collected its dead.
+// The init of a namespace stays listed, beyond all signals, until its dead are reaped.
 const EXITING = 0x4;
 
 function hasLiveMember(group: number): boolean {

@@ -1,17 +1,17 @@
 import { type Hidden, type HidingPlan, planHiding } from "./hiding";
 
-/** Hears of folders that are hidden from the commands that start from then on, and that running commands may see. */
+/** Receives folders that are newly hidden from commands; commands that already run may see them. */
 export type OnHidden = (folders: readonly string[]) => void;
 
 /**
- * Says what to hide from a command that starts now. Folders and files come, go and change their place while a worker runs.
- * What was hidden once stays hidden, because a link that leads elsewhere leaves the files that it led to.
+ * Determines what to hide from a command that starts now. Folders and files come, go and move while a worker runs. A
+ * hidden path stays hidden, because a link that is changed leaves its old target in place.
  */
 export class Hider {
   readonly #folders = new Set<string>();
   readonly #files = new Set<string>();
 
-  /** `first`: what the plan hid a moment ago, by way of the mount program that is used from then on. */
+  /** `first`: the plan's result from a moment ago, whose mount program is used from then on. */
   constructor(
     private readonly plan: HidingPlan,
     private readonly first: Hidden,
@@ -20,7 +20,10 @@ export class Hider {
     this.#remember(first);
   }
 
-  /** @throws JobError if a folder leads to the root of the file system, which cannot be hidden */
+  /**
+   * Returns the paths to hide now. @throws JobError if a folder leads to the root of the file system, which cannot be
+   * hidden
+   */
   async look(): Promise<Hidden> {
     const folders = [...this.plan.folders, ...this.#folders];
     const files = [...this.plan.files, ...this.#files];
@@ -30,7 +33,7 @@ export class Hider {
     return hidden;
   }
 
-  /** Returns the folders that were not hidden before. */
+  /** Records hidden paths and returns the folders that were not hidden before. */
   #remember({ covers, files, places }: Hidden): string[] {
     const covered = covers.filter(({ isScratch }) => !isScratch);
     const folders = new Set([...places, ...covered].flatMap(({ path }) => path ?? []));

@@ -11,7 +11,7 @@ import { planHiding } from "./hiding";
 let folder: TestFolder;
 const at = (...parts: string[]) => path.join(folder.root, ...parts);
 
-/** Makes a file that the user of the commands can read. */
+/** Makes a file that the commands' user can read. */
 function readableFile(file: string, text: string): void {
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, text, { mode: 0o644 });

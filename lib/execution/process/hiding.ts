@@ -5,12 +5,12 @@ import { contains } from "@/lib/files/open-folder";
 import { JobError } from "../errors";
 import { type Mount, writableMounts } from "./read-only";
 
-/** A folder that is another, nearly empty one for commands. */
+/** A folder that commands see as another, nearly empty one. */
 interface Cover {
   readonly path: string;
-  /** What lies in it for commands too. */
+  /** Paths in it that commands keep. */
   readonly kept: readonly string[];
-  /** Each command has a folder of its own there, to write into. */
+  /** True if each command gets its own writable folder there. */
   readonly isScratch: boolean;
 }
 
@@ -20,17 +20,17 @@ interface Place {
   readonly path: string | null;
 }
 
-/** What a command must not find although the user that it runs as could read it, as real paths of one moment. */
+/** Paths that a command must not see although its user could read them, as real paths at one moment. */
 export interface Hidden {
   /** The program `mount`. */
   readonly mount: string;
-  /** In the order in which they are covered: one may lie in what another one keeps. */
+  /** In the order in which they are covered, because one may lie in a path that another one keeps. */
   readonly covers: readonly Cover[];
   /** Files that are empty for a command. */
   readonly files: readonly string[];
-  /** What is made read-only for a command that has the worker's user; null for other users. */
+  /** What is read-only for a command that has the worker's user; null for other users. */
   readonly locked: Locked | null;
-  /** The folders to hide. A command does not start if one of them leads elsewhere by then. */
+  /** The folders to hide. A command does not start if one of them has moved since. */
   readonly places: readonly Place[];
 }
 
@@ -43,11 +43,11 @@ interface Locked {
 export interface HidingPlan {
   /** Folders to hide, such as LEASEHOLD_HOME and the roots of providers. */
   readonly folders: readonly string[];
-  /** Files that hold secrets. */
+  /** Files that contain secrets. */
   readonly files: readonly string[];
-  /** Folders that each command has for itself, such as /tmp. */
+  /** Folders of which each command gets its own, such as /tmp. */
   readonly scratch: readonly string[];
-  /** Folders that commands run from, or may use. What does not exist is left out. */
+  /** Folders that commands run from, or may use. Missing ones are skipped. */
   readonly kept: readonly string[];
   /**
    * Commands have the worker's user. All files are read-only for them but those of their own folder, of `scratch` and of
@@ -57,9 +57,9 @@ export interface HidingPlan {
 }
 
 /**
- * Decides what is hidden as a whole, by where the paths lead at this moment. A secret file takes its folder with it, unless
- * commands need something there or the folder is one of the system's: the folder stays hidden when the file is replaced
- * while a command runs, the file alone would not.
+ * Plans what to hide, by where the paths lead now. A secret file hides its whole folder, unless commands need that folder
+ * or it is one of the system's: the folder stays hidden when the file is replaced while a command runs; the file alone
+ * would not.
  * @throws JobError if a folder leads to the root of the file system, which cannot be hidden
  */
 export async function planHiding(plan: HidingPlan, mount: string): Promise<Hidden> {
@@ -91,34 +91,37 @@ async function lockedFor(covers: readonly Cover[], folders: readonly string[]): 
 
 const UNHIDEABLE = "a folder that commands must not see leads to the root of the file system";
 
-/** Whether nothing is left of what lies at a path. */
+/** True if a path is completely hidden. */
 export const isHiddenBy = (covers: readonly Cover[], path: string): boolean =>
   covers.some((cover) => contains(cover.path, path) && !cover.kept.some((one) => contains(one, path)));
 
-/** Something that is open in the worker, and lies at its own path for the command as well. */
+/** A file or folder that the worker holds open, and that the command finds at its own path. */
 export interface Shared {
   readonly path: string;
   readonly isFolder: boolean;
   readonly isWritable: boolean;
 }
 
-/** Files and folders that a command can be given: the shell names descriptors with one digit, and has one for its own use. */
+/**
+ * Most files and folders that a command can be given: the shell names descriptors with one digit, and needs one itself.
+ */
 export const MOST_SHARED = 4;
 const OWN_FD = 9;
 
 interface Job {
   readonly folder: string;
-  /** What the command inherits besides its own descriptors, from `first` on. */
+  /** First descriptor that the command inherits besides its own. */
   readonly first: number;
   readonly shared: readonly Shared[];
 }
 
 /**
- * Returns a command line that hides these paths in the mount namespace in which it starts, and then runs the command appended
- * to it. The job's folder stays where it is. What is shared and would be hidden is put back at its path, read-only unless said
- * otherwise, and its descriptor closed; what is not hidden is opened again, because the way up from a descriptor of the
- * worker would lead past what is hidden. The line fails with exit code 75 when something else has taken the place of what
- * is shared or hidden since it was looked at.
+ * Returns a command line that hides these paths in the mount namespace in which it starts, and then runs the command
+ * appended to it. The job's folder stays in place.
+ *
+ * Shared paths that would be hidden are put back at their path, read-only unless writable, and their descriptor is
+ * closed. Shared paths that are not hidden are opened again, because the way up from a worker's descriptor would lead
+ * past the covers. Fails with exit code 75 if a shared or hidden path was replaced since it was checked.
  */
 export function hiding(hidden: Hidden, { folder: jobFolder, first, shared }: Job): string[] {
   const { mount, covers, files, locked, places } = hidden;
@@ -151,8 +154,8 @@ const OPTIONS = {
   scratch: "size=64m,nr_inodes=16384,mode=1777,nosuid,nodev",
 };
 
-// The shell stays in the folder while an empty file system is laid over it, so what is kept can be put back in there by its
-// relative path. Descriptors are not used: they are the command's.
+// The shell stays in the folder while an empty file system is mounted over it, so kept paths can be put back by their
+// relative path. Descriptors are not used, because they belong to the command.
 function coverFolder({ path, kept, isScratch }: Cover, own: readonly string[]): string[] {
   const back = outermost([...kept, ...own.filter((folder) => contains(path, folder))]);
   const options = isScratch ? OPTIONS.scratch : OPTIONS.hidden;
@@ -184,7 +187,7 @@ function lockAll({ mounts, except }: Locked, covers: readonly Cover[]): string[]
   ];
 }
 
-// Comes after the covers: a folder that was made, or whose link was changed, since the look lies where nothing covers it.
+// Runs after the covers: a folder that was created, or whose link was changed, since the check lies outside them.
 function expectPlace({ name, path }: Place): string {
   const isThere = path === null ? "" : ` || [ ${quote(name)} -ef ${quote(path)} ]`;
   return `[ ! -e ${quote(name)} ]${isThere} || moved`;
@@ -207,7 +210,7 @@ function putBack({ path, isFolder, isWritable, fd }: Given): string[] {
 function openAgain({ fd }: Given): string {
   const [given, own] = [fd, OWN_FD].map((n) => `/proc/self/fd/${n}`);
   return [
-    // A redirection that fails would end the shell with another exit code.
+    // A failed redirection would end the shell with another exit code.
     `at=$(PATH=/usr/bin:/bin readlink ${given}); [ -r "$at" ] || moved; exec ${OWN_FD}<"$at"`,
     `[ ${own} -ef ${given} ] || moved`,
     `exec ${fd}<&${OWN_FD} ${OWN_FD}<&-`,
@@ -231,7 +234,7 @@ const realPaths = async (names: readonly string[]): Promise<string[]> => [
   ...new Set((await Promise.all(names.map(placeOf))).flatMap(({ path }) => path ?? [])),
 ];
 
-/** Those that lie in none of the others. */
+/** Returns the paths that lie in none of the others. */
 const outermost = (paths: readonly string[]): string[] =>
   [...new Set(paths)].filter((path) => !paths.some((other) => other !== path && contains(other, path)));
 

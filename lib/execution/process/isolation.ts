@@ -10,13 +10,13 @@ import { tenantUser } from "./tenant-user";
 
 export interface IsolationOptions {
   readonly runAs: RunAs | null;
-  /** What commands must not find although their user could read it. */
+  /** Paths that commands must not see although their user could read them. */
   readonly hide: HidingPlan;
-  /** An existing folder that is kept. */
+  /** An existing folder that stays visible. */
   readonly folder: string;
   /**
-   * `user` isolates as an ordinary user does; `group` uses no namespace; `plain` leaves out every helper program, as on a
-   * machine that has none.
+   * `user` isolates as an ordinary user would; `group` uses no namespace; `plain` uses no helper program, as on a
+   * machine without any.
    */
   readonly mode?: "best" | "user" | "group" | "plain";
 }
@@ -29,7 +29,7 @@ function program(name: string): string | null {
 }
 
 /**
- * Finds the strongest isolation that works here, by trying it: containers forbid what they please.
+ * Finds the strongest isolation that works here, by trying it, because containers differ in what they forbid.
  * @throws JobError if a folder to hide leads to the root of the file system
  */
 export async function detectIsolation({ runAs, hide, folder, mode = "best" }: IsolationOptions): Promise<Isolation> {
@@ -51,10 +51,10 @@ export async function detectIsolation({ runAs, hide, folder, mode = "best" }: Is
     { ...plain, prlimit },
     { ...plain, setpriv },
   ];
-  // Within the namespace the user can only be changed by setpriv, since entering it takes root.
+  // Within the namespace only setpriv can change the user, because entering it needs root.
   const possible = ladder
     .filter((step) => !step.namespace || (unshare && (setpriv || !runAs)))
-    // A container may know a few user ids only.
+    // A container may map only a few user ids.
     .flatMap((step) =>
       runAs && step.setpriv && !(step.namespace && step.userNamespace) ? [{ ...step, ownUsers: true }, step] : [step],
     );
@@ -86,7 +86,10 @@ async function works(isolation: Isolation, folder: string): Promise<boolean> {
   return status === 0;
 }
 
-/** What commands could read of the worker, for its log; null if they cannot. A user of their own keeps them out. */
+/**
+ * Returns what commands could read of the worker, for its log; null if nothing. Running commands as another user
+ * prevents it.
+ */
 export function exposureOf({ userNamespace, namespace, hidden, runAs }: Isolation): string | null {
   if (runAs || (userNamespace && namespace && hidden)) return null;
   const files = "every file that the worker's user can read, those with secrets among them";
@@ -94,7 +97,10 @@ export function exposureOf({ userNamespace, namespace, hidden, runAs }: Isolatio
   return `the environment, memory and open files of the worker and of every other process of its user, and ${files}`;
 }
 
-/** For the worker's banner and page, such as `pid-namespace, user per tenant, private-mounts, no-new-privs, limits`. */
+/**
+ * Describes the isolation for the worker's banner and page, such as `pid-namespace, user per tenant, private-mounts,
+ * no-new-privs, limits`.
+ */
 export function describeIsolation(isolation: Isolation): string {
   const { namespace, userNamespace, hidden, setpriv, prlimit, runAs, ownUsers } = isolation;
   const user = runAs && (ownUsers ? "user per tenant" : `user ${runAs.name}`);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** A folder of a test, in which roots of providers and folders with secrets come, go and change. */
+/** A test's folder, in which roots of providers and folders with secrets come, go and change. */
 function makePlace() {
   const base = path.join(folder.root, randomUUID());
   mkdirSync(base);
@@ -72,7 +72,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 };
 
-/** Reads every file that it can reach, by way of the roots, of what they lead to, and of the folder that it is given. */
+/** Reads every file within reach: through the roots, their targets, and the given folder. */
 const LOOK = `cat "$BASE"/*/*/file "$1/../globex/file" "$1/../../globex/file" 2>/dev/null; true`;
 const OWN = `cat "$1/file"; ${LOOK}`;
 
@@ -100,7 +100,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
       const { outcome, output } = await executeCommand(registry, key, args, ctx);
       return { outcome, said: output.stdoutTail };
     };
-    // Where the kernel refuses namespaces there is nothing to test, and the worker says so.
+    // If the kernel refuses namespaces there is nothing to test, and the worker says so.
     return { run, found, hides: registry.launch.hidden !== null };
   }
 

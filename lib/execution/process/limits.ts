@@ -11,7 +11,7 @@ const ROWS = {
   processes: ["Max processes", 1],
 } as const;
 
-/** Lowers wishes to what this process itself may have at most: asking for more would keep the command from starting. */
+/** Lowers limits to this process's own hard limits, because asking for more would keep the command from starting. */
 export function withinOwnLimits(limits: ResourceLimits): ResourceLimits {
   const own = ownHardLimits();
   const entries = Object.entries(ROWS).map(([name, [row, unit]]) => {
@@ -25,7 +25,7 @@ export function withinOwnLimits(limits: ResourceLimits): ResourceLimits {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Half of the memory of the machine, or of the container if that may have less, in MiB. */
+/** Returns half of the memory of the machine, or of the container if that has less, in MiB. */
 export const halfOfMemory = (): number =>
   Math.floor(Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 2 / MIB);
 

@@ -9,13 +9,13 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-// `tail` keeps what might be the last line, so each child holds ten megabytes.
+// `tail` keeps a possible last line, so each child holds ten megabytes.
 const TWENTY_CHILDREN = `
 for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   { head -c 10000000 /dev/zero; sleep 60; } | tail -n 1 &
 done
 wait`;
-// A variable of 60 MB, which the shells that are forked share until they change it.
+// A variable of 60 MB, which forked shells share until they change it.
 const SHARED = `
 big=$(head -c 60000000 /dev/zero | tr '\\000' a)
 for n in 1 2 3 4 5 6 7 8; do (sleep 1.5; :) & done

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-// Two tenants' commands on one worker, whose scripts are what the tenants want them to do at worst.
+// Two tenants' commands on one worker, with scripts that do the worst a tenant could want.
 describe.runIf(process.platform === "linux").each(["best", "user"] as const)("isolated as %s", (isolation) => {
   let registry: CommandRegistry;
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.runIf(process.platform === "linux").each(["best", "user"] as const)("is
     };
     const options = { sharedFolder: folder.shared, hide, isolation };
     registry = await loadCommandRegistry(await writeRegistry(folder, entries), options);
-    // Where the kernel refuses namespaces there is nothing to test, and the worker says so.
+    // If the kernel refuses namespaces there is nothing to test, and the worker says so.
     if (!registry.launch.hidden) expect(registry.exposure).not.toBeNull();
   });
 

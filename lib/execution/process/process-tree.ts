@@ -2,24 +2,24 @@ import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { Turns } from "@/lib/turns";
 
-/** What a process uses, as the kernel counts it. */
+/** The usage of a process, as the kernel counts it. */
 export interface ProcessUsage {
   readonly pid: number;
-  /** Processor time in hundredths of a second, with that of the children it has waited for. */
+  /** Processor time in hundredths of a second, including children that the process has waited for. */
   readonly ticks: number;
-  /** Bytes; pages that processes share count for each. */
+  /** Bytes; shared pages count for each process. */
   readonly rss: number;
   readonly highestRss: number;
-  /** Bytes that the kernel cannot take back, swapped ones included: `rss` without the pages of files on disk. */
+  /** Bytes that the kernel cannot reclaim, swapped ones included: `rss` without the pages of files on disk. */
   readonly held: number;
 }
 
-/** More than a command may have by default. What is beyond it is not seen. */
+/** More than a command may have by default. Further processes are not seen. */
 const MOST_PROCESSES = 5000;
 
 /**
- * A process and its descendants on Linux, with what each uses. Those that end meanwhile are left out. Takes about 50 µs of processor time
- * a process, in turns.
+ * Returns a process and its descendants on Linux, with the usage of each. Omits those that end meanwhile. Takes about
+ * 50 µs of processor time per process, in turns.
  */
 export async function processTree(pid: number): Promise<ProcessUsage[]> {
   const turns = new Turns();
@@ -38,8 +38,8 @@ export async function processTree(pid: number): Promise<ProcessUsage[]> {
 }
 
 /**
- * Memory of processes in bytes that the kernel cannot take back, where a page that they share counts once. Reads page tables, so it
- * costs milliseconds for each gigabyte, off the main thread.
+ * Returns the memory of processes that the kernel cannot reclaim, in bytes, counting shared pages once. Reads page
+ * tables, which costs milliseconds per gigabyte, off the main thread.
  */
 export async function sharedOnce(usages: readonly ProcessUsage[]): Promise<number> {
   let total = 0;
@@ -60,7 +60,7 @@ function childrenOf(pid: number, threads: number): number[] {
 
 function usageOf(pid: number, status: string): ProcessUsage {
   const stat = read(`/proc/${pid}/stat`);
-  // After the name, which may hold anything: own time in both modes, then that of the children it has waited for.
+  // After the name, which may contain anything: own time in both modes, then that of the children it has waited for.
   const times = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
@@ -91,7 +91,7 @@ function namesIn(folder: string): string[] {
 
 const buffer = Buffer.alloc(16 * 1024);
 
-/** Reads a file of /proc; empty when its process has ended. A third of the cost of `readFileSync`. */
+/** Reads a file of /proc; empty when its process has ended. Costs a third of `readFileSync`. */
 function read(file: string): string {
   let fd: number | undefined;
   try {

@@ -1,10 +1,10 @@
 /**
- * The program that removes working folders, for `node --eval`. It reads one folder a line from standard input, as JSON, and
- * answers each with a line: `null`, or why the folder is still there. It ends at the end of its input.
+ * The program that removes working folders, for `node --eval`. Reads one folder per line from standard input, as JSON,
+ * and answers each with a line: `null`, or why the folder still exists. Ends at the end of its input.
  *
- * Paths stay short, however deep a tree is: each folder that lies deeper is first moved up into the working folder. Before
- * that the working folder is taken from its tenant, so a process of the tenant that is still there cannot put a link in the
- * place of a folder that is about to be emptied. Links are removed, never followed.
+ * Paths stay short, however deep a tree is, because each deeper folder is first moved up into the working folder.
+ * Before that, the working folder is taken from its tenant, so a process of the tenant that still runs cannot replace a
+ * folder by a link just before it is emptied. Links are removed, never followed.
  */
 export const REMOVE_FOLDERS = String.raw`
 const fs = require("node:fs");

@@ -12,7 +12,7 @@ export interface RunAs {
 
 const NOBODY: RunAs = { uid: 65_534, gid: 65_534, name: "nobody" };
 
-/** The user `nobody` when this process is root, else null: commands then run as the worker's own user. */
+/** Returns the user `nobody` when this process is root, else null: commands then run as the worker's own user. */
 export function commandUser(): RunAs | null {
   if (process.getuid?.() !== 0) return null;
   const line = readLines("/etc/passwd").find((entry) => entry.startsWith("nobody:"));
@@ -29,7 +29,7 @@ function readLines(path: string): string[] {
   }
 }
 
-/** Whether the user can do with a path what `test` asks for: `-r` read, `-x` execute or enter. */
+/** True if the user passes this test on a path: `-r` read, `-x` execute or enter. */
 export function canReach(runAs: RunAs | null, path: string, test: "-r" | "-x"): boolean {
   const done = spawnSync("/bin/sh", ["-c", `test ${test} "$1"`, "sh", path], {
     ...identity(runAs),
@@ -47,7 +47,9 @@ const OPEN_THROUGH = [
 ].join("\n");
 const FIRST_FD = 3;
 
-/** Whether the user may read an open file and enter the open folders on the way to it. A process of that user tries it. */
+/**
+ * True if the user may read an open file and enter the open folders on the way to it. A process of that user tries it.
+ */
 export async function mayRead(
   { uid, gid }: RunAs,
   { way, handle }: { readonly way: readonly FileHandle[]; readonly handle: FileHandle },
@@ -65,7 +67,7 @@ export async function mayRead(
   });
 }
 
-/** Whether the user can really run a program: loading its libraries is part of that. */
+/** True if the user can really run a program, which includes loading its libraries. */
 export function canRun(runAs: RunAs | null, program: string, args: readonly string[]): boolean {
   const done = spawnSync(program, [...args], {
     ...identity(runAs),

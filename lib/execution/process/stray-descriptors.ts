@@ -2,15 +2,15 @@ import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 
 const DESCRIPTORS = "/proc/self/fdinfo";
 const CLOSED_ON_EXEC = 0o2000000;
-/** Standard streams are given to each process anyway. */
+/** The standard streams are given to each process anyway. */
 const FIRST = 3;
 /** A process cannot be given descriptors near the limit of open files. */
 const MOST_COVERED = 512;
 
 /**
- * Returns what a process is given from descriptor `first` on, so that it inherits nothing that this process was started with:
- * an empty file in the place of each such descriptor, because neither Node nor every shell can close it there. Most processes
- * have none of them: Node keeps from its children what it inherits up to the first number that is free.
+ * Returns a process's descriptors from `first` on, so that it inherits none with which this process was started. Each
+ * such descriptor is covered with an empty file, because neither Node nor every shell can close it there. Most
+ * processes have none: Node keeps its own inherited descriptors from its children, up to the first free number.
  */
 export function coverStrays(first: number): ("ignore" | number)[] {
   found ??= findStrays();
@@ -26,10 +26,10 @@ interface Strays {
   /** Ascending. */
   readonly numbers: readonly number[];
 }
-/** Node opens nothing that its children inherit, so these stay the same. */
+/** Cached, because Node opens no descriptor that its children inherit. */
 let found: Strays | undefined;
 
-/** Leaves them open here, because one may hold a lock; closes those that cannot be covered. */
+/** Finds stray descriptors. Leaves them open here, because one may hold a lock; closes those that cannot be covered. */
 function findStrays(): Strays {
   const strays = descriptors().filter((fd) => fd >= FIRST && isInheritable(fd));
   for (const fd of strays) if (fd >= MOST_COVERED) closeSync(fd);

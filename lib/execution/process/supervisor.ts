@@ -1,27 +1,42 @@
+/**
+ * Starts and supervises the processes of commands. Start with `supervised`, which builds the command line.
+ *
+ * A watcher inside the group kills the group when the worker is gone; `ProcessGroup.kill` kills it when the command has
+ * ended. A process that leaves the group dies with its namespace; without a namespace it is found by the job's mark.
+ * `detectIsolation` finds the strongest isolation that the machine allows: own user, namespaces, hidden paths
+ * (hiding.ts), resource limits. work-folder.ts makes and removes the working folders.
+ */
+
 import { type Hidden, hiding, type Shared } from "./hiding";
 import type { RunAs } from "./run-as";
 
-/** How a command is fenced in on this machine. */
+/** How commands are isolated on this machine. */
 export interface Isolation {
-  /** Processes that leave their group die with the namespace; without it only what carries the job's marks is found. */
+  /**
+   * Processes that leave their group die with the namespace. Without a namespace only those with the job's mark are
+   * found.
+   */
   readonly namespace: "unshare" | "unshare-with-proc" | null;
-  /** Its namespaces belong to a user namespace of its own, as those of an ordinary user do. Keeps it out of the worker. */
+  /**
+   * True if the namespaces belong to a separate user namespace, as those of an ordinary user do. Keeps commands out of
+   * the worker.
+   */
   readonly userNamespace: boolean;
-  /** What is hidden from it in a mount namespace; null where that is not possible. */
+  /** Paths hidden from the command in a mount namespace; null where that is not possible. */
   readonly hidden: Hidden | null;
   readonly unshare: string | null;
   readonly setpriv: string | null;
   readonly prlimit: string | null;
   /** The user of all commands, or of one tenant's. */
   readonly runAs: RunAs | null;
-  /** The commands of each tenant have a user id of their own. */
+  /** True if each tenant's commands have their own user id. */
   readonly ownUsers: boolean;
 }
 
 export interface ResourceLimits {
   readonly cpu_seconds?: number | undefined;
   readonly memory_mb?: number | undefined;
-  /** Of all processes of the command together; the worker looks after it. */
+  /** Limit for all processes of the command together; the worker enforces it. */
   readonly total_memory_mb?: number | undefined;
   readonly file_size_mb?: number | undefined;
   readonly open_files?: number | undefined;
@@ -34,14 +49,15 @@ export interface Supervised {
   readonly options: { readonly detached: true; readonly uid?: number; readonly gid?: number };
 }
 
-/** The file descriptor whose end of file means: the worker is gone. */
+/** The descriptor whose end of file means that the worker is gone. */
 export const LIFELINE_FD = 4;
 
-// The watcher waits for the end of the lifeline, which the kernel closes with the worker, however that dies. It then
-// kills what carries the job's mark in its environment (also outside the group), and last its own group, itself included.
-// It ignores the signals that ask the group to stop, and holds no descriptor that would keep the job's output open.
+// The watcher waits for the end of the lifeline, which the kernel closes when the worker dies, however it dies. The
+// watcher then kills every process with the job's mark in its environment, even outside the group, and last its own
+// group, itself included. It ignores the signals that ask the group to stop, and holds no descriptor that would keep
+// the job's output open.
 const WATCH = [
-  // Not CHLD: a shell that is told to ignore it takes the end of a child that it inherited for the end of its input.
+  // Not CHLD: a shell that ignores it takes the end of an inherited child for the end of its input.
   'trap "" TERM INT HUP QUIT USR1 USR2',
   "exec <&4 4<&- 3>&- >/dev/null 2>&1",
   "read -r _",
@@ -53,24 +69,24 @@ const WATCH = [
   "kill -KILL 0",
 ].join("\n");
 
-// A machine that runs out of memory ends commands before it ends the worker. Not on macOS, which has no /proc.
+// A machine out of memory ends commands before the worker. Not on macOS, which has no /proc.
 const PREPARE = "ulimit -c 0\n{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null";
-// Without a namespace the watcher must not be the command's child, which might wait for all its children to end.
+// Without a namespace the watcher must not be the command's child, because the command might wait for all its children.
 const IN_GROUP = `mark=$1; shift; ${PREPARE}\n( ( ${WATCH}\n) & )\nexec "$@" 4<&-`;
-// The first child after unshare is the namespace's init: when the watcher ends, the kernel kills all that is in it.
+// The first child after unshare is the namespace's init: when the watcher ends, the kernel kills all processes in it.
 const IN_NAMESPACE = `mark=-; shift; ${PREPARE}\n( ${WATCH}\n) &\nexec "$@" 4<&-`;
 
 /**
- * The command line that runs a command as leader of its own process group, watched over from within. Exit code and
- * signal of the command come through unchanged. `mark` is the job's working folder, or `-` where none is searched for;
- * `folder` the one that the command starts in.
+ * Returns the command line that runs a command as leader of its own process group, with a watcher in the group. The
+ * command's exit code and signal come through unchanged. `mark` is the job's working folder, or `-` if no marks are
+ * searched; `folder` is where the command starts.
  */
 export function supervised(run: {
   isolation: Isolation;
   command: readonly string[];
   mark: string;
   folder: string;
-  /** What the command inherits open, after the lifeline. */
+  /** Files and folders that the command inherits open, after the lifeline. */
   shared: readonly Shared[];
   limits: ResourceLimits;
 }): Supervised {
@@ -99,7 +115,7 @@ export function supervised(run: {
 }
 
 function mountOptions({ namespace, hidden }: Isolation): string[] {
-  // Shared memory and queues of System V would outlive the command, and be there for others.
+  // Shared memory and queues of System V would outlive the command, and be visible to others.
   if (namespace === "unshare-with-proc") return ["--ipc", "--mount-proc"];
   return hidden ? ["--ipc", "--mount"] : ["--ipc"];
 }

@@ -2,14 +2,16 @@ import { createHash } from "node:crypto";
 import type { RunAs } from "./run-as";
 import type { Isolation } from "./supervisor";
 
-/** Far above what systems give to people, services, containers and dynamic users. */
+/** Far above the user ids of people, services, containers and dynamic users. */
 const LOWEST_UID = 1_000_000_000;
 const UIDS = 2 ** 30;
 
 /**
- * Who the commands of a tenant run as; null: the worker's own user. Where tenants have user ids of their own, the kernel counts
- * their processes apart, and a tenant's commands can change each other's files in its folders, on every machine. The user id
- * is derived from the tenant's id. Two tenants rarely share one; then only the count of their processes is shared.
+ * Returns the user that a tenant's commands run as; null means the worker's own user.
+ *
+ * With a user id per tenant, the kernel counts each tenant's processes separately, and a tenant's commands can change
+ * each other's files in its folders, on every machine. The id is derived from the tenant's id. Two tenants rarely share
+ * one; then only the count of their processes is shared.
  */
 export function tenantUser({ runAs, ownUsers }: Pick<Isolation, "runAs" | "ownUsers">, tenantId: string): RunAs | null {
   if (!runAs || !ownUsers) return runAs;

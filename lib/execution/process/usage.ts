@@ -1,36 +1,39 @@
 import { type ProcessUsage, processTree, sharedOnce } from "./process-tree";
 
-/** What the processes of a command took. */
+/** The usage of a command's processes. */
 export interface Usage {
-  /** Processor time of all of them, in milliseconds. */
+  /** Processor time of all processes, in milliseconds. */
   readonly cpuMs: number;
-  /** The most memory that they held at one time, in bytes; pages that they share count for each. */
+  /** Most memory that they held at one time, in bytes; shared pages count for each process. */
   readonly peakRssBytes: number;
 }
 
-/** How much memory the processes of a command may hold together; pages of files on disk do not count. */
+/** Memory limit for a command's processes together; pages of files on disk do not count. */
 export interface MemoryBound {
   readonly bytes: number;
-  /** Called once, with what they held, when it was more. */
+  /** Called once, with the memory in bytes, when the limit was exceeded. */
   readonly onExceeded: (bytes: number) => void;
 }
 
 // Often at first, so that a command of a tenth of a second is seen too.
 const FIRST_LOOKS_MS = [30, 120, 400];
 const LOOK_MS = 1000;
-/** While a command holds more than half of what it may. */
+/** Interval while a command holds more than half of its limit. */
 const NEAR_BOUND_MS = 200;
-/** Between the two looks that end a command: a child that is about to run another program has its parent's memory for a moment. */
+/**
+ * Pause between the two looks that end a command: a child that is about to run another program briefly has its parent's
+ * memory.
+ */
 const CONFIRM_MS = 50;
-/** A look at hundreds of processes takes longer, so that looking takes a tenth of a processor at most. */
+/** Limits looking to a tenth of a processor, because a look at hundreds of processes takes longer. */
 const PAUSE_PER_LOOK = 9;
 const LONGEST_PAUSE_MS = 3000;
 /** Linux counts processor time in hundredths of a second on every architecture (USER_HZ, proc(5)). */
 const TICK_MS = 10;
 
 /**
- * Watches what a running command and its descendants use, by looking at them about once a second (Linux only). What
- * happens after the last look is not seen, so figures are a little low, and a command of a few milliseconds has none.
+ * Measures a running command and its descendants about once a second (Linux only). Anything after the last look is not
+ * seen, so figures are a little low, and a command of a few milliseconds has none.
  */
 export class UsageMeter {
   readonly #pid: number;
@@ -48,7 +51,7 @@ export class UsageMeter {
     if (process.platform === "linux") this.#schedule(0);
   }
 
-  /** Ends the watching. Undefined when nothing was seen. */
+  /** Stops measuring. Returns undefined when nothing was seen. */
   stop(): Usage | undefined {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -80,7 +83,10 @@ export class UsageMeter {
     this.#schedule(took, this.#bound && held > this.#bound.bytes / 2 ? NEAR_BOUND_MS : LOOK_MS);
   }
 
-  /** What is held, if it is more than it may be. Cheap while the sum in which shared pages count for each process is less. */
+  /**
+   * Returns the memory in bytes if it exceeds the limit, else null. Cheap while the sum that counts shared pages for
+   * each process is below the limit.
+   */
   async #over(held: number, seen: readonly ProcessUsage[]): Promise<number | null> {
     if (!this.#bound || held <= this.#bound.bytes) return null;
     const bytes = await sharedOnce(seen);

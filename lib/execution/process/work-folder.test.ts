@@ -10,7 +10,7 @@ import { makeTestFolder, registryOf, shellCommand, type TestFolder, testContext,
 import { FolderRemover } from "./folder-remover";
 import { REMOVE_FOLDERS } from "./remove-folder";
 
-/** Promised are a second and a tenth of one; a busy machine gets five times that. */
+/** The promise is a second and a tenth of a second; a busy machine gets five times that. */
 const MOST_DELAY_MS = 5000;
 const MOST_TURN_MS = 500;
 const REMOVED_WITHIN_MS = 60_000;
@@ -56,7 +56,7 @@ test(`a command that leaves ${FILES} files and a deep tree delays no other job, 
   expect(longestMs).toBeLessThan(MOST_TURN_MS);
 }, 150_000);
 
-/** The folder of a job whose worker is dead, with all that makes it hard to remove. */
+/** The folder of a job whose worker is dead, with everything that makes it hard to remove. */
 function leave(name: string): { readonly left: string; readonly kept: string } {
   const left = join(work, name);
   const kept = join(folder.root, "kept");

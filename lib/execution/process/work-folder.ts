@@ -30,8 +30,8 @@ export async function removeWorkFolder(folder: string, remover: FolderRemover): 
 }
 
 /**
- * Makes the folder for the jobs' folders. What workers left there that died without a chance to remove it is removed in
- * another process, which is not waited for.
+ * Makes the folder that contains the jobs' folders. Folders of workers that died are removed in another process,
+ * without waiting for it.
  */
 export async function prepareWorkRoot(root: string, remover: FolderRemover): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o755 });

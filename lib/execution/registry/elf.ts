@@ -8,7 +8,7 @@ const PT_INTERP = 3;
 const MOST_HEADERS = 1024;
 const LONGEST_PATH = 4096;
 
-/** What the kernel looks at before it takes a file for a program. */
+/** Bytes that the kernel reads before it takes a file for a program. */
 export const HEADER_BYTES = 256;
 
 export const isElf = (head: Buffer): boolean => head.length > 4 && head.readUInt32BE(0) === 0x7f454c46;
@@ -16,8 +16,8 @@ export const isElf = (head: Buffer): boolean => head.length > 4 && head.readUInt
 let native: Promise<string> | undefined;
 
 /**
- * What keeps the kernel from running an ELF file, or null; and the loader that the file asks for, if any. A file that the
- * kernel refuses would be given to a shell by the C library.
+ * Returns why the kernel would not run an ELF file, if so, and the loader that the file asks for, if any. The C library
+ * would hand a file that the kernel refuses to a shell.
  */
 export async function readElf(file: FileHandle, head: Buffer): Promise<{ problem?: string; loader?: string }> {
   native ??= machineOf(process.execPath);
@@ -41,7 +41,10 @@ export async function readElf(file: FileHandle, head: Buffer): Promise<{ problem
   return {};
 }
 
-/** Class, byte order and machine. All machines that Node 20 runs on have little-endian releases; others are compared whole. */
+/**
+ * Returns class, byte order and machine. All machines that Node 20 runs on have little-endian releases; others are
+ * compared whole.
+ */
 const kindOf = (head: Buffer): string =>
   head.length < 64 ? "" : `${head[4]}:${head[5]}:${head.subarray(18, 20).toString("hex")}`;
 

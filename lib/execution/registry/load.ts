@@ -1,3 +1,11 @@
+/**
+ * The allow-list of commands (jobs/commands.json). Start with `loadCommandRegistry`; schema.ts describes an entry.
+ *
+ * Only files that no untrusted user can change may run, and they are checked again before each use (trust.ts). Shells
+ * and programs that start others are refused (programs.ts), and a value can never act as an option or as code
+ * (template.ts). One wrong entry refuses the whole file.
+ */
+
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
@@ -27,23 +35,23 @@ import { type TrustedFile, trustFile, UntrustedFileError } from "./trust";
 
 export interface RegistryOptions {
   /**
-   * A folder that the user which commands run as can enter (as root: `nobody`): the working folders of jobs lie in it,
-   * and copies of scripts where that user cannot reach the originals.
+   * A folder that the commands' user can enter (as root: `nobody`). It holds the working folders of jobs, and copies of
+   * scripts whose originals that user cannot reach.
    */
   readonly sharedFolder: string;
-  /** What commands must not find although their user could read it. Default: nothing. */
+  /** Paths that commands must not see although their user could read them. Default: none. */
   readonly hide?: HidingPlan;
-  /** Called when folders of `hide` are found that did not exist, or had another place, when the registry was loaded. */
+  /** Called when folders of `hide` are found that did not exist, or were elsewhere, when the registry was loaded. */
   readonly onHidden?: OnHidden;
-  /** Starts no command where commands could read what is the worker's. */
+  /** Starts no command if commands could read the worker's data. */
   readonly refuseExposed?: boolean;
   /** Called once for each working folder that could not be removed. */
   readonly onUnremoved?: OnUnremoved;
-  /** Another isolation than the best that the machine allows; for tests. */
+  /** Overrides the best isolation that the machine allows; for tests. */
   readonly isolation?: IsolationOptions["mode"];
 }
 
-/** The registry cannot be used; the message names the file, and the entry as far as it is one. */
+/** The registry cannot be used. The message names the file, and the entry if one is wrong. */
 export class CommandRegistryError extends Error {
   override readonly name = "CommandRegistryError";
 }
@@ -52,8 +60,9 @@ export class CommandRegistryError extends Error {
 const PROCESSES = 1024;
 
 /**
- * Reads the commands that this worker may run and checks that nobody but a trusted user could have put them there.
- * Throws {@link CommandRegistryError} naming the entry that is wrong; one wrong entry refuses the whole file.
+ * Loads the commands that this worker may run, and checks that only a trusted user could have put them there. One wrong
+ * entry refuses the whole file.
+ * @throws CommandRegistryError naming the wrong entry
  */
 export async function loadCommandRegistry(path: string, options: RegistryOptions): Promise<CommandRegistry> {
   const file = await trusted(resolve(path), "the command registry");
@@ -157,7 +166,7 @@ async function toCommand({ key, spec }: { key: string; spec: CommandSpec }, plac
   return { ...checked, ...(await binaryProgram(key, spec, place.launch.runAs)) };
 }
 
-/** Whether the kernel counts the processes of commands apart from those of the worker. */
+/** True if the kernel counts the processes of commands separately from the worker's. */
 const isCountedApart = ({ runAs, userNamespace, namespace }: Isolation): boolean =>
   runAs !== null || (userNamespace && namespace !== null);
 
@@ -197,7 +206,7 @@ async function binaryProgram(
   await refusing(`command ${key}: binary`, checkRunnable(binary, { runAs, path: undefined }));
   const script =
     first && runsFirstArgument([binary, file.path]) ? [await trusted(first, `command ${key}: script`)] : [];
-  // Run under the name that was asked for: what a program does can depend on it.
+  // Run under the name in the entry, because a program's behaviour can depend on it.
   return { program: [binary], files: [file, ...script] };
 }
 

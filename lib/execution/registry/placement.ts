@@ -3,27 +3,27 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSy
 import { basename, join, relative } from "node:path";
 import { canReach, canRun, type RunAs } from "../process/run-as";
 
-/** Where commands find their Node and their scripts. */
+/** Where commands find Node and their scripts. */
 export interface Placement {
   readonly node: string;
-  /** Stands in for the registry's folder; holds what scripts need. */
+  /** Replaces the registry's folder; contains what scripts need. */
   readonly scriptsRoot: string;
 }
 
 export interface PlacementOptions {
   /** The registry's folder. */
   readonly jobsFolder: string;
-  /** Scripts, relative to it. */
+  /** Scripts, relative to the registry's folder. */
   readonly scripts: readonly string[];
   readonly runAs: RunAs | null;
-  /** A folder that the user of the commands can enter. */
+  /** A folder that the commands' user can enter. */
   readonly sharedFolder: string;
 }
 
 /**
- * Uses Node and scripts where they are when the user that commands run as can reach them. Otherwise (a clone or a Node
- * below /root, a strict umask) copies them to `<sharedFolder>/commands`, owned by root and readable by all. The name of
- * a copy says what is in it, so a changed script makes a new one.
+ * Uses Node and scripts in place if the commands' user can reach them. Otherwise (a clone or a Node below /root, a
+ * strict umask) copies them to `<sharedFolder>/commands`, owned by root and readable by all. A copy's name is a hash of
+ * its content, so a changed script makes a new copy.
  */
 export function placeScripts(options: PlacementOptions): Placement {
   const { jobsFolder, scripts, runAs, sharedFolder } = options;
@@ -82,7 +82,7 @@ function copyScripts(jobsFolder: string, scripts: readonly string[], commands: s
 function filesBelow(path: string): string[] {
   const entries = existsSync(path) ? readdirOrNull(path) : [];
   if (entries === null) return [path];
-  // Links are left out: what they lead to was not checked.
+  // Links are skipped, because their targets were not checked.
   return entries
     .filter((entry) => (entry.isDirectory() && entry.name !== "node_modules") || entry.isFile())
     .flatMap((entry) => (entry.isDirectory() ? filesBelow(join(path, entry.name)) : [join(path, entry.name)]));
@@ -105,6 +105,6 @@ function copyFile(from: string, to: string, root: string): void {
 function makeFolder(folder: string, root: string = folder): void {
   if (existsSync(folder)) return;
   mkdirSync(folder, { recursive: true });
-  // Whatever the umask was: the folders must be passable from the root of the copy down.
+  // Regardless of the umask, all folders from the root of the copy down must be passable.
   for (let at = folder; at.startsWith(root) && basename(at) !== ""; at = join(at, "..")) chmodSync(at, 0o755);
 }

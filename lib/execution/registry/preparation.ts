@@ -2,12 +2,12 @@ import { FolderRemover } from "../process/folder-remover";
 import type { RunAs } from "../process/run-as";
 import { makeWorkFolder, prepareWorkRoot, removeWorkFolder } from "../process/work-folder";
 
-/** No command can be prepared on this machine just now. The job is not to blame. */
+/** No command can be prepared on this machine now. The job is not to blame. */
 export class CannotPrepareError extends Error {
   override readonly name = "CannotPrepareError";
 }
 
-/** Whether this worker can prepare commands at all: their working folders can be made. */
+/** Tracks if this worker can prepare commands at all, that is, make their working folders. */
 export class Preparation {
   #problem: string | null = null;
   readonly #remover: FolderRemover;
@@ -23,7 +23,7 @@ export class Preparation {
     return this.#problem;
   }
 
-  /** Makes a job's working folder, and their common folder when that was removed. Throws {@link CannotPrepareError}. */
+  /** Makes a job's working folder, and the parent folder if it was removed. @throws CannotPrepareError */
   async makeFolder(root: string, runAs: RunAs | null): Promise<string> {
     try {
       const folder = await makeWorkFolder(root, runAs).catch(async () => {
@@ -40,7 +40,7 @@ export class Preparation {
     }
   }
 
-  /** Looks whether commands can be prepared again. */
+  /** Checks if commands can be prepared again. */
   async lookAgain(root: string, runAs: RunAs | null): Promise<void> {
     const folder = await this.makeFolder(root, runAs).catch(() => null);
     if (folder !== null) await this.removeFolder(folder);
@@ -51,7 +51,7 @@ export class Preparation {
     return removeWorkFolder(folder, this.#remover);
   }
 
-  /** Gives the removal of folders `withinMs` to finish and ends it. The next worker that starts removes the others. */
+  /** Gives the removal of folders `withinMs` to finish, then ends it. The next worker that starts removes the rest. */
   stop(withinMs: number): Promise<void> {
     return this.#remover.stop(withinMs);
   }

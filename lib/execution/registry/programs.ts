@@ -69,8 +69,8 @@ const INTERPRETERS = [
 ];
 
 /**
- * Says why a program may not be a command, or null. Shells and programs whose work is to start others are refused;
- * an interpreter is taken only with a constant absolute script as its first argument, never with code or options before.
+ * Returns why a program may not be a command, or null. Refuses shells and programs that start others. Accepts an
+ * interpreter only with a constant absolute script as its first argument, never with code or options before it.
  */
 export function refusedProgram(paths: readonly string[], firstArgument: string | undefined): string | null {
   const names = paths.map(programName);
@@ -85,12 +85,12 @@ export function refusedProgram(paths: readonly string[], firstArgument: string |
   return null;
 }
 
-/** Whether the program runs the file that is its first argument. */
+/** True if the program runs the file that is its first argument. */
 export function runsFirstArgument(paths: readonly string[]): boolean {
   return paths.some((path) => INTERPRETERS.includes(programName(path)));
 }
 
-/** The name of a program without its version: `python` of `/usr/bin/python3.12`. */
+/** Returns the name of a program without its version: `python` for `/usr/bin/python3.12`. */
 const programName = (path: string): string =>
   basename(path)
     .toLowerCase()

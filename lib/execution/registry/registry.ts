@@ -10,29 +10,29 @@ export interface Command {
   readonly key: string;
   readonly spec: CommandSpec;
   readonly template: Template;
-  /** What stands before the arguments: the binary, or Node and the script. */
+  /** The words before the arguments: the binary, or Node and the script. */
   readonly program: readonly string[];
   /** The files that are run; checked again before each use. */
   readonly files: readonly TrustedFile[];
 }
 
-/** What this worker may run, and how. Read once when the worker starts. */
+/** The commands that this worker may run, and how. Loaded once when the worker starts. */
 export interface CommandRegistry {
   readonly path: string;
-  /** Of the registry file, in hex; for the worker's banner. */
+  /** Hash of the registry file, in hex; for the worker's banner. */
   readonly sha256: string;
   /** Such as `pid-namespace, user per tenant, no-new-privs, limits`. */
   readonly isolation: string;
   readonly keys: readonly string[];
   readonly commands: ReadonlyMap<string, Command>;
   readonly launch: Isolation;
-  /** Finds what to hide from a command that starts now; null where nothing can be hidden. Throws a `JobError`. */
+  /** Returns what to hide from a command that starts now; null if nothing can be hidden. @throws JobError */
   readonly hidden: () => Promise<Hidden | null>;
   /** What commands could read of the worker on this machine; null if nothing. */
   readonly exposure: string | null;
   /** True if this worker starts no commands because of that. */
   readonly isRefusing: boolean;
-  /** Holds the jobs' working folders. */
+  /** The folder that contains the jobs' working folders. */
   readonly workRoot: string;
   readonly preparation: Preparation;
 }

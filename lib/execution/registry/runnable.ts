@@ -5,10 +5,10 @@ import { canReach, type RunAs } from "../process/run-as";
 import { HEADER_BYTES, isElf, readAt, readElf } from "./elf";
 import { UntrustedFileError } from "./trust";
 
-/** Who runs a program, and where programs without a path are looked for. */
+/** The user that runs a program, and the search path for programs without a path. */
 export interface Launching {
   readonly runAs: RunAs | null;
-  /** Undefined: the programs that `env` starts are not looked at. */
+  /** If undefined, the programs that `env` starts are not checked. */
   readonly path: string | undefined;
 }
 
@@ -18,9 +18,9 @@ const EXECUTE = 0o111;
 const READ = 0o444;
 
 /**
- * Refuses a file that the kernel would not run by itself: without a `#!` line or an ELF header (the C library and the
- * shell would hand it to a shell), not executable, or whose interpreter or loader is missing. Throws
- * {@link UntrustedFileError} that says which.
+ * Refuses a file that the kernel would not run by itself: one without a `#!` line or an ELF header (the C library and
+ * the shell would hand it to a shell), one that is not executable, or one whose interpreter or loader is missing.
+ * @throws UntrustedFileError with the reason
  */
 export async function checkRunnable(file: string, launching: Launching, depth = 0): Promise<void> {
   await checkMode(file, launching.runAs, "-x");
@@ -38,7 +38,7 @@ export async function checkRunnable(file: string, launching: Launching, depth = 
   if (basename(interpreter) === "env") await checkEnvProgram(file, argument, launching);
 }
 
-/** Refuses a file that the user which runs commands cannot read. Throws {@link UntrustedFileError}. */
+/** Refuses a file that the commands' user cannot read. @throws UntrustedFileError */
 export const checkReadable = (file: string, runAs: RunAs | null): Promise<void> => checkMode(file, runAs, "-r");
 
 interface Found {
@@ -48,7 +48,7 @@ interface Found {
   readonly argument?: string;
 }
 
-/** Null when the file cannot be read: then no shell can read it either. */
+/** Returns null when the file cannot be read: then no shell can read it either. */
 async function lookInto(path: string): Promise<Found | null> {
   const file = await open(path, "r").catch(() => null);
   if (file === null) return null;
@@ -74,7 +74,7 @@ function shebangOf(head: Buffer): Found {
   };
 }
 
-/** `#!/usr/bin/env python3`: the program is looked for as `env` does it. */
+/** `#!/usr/bin/env python3`: finds the program as `env` does. */
 async function checkEnvProgram(file: string, argument = "", { runAs, path }: Launching): Promise<void> {
   const words = argument
     .replace(/^(-S|--split-string=?)\s*/, "")
@@ -95,7 +95,7 @@ async function checkMode(file: string, runAs: RunAs | null, test: "-r" | "-x"): 
       `${file} ${error.code === "ENOENT" ? "is missing" : `cannot be used (${error.code})`}`,
     );
   });
-  // Access lists can allow more than the mode: they are asked only before something is refused.
+  // Access lists can allow more than the mode, so they are tried before a file is refused.
   if (isAllowed(info, runAs, test) || canReach(runAs, file, test)) return;
   const who = runAs ? `the user ${runAs.name}` : "the worker's user";
   throw new UntrustedFileError(`${file} cannot be ${test === "-x" ? "executed" : "read"} by ${who}`);

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { RETRY_CLASSES } from "@/lib/queue/error-classes";
 
 const common = {
-  /** The payload property that the value comes from; the placeholder's own name when left out. */
+  /** The payload property with the value; default: the placeholder's own name. */
   from: z.string().min(1).optional(),
-  /** An element whose optional value is absent (or null) is left out of argv. */
+  /** An element whose optional value is absent (or null) is omitted from argv. */
   optional: z.boolean().optional(),
 };
 
@@ -16,13 +16,13 @@ const placeholderSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("date"), ...common }),
   /** A file in the job's own working folder. */
   z.strictObject({ type: z.literal("file"), ...common }),
-  /** A path below some root, checked for its form only. */
+  /** A path below some root; only its form is checked. */
   z.strictObject({ type: z.literal("relative_path"), ...common }),
   /** A file or folder in a folder that is registered for the tenant, which the command inherits open. */
   z.strictObject({
     type: z.literal("provider_path"),
     provider_from: z.string().min(1).default("provider_id"),
-    /** Left out: the provider's folder itself. */
+    /** Default: the provider's folder itself. */
     path_from: z.string().min(1).optional(),
     expect: z.enum(["file", "folder"]).optional(),
     /** The command may write there, as far as its user may. */
@@ -36,11 +36,13 @@ const limitsSchema = z.strictObject({
   cpu_seconds: z.int().min(1).optional(),
   /** Address space. Too low a value keeps a runtime like Node from starting at all. */
   memory_mb: z.int().min(16).optional(),
-  /** Memory of all processes together. Left out: `memory_mb`, or else half of what the machine or the container has. */
+  /**
+   * Memory of all processes together. Default: `memory_mb`, or else half of the memory of the machine or the container.
+   */
   total_memory_mb: z.int().min(16).optional(),
   file_size_mb: z.int().min(1).default(1024),
   open_files: z.int().min(16).default(1024),
-  /** Processes and threads of the user that commands run as; without a user of their own only when set here. */
+  /** Processes and threads of the commands' user. Without a separate user, limited only when set here. */
   processes: z.int().min(8).optional(),
 });
 
@@ -62,13 +64,13 @@ export const commandSchema = z
     description: z.string().max(2000).default(""),
     /** An executable file, by absolute path. */
     binary: z.string().optional(),
-    /** A script below the folder of the registry, run by the Node that runs the worker. */
+    /** A script below the folder of the registry, run by the worker's own Node. */
     script: z.string().optional(),
     argv: z.array(z.string()).max(1000).default([]),
     placeholders: z.record(z.string().regex(NAME), placeholderSchema).default({}),
     /** Variables beside the standard ones: constants, or one whole `{placeholder}`. */
     env: z.record(z.string().regex(/^[A-Z_][A-Z0-9_]{0,63}$/), z.string()).default({}),
-    /** `payload`: the arguments as JSON on standard input, also those that no placeholder uses. */
+    /** `payload`: the arguments as JSON on standard input, including those that no placeholder uses. */
     stdin: z.enum(["none", "payload"]).default("none"),
     limits: limitsSchema.default({ file_size_mb: 1024, open_files: 1024 }),
     exit_codes: z

@@ -3,7 +3,7 @@ import type { CommandSpec, PlaceholderSpec } from "./schema";
 const WHOLE = /^\{([a-z][a-z0-9_]*)\}$/;
 const OPTION = /^(--?[A-Za-z][A-Za-z0-9_-]*=)\{([a-z][a-z0-9_]*)\}$/;
 
-/** One element of argv: a constant, or one value, with the option it belongs to in front. */
+/** One element of argv: a constant, or one value, with the option that it belongs to as prefix. */
 export type Element =
   | { readonly kind: "constant"; readonly text: string }
   | { readonly kind: "value"; readonly prefix: string; readonly placeholder: string };
@@ -13,12 +13,12 @@ export interface Template {
   readonly env: readonly (readonly [name: string, element: Element])[];
 }
 
-/** A template that could let a value act as something else; the message says where. */
+/** A template in which a value could act as something else; the message says where. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
 
-/** Reads the templates of an entry. Throws {@link TemplateError} for what is not safe whatever the value. */
+/** Parses the templates of an entry. @throws TemplateError if a template is not safe for every value */
 export function parseTemplate(spec: CommandSpec): Template {
   const argv = spec.argv.map((text, index) => parseElement(text, `argv[${index}]`));
   const env = Object.entries(spec.env).map(([name, text]) => [name, parseEnvironment(name, text)] as const);

@@ -6,24 +6,25 @@ const GROUP_WRITE = 0o020;
 const OTHER_WRITE = 0o002;
 const STICKY = 0o1000;
 
-/** A file that was found trustworthy, and what it was like then. */
+/** A trusted file, and its identity when it was checked. */
 export interface TrustedFile {
-  /** The path as it was named; it may be a link. */
+  /** The path as given; it may be a link. */
   readonly named: string;
   /** The real path. */
   readonly path: string;
   readonly identity: string;
 }
 
-/** A file that others could have changed, or that is none. */
+/** A file that others could have changed, or that is not a regular file. */
 export class UntrustedFileError extends Error {
   override readonly name = "UntrustedFileError";
 }
 
 /**
- * Resolves a file and refuses it when anybody but root and the current user could change it: the file must not be
- * writable by group or others and must belong to root or to this user (to root when this is root); no folder above it
- * may be writable by everybody. Throws {@link UntrustedFileError}.
+ * Resolves a file and refuses it if anyone but root and the current user could change it. The file must not be writable
+ * by group or others, and must belong to root or to this user (to root when this is root). No folder above it may be
+ * writable by everyone, unless it is sticky.
+ * @throws UntrustedFileError
  */
 export async function trustFile(path: string): Promise<TrustedFile> {
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) => {
@@ -42,8 +43,9 @@ export async function trustFile(path: string): Promise<TrustedFile> {
 }
 
 /**
- * Checks just before use that the path still leads to the same trustworthy file. A file that its trusted owner replaced
- * meanwhile (an upgrade) is taken; one that somebody else could have put there throws {@link UntrustedFileError}.
+ * Checks just before use that the path still leads to the same trusted file. Accepts a file that its trusted owner has
+ * replaced (an upgrade).
+ * @throws UntrustedFileError if another user could have put the file there
  */
 export async function trustAgain(file: TrustedFile): Promise<void> {
   const real = await realpath(file.named).catch((error: NodeJS.ErrnoException) => {

@@ -14,7 +14,10 @@ import { fromWire, toWire } from "./wire-error";
 
 const PROGRESS_MS = 100;
 
-/** Runs the handler that this thread was started for, and tells its worker how it ended. The entry of a thread calls it. */
+/**
+ * Runs the handler that this thread was started for, and reports its end to the worker. The entry file of a thread
+ * calls it.
+ */
 export async function serveHandlerThread(handlers: ReadonlyMap<string, JobHandler>): Promise<void> {
   const data = workerData as ThreadData;
   if (!parentPort) throw new Error("this file runs as a worker thread");
@@ -24,7 +27,7 @@ export async function serveHandlerThread(handlers: ReadonlyMap<string, JobHandle
       const handler = handlers.get(data.key);
       if (!handler) throw new JobError("This worker does not have the handler.", { errorType: "internal" });
       const result = await handler.run(guest.context(handler.schema.parse(data.payload)));
-      // What cannot be cloned would be lost on the way.
+      // A value that cannot be cloned would be lost between the threads.
       return cleanResult(result, secretForms([]), guest.reportChange);
     }),
   );
@@ -38,7 +41,7 @@ async function answerOf(run: () => Promise<unknown>): Promise<Answer> {
   }
 }
 
-/** The thread's side: a context whose verbs are carried out by the worker's main thread. */
+/** The thread's side: a context whose calls run in the worker's main thread. */
 class Guest {
   readonly #abort = new AbortController();
   readonly #calls = new Map<number, (answer: Answer) => void>();
@@ -94,7 +97,7 @@ class Guest {
     };
   }
 
-  // A loop that reports each round must not fill the worker's memory with messages: it shows ten a second.
+  // Sends ten progress messages a second at most, because a tight loop would fill the worker's memory with messages.
   #progress(percent: number, message?: string): void {
     const progress = { type: "progress" as const, percent, ...(message === undefined ? {} : { message }) };
     const now = performance.now();
@@ -120,7 +123,7 @@ class Guest {
     const rows = this.#next++;
     const started = this.#call({ verb: "rows", key, args, rows });
     const result = started.then(() => this.#call({ verb: "rows-result", rows }));
-    // A handler may look at the rows only.
+    // A handler may read only the rows.
     result.catch(() => undefined);
     const next = async () => {
       await started;
@@ -133,7 +136,7 @@ class Guest {
     return { rows: { [Symbol.asyncIterator]: () => ({ next, return: end }) }, result };
   }
 
-  /** The worker's main thread starts it; what it refuses is the answer to the first write or to the end. */
+  /** Begins an artifact in the worker's main thread. A refusal rejects the first write, or the end. */
   #artifact(name: string, options: ArtifactOptions): ArtifactWriter {
     const artifact = this.#next++;
     const started = this.#call({ verb: "artifact", name, options, artifact });
@@ -193,14 +196,14 @@ class Guest {
     const { run } = message;
     const answer = await answerOf(async () => {
       const result = await this.#steps.get(run)?.();
-      // As it will be stored; what is no JSON fails here and not on the way.
+      // The value as it will be stored; a value that is not JSON fails here and not between the threads.
       return asExactJson(result);
     });
     this.#tell({ type: "step-ran", run, answer });
   }
 }
 
-/** A part of a large buffer takes only its own bytes to the worker: cloning a view clones the whole buffer behind it. */
+/** Copies a part of a large buffer, because cloning a view clones the whole buffer behind it. */
 const ownBytes = (data: string | Uint8Array): string | Uint8Array =>
   typeof data === "string" || data.byteLength === data.buffer.byteLength ? data : new Uint8Array(data);
 

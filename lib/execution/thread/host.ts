@@ -1,3 +1,11 @@
+/**
+ * Runs handlers that compute for long in threads. Start with `HandlerThread`, the worker's side; guest.ts is the
+ * thread's.
+ *
+ * The thread has the same context as other handlers, except for `transaction`; its calls run in the main thread
+ * (protocol.ts). A thread blocks only its own event loop, and `end` ends it whatever it does.
+ */
+
 import type { FileHandle } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import type { ArtifactWriter } from "../artifacts/types";
@@ -16,18 +24,18 @@ export type StartThread = (data: ThreadData) => Worker;
 interface ThreadRun {
   readonly start: StartThread;
   readonly data: ThreadData;
-  /** Carries out what the thread asks for. */
+  /** Runs the calls of the thread. */
   readonly context: HandlerContext<unknown>;
-  /** Takes what the thread prints. */
+  /** Captures what the thread prints. */
   readonly capture: AttemptCapture;
 }
 
-/** A thread that has answered ends by itself, after its last output was read. */
+/** A thread that has answered exits by itself, after its last output was read. */
 const LEAVES_WITHIN_MS = 500;
-/** Longer only when it is inside native code, which nothing can interrupt. */
+/** Takes longer only inside native code, which nothing can interrupt. */
 const KILLED_WITHIN_MS = 2000;
 
-/** Runs one handler in a thread of its own, which is gone when `end` has resolved. */
+/** Runs one handler in its own thread, which is gone when `end` has resolved. */
 export class HandlerThread {
   #thread: Worker | null = null;
   #exited: Promise<unknown> = Promise.resolve();
@@ -40,7 +48,7 @@ export class HandlerThread {
 
   constructor(private readonly options: ThreadRun) {}
 
-  /** Resolves with what the handler returns; rejects with what it throws, or with why the thread ended. */
+  /** Resolves with the handler's result. Rejects with the handler's error, or with why the thread ended. */
   run(): Promise<unknown> {
     const { start, data, context, capture } = this.options;
     return new Promise((resolve, reject) => {

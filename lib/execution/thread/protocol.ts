@@ -1,10 +1,10 @@
-/** The messages between a handler's thread and its worker. Everything in them can be cloned or transferred. */
+/** The messages between a handler's thread and its worker. All of them can be cloned or transferred. */
 import type { ArtifactOptions } from "../artifacts/types";
 import type { LogContext } from "../define-job";
 import type { ChildJob, JobEvent, LogLevel, StopReason } from "../types";
 import type { WireError } from "./wire-error";
 
-/** What a thread is started with. */
+/** Data that a thread is started with. */
 export interface ThreadData {
   readonly key: string;
   readonly payload: unknown;
@@ -15,7 +15,7 @@ export interface ThreadData {
   readonly chainDepth: number;
 }
 
-/** What the thread asks of its worker and waits for. `run`, `rows` and `artifact` are numbers that the thread has chosen. */
+/** A call of the thread that waits for an answer. `run`, `rows` and `artifact` are numbers chosen by the thread. */
 export type Call =
   | { readonly verb: "command"; readonly key: string; readonly args: Readonly<Record<string, unknown>> }
   | {
@@ -45,6 +45,6 @@ export type FromGuest =
 
 export type FromHost =
   | { readonly type: "answer"; readonly id: number; readonly answer: Answer }
-  /** The step was not done before: run it and tell what came out. */
+  /** The step has no stored result: run it and send the answer. */
   | { readonly type: "run-step"; readonly run: number }
   | { readonly type: "abort"; readonly reason: StopReason };

@@ -10,10 +10,10 @@ import {
 import { secretForms } from "../output/secret-forms";
 import type { Outcome } from "../types";
 
-/** An error on its way between threads: what it means, since its class does not survive the way. */
+/** An error between threads, by its meaning, because its class is lost on the way. */
 export interface WireError {
   readonly outcome: Outcome;
-  /** Of an unexpected error, whole. */
+  /** The whole stack of an unexpected error. */
   readonly fault: string | null;
   readonly stopped?: string;
   readonly command?: { readonly exitCode?: number | undefined; readonly signal?: string | undefined };
@@ -29,7 +29,7 @@ export function toWire(error: unknown): WireError {
   return { outcome, fault, command: { exitCode: error.exitCode, signal: error.signal } };
 }
 
-/** An error that means the same on this side. */
+/** Rebuilds an error with the same meaning on this side. */
 export function fromWire({ outcome, fault, stopped, command }: WireError): Error {
   if (stopped !== undefined) return new AttemptStoppedError(stopped.replace("the attempt was stopped: ", ""));
   if (outcome.kind === "lease_lost") return new LeaseLostError();

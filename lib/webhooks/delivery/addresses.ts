@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-// What IANA's special-purpose registries do not call globally reachable.
+// Networks that IANA's special-purpose registries do not list as globally reachable.
 const PRIVATE_V4 = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -18,8 +18,8 @@ const PRIVATE_V4 = [
   ["224.0.0.0", 3],
 ] as const;
 
-// Of IPv6 only what is allocated to the public, less what tunnels to IPv4, documents or benchmarks. So embedded IPv4
-// addresses (::ffff:0:0/96, 64:ff9b::/96) are refused in every spelling.
+// For IPv6, only the space allocated to the public, less tunnels to IPv4, documentation and benchmarks. So embedded
+// IPv4 addresses (::ffff:0:0/96, 64:ff9b::/96) are refused in every spelling.
 const PUBLIC_V6 = ["2000::", 3] as const;
 const PRIVATE_V6 = [
   ["2001::", 23],
@@ -35,7 +35,7 @@ openV6.addSubnet(...PUBLIC_V6, "ipv6");
 const closedV6 = new BlockList();
 for (const [net, prefix] of PRIVATE_V6) closedV6.addSubnet(net, prefix, "ipv6");
 
-/** Whether an address belongs to the public internet; false for whatever is no plain IPv4 or IPv6 address. */
+/** True if an address belongs to the public internet; false for anything but a plain IPv4 or IPv6 address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closedV4.check(address, "ipv4");
   return isIPv6(address) && openV6.check(address, "ipv6") && !closedV6.check(address, "ipv6");

@@ -1,6 +1,6 @@
 import { storable } from "@/lib/execution/output/clean-text";
 
-/** The beginning of a text as it can be stored, of at most so many UTF-8 bytes, cut between characters. */
+/** Returns the beginning of a text in storable form, of at most `bytes` UTF-8 bytes, cut between characters. */
 export function cutText(text: string, bytes: number): string {
   const clean = storable(text);
   if (Buffer.byteLength(clean) <= bytes) return clean;

@@ -8,21 +8,21 @@ import type { WebhookLimits, WebhookPolicy } from "./policy";
 import { type Answer, type Post, post as postHere } from "./send";
 import { signatureHeader } from "./signature";
 
-/** Of a request or an answer, in UTF-8 bytes. */
+/** How much of a request or an answer is kept, in UTF-8 bytes. */
 const KEPT_BYTES = 1024;
-/** Only so much of a text is redacted, because no more than KEPT_BYTES of it are kept. */
+/** How much of a text is redacted; more is never kept. */
 const READ_CHARACTERS = 2 * KEPT_BYTES;
 const MOST_BYTES_OF_CHARACTER = 4;
 
-/** One message on its way to one endpoint. */
+/** One message for one endpoint. */
 export interface Delivery {
   readonly message: Message;
   readonly url: string;
-  /** All that are valid now, the newest first. */
+  /** All secrets that are valid now, newest first. */
   readonly secrets: readonly string[];
-  /** The endpoint's own. */
+  /** The endpoint's own headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ours, on top of those of the signature. */
+  /** Leasehold's headers, in addition to the signature's. */
   readonly ownHeaders: Readonly<Record<string, string>>;
 }
 
@@ -34,7 +34,7 @@ export interface DeliveryTools {
   readonly post?: (message: Post) => Promise<Answer>;
 }
 
-/** What came of it, and the texts that are kept of it: short, and without secrets. */
+/** The answer, and the texts that are recorded: short, and without secrets. */
 export interface Delivered {
   readonly answer: Answer;
   readonly request: string;
@@ -69,7 +69,7 @@ export async function deliver(delivery: Delivery, tools: DeliveryTools): Promise
   };
 }
 
-/** Returns the beginning of a text with its secrets masked, also one that the cut goes through. */
+/** Returns the beginning of a text with its secrets masked, even one that the cut splits. */
 function kept(text: string, forms: SecretForms): string {
   if (text.length <= READ_CHARACTERS) return cutText(redactText(text, forms), KEPT_BYTES);
   const redactor = new StreamRedactor(forms);

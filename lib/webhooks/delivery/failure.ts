@@ -1,19 +1,19 @@
 import type { DeliveryError } from "@/lib/contract/webhooks";
 
-/** Why a delivery did not get through; `detail` names no part of the URL. */
+/** Why a delivery failed; `detail` contains no part of the URL. */
 export interface Failed {
   readonly code: DeliveryError;
   readonly detail: string;
 }
 
-/** How far an exchange has come. */
+/** The phase that an exchange has reached. */
 export type Phase = "connect" | "tls" | "response";
 
-/** What the agent says of an address that it does not connect to. */
+/** Matches the agent's error for an address that it refuses to connect to. */
 const BLOCKED = /is not allowed\. Because/;
 const RESET: readonly string[] = ["ECONNRESET", "EPIPE", "ECONNABORTED"];
 
-/** Names an error of node's HTTP client by what it means for a delivery. */
+/** Classifies an error of Node's HTTP client. */
 export function failureOf(error: Error, phase: Phase): Failed {
   const code = (error as NodeJS.ErrnoException).code ?? "";
   if (BLOCKED.test(error.message)) return { code: "blocked", detail: "the address may not be reached" };

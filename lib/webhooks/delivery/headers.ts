@@ -1,10 +1,10 @@
 const MOST_HEADERS = 20;
 const MOST_VALUE = 1024;
 const NAME = /^(?:x-[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?|authorization|api-key|apikey)$/;
-/** Begin like names that anyone may use, but tell proxies and frameworks where a request came from or what it is. */
+/** Names that look free, but tell proxies and frameworks where a request came from or what it is. */
 const TAKEN =
   /^x-(?:forwarded|real-ip|client-ip|original|rewrite|http-method|method-override|accel|sendfile|leasehold|middleware)/;
-// Printable ASCII within; HTTP trims blanks at the ends, so a value with them would arrive as another.
+// Printable ASCII within. HTTP trims blanks at the ends, so a value with such blanks would arrive changed.
 const VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
 export interface HeaderProblem {
@@ -12,7 +12,7 @@ export interface HeaderProblem {
   readonly detail: string;
 }
 
-/** What of an endpoint's own headers cannot be sent; names are compared without case. */
+/** Returns the headers of an endpoint that cannot be sent; names are compared without case. */
 export function headerProblems(headers: Readonly<Record<string, string>>): HeaderProblem[] {
   const names = Object.keys(headers);
   if (names.length > MOST_HEADERS) return [{ name: "", detail: `at most ${MOST_HEADERS} headers` }];

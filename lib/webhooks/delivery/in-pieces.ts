@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 
-/** A parser makes a few hundred events of one at most. */
+/** A parser emits at most a few hundred events for a piece of this size. */
 const PIECE_BYTES = 4096;
 
 /**
- * Hands what a socket receives to its readers in pieces of 4 KiB, and the size of each to `count` beforehand. Once the
- * socket is destroyed, the rest of what was received is dropped: otherwise a parser goes through all 64 KiB of a read.
+ * Hands received bytes to a socket's readers in pieces of 4 KiB, and reports each piece's size to `count` first. Once
+ * the socket is destroyed, the rest is dropped; otherwise a parser would go through all 64 KiB of a read.
  */
 export function readInPieces(socket: Socket, count: (bytes: number) => void): void {
   const push = socket.push.bind(socket);

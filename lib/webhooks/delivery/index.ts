@@ -1,4 +1,11 @@
-/** Delivers webhooks: signed messages to addresses of tenants, which may be anything. Knows no database. */
+/**
+ * Delivers webhooks: signs messages and posts them to addresses that tenants choose. Start with deliver.ts, then
+ * send.ts.
+ *
+ * Assumes hostile receivers: connects to public addresses only (policy.ts has the exceptions), follows no redirects,
+ * and limits time, bytes and interim answers. Never rejects; a failure has a code that decides about retries
+ * (outcome.ts). Knows no database.
+ */
 export { type Delivered, type Delivery, type DeliveryTools, deliver } from "./deliver";
 export { type HeaderProblem, headerProblems } from "./headers";
 export { isGone, WEBHOOK_ATTEMPTS, WEBHOOK_LONGEST_DELAY, webhookOutcome } from "./outcome";

@@ -2,10 +2,12 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 
-/** What a name answers: IPv4 addresses, a later answer for each later question, or `silence`. */
+/** The answers for a name: IPv4 addresses, one list per successive query, or `silence`. */
 export type Zone = Readonly<Record<string, readonly (readonly string[])[] | "silence">>;
 
-/** A name server of its own: answers A questions from a zone (`*.x` matches all below x), everything else NXDOMAIN. */
+/**
+ * Starts a name server that answers A queries from a zone (`*.x` matches all names below x), and NXDOMAIN otherwise.
+ */
 export async function startNameServer(zone: Zone): Promise<{ address: string; asked: string[]; close(): void }> {
   const socket = createSocket("udp4");
   const asked: string[] = [];
@@ -36,7 +38,7 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** Null: there is no such name. */
+/** Null: the name does not exist. */
 function answerTo(query: Buffer, end: number, addresses: readonly string[] | null): Buffer {
   const header = Buffer.from(query.subarray(0, 12));
   header.writeUInt16BE(addresses === null ? 0x8183 : 0x8180, 2);

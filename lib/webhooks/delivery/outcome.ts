@@ -8,15 +8,15 @@ import type { Answer } from "./send";
 const DELAYS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000];
 const JITTER = 0.2;
 const LONGEST_ASKED = 3600;
-/** What a definition that delivers webhooks starts with, so that the delays above are what happens. */
+/** Defaults of a definition that delivers webhooks, so that the delays above apply. */
 export const WEBHOOK_ATTEMPTS: number = DELAYS.length + 1;
 export const WEBHOOK_LONGEST_DELAY = Math.max(...DELAYS) * (1 + JITTER);
 
-/** These end the same way the next time, or nobody wants a next time. */
+/** Codes that are not retried, because the next attempt would end in the same way. */
 const FINAL: readonly Failed["code"][] = ["blocked", "too_large"];
 const GONE = 410;
 
-/** Seconds until the next attempt, after this one of the run failed (counted from 1). */
+/** Returns the seconds until the next attempt, after this failed attempt of the run (counted from 1). */
 function webhookDelay(failedAttempts: number, random: () => number): number {
   const delay = DELAYS[Math.min(Math.max(failedAttempts, 1), DELAYS.length) - 1] ?? 0;
   return delay * (1 + JITTER * (2 * random() - 1));
@@ -31,7 +31,7 @@ interface AttemptState {
   readonly stopReason: StopReason;
 }
 
-/** What a delivery means for its job. */
+/** Returns the outcome of a job from its delivery. */
 export function webhookOutcome(answer: Answer, { attempts, random, stopReason }: AttemptState): Outcome {
   const { failed, statusCode, durationMs } = answer;
   if (failed === null) return { kind: "succeeded", result: { status_code: statusCode, duration_ms: durationMs } };
@@ -43,7 +43,7 @@ export function webhookOutcome(answer: Answer, { attempts, random, stopReason }:
   return { ...failedOutcome, retryAfterSeconds: Math.max(webhookDelay(attempts, random), askedSeconds(answer)) };
 }
 
-/** What the receiver asked for, as far as it may. */
+/** Returns the seconds that the receiver asked for with `Retry-After`, capped. */
 function askedSeconds({ statusCode, retryAfter: header }: Answer): number {
   if (statusCode !== 429 && statusCode !== 503) return 0;
   return Math.min(retryAfter(header) ?? 0, LONGEST_ASKED);

@@ -2,7 +2,10 @@ import { z } from "zod";
 
 const TYPE = /^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,198}[A-Za-z0-9])?$/;
 
-/** What a job that delivers a webhook takes. The last two are set when a message is sent again, so that it stays the same. */
+/**
+ * The payload of a job that delivers a webhook. The last two properties are set when a message is sent again, so that
+ * it stays the same.
+ */
 export const webhookPayload = z.strictObject({
   endpoint_id: z.guid().describe("The webhook endpoint"),
   type: z.string().regex(TYPE).describe("What the message tells, such as order.paid"),
@@ -18,7 +21,7 @@ export const webhookPayload = z.strictObject({
 });
 export type WebhookPayload = z.infer<typeof webhookPayload>;
 
-/** What identifies a message towards its receiver: the same in every attempt, and when it is sent again. */
+/** A message as its receiver sees it: the same in every attempt, and when it is sent again. */
 export interface Message {
   readonly id: string;
   readonly type: string;
@@ -26,15 +29,15 @@ export interface Message {
   readonly body: string;
 }
 
-/** The instant of a schedule that a job was made for. */
+/** The schedule's instant for which a job was made. */
 export interface FiredInstant {
   readonly triggerId: string;
   readonly at: Date;
 }
 
 /**
- * The message of a job. One that a schedule made is named by its trigger and instant, so that the instant has one name
- * for its receiver even if a restored database fires it again.
+ * Returns the message of a job. A job made by a schedule gets its message id from trigger and instant, so the receiver
+ * sees the same id even if a restored database fires the instant again.
  */
 export function messageOf(
   payload: WebhookPayload,

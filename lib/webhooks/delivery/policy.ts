@@ -1,14 +1,14 @@
-/** What an installation lets webhooks reach beyond public https addresses. */
+/** Which targets beyond public https addresses an installation allows. */
 export interface WebhookPolicy {
-  /** Also http, for development. */
+  /** Allows http, for development. */
   readonly allowHttp: boolean;
-  /** Places of this machine, `host:port`, that may be reached in spite of all other rules; port `*` is any. */
+  /** Exceptions on this machine, as `host:port`, that override all other rules; port `*` is any port. */
   readonly loopback: readonly string[];
   /** Name servers (`address:port`) instead of the machine's. */
   readonly nameServers?: readonly string[];
 }
 
-/** Milliseconds and bytes that a delivery may take. */
+/** Limits of a delivery, in milliseconds and bytes. */
 export interface WebhookLimits {
   readonly connectMs: number;
   readonly totalMs: number;

@@ -13,9 +13,9 @@ export interface Receiver {
   readonly port: number;
   readonly url: string;
   readonly received: Received[];
-  /** Connections that were ever opened, and those that are open. */
+  /** How many connections were opened in total, and how many are open. */
   readonly connections: { opened: number; open: number };
-  /** How it answers from now on. */
+  /** Answers requests from now on. */
   answer: (request: IncomingMessage, response: ServerResponse, received: Received) => void;
   close(): Promise<void>;
 }

@@ -13,8 +13,9 @@ export interface Address {
 }
 
 /**
- * The addresses of a target, all of them public: one that is not refuses the whole name, and so does a name that cannot be
- * resolved. Asks name servers directly; the system's resolver would block a thread of the process for each silent server.
+ * Returns a target's addresses, all of them public. A name with one address that is not public is refused, as is a name
+ * that cannot be resolved. Queries name servers directly, because the system's resolver would block a thread of the
+ * process for each silent server.
  */
 export async function resolveTarget(target: Target, policy: WebhookPolicy): Promise<readonly Address[] | Refusal> {
   const { host, isLoopback } = target;
@@ -26,7 +27,7 @@ export async function resolveTarget(target: Target, policy: WebhookPolicy): Prom
   return addresses.every(({ address }) => isPublicAddress(address)) ? addresses : notPublic();
 }
 
-/** Whether webhooks may go to a URL, asked when it is saved; null = they may. */
+/** Checks if webhooks may go to a URL, when it is saved. Returns null if they may. */
 export async function checkTarget(text: string, policy: WebhookPolicy): Promise<Refusal | null> {
   const target = readTarget(text, policy);
   if (isRefusal(target)) return target;

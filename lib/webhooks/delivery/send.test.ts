@@ -250,7 +250,7 @@ async function listening(server: Server): Promise<{ port: number; close(): void 
   return { port: (server.address() as AddressInfo).port, close: () => void server.close() };
 }
 
-/** A port whose queue of connections is full, so that the next one waits for ever. */
+/** A port with a full connection queue, so that the next connection waits forever. */
 async function startDeadEnd(): Promise<{ port: number; close(): void }> {
   const { spawn } = await import("node:child_process");
   const script = `

@@ -9,9 +9,9 @@ import { WEBHOOK_DELIVERY_LIMITS, type WebhookLimits, type WebhookPolicy } from 
 import { type Address, resolveTarget } from "./resolve";
 import { isRefusal, readTarget, type Target } from "./target";
 
-/** Answers of 100 to 199 that may come before the real one; receivers send one or two. */
+/** Most interim answers (1xx) before the final one; receivers send one or two. */
 const MOST_INTERIM = 8;
-/** What is received may be so many times the body: a chunk of one byte takes six, and headers come on top. */
+/** Factor from body bytes to received bytes: a chunk of one byte takes six, and headers come on top. */
 const FRAMING = 16;
 /** Without finite-field Diffie-Hellman: a receiver would choose the numbers, and those of 10,000 bits take seconds. */
 const CIPHERS = `${DEFAULT_CIPHERS}:!DHE`;
@@ -26,20 +26,20 @@ export interface Post {
   readonly limits?: WebhookLimits;
 }
 
-/** What came of a POST; `failed` is null when the receiver took it (2xx). */
+/** The result of a POST; `failed` is null when the receiver accepted it (2xx). */
 export interface Answer {
   readonly statusCode: number | null;
   readonly failed: Failed | null;
-  /** As much of the body as was read. */
+  /** The part of the body that was read. */
   readonly body: Buffer;
   readonly retryAfter: string | null;
   readonly durationMs: number;
 }
 
 /**
- * Posts once: no redirect is followed, no connection is kept, and nothing but public addresses is connected to. The
- * addresses that were looked at are the ones that are connected to, and the agent looks at each again. Reads at most
- * `responseBytes` of a body, 16 times as much with headers and framing, and 8 interim answers. Never rejects.
+ * Posts once. Follows no redirect, keeps no connection, and connects to public addresses only: to the addresses that
+ * were checked, which the agent checks again. Reads at most `responseBytes` of a body, 16 times as much with headers
+ * and framing, and 8 interim answers. Never rejects.
  */
 export async function post(message: Post): Promise<Answer> {
   const began = performance.now();
@@ -66,7 +66,7 @@ interface Route {
   readonly limits: WebhookLimits;
 }
 
-/** One request on a connection of its own, under its time limits. */
+/** One request on its own connection, under its time limits. */
 class Exchange {
   private phase: Phase = "connect";
   private statusCode: number | null = null;
@@ -98,7 +98,7 @@ class Exchange {
     clearTimeout(total);
     clearTimeout(this.connectTimer);
     signal.removeEventListener("abort", onAbort);
-    request.on("error", () => undefined); // what a connection says that is cut off interests nobody any more
+    request.on("error", () => undefined); // errors of a connection that is being closed no longer matter
     request.destroy();
     return { statusCode: this.statusCode, failed, body: Buffer.concat(this.chunks), retryAfter: this.retryAfter };
   }
@@ -132,7 +132,7 @@ class Exchange {
     });
     request.on("upgrade", (_response, socket) => {
       this.cutOff(request, { code: "bad_response", detail: "it switched to another protocol" });
-      socket.destroy(); // which the request has given away
+      socket.destroy(); // the request no longer owns this socket
     });
     request.on("response", (response) => this.read(request, response));
     request.on("error", (error) => this.resolve(failureOf(error, this.phase)));
@@ -154,7 +154,7 @@ class Exchange {
     if (isTls) socket.once("secureConnect", sent);
   }
 
-  /** Ends the exchange at once: the parser would go on with what was received already. */
+  /** Ends the exchange at once, because the parser would go on with bytes that were already received. */
   private cutOff(request: ClientRequest, failed: Failed): void {
     this.resolve(failed);
     request.destroy();
@@ -203,7 +203,7 @@ function statusFailure({ statusCode = 0, headers }: IncomingMessage): Failed | n
   return { code: "http_status", detail: `it answered ${statusCode}` };
 }
 
-/** Answers with the addresses that were checked, and asks nobody again. */
+/** Returns a lookup function that answers with the checked addresses, without a further DNS query. */
 function lookupOf(addresses: readonly Address[]): LookupFunction {
   const [first] = addresses;
   return (_host, options, callback) => {

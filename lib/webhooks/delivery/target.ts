@@ -5,20 +5,20 @@ import type { WebhookPolicy } from "./policy";
 const HTTPS_PORTS = [443, 8443];
 const HTTP_PORTS = [80, 8080];
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { "https:": 443, "http:": 80 };
-/** Names that never belong to the public internet, whatever a name server says. */
+/** Names that never belong to the public internet, whatever a name server answers. */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|corp|home)$/;
 
-/** Where a webhook goes, as far as its URL says. */
+/** The target of a webhook, read from its URL. */
 export interface Target {
   readonly url: URL;
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number;
-  /** One of the installation's exceptions on this machine. */
+  /** True for one of the installation's exceptions on this machine. */
   readonly isLoopback: boolean;
 }
 
-/** Why an address is not delivered to. `dns`: it cannot be resolved; `blocked`: it may not be reached. */
+/** Why an address is refused. `dns`: it cannot be resolved; `blocked`: it may not be reached. */
 export interface Refusal {
   readonly code: "url" | "scheme" | "port" | "credentials" | "blocked" | "dns";
   readonly detail: string;
@@ -27,8 +27,8 @@ export interface Refusal {
 export const isRefusal = (value: Target | Refusal): value is Refusal => "code" in value;
 
 /**
- * Reads the URL of an endpoint and refuses what needs no name server to be refused. Literal addresses are compared in
- * the one spelling that URL gives them, so that no other spelling gets past.
+ * Reads an endpoint's URL and refuses what can be refused without a name server. Literal addresses are compared in the
+ * one canonical form that URL gives them, so other spellings do not get past.
  */
 export function readTarget(text: string, policy: WebhookPolicy): Target | Refusal {
   if (!URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) return { code: "url", detail: "is not a valid URL" };
