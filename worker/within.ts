@@ -1,6 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { withDeadline } from "@/lib/async/deadline";
 
-/** Waits for the end of `work`, good or bad, and at most so many milliseconds: a worker leaves also when nobody answers. */
+/** Waits until `work` settles, for at most `ms` milliseconds. Never rejects, so that a shutdown continues after a failed step. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  await Promise.race([work.catch(() => undefined), delay(ms, undefined, { ref: false })]);
+  await withDeadline(
+    work.catch(() => undefined),
+    ms,
+  );
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, type IOType, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { withDeadline } from "@/lib/async/deadline";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { readPaced } from "../output/read-paced";
 import { bareEnvironment } from "../process/bare-environment";
@@ -9,7 +10,6 @@ import { coverStrays } from "../process/stray-descriptors";
 import type { Isolation } from "../process/supervisor";
 import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
 import { type Usage, UsageMeter } from "../process/usage";
-import { delay } from "../timer";
 import type { StopReason } from "../types";
 import { FrameSink, type FrameSinkOptions } from "./frame-sink";
 import type { InheritedFiles } from "./inherited-files";
@@ -94,7 +94,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   await drain(output, sink);
   stopper.dispose();
   await group.kill(KILL_WITHIN_MS);
-  await Promise.race([Promise.all([output.streams, output.frames]), delay(LAST_BYTES_MS)]);
+  await withDeadline(Promise.all([output.streams, output.frames]), LAST_BYTES_MS);
   for (const stream of child.stdio) stream?.destroy();
   plan.capture.stdout.endOfProcess();
   plan.capture.stderr.endOfProcess();
@@ -156,13 +156,13 @@ function exitOf(child: ChildProcess): Promise<{ exitCode: number | null; signal:
 
 async function drain(output: OutputReading, sink: FrameSink): Promise<void> {
   const deadline = performance.now() + DRAIN_MS;
-  await Promise.race([output.streams, delay(DRAIN_MS)]);
+  await withDeadline(output.streams, DRAIN_MS);
   let isRead = false;
   void output.frames.then(() => {
     isRead = true;
   });
   const isPatient = () => sink.isBlocked || performance.now() < Math.max(deadline, sink.lastActivity + DRAIN_MS);
-  while (!isRead && isPatient()) await Promise.race([output.frames, delay(DRAIN_MS / 10)]);
+  while (!isRead && isPatient()) await withDeadline(output.frames, DRAIN_MS / 10);
 }
 
 function codeOf(error: unknown): string {
