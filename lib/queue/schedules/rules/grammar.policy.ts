@@ -1,4 +1,5 @@
 import { CronExpressionParser } from "cron-parser";
+import { BoundedMap } from "@/lib/async/bounded-map";
 
 /** What a field of an expression says, expanded. */
 export interface CronFields {
@@ -93,25 +94,19 @@ export function readCron(text: string): CronFields {
 }
 
 const valuesOf = (items: readonly Item[]): number[] =>
-  sorted(items.flatMap((item) => ("plain" in item ? expand(item.plain) : [])));
+  sorted(items.flatMap((item) => ("plain" in item ? expanded.getOrMake(item.plain, readValues) : [])));
 
 /**
  * One value, or one range with or without a step. cron-parser sees each of them by itself, as minutes, after it was found
  * in order: by itself it takes "", four fields, ? and H as well, and refuses lists whose items overlap.
  */
-function expand(plain: string): readonly number[] {
-  const known = expanded.get(plain);
-  if (known) return known;
+function readValues(plain: string): readonly number[] {
   const { fields } = CronExpressionParser.parse(`${plain} * * * *`, { currentDate: new Date(0), tz: "UTC" });
-  const values = fields.minute.values.map(Number);
-  if (expanded.size >= MAX_EXPANDED) expanded.clear();
-  expanded.set(plain, values);
-  return values;
+  return fields.minute.values.map(Number);
 }
 
 /** Most expressions are made of few items: all minutes, all days, weekdays, the hour 0. */
-const expanded = new Map<string, readonly number[]>();
-const MAX_EXPANDED = 1024;
+const expanded = new BoundedMap<string, readonly number[]>(1024);
 
 const sorted = (values: readonly number[]): number[] => [...new Set(values)].sort((a, b) => a - b);
 
