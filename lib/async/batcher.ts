@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 
 export interface BatcherOptions {
-  /** Of a batch. */
+  /** Items of a batch. */
   readonly most: number;
-  /** After a batch, the next one goes out this much later at the earliest, unless it is full: small ones cost most. */
+  /** Milliseconds from the start of one batch to the start of the next, unless that one is full: small batches cost most. */
   readonly apartMs?: number;
-  /** Items whose weights are more than this together go in several batches; an item that is heavier goes alone. */
+  /** Total weight of a batch. A heavier item goes alone. */
   readonly mostWeight?: number;
 }
 
@@ -13,20 +13,25 @@ interface Waiting<Item, Answer> {
   readonly item: Item;
   readonly resolve: (answer: Answer | PromiseLike<Answer>) => void;
   readonly reject: (error: unknown) => void;
-  /** Asked for once, when its batch is put together. */
+  /** Computed once, when the batch is put together. */
   weight?: number;
 }
 
 /**
- * Joins single calls into batches: the first goes out at once, those that come while it is under way go together in the
- * next one. Each call gets its own answer.
+ * Joins single calls into batches, in their order. One batch is in flight at a time; calls made meanwhile form the next one.
+ *
+ * Each call resolves with its own answer. If `send` rejects, all calls of that batch reject with its error, and the next batch
+ * is sent.
  */
 export class Batcher<Item, Answer> {
   private waiting: Waiting<Item, Answer>[] = [];
   private running = false;
   private sentAt = Number.NEGATIVE_INFINITY;
 
-  /** @param send answers the items in their order; an answer that is still to come holds up no later batch */
+  /**
+   * @param send returns one answer per item, in the order of the items. An answer may be a promise: the next batch does not
+   * wait for it.
+   */
   constructor(
     private readonly send: (items: readonly Item[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,
     private readonly options: BatcherOptions,
@@ -38,7 +43,7 @@ export class Batcher<Item, Answer> {
       this.waiting.push({ item, resolve, reject });
       if (!this.running) {
         this.running = true;
-        // What is added in the same turn of the event loop still belongs to the first batch.
+        // Items added in the same turn of the event loop belong to the first batch.
         setImmediate(() => void this.run());
       }
     });
