@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { BoundedMap } from "@/lib/async/bounded-map";
+import { Slots } from "@/lib/async/slots";
 import { type ClaimedWork, type claimWork, LIMITS } from "@/lib/contract";
 import {
   canceledAttempts,
@@ -12,7 +13,6 @@ import {
 import { LongPoll } from "@/web/live/long-poll";
 import { HttpProblem } from "../http/problem";
 import { ANSWER_WITHIN_MS } from "../http/serve";
-import { Slots } from "../http/slots";
 import { refuseWhilePaused } from "../paused";
 import { handOut } from "./hand-out";
 import { lanesOf } from "./lanes";
