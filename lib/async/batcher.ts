@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 export interface BatcherOptions {
   /** Items of a batch. */
   readonly most: number;
-  /** Milliseconds from the start of one batch to the start of the next, unless that one is full: small batches cost most. */
+  /** Least milliseconds between the starts of two batches, as small batches cost most. A full batch does not wait. */
   readonly apartMs?: number;
   /** Total weight of a batch. A heavier item goes alone. */
   readonly mostWeight?: number;
@@ -18,10 +18,10 @@ interface Waiting<Item, Answer> {
 }
 
 /**
- * Joins single calls into batches, in their order. One batch is in flight at a time; calls made meanwhile form the next one.
+ * Joins single calls into batches, in their order. One batch is in flight at a time; later calls form the next one.
  *
- * Each call resolves with its own answer. If `send` rejects, all calls of that batch reject with its error, and the next batch
- * is sent.
+ * Each call resolves with its own answer. If `send` rejects, all calls of that batch reject with its error. The next
+ * batch is still sent.
  */
 export class Batcher<Item, Answer> {
   private waiting: Waiting<Item, Answer>[] = [];
@@ -29,8 +29,8 @@ export class Batcher<Item, Answer> {
   private sentAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param send returns one answer per item, in the order of the items. An answer may be a promise: the next batch does not
-   * wait for it.
+   * @param send returns one answer per item, in the order of the items. An answer may be a promise: the next batch does
+   * not wait for it.
    */
   constructor(
     private readonly send: (items: readonly Item[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,

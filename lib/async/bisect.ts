@@ -9,12 +9,12 @@ export interface Bisection<Item, Result> {
 }
 
 /**
- * Applies a batch. While it is refused because of a single item, applies its halves one after the other, until that item
- * stands alone. Returns the results in the order of the items; none for an empty batch.
+ * Applies a batch. If `apply` rejects because of a single item, applies the two halves one after the other, and so on
+ * until that item stands alone. Returns the results in the order of the items; none for an empty batch.
  *
- * An item that is refused costs about 2·log₂(n) calls of `apply`, and the items around it are still applied together.
+ * A refused item costs about 2·log₂(n) calls of `apply`. The items around it are still applied together.
  *
- * @throws the error of `apply` for which `isOfOne` is false, and any error of `onRefused`; the later items are not applied then
+ * @throws the first error of `apply` that `isOfOne` denies, or of `onRefused`; later items are then not applied
  */
 export async function bisect<Item, Result>(
   batch: readonly Item[],

@@ -1,6 +1,6 @@
 /**
- * A map of at most `most` entries, for values that can be made again. Adding a key to a full map drops all other entries
- * first, because counting uses would cost every read; replacing the value of a known key drops nothing.
+ * A map of at most `most` entries, for values that can be made again. Adding a key to a full map first drops all other
+ * entries, because tracking their use would slow down every read. Replacing the value of a known key drops nothing.
  */
 export class BoundedMap<K, V> extends Map<K, V> {
   constructor(private readonly most: number) {
@@ -12,7 +12,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
     return super.set(key, value);
   }
 
-  /** Returns the entry of a key, and makes and keeps it if there is none. An error of `make` is thrown, and nothing is kept. */
+  /** Returns the value of a key; makes and keeps it if there is none. If `make` throws, nothing is kept. */
   getOrMake(key: K, make: (key: K) => V): V {
     const known = this.get(key);
     if (known !== undefined) return known;

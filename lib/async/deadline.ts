@@ -1,9 +1,10 @@
 /**
- * Settles as `work` does, or after `ms` milliseconds with what `onLate` returns or throws; without `onLate`, with undefined.
+ * Settles as `work` does. After `ms` milliseconds, settles with what `onLate` returns or throws, or with undefined
+ * without `onLate`.
  *
- * `onLate` runs only if the work has not settled in time. The work itself goes on, and its later rejection is not reported as
- * unhandled. The timer keeps the process alive and is cleared when the work settles. `ms` must be below 2³¹ (24.8 days),
- * because `setTimeout` fires a longer one at once.
+ * `onLate` runs only if the work has not settled in time. The work itself goes on, and its later rejection is not
+ * reported as unhandled. The timer keeps the process alive and is cleared when the work settles. `ms` must be below
+ * 2³¹ (24.8 days), because `setTimeout` fires at once for longer delays.
  */
 export function withDeadline<T>(work: Promise<T>, ms: number): Promise<T | undefined>;
 export function withDeadline<T, Late>(work: Promise<T>, ms: number, onLate: () => Late): Promise<T | Late>;
