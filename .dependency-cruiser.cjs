@@ -109,6 +109,11 @@ const forbidden = [
     },
   },
   {
+    name: "async-is-leaf",
+    from: { path: "^lib/async/", pathNot: TEST },
+    to: { path: "^(app|components|web|worker|scheduler|admin|e2e|lib|drizzle|jobs)/", pathNot: "^lib/async/" },
+  },
+  {
     name: "schema-is-leaf",
     from: { path: "^drizzle/schema/", pathNot: TEST },
     to: { pathNot: "^drizzle/schema/|node_modules/drizzle-orm/" },

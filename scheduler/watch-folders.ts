@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { withDeadline } from "@/lib/async/deadline";
 import { DatabaseError, withTenant } from "@/lib/db";
 import { checkProviderPath } from "@/lib/inventory/provider-path";
 import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/inventory/read-folders";
@@ -124,16 +124,13 @@ class FolderWatch {
       if (!checked.ok) throw new Error(checked.detail);
       return readFolders(checked.path, { mostEntries, signal: end.signal });
     })();
-    const timer = new AbortController();
-    const late = delay(mostMs, undefined, { signal: timer.signal }).then(() => {
-      this.#stuck.add(key);
-      end.abort(new Error(`it could not be looked at within ${mostMs} ms`));
-      throw end.signal.reason;
-    });
-    late.catch(() => undefined);
     reading.catch(() => undefined).finally(() => this.#stuck.delete(key));
     try {
-      const look = await Promise.race([reading, late]);
+      const look = await withDeadline(reading, mostMs, () => {
+        this.#stuck.add(key);
+        end.abort(new Error(`it could not be looked at within ${mostMs} ms`));
+        throw end.signal.reason;
+      });
       this.#problems.delete(key);
       return look;
     } catch (error) {
@@ -142,8 +139,6 @@ class FolderWatch {
         turn.log.warn({ provider_id: key, tenant_id: folder.tenantId, err: error }, "a folder cannot be watched");
       this.#problems.set(key, problem);
       return null;
-    } finally {
-      timer.abort();
     }
   }
 }

@@ -12,6 +12,7 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import next from "next";
 import { beginShutdown, closeRuntime, shutdownSignal } from "@/lib/api/runtime";
+import { withDeadline } from "@/lib/async/deadline";
 import { deviceSecretOf } from "@/lib/auth/device";
 import { type Database, openDatabase } from "@/lib/db";
 import { publishOrigin } from "@/lib/env/publish-origin";
@@ -67,7 +68,7 @@ async function main(): Promise<void> {
   await checkFit(shutdown.signal);
   if (shutdown.signal.aborted) return;
   // Before Next.js starts, because its start blocks the event loop for so long that new database connections time out.
-  if (assets) await Promise.race([publishNowAndThen(assets), setTimeout(PUBLISH_FIRST_MS, undefined, { ref: false })]);
+  if (assets) await withDeadline(publishNowAndThen(assets), PUBLISH_FIRST_MS);
   if (shutdown.signal.aborted) return;
   const app = next({ dev, dir: projectFolder(), hostname: env.host, port });
   await app.prepare();
@@ -148,7 +149,7 @@ async function stop(front: Front): Promise<void> {
   const closed = new Promise<void>((resolve) => front.server.close(() => resolve()));
   front.server.closeIdleConnections();
   front.closeUnused();
-  await Promise.race([closed, setTimeout(env.shutdownGraceSeconds * 1000, undefined, { ref: false })]);
+  await withDeadline(closed, env.shutdownGraceSeconds * 1000);
   front.server.closeAllConnections();
   await closed;
 }

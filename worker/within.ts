@@ -1,6 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { withDeadline } from "@/lib/async/deadline";
 
-/** Waits until `work` settles, but at most this many milliseconds, so that a worker can leave a silent database. */
+/** Waits until `work` settles, for at most `ms` milliseconds. Never rejects: a failed step does not stop a shutdown. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  await Promise.race([work.catch(() => undefined), delay(ms, undefined, { ref: false })]);
+  await withDeadline(
+    work.catch(() => undefined),
+    ms,
+  );
 }

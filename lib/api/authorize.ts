@@ -1,3 +1,4 @@
+import { BoundedMap } from "@/lib/async/bounded-map";
 import { writeAudit } from "@/lib/auth/audit";
 import { getPrincipal, type Principal } from "@/lib/auth/principal";
 import { isSameOrigin } from "@/lib/auth/same-origin";
@@ -180,7 +181,7 @@ export function actorOf(principal: Principal, info: RequestInfo) {
     : { kind: "api_key" as const, id: principal.key.id, userId: principal.user.id, requestId: info.id };
 }
 
-const superAdminReads = new Map<string, number>();
+const superAdminReads = new BoundedMap<string, number>(10_000);
 
 // Every change is recorded; of reads, which pages repeat every few seconds, the first of ten minutes.
 async function auditSuperAdmin(
@@ -202,7 +203,6 @@ async function auditSuperAdmin(
     tenantId,
   };
   await writeAudit(runtime.auth, { ...entry, success: true, ...requestFields(info) });
-  if (superAdminReads.size > 10_000) superAdminReads.clear();
   if (isRead) superAdminReads.set(key, now);
 }
 

@@ -1,3 +1,4 @@
+import { withDeadline } from "@/lib/async/deadline";
 import { misfit, PAUSED, TZ_VERSION } from "@/lib/process";
 import { HttpProblem } from "./http/problem";
 import { jsonResponse } from "./http/respond";
@@ -18,10 +19,8 @@ export const livez: RouteHandler = guarded(async () => jsonResponse('{"status":"
 export const readyz: RouteHandler = guarded(
   async () => {
     if (shutdownSignal().aborted) throw notReady("The server is shutting down.");
-    const problem = await Promise.race([
-      problemOf().catch(() => NO_ANSWER),
-      new Promise<string>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, NO_ANSWER).unref()),
-    ]);
+    const asked = problemOf().catch(() => NO_ANSWER);
+    const problem = await withDeadline(asked, ANSWER_WITHIN_MS, () => NO_ANSWER);
     if (problem) throw notReady(problem);
     const answer = {
       status: "ready",

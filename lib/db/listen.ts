@@ -1,4 +1,5 @@
 import pg from "pg";
+import { withDeadline } from "@/lib/async/deadline";
 import { DatabaseError, toDatabaseError } from "./errors";
 import { jitter } from "./pause";
 
@@ -113,13 +114,9 @@ class ListenSession {
 /** Says goodbye, and cuts the connection when the server does not answer it in time. */
 export async function endWithin(client: pg.Client, ms: number): Promise<void> {
   const stream = (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      stream?.destroy();
-      resolve();
-    }, ms);
-  });
-  await Promise.race([client.end().catch(() => {}), late]);
-  clearTimeout(timer);
+  await withDeadline(
+    client.end().catch(() => {}),
+    ms,
+    () => stream?.destroy(),
+  );
 }

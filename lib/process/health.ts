@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { withDeadline } from "@/lib/async/deadline";
 import { TZ_VERSION } from "./version";
 
 const ANSWER_WITHIN_MS = 3000;
@@ -57,9 +58,8 @@ export async function startHealthServer({ port, host, ...options }: HealthOption
 }
 
 async function isReady(ready: ReadyCheck): Promise<Readiness> {
-  const late = new Promise<false>((resolve) => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref());
   try {
-    return await Promise.race([ready(), late]);
+    return await withDeadline(Promise.resolve(ready()), ANSWER_WITHIN_MS, () => false);
   } catch {
     return false;
   }

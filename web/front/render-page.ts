@@ -1,6 +1,7 @@
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { Writable } from "node:stream";
+import { withDeadline } from "@/lib/async/deadline";
 
 /** The framework's request handler. */
 export type NextHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
@@ -49,13 +50,13 @@ export function renderPage(
   res.assignSocket(
     new Writable({ highWaterMark: NEVER_FULL, write: (_chunk, _encoding, done) => done() }) as unknown as Socket,
   );
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`${path} was not rendered in time`)), RENDERED_WITHIN_MS);
-    late.unref();
+  const rendered = new Promise<RenderedPage>((resolve, reject) => {
     res.once("finish", () => {
-      clearTimeout(late);
       resolve({ status: res.statusCode, headers: res.getHeaders(), body: Buffer.concat(chunks).toString("utf8") });
     });
     handler(req, res).catch(reject);
+  });
+  return withDeadline(rendered, RENDERED_WITHIN_MS, () => {
+    throw new Error(`${path} was not rendered in time`);
   });
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { Slots } from "@/lib/api/http/slots";
+import { Slots } from "@/lib/async/slots";
 import type { DeviceSettings } from "@/lib/auth/device";
 import { lineOf } from "./line-of";
 import type { Refusal } from "./refuse";

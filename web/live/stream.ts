@@ -9,8 +9,8 @@
 import { parseQuery } from "@/lib/api/http/input";
 import { HttpProblem } from "@/lib/api/http/problem";
 import { guarded, type RouteHandler } from "@/lib/api/http/serve";
-import { Slots } from "@/lib/api/http/slots";
 import { shutdownSignal } from "@/lib/api/runtime";
+import { Slots } from "@/lib/async/slots";
 import type { Principal } from "@/lib/auth/principal";
 import { LIMITS, streamQuery } from "@/lib/contract";
 import { eventStream } from "@/web/live/event-stream";

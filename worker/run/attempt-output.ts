@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { withDeadline } from "@/lib/async/deadline";
 import type { Database } from "@/lib/db";
 import {
   appendLogs,
@@ -109,9 +110,7 @@ export class AttemptOutputWriter {
     this.ending = true;
     this.pid = undefined;
     this.tellDropped();
-    const late = new AbortController();
-    await Promise.race([this.flushRest(), delay(LAST_FLUSH_MS, undefined, { signal: late.signal }).catch(() => {})]);
-    late.abort();
+    await withDeadline(this.flushRest(), LAST_FLUSH_MS);
     this.over = true;
   }
 

@@ -1,8 +1,8 @@
+import { Batcher } from "@/lib/async/batcher";
 import type { Database } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
 import { type ClaimedJob, markBegun, type Numbers, openMarks, startAttempts } from "@/lib/queue/worker";
 import { processClock } from "../lease/lease-protocol";
-import { Batcher } from "../settle/batcher";
 import type { JobInFlight } from "./job-in-flight";
 
 const MOST_STARTS = 500;

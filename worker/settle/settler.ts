@@ -6,6 +6,7 @@
  */
 
 import { setTimeout } from "node:timers/promises";
+import { Batcher } from "@/lib/async/batcher";
 import type { Database } from "@/lib/db";
 import { DatabaseError } from "@/lib/db";
 import type { Logger } from "@/lib/observability/log";
@@ -17,7 +18,6 @@ import {
   type Settled,
   settleAttempts,
 } from "@/lib/queue/worker";
-import { Batcher } from "./batcher";
 import { weightOfEnd } from "./weight-of-end";
 
 const MOST = 500;

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { withDeadline } from "@/lib/async/deadline";
 import { isUnavailable } from "@/lib/db";
 import type { RouteAccess } from "../routes";
 import { getRuntime } from "../runtime";
@@ -50,7 +51,7 @@ export function guarded(
 ): RouteHandler {
   const handler = async (request: Request, context: NextContext): Promise<Response> => {
     try {
-      return await withDeadline(serve(request, context), answerWithinMs);
+      return await answerWithin(answerWithinMs, serve(request, context));
     } catch (error) {
       return failure(error, request);
     }
@@ -58,25 +59,12 @@ export function guarded(
   return Object.assign(handler, { declaration });
 }
 
-async function withDeadline(work: Promise<Response>, answerWithinMs: number): Promise<Response> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const problem = new HttpProblem("unavailable", {
-      detail: "The answer took too long.",
-      headers: { "retry-after": "2" },
-    });
-    timer = setTimeout(() => {
-      reject(problem);
-      // What comes later has no reader: a stream must not go on for nobody.
-      work.then((answer) => answer.body?.cancel()).catch(() => undefined);
-    }, answerWithinMs);
+const answerWithin = (ms: number, work: Promise<Response>): Promise<Response> =>
+  withDeadline(work, ms, () => {
+    // A late answer has no reader, so its stream is canceled.
+    work.then((answer) => answer.body?.cancel()).catch(() => undefined);
+    throw new HttpProblem("unavailable", { detail: "The answer took too long.", headers: { "retry-after": "2" } });
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 function failure(error: unknown, request: Request): Response {
   const info = requestInfo(request);

@@ -1,4 +1,6 @@
 import type * as z from "zod";
+import { BoundedMap } from "@/lib/async/bounded-map";
+import { Slots } from "@/lib/async/slots";
 import { type ClaimedWork, type claimWork, LIMITS } from "@/lib/contract";
 import {
   canceledAttempts,
@@ -11,7 +13,6 @@ import {
 import { LongPoll } from "@/web/live/long-poll";
 import { HttpProblem } from "../http/problem";
 import { ANSWER_WITHIN_MS } from "../http/serve";
-import { Slots } from "../http/slots";
 import { refuseWhilePaused } from "../paused";
 import { handOut } from "./hand-out";
 import { lanesOf } from "./lanes";
@@ -28,7 +29,7 @@ export const CLAIM_WITHIN_MS = LIMITS.remoteWaitSecondsMax * 1000 + ANSWER_WITHI
 const LATE_MS = 500;
 const SAY_AGAIN_MS = 4000;
 const MOST_SHARES = 1000;
-const shares = new Map<string, FairShare>();
+const shares = new BoundedMap<string, FairShare>(MOST_SHARES);
 const counts = new WholeLooks();
 const polls = new Slots(LIMITS.remotePollsPerKey);
 
@@ -85,7 +86,7 @@ async function look(context: Context, scope: RemoteScope, poll: LongPoll): Promi
     scope,
     limit: body.limit,
     leaseSeconds: body.lease_seconds,
-    share: shareOf(key.id),
+    share: shares.getOrMake(key.id, () => new FairShare()),
     lanes: lanesOf(scope),
   };
   const since = performance.now();
@@ -134,15 +135,6 @@ async function canceled({ db }: Context, workerId: string): Promise<ClaimedWork[
 
 function logLoss({ runtime }: Context, error: unknown): void {
   runtime.log.warn({ error: String(error) }, "claimed jobs could not be given back; their leases will run out");
-}
-
-function shareOf(keyId: string): FairShare {
-  const known = shares.get(keyId);
-  if (known) return known;
-  if (shares.size >= MOST_SHARES) shares.clear();
-  const share = new FairShare();
-  shares.set(keyId, share);
-  return share;
 }
 
 function takeSlot(keyId: string): () => void {

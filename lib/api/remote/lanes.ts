@@ -1,16 +1,14 @@
+import { BoundedMap } from "@/lib/async/bounded-map";
 import { RemoteLanes, type RemoteScope } from "@/lib/queue/remote";
 
 const MOST_SCOPES = 1000;
-const known = new Map<string, RemoteLanes>();
+const known = new BoundedMap<string, RemoteLanes>(MOST_SCOPES);
 
 /** What this process remembers of the lanes of a scope. */
 export function lanesOf(scope: RemoteScope): RemoteLanes {
   const { definitions, queues, tenantId } = scope;
   const name = JSON.stringify([[...definitions].sort(), queues && [...queues].sort(), tenantId]);
-  const lanes = known.get(name) ?? new RemoteLanes();
-  if (known.size >= MOST_SCOPES) known.clear();
-  known.set(name, lanes);
-  return lanes;
+  return known.getOrMake(name, () => new RemoteLanes());
 }
 
 /** Something may be ready anywhere: the next claims look at all lanes. */

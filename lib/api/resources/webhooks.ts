@@ -1,3 +1,4 @@
+import { Slots } from "@/lib/async/slots";
 import { writeAudit } from "@/lib/auth/audit";
 import {
   type CreateWebhook,
@@ -14,7 +15,6 @@ import { type EndpointChange, lockEndpoint, MOST_ENDPOINTS } from "@/lib/webhook
 import { expectedVersions } from "../http/etag";
 import { HttpProblem, notFound } from "../http/problem";
 import type { RequestInfo } from "../http/request-info";
-import { Slots } from "../http/slots";
 import type { ApiRuntime } from "../runtime";
 import { chainDepthOfJob } from "./chain";
 

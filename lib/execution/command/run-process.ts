@@ -1,6 +1,7 @@
 import { type ChildProcess, type IOType, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { withDeadline } from "@/lib/async/deadline";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { readPaced } from "../output/read-paced";
 import { bareEnvironment } from "../process/bare-environment";
@@ -9,7 +10,6 @@ import { coverStrays } from "../process/stray-descriptors";
 import type { Isolation } from "../process/supervisor";
 import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
 import { type Usage, UsageMeter } from "../process/usage";
-import { delay } from "../timer";
 import type { StopReason } from "../types";
 import { FrameSink, type FrameSinkOptions } from "./frame-sink";
 import type { InheritedFiles } from "./inherited-files";
@@ -91,12 +91,12 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessResult> {
   const output = readOutput(child, plan, sink);
   const { exitCode, signal } = await exit;
   const usage = meter.stop();
-  await Promise.race([Promise.all([output.streams, output.frames]), delay(DRAIN_MS)]);
+  await withDeadline(Promise.all([output.streams, output.frames]), DRAIN_MS);
   // Before the rest is read, because nothing watches the memory of processes that outlive the command.
   await group.kill(KILL_WITHIN_MS);
   await readRest(output, { sink, stopper });
   stopper.dispose();
-  await Promise.race([Promise.all([output.streams, output.frames]), delay(LAST_BYTES_MS)]);
+  await withDeadline(Promise.all([output.streams, output.frames]), LAST_BYTES_MS);
   for (const stream of child.stdio) stream?.destroy();
   plan.capture.stdout.endOfProcess();
   plan.capture.stderr.endOfProcess();
@@ -168,8 +168,7 @@ async function readRest(
   const deadline = performance.now() + DRAIN_MS;
   // Without a namespace a process may survive and go on sending, so an attempt that was stopped is not waited for.
   const latest = () => (stopper.reason === null ? Math.max(deadline, sink.lastActivity + DRAIN_MS) : deadline);
-  while (!isRead && (sink.isBlocked || performance.now() < latest()))
-    await Promise.race([frames, delay(DRAIN_MS / 10)]);
+  while (!isRead && (sink.isBlocked || performance.now() < latest())) await withDeadline(frames, DRAIN_MS / 10);
 }
 
 function codeOf(error: unknown): string {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { withDeadline } from "@/lib/async/deadline";
 import { bareEnvironment } from "./bare-environment";
 import { REMOVE_FOLDERS } from "./remove-folder";
 
@@ -38,12 +39,10 @@ export class FolderRemover {
   /** Waits at most `withinMs` for the queued folders. The next start of a worker removes the rest. */
   async stop(withinMs: number): Promise<void> {
     if (this.#waiting.size > 0) {
-      let timer: NodeJS.Timeout | undefined;
-      await new Promise<void>((resolve) => {
+      const empty = new Promise<void>((resolve) => {
         this.#onEmpty = resolve;
-        timer = setTimeout(resolve, withinMs);
       });
-      clearTimeout(timer);
+      await withDeadline(empty, withinMs);
     }
     this.#isStopped = true;
     clearTimeout(this.#idle);

@@ -8,13 +8,13 @@
 
 import type { FileHandle } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
+import { withDeadline } from "@/lib/async/deadline";
 import type { ArtifactWriter } from "../artifacts/types";
 import { faultStack, withOrigin } from "../classify-error";
 import type { HandlerContext } from "../define-job";
 import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { readPaced } from "../output/read-paced";
-import { delay } from "../timer";
 import type { StopReason } from "../types";
 import type { Answer, Call, FromGuest, FromHost, ThreadData } from "./protocol";
 import { fromWire, toWire } from "./wire-error";
@@ -77,9 +77,9 @@ export class HandlerThread {
   /** Ends the thread, whatever it does. */
   async end(): Promise<void> {
     if (!this.#thread) return;
-    if (this.#answered) await Promise.race([this.#exited, delay(LEAVES_WITHIN_MS)]);
-    await Promise.race([this.#thread.terminate(), delay(KILLED_WITHIN_MS)]);
-    await Promise.race([this.#printed, delay(LEAVES_WITHIN_MS)]);
+    if (this.#answered) await withDeadline(this.#exited, LEAVES_WITHIN_MS);
+    await withDeadline(this.#thread.terminate(), KILLED_WITHIN_MS);
+    await withDeadline(this.#printed, LEAVES_WITHIN_MS);
   }
 
   #tell(message: FromHost): void {

@@ -1,3 +1,4 @@
+import { BoundedMap } from "@/lib/async/bounded-map";
 import type { Runner } from "@/lib/db";
 import { queueRetrySql } from "../queues/queues.sql";
 import type { Random } from "../retry/retry.policy";
@@ -14,7 +15,7 @@ interface Known {
   readonly settings: RetrySettings;
 }
 
-const cache = new WeakMap<Runner, Map<number, Known>>();
+const cache = new WeakMap<Runner, BoundedMap<number, Known>>();
 
 /**
  * Decides what an ended execution means for its job, with the current retry settings of its queue. Reads the queue only
@@ -28,7 +29,7 @@ export async function decideAttemptEnd(db: Runner, ended: Omit<Ended, "queue">, 
 }
 
 async function settingsOf(db: Runner, laneNo: number): Promise<RetrySettings> {
-  const known = cache.get(db) ?? new Map<number, Known>();
+  const known = cache.get(db) ?? new BoundedMap<number, Known>(MOST_KNOWN);
   cache.set(db, known);
   const hit = known.get(laneNo);
   if (hit && performance.now() - hit.at < KNOWN_FOR_MS) return hit.settings;
@@ -36,7 +37,6 @@ async function settingsOf(db: Runner, laneNo: number): Promise<RetrySettings> {
     laneNo,
   ]);
   const settings = { delaySeconds: row?.retry_delay_seconds ?? null, multiplier: row?.retry_multiplier ?? null };
-  if (known.size >= MOST_KNOWN) known.clear();
   known.set(laneNo, { at: performance.now(), settings });
   return settings;
 }

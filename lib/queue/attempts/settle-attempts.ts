@@ -5,6 +5,7 @@
  * Start with `settleAttempts`, which records how attempts ended. The policy in attempt-end.policy.ts decides between
  * retry and end. begin-attempts.ts marks a worker's attempts as begun with one write.
  */
+import { bisect } from "@/lib/async/bisect";
 import { type Database, DatabaseError, type Runner, type Transaction, withTenant } from "@/lib/db";
 import { beganArray, leaseArrays } from "../claim/claim-jobs";
 import { enqueueJobs } from "../enqueue/enqueue-jobs";
@@ -120,9 +121,8 @@ async function finish(db: Runner, batch: readonly AttemptEnd[], { releasedLanes 
   return rows.map((row) => row.job_id);
 }
 
-const noteUnstorable = (progress: Progress) => (_error: unknown, end: AttemptEnd | undefined) => {
-  if (end) progress.unstorable.push(end.jobId);
-};
+const noteUnstorable = (progress: Progress) => (_error: unknown, end: AttemptEnd) =>
+  void progress.unstorable.push(end.jobId);
 
 /** Stores an end and its children together or not at all. */
 async function finishWithChildren(db: Runner, end: AttemptEnd, into: Into): Promise<void> {
@@ -170,30 +170,26 @@ const requeue = async (db: Runner, batch: readonly AttemptEnd[], reclaimed: bool
 async function applyBatch(
   batch: readonly AttemptEnd[],
   apply: (batch: readonly AttemptEnd[]) => Promise<readonly string[] | null>,
-  into: Into & { readonly onUnstorable: (error: unknown, end: AttemptEnd | undefined) => void },
+  into: Into & { readonly onUnstorable: (error: unknown, end: AttemptEnd) => void },
 ): Promise<void> {
   if (batch.length === 0) return;
-  try {
-    const answer = await apply(batch);
-    const done = answer && new Set(answer);
-    for (const end of batch) {
-      if (done === null || done.has(end.jobId)) into.progress.settled.push(end.jobId);
-      else into.left.set(end.jobId, end);
-    }
-  } catch (error) {
-    const isHeld = isTooLong(error);
-    if (!(isHeld || isContentRefused(error)) || (into.onOneConnection && isConnectionLost(error))) throw error;
-    const [first, ...others] = batch;
-    if (isHeld && others.length === 0 && first) {
-      into.left.set(first.jobId, first);
-      return;
-    }
-    if (others.length === 0 && first && !isStripped(first)) return applyBatch([strip(first)], apply, into);
-    if (others.length === 0) return into.onUnstorable(error, first);
-    const middle = batch.length >> 1;
-    await applyBatch(batch.slice(0, middle), apply, into);
-    await applyBatch(batch.slice(middle), apply, into);
-  }
+  await bisect(batch, {
+    apply: async (part) => {
+      const answer = await apply(part);
+      const done = answer && new Set(answer);
+      for (const end of part) {
+        if (done === null || done.has(end.jobId)) into.progress.settled.push(end.jobId);
+        else into.left.set(end.jobId, end);
+      }
+    },
+    isOfOne: (error) =>
+      (isTooLong(error) || isContentRefused(error)) && !(into.onOneConnection && isConnectionLost(error)),
+    onRefused: (end, error) => {
+      if (isTooLong(error)) into.left.set(end.jobId, end);
+      else if (isStripped(end)) into.onUnstorable(error, end);
+      else return applyBatch([strip(end)], apply, into);
+    },
+  });
 }
 
 const isContentRefused = (error: unknown): boolean =>

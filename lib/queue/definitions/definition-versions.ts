@@ -1,3 +1,4 @@
+import { BoundedMap } from "@/lib/async/bounded-map";
 import type { Runner } from "@/lib/db";
 import type { ClaimedJob, RunnableDefinition } from "../attempts/types";
 import { loadDefinitionVersion } from "./definitions";
@@ -10,7 +11,7 @@ const keyOf = ({ definitionId, definitionVersion }: Accepted): string => `${defi
 
 /** Caches the versions of definitions with which jobs were accepted. A version never changes, so each is read once. */
 export class DefinitionVersions {
-  private readonly known = new Map<string, RunnableDefinition | Promise<RunnableDefinition>>();
+  private readonly known = new BoundedMap<string, RunnableDefinition | Promise<RunnableDefinition>>(MOST_KNOWN);
   /** The last version returned. Jobs of one definition come in sequence, so most lookups need no key. */
   private last: RunnableDefinition | undefined;
 
@@ -19,7 +20,6 @@ export class DefinitionVersions {
     const key = keyOf(job);
     const hit = this.known.get(key);
     if (hit) return hit;
-    if (this.known.size >= MOST_KNOWN) this.known.clear();
     const loading = loadDefinitionVersion(db, job.definitionId, job.definitionVersion);
     this.known.set(key, loading);
     loading.then(

@@ -1,3 +1,4 @@
+import { withDeadline } from "@/lib/async/deadline";
 import { type Database, isUnavailable } from "@/lib/db";
 import type { Enqueued, NewJob, TenantScope } from "../types";
 import { enqueueJob } from "./enqueue-jobs";
@@ -27,21 +28,10 @@ export async function enqueueOrRun<T>(
   scope: TenantScope,
   { job, run, waitMs = WAIT_MS }: JobOrWork<T>,
 ): Promise<EnqueuedOrRun<T>> {
-  const enqueued = await withinOrNull(enqueueJob(db, scope, job), waitMs);
-  return enqueued ? { ran: false, enqueued } : { ran: true, result: await run() };
-}
-
-/** Returns null if the database is unavailable or does not answer in time. */
-async function withinOrNull<T>(asked: Promise<T>, waitMs: number): Promise<T | null> {
-  const answered = asked.catch((error: unknown) => {
+  const answered = enqueueJob(db, scope, job).catch((error: unknown) => {
     if (isUnavailable(error)) return null;
     throw error;
   });
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), waitMs);
-  });
-  // An enqueue that fails after the timeout must not become an unhandled rejection.
-  answered.catch(() => undefined);
-  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
+  const enqueued = await withDeadline(answered, waitMs);
+  return enqueued ? { ran: false, enqueued } : { ran: true, result: await run() };
 }

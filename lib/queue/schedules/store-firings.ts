@@ -1,3 +1,4 @@
+import { bisect } from "@/lib/async/bisect";
 import { DatabaseError, type Transaction } from "@/lib/db";
 import { Turns } from "@/lib/turns";
 import { cutText } from "../clean.policy";
@@ -50,17 +51,12 @@ const NOTHING: StoredFirings = { jobs: 0, skipped: 0, broken: [], work: [], chan
  * until the refused trigger is alone. That trigger is set aside, and all others are stored.
  */
 export async function storeFirings(tx: Transaction, turns: readonly FiringTurn[]): Promise<StoredFirings> {
-  if (turns.length === 0) return NOTHING;
-  try {
-    return await tx.savepoint(() => storeTogether(tx, turns));
-  } catch (error) {
-    if (!isOfOneTrigger(error)) throw error;
-    const [only] = turns;
-    if (only && turns.length === 1) return setAside(tx, only, error);
-    const middle = turns.length >> 1;
-    const first = await storeFirings(tx, turns.slice(0, middle));
-    return joined(first, await storeFirings(tx, turns.slice(middle)));
-  }
+  const parts = await bisect(turns, {
+    apply: (some) => tx.savepoint(() => storeTogether(tx, some)),
+    isOfOne: isOfOneTrigger,
+    onRefused: (only, error) => setAside(tx, only, error),
+  });
+  return parts.reduce(joined, NOTHING);
 }
 
 const isOfOneTrigger = (error: unknown): boolean =>

@@ -1,4 +1,5 @@
-import { type Database, DatabaseError, type Runner, type Statement, type Transaction } from "@/lib/db";
+import { bisect } from "@/lib/async/bisect";
+import { type Database, DatabaseError, type Runner, type Transaction } from "@/lib/db";
 import type { LookedTo } from "../lanes/whole-looks.policy";
 import { lockTimeoutSql } from "../leases/rescue-expired-leases.sql";
 import { dueToExpireSql, expireTheseSql, expireWaitingSql, promoteDueSql } from "./promote-due-jobs.sql";
@@ -54,7 +55,12 @@ export function expireJobs(db: Database | Transaction, { limit, ...batch }: DueB
   const expire = async (tx: Transaction): Promise<Expired> => {
     await tx.run(lockTimeoutSql, [LOCK_TIMEOUT]);
     const began = performance.now();
-    const whole = await attempt(tx, expireWaitingSql, [limit, from]);
+    const whole = await tx
+      .savepoint(() => tx.run<LaneCount>(expireWaitingSql, [limit, from]))
+      .catch((error: unknown) => {
+        if (!isOfOneJob(error)) throw error;
+        return null;
+      });
     const tookMs = performance.now() - began;
     if (whole) return { ...total(whole), left: [], lookedTo: whole[0]?.looked_to ?? null, tookMs };
     return { ...(await expireApart(tx, [limit, from])), lookedTo: null, tookMs };
@@ -65,30 +71,19 @@ export function expireJobs(db: Database | Transaction, { limit, ...batch }: DueB
 /** Splits the batch in halves until each failing job is alone. */
 async function expireApart(tx: Transaction, batch: readonly unknown[]): Promise<Omit<Expired, keyof LookedTo>> {
   const due = await tx.run<{ job_id: string }>(dueToExpireSql, batch);
-  const parts: Promoted[] = [];
+  const ids = due.map((row) => row.job_id);
   const left: string[] = [];
-  for (let open: (readonly string[])[] = [due.map((row) => row.job_id)]; open.length > 0; ) {
-    const [part = [], ...others] = open;
-    const middle = part.length >> 1;
-    const done = part.length === 0 ? undefined : await attempt(tx, expireTheseSql, [part]);
-    if (done) parts.push(total(done));
-    else if (middle === 0) left.push(...part);
-    open = done || middle === 0 ? others : [part.slice(0, middle), part.slice(middle), ...others];
-  }
+  const parts = await bisect(ids, {
+    apply: async (some) => total(await tx.savepoint(() => tx.run<LaneCount>(expireTheseSql, [some]))),
+    isOfOne: isOfOneJob,
+    onRefused: (id) => {
+      left.push(id);
+      return total([]);
+    },
+  });
   const laneNos = [...new Set(parts.flatMap((part) => part.laneNos))];
   return { laneNos, count: parts.reduce((sum, { count }) => sum + count, 0), left };
 }
 
-/** Returns undefined if the statement failed and changed nothing. */
-async function attempt(
-  tx: Transaction,
-  statement: Statement,
-  values: readonly unknown[],
-): Promise<LaneCount[] | undefined> {
-  try {
-    return await tx.savepoint(() => tx.run<LaneCount>(statement, values));
-  } catch (error) {
-    if (!(error instanceof DatabaseError) || error.connectionLost || error.kind === "unavailable") throw error;
-    return undefined;
-  }
-}
+const isOfOneJob = (error: unknown): boolean =>
+  error instanceof DatabaseError && !error.connectionLost && error.kind !== "unavailable";

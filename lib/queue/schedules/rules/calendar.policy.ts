@@ -1,3 +1,4 @@
+import { BoundedMap } from "@/lib/async/bounded-map";
 import { CronError, type CronFields, type NthWeekday, readCron } from "./grammar.policy";
 
 /**
@@ -22,20 +23,13 @@ export interface Calendar {
   readonly dayMasks: readonly number[];
 }
 
-const compiled = new Map<string, Calendar>();
-const MAX_COMPILED = 4096;
+const compiled = new BoundedMap<string, Calendar>(4096);
 
 /** Compiles an expression. @throws CronError also if the expression is well-formed but no date matches it */
-export function calendarOf(expr: string): Calendar {
-  const known = compiled.get(expr);
-  if (known) return known;
-  const calendar = compile(readCron(expr));
-  if (compiled.size >= MAX_COMPILED) compiled.clear();
-  compiled.set(expr, calendar);
-  return calendar;
-}
+export const calendarOf = (expr: string): Calendar => compiled.getOrMake(expr, compile);
 
-function compile(fields: CronFields): Calendar {
+function compile(expr: string): Calendar {
+  const fields = readCron(expr);
   const dayMasks: number[] = [];
   for (let length = 28; length <= 31; length += 1) {
     for (let first = 0; first < 7; first += 1) dayMasks.push(dayMask(fields, length, first));

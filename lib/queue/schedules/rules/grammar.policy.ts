@@ -1,4 +1,5 @@
 import { CronExpressionParser } from "cron-parser";
+import { BoundedMap } from "@/lib/async/bounded-map";
 
 /** The expanded fields of an expression. */
 export interface CronFields {
@@ -93,26 +94,20 @@ export function readCron(text: string): CronFields {
 }
 
 const valuesOf = (items: readonly Item[]): number[] =>
-  sorted(items.flatMap((item) => ("plain" in item ? expand(item.plain) : [])));
+  sorted(items.flatMap((item) => ("plain" in item ? expanded.getOrMake(item.plain, readValues) : [])));
 
 /**
  * Expands one value, or one range with or without a step. cron-parser gets each item alone, as minutes,
  * after it was validated here. Without that, cron-parser accepts "", four fields, ? and H as well, and
  * rejects lists whose items overlap.
  */
-function expand(plain: string): readonly number[] {
-  const known = expanded.get(plain);
-  if (known) return known;
+function readValues(plain: string): readonly number[] {
   const { fields } = CronExpressionParser.parse(`${plain} * * * *`, { currentDate: new Date(0), tz: "UTC" });
-  const values = fields.minute.values.map(Number);
-  if (expanded.size >= MAX_EXPANDED) expanded.clear();
-  expanded.set(plain, values);
-  return values;
+  return fields.minute.values.map(Number);
 }
 
 /** Caches items, because most expressions share few: all minutes, all days, weekdays, the hour 0. */
-const expanded = new Map<string, readonly number[]>();
-const MAX_EXPANDED = 1024;
+const expanded = new BoundedMap<string, readonly number[]>(1024);
 
 const sorted = (values: readonly number[]): number[] => [...new Set(values)].sort((a, b) => a - b);
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from "@/lib/async/bounded-map";
 import { ZONE_NAMES } from "./zone-names.policy";
 
 const DAY = 86_400_000;
@@ -58,21 +59,16 @@ export function segmentAt(zone: string, instant: number): Segment {
   throw new RangeError("The instant is beyond the last year.");
 }
 
-const tables = new Map<string, Map<number, readonly Segment[]>>();
+const tables = new Map<string, BoundedMap<number, readonly Segment[]>>();
 const MAX_YEARS = 128;
 
 function tableOf(zone: string, year: number): readonly Segment[] {
   let years = tables.get(zone);
   if (!years) {
-    years = new Map();
+    years = new BoundedMap(MAX_YEARS);
     tables.set(zone, years);
   }
-  const table = years.get(year);
-  if (table) return table;
-  const made = makeTable(zone, year);
-  if (years.size >= MAX_YEARS) years.clear();
-  years.set(year, made);
-  return made;
+  return years.getOrMake(year, () => makeTable(zone, year));
 }
 
 function makeTable(zone: string, year: number): Segment[] {
@@ -106,14 +102,14 @@ function changeBetween(formatter: Intl.DateTimeFormat, before: number, after: nu
   return high * SECOND;
 }
 
-const formatters = new Map<string, Intl.DateTimeFormat>();
 /** Each formatter takes tens of kilobytes. The tables made with it stay cached. */
 const MAX_FORMATTERS = 64;
+const formatters = new BoundedMap<string, Intl.DateTimeFormat>(MAX_FORMATTERS);
 
-function formatterOf(zone: string): Intl.DateTimeFormat {
-  const made = formatters.get(zone);
-  if (made) return made;
-  const formatter = new Intl.DateTimeFormat("en-US", {
+const formatterOf = (zone: string): Intl.DateTimeFormat => formatters.getOrMake(zone, makeFormatter);
+
+const makeFormatter = (zone: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat("en-US", {
     timeZone: zone,
     calendar: "gregory",
     numberingSystem: "latn",
@@ -126,10 +122,6 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
     minute: "numeric",
     second: "numeric",
   });
-  if (formatters.size >= MAX_FORMATTERS) formatters.clear();
-  formatters.set(zone, formatter);
-  return formatter;
-}
 
 function offsetAt(formatter: Intl.DateTimeFormat, instant: number): number {
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] =

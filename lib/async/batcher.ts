@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 
 export interface BatcherOptions {
-  /** Most items in a batch. */
+  /** Items of a batch. */
   readonly most: number;
-  /** Minimum time between two batches, unless the next one is full: many small batches cost most. */
+  /** Least milliseconds between the starts of two batches, as small batches cost most. A full batch does not wait. */
   readonly apartMs?: number;
-  /** Total weight at which a batch is split; an item that is heavier goes alone. */
+  /** Total weight of a batch. A heavier item goes alone. */
   readonly mostWeight?: number;
 }
 
@@ -13,20 +13,25 @@ interface Waiting<Item, Answer> {
   readonly item: Item;
   readonly resolve: (answer: Answer | PromiseLike<Answer>) => void;
   readonly reject: (error: unknown) => void;
-  /** Computed once, when its batch is put together. */
+  /** Computed once, when the batch is put together. */
   weight?: number;
 }
 
 /**
- * Joins single calls into batches. The first call goes out at once; calls that come while it is in flight go together
- * in the next batch. Each call gets its own answer.
+ * Joins single calls into batches, in their order. One batch is in flight at a time; later calls form the next one.
+ *
+ * Each call resolves with its own answer. If `send` rejects, all calls of that batch reject with its error. The next
+ * batch is still sent.
  */
 export class Batcher<Item, Answer> {
   private waiting: Waiting<Item, Answer>[] = [];
   private running = false;
   private sentAt = Number.NEGATIVE_INFINITY;
 
-  /** @param send answers the items in their order; a pending answer delays no later batch */
+  /**
+   * @param send returns one answer per item, in the order of the items. An answer may be a promise: the next batch does
+   * not wait for it.
+   */
   constructor(
     private readonly send: (items: readonly Item[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,
     private readonly options: BatcherOptions,
@@ -38,7 +43,7 @@ export class Batcher<Item, Answer> {
       this.waiting.push({ item, resolve, reject });
       if (!this.running) {
         this.running = true;
-        // Items added in the same turn of the event loop still belong to the first batch.
+        // Items added in the same turn of the event loop belong to the first batch.
         setImmediate(() => void this.run());
       }
     });
