@@ -7,12 +7,12 @@ import { HttpProblem } from "./problem";
 import { requestInfo } from "./request-info";
 import { internalError, problemResponse } from "./respond";
 
-/** What Next hands to a route beside the request. */
+/** What Next passes to a route beside the request. */
 export interface NextContext {
   readonly params: Promise<unknown>;
 }
 
-/** A declaration as documentation and tests read it. */
+/** A route's declaration, as documentation and tests read it. */
 export interface RouteDeclaration {
   readonly access: RouteAccess;
   readonly summary: string;
@@ -26,11 +26,11 @@ export interface RouteDeclaration {
   readonly etag?: boolean;
   readonly chained?: boolean;
   readonly status?: number;
-  /** What is refused with 429, if anything is. */
+  /** What is refused with 429, if anything. */
   readonly tooMany?: string;
-  /** Media type of the body where it is not JSON. */
+  /** Media type of the body if not JSON. */
   readonly bodyMediaType?: string;
-  /** Media type of the answer where it is not JSON. */
+  /** Media type of the answer if not JSON. */
   readonly mediaType?: string;
 }
 
@@ -39,10 +39,13 @@ export interface RouteHandler {
   readonly declaration: RouteDeclaration;
 }
 
-// The pools give up on connecting sooner; this is for a server that took a connection and then says nothing.
+// The pools give up on connecting sooner. This limit is for a server that accepted a connection and then falls silent.
 export const ANSWER_WITHIN_MS = 4500;
 
-/** Gives a route its one edge: whatever it throws becomes problem+json, and no database makes a client wait for ever. */
+/**
+ * Guards a route: every thrown error becomes problem+json, and no silent database keeps a client waiting beyond the
+ * deadline.
+ */
 export function guarded(
   serve: (request: Request, context: NextContext) => Promise<Response>,
   declaration: RouteDeclaration,
@@ -67,7 +70,7 @@ async function withDeadline(work: Promise<Response>, answerWithinMs: number): Pr
     });
     timer = setTimeout(() => {
       reject(problem);
-      // What comes later has no reader: a stream must not go on for nobody.
+      // A late answer has no reader, so its stream must be canceled.
       work.then((answer) => answer.body?.cancel()).catch(() => undefined);
     }, answerWithinMs);
   });
