@@ -1,3 +1,11 @@
+/*
+ * HTTP without the domain: reading and checking input, cursors, ETags, problem+json, and answers. Bodies are limited in
+ * size and time, long work is divided into turns, and no answer quotes a value from the request in an error.
+ *
+ * Start with `guarded` below, then `input.ts` (requests), `respond.ts` (answers) and `errors.ts` (which error answers
+ * what).
+ */
+
 import type * as z from "zod";
 import { isUnavailable } from "@/lib/db";
 import type { RouteAccess } from "../routes";

@@ -1,3 +1,11 @@
+/*
+ * Translates between the API and lib/queue: request bodies and queries to the queue's types, and views of the queue to
+ * answers. No permissions and no transactions here, except where a change writes its audit line.
+ *
+ * This file translates requests about jobs; `serialize.ts` translates jobs back. The other files do both for one
+ * resource.
+ */
+
 import type * as z from "zod";
 import {
   type ChangeJob,

@@ -1,3 +1,9 @@
+/*
+ * Tests that tenants are separated by row security: grants of every role, policies of every table, and pooled
+ * connections. `sweepSchema` below is a list of rules for the whole schema, so a new table without policies fails the
+ * tests.
+ */
+
 /** Runs one query as an administrator of the swept database. */
 export type Look = (text: string) => Promise<Record<string, unknown>[]>;
 
