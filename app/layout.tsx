@@ -1,3 +1,9 @@
+/*
+ * Pages and routes of the web process. Folders are addresses; the code is elsewhere: `api/` wraps lib/api, pages wrap
+ * components. Every page and layout calls its guard (`requirePage` or `requirePlatformPage`) first, and every route is
+ * declared in lib/api/routes.ts.
+ */
+
 import { GeistMono } from "geist/font/mono";
 import { GeistSans } from "geist/font/sans";
 import type { Metadata, Viewport } from "next";
