@@ -1,6 +1,6 @@
 /*
  * Pages and routes of the web process. Folders are addresses; the code is elsewhere: `api/` wraps lib/api, pages wrap
- * components. Every page and layout calls its guard (`requirePage` or `requirePlatformPage`) first, and every route is
+ * components. Every tenant or platform page and layout calls its guard first
  * declared in lib/api/routes.ts.
  */
 
