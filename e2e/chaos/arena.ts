@@ -14,7 +14,7 @@ export const LEASE_SECONDS = 5;
 const BULK = 20;
 const SPEAKERS = ["speak", "say"];
 
-/** Tells a build to drop leases, so that a suite can be seen to fail. */
+/** Makes a build drop leases, so that a suite can be seen to fail. */
 export const NO_FENCE = { LEASEHOLD_TEST_NO_FENCE: "1" };
 
 /**

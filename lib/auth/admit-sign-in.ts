@@ -21,7 +21,7 @@ export interface Admission {
    * password.
    */
   readonly slow: boolean;
-  /** Return these tokens when the sign-in succeeds, so that only failures count. */
+  /** Put these tokens back when the sign-in succeeds, so that only failures count. */
   readonly taken: readonly Bucket[];
 }
 

@@ -48,7 +48,7 @@ export async function takeFromBucket(db: Runner, { key, rule }: Bucket): Promise
   return rows.length === 1 ? 0 : rule.secondsPerToken;
 }
 
-/** Returns tokens that were taken for an attempt that succeeded. */
+/** Puts back tokens that were taken for an attempt that succeeded. */
 export async function returnToBuckets(db: Runner, buckets: readonly Bucket[]): Promise<void> {
   for (const { key, rule } of buckets) await db.run(giveBack, [key, rule.burst]);
 }

@@ -1,9 +1,8 @@
 /*
- * Translates between the API and lib/queue: request bodies and queries to the queue's types, and views of the queue to
- * answers. No permissions and no transactions here, except where a change writes its audit line.
+ * Translates between the API and lib/queue: request bodies and queries to the queue's types, and the queue's views to
+ * answers. A file named after a resource also has the checks that several of its routes share.
  *
- * This file translates requests about jobs; `serialize.ts` translates jobs back. The other files do both for one
- * resource.
+ * This file translates requests about jobs; `serialize.ts` translates jobs to answers.
  */
 
 import type * as z from "zod";

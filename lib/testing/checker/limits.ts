@@ -72,7 +72,7 @@ function overStarts({ starts, from, to }: Bound, spans: readonly HeldSpan[]): nu
     .map(({ claimedAt }) => claimedAt)
     .filter((at) => isWithin(at, from, to))
     .sort((a, b) => a - b);
-  // n begins from the i-th to the j-th: the maximum of (j + 1 − rate·t_j) − (i − rate·t_i) over all i ≤ j.
+  // For the starts from the i-th to the j-th: the maximum of (j + 1 − rate·t_j) − (i − rate·t_i) over all i ≤ j.
   let least = Number.POSITIVE_INFINITY;
   let worst = 0;
   begun.forEach((at, index) => {
@@ -80,7 +80,7 @@ function overStarts({ starts, from, to }: Bound, spans: readonly HeldSpan[]): nu
     least = Math.min(least, index - allowed);
     worst = Math.max(worst, index + 1 - allowed - least - starts.burst);
   });
-  // Sums of milliseconds since 1970 are exact to about a thousandth of a begin.
+  // Sums of milliseconds since 1970 are exact to about a thousandth of a start.
   return worst > 0.01 ? Math.ceil(worst) : 0;
 }
 

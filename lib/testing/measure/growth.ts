@@ -1,7 +1,6 @@
 /*
  * Measures cost without a benchmark: growth with the size of an input, the longest pause of the event loop, memory, and
- * regular expressions that could be superlinear. All times are processor time, so a busy machine does not change a
- * result.
+ * regular expressions that could be superlinear. Costs are processor time, so a busy machine does not change a result.
  *
  * Start with `expectLinear` and `hostile` below; `longest-turn.ts` measures pauses, `patterns.ts` regular expressions.
  */

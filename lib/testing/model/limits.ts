@@ -1,6 +1,6 @@
 import type { LimitModel } from "./shapes";
 
-/** A limit of one tenant: concurrent leases, and a token bucket for begins that refills with time. */
+/** A limit of one tenant: concurrent leases, and a token bucket for starts that refills with time. */
 export class LimitsModel {
   private limit: LimitModel = { running: null, starts: null };
   private bucket: { tokens: number; at: number } | null = null;

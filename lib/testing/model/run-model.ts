@@ -1,6 +1,6 @@
 /*
  * Model test of the queue: fast-check draws sequences of operations, each runs for real and in a model without a
- * database, and the whole state is compared after every step. The model shares no code with the queue.
+ * database, and the whole state is compared after every step. The model states the queue's rules independently.
  *
  * Start with `runModel` below, then `model.ts` (the model), `commands.ts` (the operations) and `stored.ts` (the
  * comparison).

@@ -70,7 +70,7 @@ export type NewJobModel = Pick<
   "id" | "priority" | "maxAttempts" | "key" | "edges" | "onParentFailure" | "payload" | "fallback"
 >;
 
-/** Limits on concurrent leases and on begins over time; null = unlimited. */
+/** Limits on concurrent leases and on starts per second; null = unlimited. */
 export interface LimitModel {
   readonly running: number | null;
   readonly starts: { readonly perSecond: number; readonly burst: number } | null;

@@ -13,7 +13,7 @@ export interface Real {
   setClock(atMs: number): Promise<void>;
   /** Lanes of this run's tenant. */
   lanes(): Promise<number[]>;
-  /** Limits the concurrent leases and the begins of this run's tenant. */
+  /** Limits the concurrent leases and the starts of this run's tenant. */
   setLimit(limit: LimitModel): Promise<void>;
 }
 
