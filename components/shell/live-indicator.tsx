@@ -16,7 +16,7 @@ const LOOKS: Readonly<Record<LiveState, { label: string; hint: string; className
   paused: { label: "Paused", hint: "The page stands still. Press to go on.", className: "text-muted" },
 };
 
-/** Shows if the page is live; a click pauses or resumes updates. */
+/** Shows whether the page is live; a click pauses or resumes updates. */
 export function LiveIndicator() {
   const live = useLive();
   if (!live) return null;

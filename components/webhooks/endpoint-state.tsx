@@ -11,7 +11,7 @@ const WHY_OFF = {
   failing: "Off: failing for 5 days",
 } as const;
 
-/** Shows if an endpoint is enabled and if deliveries succeed, in words with a mark. */
+/** Shows whether an endpoint is enabled and whether deliveries succeed, in words with a mark. */
 export function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { disabled_reason: off, failing_since: failing } = endpoint;
   if (off) {

@@ -78,7 +78,8 @@ interface AnswerRow extends Record<string, unknown> {
 const placeOf = ({ tenantId, principal, route, key }: IdempotentRequest) => [tenantId, principal, route, key];
 
 /**
- * Returns the stored answer to this request, or null. @throws HttpProblem 422 for another request under the same key
+ * Returns the stored answer to this request, or null.
+ * @throws HttpProblem 422 for another request under the same key
  */
 export async function storedAnswer(tx: Runner, request: IdempotentRequest): Promise<StoredAnswer | null> {
   const [stored] = await tx.run<AnswerRow>(findAnswer, placeOf(request));

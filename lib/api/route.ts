@@ -229,8 +229,8 @@ function ruleFor(permission: TenantPermission, request: Request, info: RequestIn
 }
 
 /**
- * Returns the permissions asked for. @throws Error for a permission that the table does not list, so that the reference
- * stays complete
+ * Returns the permissions asked for.
+ * @throws Error for a permission that the table does not list, so that the reference stays complete
  */
 function requireListed(
   { sometimes = [] }: RouteRule,

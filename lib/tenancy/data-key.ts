@@ -11,7 +11,7 @@ const storeCheckSql = statement(
   "update app.installation set data_key_check = $1 where data_key_check is null",
 );
 
-/** Returns a value that shows if two processes have the same data key. The key cannot be computed from it. */
+/** Returns a value that shows whether two processes have the same data key. The key cannot be computed from it. */
 export function dataKeyCheck(dataKey: string): Buffer {
   return Buffer.from(hkdfSync("sha256", dataKey, "", "leasehold/data-key-check", CHECK_BYTES));
 }
