@@ -5,7 +5,7 @@ import { usePreference } from "@/lib/client/preferences";
 
 export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** Returns whether single-key shortcuts are on. They can be turned off, because speech input may type them by accident. */
+/** Returns whether single-key shortcuts are on. They can be turned off, as speech input may type them. */
 export function useShortcutsChoice() {
   return usePreference("shortcuts", ["on", "off"]);
 }

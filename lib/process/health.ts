@@ -18,7 +18,7 @@ export interface HealthOptions {
 type Readiness = boolean | string | { readonly notices: readonly string[] };
 
 /**
- * Returns whether work can be done at present. A rejection or three seconds of silence answer 503, like false and a reason.
+ * Returns whether work can be done. A rejection or three seconds of silence answer 503, like false and a reason.
  */
 type ReadyCheck = () => Promise<Readiness> | Readiness;
 
