@@ -1,7 +1,7 @@
 /*
- * The routes of remote workers: claim, heartbeat, complete, fail, artifacts, and cancel requests. Only workers' keys are
- * accepted, and each reaches only its scope and the jobs in flight at its own workers. Every write names its lease; a
- * write under a lost lease changes nothing. Ends and artifact parts are safe to resend. A claim whose answer is lost
+ * The routes of remote workers: claim, heartbeat, complete, fail, artifacts, and cancel requests. Only workers' keys
+ * are accepted, and each reaches only its scope and the jobs in flight at its own workers. Every write names its lease;
+ * a write under a lost lease changes nothing. Ends and artifact parts are safe to resend. A claim whose answer is lost
  * spends no attempt.
  *
  * Start with `route.ts` (the wrapper), then this file (`claim`), `hand-out.ts`, `heartbeat.ts`, `end.ts` and
