@@ -1,3 +1,9 @@
+/*
+ * Pages and routes of the web process. Folders are addresses; the code is elsewhere: `api/` wraps lib/api, pages wrap
+ * components. Every tenant or platform page and layout calls its guard first (`requirePage` or `requirePlatformPage`).
+ * Every route is declared in lib/api/routes.ts.
+ */
+
 import { GeistMono } from "geist/font/mono";
 import { GeistSans } from "geist/font/sans";
 import type { Metadata, Viewport } from "next";

@@ -1,7 +1,7 @@
 import { redirect } from "next/navigation";
 import { requireViewer } from "@/lib/api/page";
 
-/** Leads to where this person works: the platform, the only tenant, or a choice of tenants. */
+/** Redirects to the user's start page: the platform, the only tenant, or a choice of tenants. */
 export default async function Home() {
   const viewer = await requireViewer("/");
   const [first, second] = viewer.tenants;

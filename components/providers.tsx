@@ -1,3 +1,12 @@
+/*
+ * The web console's components, in a folder per page. Pages read with the queries of lib/client and hold no logic of
+ * the queue. Nothing moves under the user: changed rows are updated in place, and new rows wait behind a button. Text
+ * from outside is shown through `ui/plain.tsx`, which marks invisible characters.
+ *
+ * Start with `shell/app-shell.tsx` (the frame), `jobs/list/jobs-page.tsx` and `jobs/detail/job-detail.tsx`; `ui/` has
+ * the building blocks of all pages.
+ */
+
 "use client";
 
 import { QueryClientProvider } from "@tanstack/react-query";
@@ -17,7 +26,7 @@ interface ProvidersProps {
   readonly children: ReactNode;
 }
 
-/** What every page needs around it. */
+/** The providers that every page needs. */
 export function Providers({ nonce, renderedAt, children }: ProvidersProps) {
   const [client] = useState(makeQueryClient);
   return (

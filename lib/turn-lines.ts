@@ -1,21 +1,21 @@
 /** A line of waiting callers. */
 export interface Line {
   readonly name: string;
-  /** Lines that go first get three of four turns, so that others neither delay them nor are kept out by them. */
+  /** Lines with `first` get three of four turns, so other lines neither delay them nor are starved by them. */
   readonly first?: boolean;
 }
 
-/** Too many callers of a line wait. */
+/** Thrown when too many callers of a line wait. */
 export class TooManyWaiting extends Error {
   override readonly name = "TooManyWaiting";
 }
 
 interface Limits {
-  /** Callers admitted at once. */
+  /** Maximum number of admitted callers. */
   readonly atOnce: number;
-  /** Callers of one line admitted at once, by its name. Default: `atOnce`. */
+  /** Maximum number of admitted callers of one line, by its name. Default: `atOnce`. */
   readonly ofLine?: (name: string) => number;
-  /** Callers of one line that wait; one more is refused. Default: any number. */
+  /** Maximum number of waiting callers of one line; one more is refused. Default: unlimited. */
   readonly mostWaiting?: number;
 }
 
@@ -25,14 +25,14 @@ interface Waiter {
   refuse(error: Error): void;
 }
 
-/** By name, the line whose turn is next first. */
+/** Lines by name, in the order of their turns. */
 type Lines = Map<string, Set<Waiter>>;
 
 const FIRST_IN_A_ROW = 3;
 
 /**
- * Admits a limited number of callers at once. The others wait in lines, and the lines take turns, so that many callers of
- * one line delay no other line. A limit for each line keeps the callers of one from taking all places.
+ * Admits a limited number of callers at once. The others wait in lines, and the lines take turns, so many callers of
+ * one line delay no other line. A limit per line keeps the callers of one line from taking all slots.
  */
 export class TurnLines {
   readonly #limits: Limits;
@@ -47,7 +47,7 @@ export class TurnLines {
     this.#limits = limits;
   }
 
-  /** Callers that wait. */
+  /** Number of waiting callers. */
   get waiting(): number {
     let sum = 0;
     for (const lines of [this.#first, this.#others]) for (const line of lines.values()) sum += line.size;
@@ -67,7 +67,7 @@ export class TurnLines {
     return () => this.#leave(line.name);
   }
 
-  /** Refuses all callers that wait, and all that come later. */
+  /** Refuses all waiting callers and all later ones. */
   close(error: Error): void {
     this.#closed = error;
     for (const lines of [this.#first, this.#others]) {
@@ -110,7 +110,7 @@ export class TurnLines {
     else this.#admittedOf.set(name, left);
   }
 
-  /** One place became free, so at most one caller is admitted: of any line, or of this one if it was full. */
+  /** Frees one slot, so at most one caller is admitted: of any line, or of this one if it was full. */
   #leave(name: string): void {
     this.#count(name, -1);
     const next = this.#takeNext();

@@ -1,13 +1,13 @@
 /** Longer work without a pause delays all other requests of the process. */
 const TURN_MS = 10;
 
-// On globalThis, since routes and pages are bundled apart and share the event loop of one process.
+// On globalThis, because routes and pages are bundled separately and share the event loop of one process.
 const RESTING = Symbol.for("leasehold.resting-turns");
 const slots = globalThis as unknown as { [RESTING]?: (() => void)[] };
 slots[RESTING] ??= [];
 const resting = slots[RESTING];
 
-/** Resolves in a later round of the event loop, and in one where no other long work goes on. */
+/** Resolves in a later round of the event loop, in which no other long work takes a turn. */
 const rest = (): Promise<void> =>
   new Promise((resolve) => {
     if (resting.push(resolve) === 1) setImmediate(wakeOne);
@@ -21,8 +21,8 @@ function wakeOne(): void {
 }
 
 /**
- * Divides long work into turns of about 10 ms, between which the event loop serves other requests. Each round of the event
- * loop has a turn of one work at most, however many are under way.
+ * Divides long work into turns of about 10 ms, between which the event loop serves other requests. Each round of the
+ * event loop has at most one turn, however many pieces of long work are in progress.
  */
 export class Turns {
   #began = performance.now();

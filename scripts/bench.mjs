@@ -1,4 +1,4 @@
-// The benchmarks of bench/README.md. Peers, and the Node that runs all systems alike, are installed on first use.
+// The benchmarks of bench/README.md. Peers, and the Node version that runs all systems, are installed on first use.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const PEERS_WANT_NODE = 22;
 await runMain(async () => {
   const args = process.argv.slice(2);
   await ensureInstalled();
-  // Ourselves alone need no peers, and run on any Node.
+  // Leasehold alone needs no peers, and runs on any Node.
   const alone = args[args.indexOf("--only") + 1] === "leasehold" && args.includes("--only");
   if (!alone) await ensurePeers();
   const { buildBench } = await import("./lib/build.mjs");
@@ -27,7 +27,7 @@ await runMain(async () => {
 });
 
 /**
- * Builds the programs of another checkout, with its own scripts and packages; its folder.
+ * Builds the programs of another checkout, with its own scripts and packages. Returns its folder.
  * @param {string | undefined} given
  */
 async function buildOther(given) {
@@ -35,7 +35,7 @@ async function buildOther(given) {
   if (!given || !existsSync(join(root, "scripts/bench.mjs")))
     throw new Unusable("--against wants the folder of a checkout.");
   await step("building what is compared with", async () => {
-    // Without a scenario it builds and tells how it is used.
+    // Without a scenario, it builds and prints its usage.
     const { output } = await capture(["scripts/bench.mjs", "--only", "leasehold"], { cwd: root });
     if (!existsSync(join(root, "bench/dist/main.mjs")))
       throw new Unusable(`${root} cannot be built:\n${output.slice(-4000)}`);

@@ -1,5 +1,6 @@
-// Faults in real processes, long form: `npm run chaos`, `npm run chaos -- --seed 42`, `npm run chaos -- network restart`.
-// With `--repeat 500 terminate` the short form of the named suites, 500 times or until one fails, each with a new seed.
+// Fault tests with real processes, long form: `npm run chaos`, `npm run chaos -- --seed 42`, `npm run chaos -- network
+// restart`. `--repeat 500 terminate` runs the short form of the named suites, 500 times or until one fails, each time
+// with a new seed.
 import { runMain } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { inRoot } from "./lib/paths.mjs";
@@ -8,7 +9,7 @@ import { check, close, env, nothingLeft, vitest } from "./lib/test/test-run.mjs"
 const LIMIT_MS = 3 * 3_600_000;
 
 /**
- * Takes `--name N` out of the words.
+ * Removes `--name N` from the words.
  * @param {string[]} words
  * @param {string} name
  * @returns {number | undefined} N, if it is given and an integer

@@ -1,4 +1,4 @@
-// The time engine of schedules against a clock that is read minute by minute, all of it: `npm run oracle`.
+// Compares the schedule engine with a clock that is read minute by minute, in full: `npm run oracle`.
 import { runMain } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
 import { close, env, vitest } from "./lib/test/test-run.mjs";

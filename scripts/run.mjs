@@ -1,5 +1,5 @@
-// One process of the installation, alone: web, worker, scheduler, migrate or seed; or the secrets of one. The program runs
-// inside this very process, so that a signal to npm's child is a signal to the program.
+// Runs one process of the installation: web, worker, scheduler, migrate or seed; or prints the secrets of one. The
+// program runs inside this process, so that a signal to npm's child is a signal to the program.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import path from "node:path";
@@ -24,7 +24,7 @@ await runMain(async () => {
   const flags = heapFlags();
   if (flags.length > 0) return runInside(flags);
 
-  givenSecrets(); // before there is a child, which would inherit them
+  givenSecrets(); // before any child exists, which would inherit them
   await ensureInstalled();
   if (program === "worker") tightenCommands();
   const { installationToJoin } = await import("./lib/runtime.mjs");
@@ -45,7 +45,7 @@ await runMain(async () => {
 });
 
 /**
- * Prints what one process needs, as lines that a shell and SECRETS_FILE take.
+ * Prints the secrets of one process, as lines that a shell and SECRETS_FILE accept.
  * @param {string | undefined} name
  */
 async function printSecrets(name) {
@@ -54,7 +54,7 @@ async function printSecrets(name) {
   process.stdout.write(environmentLines(secretsOf(name, installationToJoin().secrets).values));
 }
 
-/** @param {string[]} flags that only a new Node can take */
+/** @param {string[]} flags that only a new Node process can take */
 async function runInside(flags) {
   const self = fileURLToPath(import.meta.url);
   const stdio = ["inherit", "inherit", "inherit", "ipc"];

@@ -1,5 +1,7 @@
-// Everything in one command: packages, database, build, processes. `--dev` rebuilds on change, `--new-demo` deletes the
-// demo's database first.
+// Everything in one command: packages, database, build, processes. `--dev` rebuilds on changes, `--new-demo` first
+// deletes the demo's database. The database stops last, because the processes need it to give back their jobs.
+// Built-ins only until packages are installed. Start here; `lib/supervisor.mjs` runs the processes, `run.mjs` runs a
+// single one.
 import { constants } from "node:os";
 import path from "node:path";
 import { localOrigin } from "../lib/env/local-origin.mjs";
@@ -27,14 +29,14 @@ const supervisor = new Supervisor({ graceMs, onFatal: (reason) => void stopAll(1
 let server = null;
 let stopBegan = 0;
 
-process.stdout.on("error", () => {}); // whoever read our output may leave before we do
+process.stdout.on("error", () => {}); // the reader of our output may disconnect first
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(name, () => onSignal(name));
 
 await runMain(async () => {
   try {
     await start();
   } catch (error) {
-    if (stopBegan) return; // what failed was interrupted
+    if (stopBegan) return; // the failed step was interrupted
     process.stderr.write(`${error instanceof Unusable ? error.message : error.stack}\n`);
     await stopAll(1, "The start failed.");
   }
@@ -43,11 +45,11 @@ await runMain(async () => {
 async function start() {
   say("Leasehold");
   leaveEnvironment();
-  givenSecrets(); // before there is a child, which would inherit them
+  givenSecrets(); // before any child exists, which would inherit them
   const { takeLock } = await import("./lib/lock.mjs");
   if (takeLock(homeFolder()) !== null) return await alreadyRunning();
   const { choosePort } = await import("./lib/port.mjs");
-  await choosePort(host()); // a taken PORT is told now, not after a minute of building
+  await choosePort(host()); // report a taken PORT at once, not after a minute of building
   await ensureInstalled();
   tightenCommands();
   const { build, buildPages, buildProcesses, distFolder } = await import("./lib/build.mjs");
@@ -115,7 +117,7 @@ function members(dist, { env, secrets }) {
 /**
  * @param {string} dist
  * @param {Given} given
- * @returns {Promise<string>} where the pages are
+ * @returns {Promise<string>} URL of the pages
  */
 async function startMembers(dist, given) {
   const [port] = await step("starting web, worker and scheduler", () =>
@@ -138,7 +140,7 @@ async function startWeb(dist, { env, secrets: all }) {
     try {
       return (await supervisor.start({ name: "web", vital: true, env: webEnv, secrets, args })).port ?? port;
     } catch (error) {
-      // Somebody took the port between the look and the start.
+      // Another process took the port between the check and the start.
       if (!(error instanceof StartFailure && error.how === PORT_TAKEN_EXIT) || tries === PORT_TRIES) throw error;
     }
   }
@@ -196,14 +198,14 @@ function onSignal(name) {
   process.exitCode = 128 + constants.signals[name];
 }
 
-/** The processes end in seconds: what they still hold cannot be handed back. */
+/** The processes must end within seconds, because jobs in flight can no longer be given back. */
 function onDatabaseExit() {
   supervisor.databaseGone();
   if (!stopBegan) void stopAll(1, "PostgreSQL ended unexpectedly.");
 }
 
 /**
- * Processes first, the database last: they need it to hand back what they hold.
+ * Stops the processes first and the database last, because they need it to give back the jobs in flight.
  * @param {number} exitCode
  * @param {string} words
  */
@@ -214,7 +216,7 @@ async function stopAll(exitCode, words) {
   killChildren();
   await supervisor.stop();
   await server?.stop();
-  // What the processes had to say in between is long.
+  // Repeats the reason, because the processes may have logged much in between.
   say(exitCode === 0 ? "Stopped." : `Stopped. ${words}`);
   process.exit(process.exitCode || exitCode);
 }

@@ -1,4 +1,4 @@
-// Everything there is to check, with its own set-up. `npm test -- words` runs only test files whose path has the words.
+// Runs every check, with its own set-up. `npm test -- words` runs only test files whose path contains one of the words.
 import { readdirSync } from "node:fs";
 import { runMain } from "./lib/fail.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
@@ -14,10 +14,10 @@ await runMain(async () => {
   const units = vitest("unit and database tests", ["unit", "db"], filters);
   const reachesBuilt = reaches("e2e", filters);
   const built = reachesBuilt && (await check("test build", [inRoot("scripts/build.mjs"), "--test-build"]));
-  // The browser tests run one by one and take the longest: they begin as soon as there is a build.
+  // The browser tests run one by one and take the longest, so they begin as soon as there is a build.
   const browsing = built ? pages(filters) : undefined;
   await units;
-  // In one run no processor waits for the last file of a stage.
+  // One run, so that no processor waits for the last file of a stage.
   if (built) await vitest("API, process and fault tests", ["api", "processes", "chaos"], filters);
   await browsing;
   if (reachesBuilt) await nothingLeft();
@@ -25,7 +25,7 @@ await runMain(async () => {
 });
 
 /**
- * Whether the filters, as vitest reads them, select anything in a folder.
+ * Returns true if the filters, as vitest reads them, select anything in a folder.
  * @param {string} folder
  * @param {string[]} filters
  */

@@ -12,8 +12,8 @@ import { listJobs, summarizeJobs } from "@/lib/queue";
 const loadFilters = createLoader(jobFilterParsers);
 
 /**
- * What the Jobs page shows first, so that it arrives with its rows. Null where the address asks for something that
- * cannot be had: the browser then asks the API, and shows what that says.
+ * Returns the first data of the Jobs page, so that the page arrives with its rows. Null for an invalid address: the
+ * browser then asks the API and shows its answer.
  */
 export async function firstJobs(page: TenantPage, search: Promise<SearchParams>): Promise<FirstJobs | null> {
   const filters = await loadFilters(search);

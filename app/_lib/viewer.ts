@@ -2,7 +2,7 @@ import type { CurrentTenant, ViewerInfo } from "@/components/shell/viewer";
 import type { TenantPage, Viewer } from "@/lib/api/page";
 import { isPaused } from "@/lib/api/paused";
 
-/** What the browser may know of who looks at the page: listed fields only. */
+/** Returns what the browser may know about the viewer: listed fields only. */
 export function viewerInfo(viewer: Viewer): ViewerInfo {
   const { id, email, displayName, isSuperAdmin } = viewer.principal.user;
   return {
@@ -14,19 +14,22 @@ export function viewerInfo(viewer: Viewer): ViewerInfo {
   };
 }
 
-/** The tenant of a page as the browser may know it. */
+/** Returns what the browser may know about the tenant of a page. */
 export function currentTenant(page: TenantPage): CurrentTenant {
   const { slug, name, status } = page.tenant;
   return { slug, name, status, role: page.place.role, permissions: [...page.permissions] };
 }
 
-/** The notice on every page of a suspended tenant. */
+/** Returns the notice on every page of a suspended tenant. */
 export function suspendedNotice({ tenant }: TenantPage): string | null {
   if (tenant.status === "active") return null;
   return `${tenant.name} is suspended. It can be read; nothing can be changed or started until the operator ends the suspension.`;
 }
 
-/** The notice on every page of a restored copy, in which no job runs. It tells a super admin how to resume. */
+/**
+ * Returns the notice on every page of a restored copy, in which no job runs. For a super admin, it explains how to
+ * resume.
+ */
 export async function pausedNotice({ principal }: Viewer): Promise<string | null> {
   if (!(await isPaused())) return null;
   const what = "Jobs and webhooks are paused, because the database was restored from a backup.";

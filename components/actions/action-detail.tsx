@@ -23,7 +23,7 @@ const CODES: Readonly<Record<string, string>> = {
   "invalid-value": "It would expire before the new time.",
 };
 
-/** One act on many jobs: how far it is, for which jobs, and what became of each. */
+/** One action on many jobs: its progress, its jobs, and the result for each. */
 export function ActionDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
   const query = useQuery(actionOptions(slug, id));

@@ -11,7 +11,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 const INSTANTS: readonly string[] = ["created_after", "created_before"];
 
-/** The filter of a bulk action, one condition a line. */
+/** The filter of a bulk action, one condition per line. */
 export function ActionFilter({ filter }: { readonly filter: unknown }) {
   const conditions = isRecord(filter) ? Object.entries(filter) : [];
   return (

@@ -11,7 +11,7 @@ import { ACTION_WORDS, actionOptions, useAbortAction } from "@/lib/client/jobs/j
 import type { JobAction } from "@/lib/contract";
 import { useReason, useTenant } from "../shell/viewer";
 
-/** An action that was just started, until it is dismissed: how far it is, and the way to end it. */
+/** An action that was just started, until it is dismissed: its progress, and the button to abort it. */
 export function ActionProgress({ id, onDismiss }: { readonly id: string; readonly onDismiss: () => void }) {
   const { slug } = useTenant();
   const query = useQuery(actionOptions(slug, id));
@@ -40,7 +40,7 @@ export function ActionProgress({ id, onDismiss }: { readonly id: string; readonl
 
 const came = (action: JobAction) => action.done + action.skipped + action.failed;
 
-/** What there is to say about an action in one line. */
+/** Describes an action's state in one line. */
 export function stateOf(action: JobAction): string {
   const counts = [
     `${formatCount(action.done)} done`,

@@ -17,7 +17,7 @@ import type { JobAction } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { ActionMeter, stateOf } from "./action-progress";
 
-/** The acts on many jobs of a tenant, newest first. */
+/** The actions on many jobs of a tenant, newest first. */
 export function ActionsPage() {
   const { slug } = useTenant();
   const [cursor, setCursor] = useQueryState("cursor", parseAsString.withOptions({ history: "push" }));
@@ -84,7 +84,7 @@ function ActionRow({
   readonly slug: string;
   readonly gone: boolean;
 }) {
-  // The meter stays when the action ends: the rows below do not move up.
+  // The meter stays after the action ends, so that the rows below do not move up.
   const wasOpen = useFirst(action.finished_at === null) === true;
   return (
     <li className={cn("flex flex-col gap-1 px-4 py-3 hover:bg-hover", gone && "text-muted")}>

@@ -17,7 +17,7 @@ interface BulkBarProps {
   readonly onAct: (action: BulkAction) => void;
 }
 
-/** What can be done to the chosen jobs, and how to choose the rest of them. */
+/** The actions for the selected jobs, and the button that selects the remaining ones. */
 export function BulkBar({ selection, shown, pagination, onAct }: BulkBarProps) {
   const noUpdate = useReason("jobs:update");
   const { total, total_relation: relation } = pagination;

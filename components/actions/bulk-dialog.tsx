@@ -19,13 +19,13 @@ const SHOWN_SAMPLES = 5;
 
 interface BulkDialogProps {
   readonly action: BulkAction;
-  /** The request without the value that some actions need. */
+  /** The request, without the value that some actions need. */
   readonly request: BulkRequest;
   readonly onClose: () => void;
   readonly onStarted: (action: JobAction) => void;
 }
 
-/** Says how many jobs an action would be for and which, asks for what it needs, and starts it. */
+/** Shows how many jobs an action would apply to and which, asks for its value, and starts it. */
 export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogProps) {
   const { slug } = useTenant();
   const [value, setValue] = useState(() => (action === "reschedule" ? localInput(new Date().toISOString()) : "100"));

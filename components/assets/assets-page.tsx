@@ -21,7 +21,7 @@ import { ImportedLists } from "./imported-lists";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
-/** The files that the last walks of the tenant's folders found. */
+/** The files found by the latest scans of the tenant's folders. */
 export function AssetsPage() {
   const { slug } = useTenant();
   const [place, setPlace] = useQueryStates({ provider: parseAsString, cursor: parseAsString }, { history: "push" });
@@ -130,7 +130,7 @@ function AssetTable({
   names,
 }: {
   readonly assets: readonly Asset[] | undefined;
-  /** Files that are no longer listed. They stay where they are until the reader asks for the newest. */
+  /** Files that are no longer listed. They stay in place until the user asks for the newest. */
   readonly gone: ReadonlySet<string>;
   readonly names: ReadonlyMap<string, string>;
 }) {

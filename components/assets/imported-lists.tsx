@@ -13,7 +13,7 @@ import { useTenant } from "../shell/viewer";
 
 const COLUMNS_SHOWN = 6;
 
-/** The lists that `import-csv` filled; nothing where there is none. */
+/** The lists filled by `import-csv`; renders nothing if there are none. */
 export function ImportedLists() {
   const { slug } = useTenant();
   const query = useQuery({ ...importedListsOptions(slug), refetchInterval: usePollInterval() });

@@ -11,7 +11,7 @@ interface LoginFormProps {
   readonly onSignedIn: (email: string) => void | Promise<void>;
 }
 
-/** Email and password. Whatever is wrong with them is said in the same words. */
+/** The login form. Every failure has the same message. */
 export function LoginForm({ email = "", onSignedIn }: LoginFormProps) {
   const [busy, setBusy] = useState(false);
   const [answer, setAnswer] = useState<SignIn | null>(null);

@@ -16,7 +16,7 @@ interface Failure {
 
 const NONE: Failure = { current: null, next: null, general: null };
 
-/** Present password, new password, and what is wrong with them. Leads to the start page when it is done. */
+/** Changes the password: current and new password, and their problems. Leads to the start page afterwards. */
 export function PasswordForm({ email }: { readonly email: string }) {
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<Failure>(NONE);

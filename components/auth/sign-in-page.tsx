@@ -4,8 +4,8 @@ import { safePathOf } from "@/lib/text/safe-path";
 import { LoginForm } from "./login-form";
 
 /**
- * The login on a page of its own. A full page load follows, so that nothing of an earlier session is kept. The target is
- * read from the address in the browser, because the server renders this page once for all visitors.
+ * The login on a page of its own. A full page load follows, so that nothing of an earlier session remains. The target
+ * is read from the browser's address, because the server renders this page once for all visitors.
  */
 export function SignInPage() {
   return <LoginForm onSignedIn={() => window.location.assign(signInTarget())} />;

@@ -21,15 +21,18 @@ import { useTenant } from "../shell/viewer";
 
 interface ChainPanelProps {
   readonly correlation: string;
-  /** What the page is about, which is not a link in it. */
+  /** The job or event that the page shows, which is not a link in the panel. */
   readonly current: string;
-  /** The job that began the chain without a correlation id, where it is the page's. */
+  /** The job that began the chain without a correlation id, if it is the page's own. */
   readonly first?: Job | undefined;
-  /** Left out, the panel may appear where it stands; else only where it would have stood at first. */
+  /**
+   * The position of this panel. Omitted: the panel may appear at any time; otherwise only in the position it had at
+   * first.
+   */
   readonly place?: PanelPlace;
 }
 
-/** Everything that happened under one correlation id, in its order; nothing where no event is part of it. */
+/** Everything with one correlation id, in order; renders nothing if no event is part of it. */
 export function ChainPanel({ correlation, current, first, place }: ChainPanelProps) {
   const { slug } = useTenant();
   const poll = usePollInterval();
@@ -38,7 +41,7 @@ export function ChainPanel({ correlation, current, first, place }: ChainPanelPro
     refetchInterval: (one) => (one.state.data?.links.every(isOver) ? false : poll(one)),
   });
   const chain = query.data;
-  // A chain grows by what its own jobs publish and enqueue, so the other jobs of the tenant do not concern it.
+  // A chain grows only by what its own jobs publish and enqueue, so changes of other jobs do not matter.
   useRefresh(chainKey(slug, correlation), ({ id }) => {
     return id === current || (chain?.links.some((link) => link.kind === "job" && link.job.id === id) ?? false);
   });
@@ -81,7 +84,7 @@ export function ChainPanel({ correlation, current, first, place }: ChainPanelPro
   );
 }
 
-/** True for a link that nothing more can come of. */
+/** True for a link that can have no further effects. */
 const isOver = (link: ChainLink): boolean =>
   link.kind === "event" ? link.event.status !== "pending" : isTerminal(link.job.status);
 

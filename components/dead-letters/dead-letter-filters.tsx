@@ -6,7 +6,7 @@ import { TRIAGE_STATUSES, type TriageStatus } from "@/lib/queue/states";
 import { useTenant } from "../shell/viewer";
 
 export interface DeadLetterFilters {
-  /** Null = what still wants somebody; empty = every status. */
+  /** Null means open dead letters; empty means every status. */
   readonly status: readonly TriageStatus[] | null;
   readonly definition: string | null;
 }

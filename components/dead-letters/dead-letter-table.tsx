@@ -21,13 +21,13 @@ import { TriageDialog } from "./triage-dialog";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
-/** The dead letters of a page; undefined while the first answer is on its way. */
+/** The dead letters of a page; undefined while the first answer is loading. */
 export function DeadLetterTable({
   letters,
   gone,
 }: {
   readonly letters: readonly DeadLetter[] | undefined;
-  /** Letters that no longer match the filter. They stay where they are until the reader asks for the newest. */
+  /** Letters that no longer match the filter. They stay in place until the user asks for the newest. */
   readonly gone: ReadonlySet<string>;
 }) {
   const actions = useActOnJob();
@@ -77,7 +77,7 @@ interface LetterRowProps {
   readonly onNote: (id: string) => void;
 }
 
-/** The link below says the same, and leads there. */
+/** The link below has the same information. */
 const saysRetry = ({ note, retried_by_id: id }: DeadLetter): boolean =>
   id !== null && note === `Retried as job ${id} with another payload.`;
 
@@ -96,7 +96,7 @@ function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
         <p className="truncate text-bad text-xs" title={job.error_type ?? undefined}>
           <Plain oneLine text={errorMessage(job.last_error ?? job.error_type ?? "It failed.")} />
         </p>
-        {/* Always there, so that no row grows when its job is retried or noted. */}
+        {/* Always present, so that no row grows when its job is retried or gets a note. */}
         <p className="h-4 truncate text-muted text-xs">
           {letter.retried_by_id ? <RetryLink id={letter.retried_by_id}>Retried as</RetryLink> : null}
           {letter.note && !saysRetry(letter) ? (

@@ -28,7 +28,7 @@ const parsers = {
   cursor: parseAsString,
 };
 
-/** Jobs that failed for good: what became of each, and the way back into the queue. */
+/** Jobs that failed permanently: their triage, and how to redrive them. */
 export function DeadLettersPage() {
   const { slug } = useTenant();
   const [url, setUrl] = useQueryStates(parsers, { history: "push" });
@@ -101,7 +101,7 @@ export function DeadLettersPage() {
 
 function redriveOf({ status, definition }: DeadLetterFilters): BulkRequest {
   const filter = {
-    // Left out, it would mean the open ones.
+    // Omitted, it would mean the open ones.
     status: status && status.length > 0 ? [...status] : [...TRIAGE_STATUSES],
     ...(definition ? { definition_key: definition } : {}),
   };

@@ -16,7 +16,7 @@ import { JOB_STATUSES } from "@/lib/queue/states";
 import { STATUS_LOOKS } from "../jobs/status";
 import { useReason, useTenant } from "../shell/viewer";
 
-/** The note of a dead letter, and who did what to its job. */
+/** The note of a dead letter, and the history of actions on its job. */
 export function TriageDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const { slug } = useTenant();
   const query = useQuery(deadLetterOptions(slug, id));

@@ -10,7 +10,7 @@ const PROBLEM = `{"type": "/docs/errors/validation-failed", "title": "The reques
  "detail": "The request is not valid", "instance": "/api/v1/jobs", "code": "validation-failed", "request_id": "…",
  "errors": [{"pointer": "/payload/a", "code": "nul-character", "detail": "U+0000 cannot be stored"}]}`;
 
-/** What holds for every operation: who asks, errors, lists, repeating. */
+/** What is common to all operations: authentication, errors, lists, retries. */
 export function ApiBasics() {
   return (
     <>

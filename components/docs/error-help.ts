@@ -5,7 +5,7 @@ interface ErrorHelp {
   readonly remedy: string;
 }
 
-/** What each error code means and what a client does about it. */
+/** The meaning of each error code and what a client should do. */
 export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
   "bad-request": {
     meaning: "The request could not be read as one of this API. The detail says which part.",

@@ -1,7 +1,7 @@
 import { FoldMark } from "@/components/ui/fold-mark";
 import type { FieldLine, Operation } from "@/lib/contract/reference";
 
-/** One operation: who may, what it takes, what it answers, and how to call it. */
+/** One operation: its permission, its input, its answers, and how to call it. */
 export function OperationPanel({ operation }: { readonly operation: Operation }) {
   const { id, method, path, summary, parameters, fields, answers, answer, curl } = operation;
   return (
@@ -85,7 +85,7 @@ function Code({ title, label, text }: { readonly title: string; readonly label: 
   );
 }
 
-/** Text as it is typed or read by a program; what is too wide scrolls in itself. */
+/** Preformatted text; text that is too wide scrolls inside. */
 export function Pre({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     <section aria-label={label} className="min-w-0">

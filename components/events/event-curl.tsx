@@ -4,7 +4,7 @@ import { CopyButton } from "@/components/ui/copy-button";
 import { useHydrated } from "@/lib/client/clock";
 import type { EventDraft } from "./event-draft";
 
-/** The same event by curl, with an API key. */
+/** The curl command that publishes the same event with an API key. */
 export function EventCurl({ name, data }: EventDraft) {
   const origin = useHydrated() ? window.location.origin : "";
   const body = JSON.stringify({ name, data }).replaceAll("'", "'\\''");

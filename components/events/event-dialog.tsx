@@ -28,11 +28,11 @@ const WHILE_PENDING_MS = 2000;
 interface EventDialogProps {
   readonly id: string;
   readonly onClose: () => void;
-  /** Writes an event like this one; null when the viewer may not. */
+  /** Opens a draft of an event like this one; null when the viewer may not publish. */
   readonly onSendAgain: ((draft: EventDraft) => void) | null;
 }
 
-/** One event: its data, and what each trigger made of it. */
+/** One event: its data, and the outcome for each trigger. */
 export function EventDialog({ id, onClose, onSendAgain }: EventDialogProps) {
   const { slug } = useTenant();
   const poll = usePollInterval();

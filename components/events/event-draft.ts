@@ -1,4 +1,4 @@
-/** An event that is being written. */
+/** An event that is being composed. */
 export interface EventDraft {
   readonly name: string;
   readonly data: Record<string, unknown>;

@@ -6,7 +6,7 @@ import { Plain } from "@/components/ui/plain";
 import type { Event } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 
-/** The triggers that listened and did not match, each with the part of its condition that did not hold. */
+/** The triggers that listened and did not match, each with the part of its condition that was not met. */
 export function EventMisses({ misses }: { readonly misses: Event["misses"] }) {
   const { slug } = useTenant();
   if (misses.length === 0) return null;

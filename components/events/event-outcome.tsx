@@ -14,8 +14,8 @@ import { nothingWords } from "./words";
 const SHOWN = 3;
 
 /**
- * Which triggers matched and what became of each, or why nothing started. An event that was still pending at first keeps
- * to two lines when it is no longer: the events below it do not move.
+ * Which triggers matched and the outcome of each, or why nothing started. An event that was pending at first keeps its
+ * two lines afterwards, so that the events below do not move.
  */
 export function EventOutcome({ event, all }: { readonly event: EventRow; readonly all?: boolean }) {
   const nothing = nothingWords(event);

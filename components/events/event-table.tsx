@@ -11,7 +11,7 @@ import { SOURCE_WORDS } from "./words";
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
 interface EventTableProps {
-  /** Undefined while the first answer is on its way. */
+  /** Undefined while the first answer is loading. */
   readonly events: readonly EventRow[] | undefined;
   readonly onOpen: (id: string) => void;
 }

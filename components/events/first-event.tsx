@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import { Empty } from "@/components/ui/states";
 import { EventCurl } from "./event-curl";
 
-/** For a tenant that never had an event: what one is, and the first. */
+/** For a tenant without events: what an event is, and how to send the first one. */
 export function FirstEvent({ noSend, onSend }: { readonly noSend: string | null; readonly onSend: () => void }) {
   return (
     <Empty icon={Radio} title="No events yet">

@@ -11,7 +11,7 @@ interface NameFilterProps {
   readonly onChange: (change: { readonly name?: string | null; readonly correlation?: string | null }) => void;
 }
 
-/** Narrows the events to a name, the beginning of one, or a chain. */
+/** Filters events by a name, a prefix, or a chain. */
 export function NameFilter({ name, correlation, onChange }: NameFilterProps) {
   const [text, setText] = useState(name ?? "");
   const [known, setKnown] = useState(name);

@@ -11,7 +11,7 @@ import type { Event } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 import { refusal } from "../triggers/refusal";
 
-/** Asks before a stored event is compared with the triggers again, and says what that may start. */
+/** Asks before a stored event is matched with the triggers again, and says what that may start. */
 export function ReplayDialog({ event, onClose }: { readonly event: Event; readonly onClose: () => void }) {
   const { slug } = useTenant();
   const toast = useToast();

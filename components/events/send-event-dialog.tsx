@@ -24,7 +24,7 @@ interface SendEventDialogProps {
   readonly onSent: (id: string) => void;
 }
 
-/** Publishes an event by hand. It starts what listens to it, like any other. */
+/** Publishes an event by hand. It starts jobs like any other event. */
 export function SendEventDialog(props: SendEventDialogProps) {
   return (
     <Dialog
@@ -136,7 +136,7 @@ function SendForm({ draft, onClose, onSent }: SendEventDialogProps) {
   );
 }
 
-/** Names that were seen, or that a trigger listens to. */
+/** Names of stored events, and names that triggers listen to. */
 function Names() {
   const { slug } = useTenant();
   const seen = useQuery(eventsOptions(slug, { limit: 200 })).data?.data ?? [];

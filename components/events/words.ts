@@ -16,7 +16,7 @@ export const SOURCE_WORDS: Readonly<Record<EventRow["source"], string>> = {
   scheduler: "the scheduler",
 };
 
-/** Why an event started nothing, or that it is not looked at yet; null when it started something. */
+/** Returns why an event started nothing, or that it is still pending; null when it started something. */
 export function nothingWords({ status, reason, started_count: started }: EventRow): string | null {
   if (status === "pending") return "Being looked at…";
   if (reason !== null) return NOTHING[reason];

@@ -4,7 +4,7 @@ import { cn } from "@/components/ui/cn";
 import { FoldMark } from "@/components/ui/fold-mark";
 import { Plain } from "@/components/ui/plain";
 
-/** What an error says, without the places in the code that follow it. */
+/** Returns the message of an error, without the stack trace that follows it. */
 export function errorMessage(text: string): string {
   const trace = text.search(/\n[ \t]{1,100}at /u);
   return (trace === -1 ? text : text.slice(0, trace)).trim();
@@ -15,7 +15,7 @@ interface ErrorProps {
   readonly text: string;
 }
 
-/** An error in one line of a fixed height, which unfolds. For a place where it arrives while the page is open. */
+/** An expandable error with a fixed height of one line. For errors that arrive while the page is open. */
 export function FoldedError({ type, text, className }: ErrorProps & { readonly className: string }) {
   return (
     <details>
@@ -33,7 +33,7 @@ export function FoldedError({ type, text, className }: ErrorProps & { readonly c
   );
 }
 
-/** An error: its class, what it says, and its trace for who wants it. */
+/** An error: its class, its message, and its expandable stack trace. */
 export function ErrorText({ type, text }: ErrorProps) {
   const message = errorMessage(text);
   const trace = text.trim().slice(message.length).replace(/^\n/u, "");

@@ -11,16 +11,19 @@ import { isCancelable, isPausable, isResumable, isRetryable } from "@/lib/queue/
 import { useReason, useTenant } from "../shell/viewer";
 
 export interface ActOnJob {
-  /** Why the action cannot be done, or null when it can. */
+  /** Returns why the action is not possible, or null when it is. */
   readonly reasonAgainst: (action: JobAction, job: JobRow) => string | null;
-  /** Does it, after asking when work would be lost. */
+  /** Runs the action, after confirmation if work would be lost. */
   readonly act: (action: JobAction, job: JobRow) => void;
   readonly busyId: string | null;
-  /** The question that may have to be asked; render it once. */
+  /** The confirmation dialog; render it once. */
   readonly question: ReactNode;
 }
 
-/** Cancel, retry, pause and resume with their permissions, the question before work is stopped, and what to say afterwards. */
+/**
+ * Cancel, retry, pause and resume, with their permissions, the confirmation before work is stopped, and the notices
+ * afterwards.
+ */
 export function useActOnJob(onDone?: (job: Job) => void): ActOnJob {
   const tenant = useTenant();
   const mutation = useJobAction(tenant.slug);

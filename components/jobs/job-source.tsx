@@ -5,11 +5,11 @@ import { Plain } from "@/components/ui/plain";
 import type { Job } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
 
-/** Whether what started a job has a page. */
+/** Returns true if the job's source has a page. */
 export const hasSourcePage = ({ source, source_ref: ref }: Job): boolean =>
   ref !== null && (source === "schedule" || source === "event");
 
-/** What started a job: a trigger's schedule or an event by its link, anything else by its name. */
+/** The source of a job: a link to a trigger's schedule or to an event, otherwise its name. */
 export function JobSource({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const { source, source_ref: ref } = job;

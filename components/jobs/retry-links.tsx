@@ -20,7 +20,7 @@ export function RetryLinks({ retryOf = null, retriedBy }: RetryLinksProps) {
   );
 }
 
-/** A job by the end of its id: the beginnings of ids that were made together are equal. */
+/** A link to a job, shown as the end of its id, because ids created at the same time begin alike. */
 export function RetryLink({ id, children }: { readonly id: string; readonly children?: ReactNode }) {
   const { slug } = useTenant();
   return (

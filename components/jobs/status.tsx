@@ -28,7 +28,7 @@ const HOLD = "text-hold bg-hold-soft";
 const WARN = "text-warn bg-warn-soft";
 const INFO = "text-info bg-info-soft";
 
-/** One word, one icon and one colour for each status, here and nowhere else. */
+/** The label, icon and color of each status; the only place that defines them. */
 export const STATUS_LOOKS: Readonly<Record<JobStatus, Look>> = {
   queued: { label: "Queued", icon: Circle, className: HOLD },
   blocked: { label: "Blocked", icon: Workflow, className: "text-block bg-block-soft" },
@@ -70,7 +70,7 @@ function Badge({ look, spins }: { readonly look: Look; readonly spins: boolean }
 
 const CANCELING: Look = { label: "Canceling", icon: Ban, className: WARN };
 
-/** The status of a job; a running job that was asked to stop says so. */
+/** The status of a job; a running job with a cancel request is shown as canceling. */
 export function StatusBadge({ status, canceling }: { readonly status: JobStatus; readonly canceling?: boolean }) {
   if (status === "running" && canceling) return <Badge look={CANCELING} spins={false} />;
   return <Badge look={STATUS_LOOKS[status]} spins={status === "running"} />;

@@ -15,7 +15,7 @@ const SHORT: Readonly<Record<WaitReason["code"], string>> = {
   blocked: "waits for other jobs",
 };
 
-/** What the clock says about a job, in a few words: how long it ran, or what it waits for. */
+/** A job's timing in a few words: how long it ran, or what it waits for. */
 export function Duration({ job }: { readonly job: JobRow }) {
   if (job.started_at !== null && (job.status === "running" || job.finished_at !== null)) {
     return <Elapsed from={job.started_at} to={job.finished_at} />;

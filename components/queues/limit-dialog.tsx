@@ -18,7 +18,7 @@ const SCOPES = {
 const EMPTY = { scope: "queue" as CreateLimit["scope"], name: "", tenant: "", running: "", starts: "", burst: "" };
 type Fields = typeof EMPTY;
 
-/** Asks for a new limit. */
+/** The dialog for a new limit. */
 export function LimitDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
     <Dialog
@@ -115,7 +115,7 @@ function numberOf(field: string, text: string): Record<string, number> {
   return text.trim() === "" ? {} : { [field]: Number(text) };
 }
 
-/** Fields that hold something else than a number, by the name that the API has for them. */
+/** Returns the fields that are not numbers, under their names in the API. */
 function notNumbers({ running, starts, burst }: Fields): ReadonlyMap<string, string> {
   const texts = { max_running: running, starts_per_second: starts, burst };
   const wrong = Object.entries(texts).filter(([, text]) => !Number.isFinite(Number(text)));

@@ -2,7 +2,7 @@ import type { Limit, Pause } from "@/lib/contract";
 
 type Target = Pick<Pause | Limit, "queue" | "definition_key" | "tenant"> & { readonly scope: string };
 
-/** What a pause or a limit is about, in words. */
+/** Describes the target of a pause or a limit. */
 export function targetName({ scope, queue, definition_key, tenant }: Target): string {
   if (scope === "all") return "Everything";
   if (scope === "tenant") return `Tenant ${tenant}`;

@@ -17,7 +17,7 @@ export interface PauseStart {
 const SCOPES = { queue: "A queue", definition: "A definition", tenant: "A tenant", all: "Everything" } as const;
 const NAMED = { queue: "queue", definition: "definition_key", tenant: "tenant" } as const;
 
-/** Asks what is to be paused, why, and until when. */
+/** Asks what to pause, why, and until when. */
 export function PauseDialog({ start, onClose }: { readonly start: PauseStart | null; readonly onClose: () => void }) {
   return (
     <Dialog

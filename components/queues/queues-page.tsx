@@ -13,10 +13,10 @@ import { PauseDialog, type PauseStart } from "./pause-dialog";
 import { PauseList } from "./pause-list";
 import { QueueTable } from "./queue-table";
 
-/** Three lists are polled. A change that is made here is read again at once. */
+/** Three lists are polled. The user's own changes are refetched at once. */
 const POLL_MS = 60_000;
 
-/** What is paused, what is limited, and how the queues are set up. */
+/** What is paused, what is limited, and how the queues are configured. */
 export function QueuesPage() {
   const [pausing, setPausing] = useState<PauseStart | null>(null);
   const [limiting, setLimiting] = useState(false);
@@ -49,7 +49,7 @@ export function QueuesPage() {
 
 interface SectionProps<T extends { readonly id: string | number }> {
   readonly title: string;
-  /** What a row is, in the singular. */
+  /** The noun for a row, in the singular. */
   readonly noun: string;
   readonly query: {
     readonly isPending: boolean;

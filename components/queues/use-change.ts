@@ -7,14 +7,14 @@ import { queuesKey } from "@/lib/client/queues";
 
 interface Change<T> {
   readonly send: (value: T) => Promise<unknown>;
-  /** What is said when it is done. */
+  /** The notice after success. */
   readonly done: string;
   readonly onDone?: () => void;
-  /** Shows refusals by itself; otherwise they are said in a notice. */
+  /** Handles refusals; by default they are shown in a notice. */
   readonly onRefused?: (error: ApiError) => void;
 }
 
-/** Sends a change of pauses or limits, says how it went, and reads everything on the page again. */
+/** Sends a change of pauses or limits, shows the result, and refetches the page's data. */
 export function useChange<T>({ send, done, onDone, onRefused }: Change<T>) {
   const client = useQueryClient();
   const toast = useToast();
@@ -32,7 +32,7 @@ export function useChange<T>({ send, done, onDone, onRefused }: Change<T>) {
   });
 }
 
-/** The faults of a refused request by field, and what is wrong with the whole. */
+/** Returns the problems of a refused request by field, and the general one. */
 export function faultsOf(error: ApiError): { fields: ReadonlyMap<string, string>; general: string | null } {
   const fields = new Map(error.errors.map(({ pointer, detail }) => [pointer.slice(1), detail]));
   return { fields, general: fields.size > 0 ? null : error.detail || error.title };

@@ -16,7 +16,7 @@ const LOOKS: Readonly<Record<LiveState, { label: string; hint: string; className
   paused: { label: "Paused", hint: "The page stands still. Press to go on.", className: "text-muted" },
 };
 
-/** Says whether the page is live; pressing it pauses and goes on. */
+/** Shows whether the page is live; a click pauses or resumes updates. */
 export function LiveIndicator() {
   const live = useLive();
   if (!live) return null;

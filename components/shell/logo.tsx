@@ -1,4 +1,4 @@
-/** The mark: a key that is also a lease. */
+/** The logo: a key that is also a lease. */
 export function Logo() {
   return (
     <span className="flex items-center gap-2 font-semibold text-base tracking-tight">

@@ -7,7 +7,7 @@ interface MessagePageProps {
   readonly children: ReactNode;
 }
 
-/** A page that only says something, for when there is no other. */
+/** A page that only shows a message, when no other page can be shown. */
 export function MessagePage({ code, title, children }: MessagePageProps) {
   return (
     <main id="main" tabIndex={-1} className="grid min-h-dvh place-items-center px-6 py-10 outline-none">

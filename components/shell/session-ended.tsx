@@ -6,7 +6,7 @@ import { LoginForm } from "@/components/auth/login-form";
 import { Dialog, DialogBody } from "@/components/ui/dialog";
 import { onSessionEnd } from "@/lib/client/http";
 
-/** Asks to sign in again in place, so that what was being typed stays. Another account means another page. */
+/** Asks the user to sign in again in place, so that typed input is kept. Another account loads another page. */
 export function SessionEnded({ email }: { readonly email: string }) {
   const [ended, setEnded] = useState(false);
   const client = useQueryClient();

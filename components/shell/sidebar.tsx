@@ -27,7 +27,7 @@ interface SidebarProps {
   readonly onHelp: () => void;
 }
 
-/** Pages below the jobs that have links of their own. */
+/** Pages below the jobs page with links of their own. */
 const JOB_PAGES = ["triggers", "events", "dead-letters", "actions"];
 
 export function Sidebar({ viewer, tenantSlug, onHelp }: SidebarProps) {
@@ -91,7 +91,7 @@ function NavLink({
   readonly href: string;
   readonly icon: LucideIcon;
   readonly label: string;
-  /** Pages below it that have links of their own. */
+  /** Pages below it with links of their own. */
   readonly but?: readonly string[];
 }) {
   const path = usePathname();

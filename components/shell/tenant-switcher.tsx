@@ -13,7 +13,7 @@ interface TenantSwitcherProps {
 }
 
 /**
- * The tenant of this page, and the way to another. A switch is a full page load: nothing of the tenant that is left
+ * Shows the tenant of this page and switches to another. A switch is a full page load, so nothing of the old tenant
  * stays in the memory or the router cache of this tab.
  */
 export function TenantSwitcher({ tenants, current }: TenantSwitcherProps) {

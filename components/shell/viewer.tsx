@@ -10,7 +10,7 @@ export interface TenantLink {
   readonly role: EffectiveRole;
 }
 
-/** Who looks at the page and what of it is theirs; only what the page shows. */
+/** The viewer's account and rights, limited to what the page shows. */
 export interface ViewerInfo {
   readonly userId: string;
   readonly email: string;
@@ -30,14 +30,14 @@ export function TenantProvider({ tenant, children }: { readonly tenant: CurrentT
   return <TenantContext value={tenant}>{children}</TenantContext>;
 }
 
-/** The tenant whose page this is: the one in the path. */
+/** Returns the tenant in the page's path. */
 export function useTenant(): CurrentTenant {
   const tenant = useContext(TenantContext);
   if (!tenant) throw new Error("useTenant outside a tenant page");
   return tenant;
 }
 
-/** Why the viewer cannot do something here that changes or starts something, or null when they can. */
+/** Returns why the viewer cannot change or start something here, or null when they can. */
 export function useReason(permission: TenantPermission): string | null {
   const tenant = useTenant();
   if (tenant.status === "suspended") return `${tenant.name} is suspended. It can be read, not changed.`;

@@ -24,7 +24,7 @@ import { OUTCOME_WORDS, reasonWords } from "./words";
 const OUTCOMES = Object.keys(OUTCOME_WORDS) as FiringOutcome[];
 const parsers = { outcome: parseAsStringLiteral(OUTCOMES), cursor: parseAsString };
 
-/** What became of each instant, event and run of a trigger; what was left out stands with its reason. */
+/** The outcome of each instant, event and run of a trigger; skipped ones are shown with the reason. */
 export function Firings({ triggerId, definitionKey }: { readonly triggerId: string; readonly definitionKey: string }) {
   const { slug } = useTenant();
   const [place, setPlace] = useQueryStates(parsers, { history: "push" });
@@ -89,7 +89,7 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
   );
 }
 
-/** The trigger itself changes when it fires: it is read again once its list of firings has a new one. */
+/** Firing changes the trigger itself, so it is refetched once its list of firings has a new one. */
 function useTriggerAfterFiring(triggerId: string, newest: string | undefined): void {
   const { slug } = useTenant();
   const client = useQueryClient();

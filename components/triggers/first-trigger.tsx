@@ -10,7 +10,7 @@ const TEMPLATES = [
   { name: "event", icon: Radio, title: "On an event", text: "Whenever provider.folder.updated is published." },
 ] as const;
 
-/** For a tenant that has no trigger: what one is, and two to begin with. */
+/** For a tenant without triggers: what a trigger is, and two templates. */
 export function FirstTrigger() {
   const { slug } = useTenant();
   return (

@@ -12,7 +12,7 @@ const LOOKS: Readonly<Record<FiringOutcome, { icon: LucideIcon; className: strin
   failed: { icon: X, className: "text-bad bg-bad-soft" },
 };
 
-/** What became of a firing: a word, an icon and a colour. */
+/** The outcome of a firing: a word, an icon and a color. */
 export function FiringBadge({ outcome }: { readonly outcome: FiringOutcome }) {
   const { icon: Icon, className } = LOOKS[outcome];
   return (
@@ -32,7 +32,7 @@ type Recent = Trigger["recent_firings"][number];
 
 const PLACES = 20;
 
-/** The newest firings as one bar, oldest first; the history has them in words. */
+/** The newest firings as one bar, oldest first; the history describes them in words. */
 export function OutcomeBar({ firings }: { readonly firings: readonly Recent[] }) {
   if (firings.length === 0) return <span className="text-muted text-xs">no firings yet</span>;
   return (

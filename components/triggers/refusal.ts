@@ -1,6 +1,6 @@
 import { ApiError } from "@/lib/client/http";
 
-/** Why a change of a trigger was refused, in a sentence. */
+/** Returns why a change of a trigger was refused, as a sentence. */
 export function refusal(error: Error): string {
   if (!(error instanceof ApiError)) return error.message;
   if (error.status === 412) return "Somebody else has changed this trigger. It is shown anew; try again.";

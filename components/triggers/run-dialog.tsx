@@ -21,7 +21,7 @@ const WAYS: Readonly<Record<Way, string>> = {
   payload: "With this payload instead",
 };
 
-/** Starts a trigger's job now. Whether it is switched on or due does not matter. */
+/** Runs a trigger's job at once, even if the trigger is disabled or not due. */
 export function RunDialog({ trigger, onClose }: { readonly trigger: Trigger; readonly onClose: () => void }) {
   return (
     <Dialog

@@ -13,15 +13,15 @@ import { WARNING_WORDS } from "./words";
 interface SchedulePreviewProps {
   /** Undefined while there is no answer. */
   readonly preview: TriggerPreview | undefined;
-  /** Why there is none. */
+  /** Why there is no preview. */
   readonly fault: string | null;
-  /** A newer answer is on its way. */
+  /** True while a newer answer is loading. */
   readonly busy: boolean;
   /** The button that shows later instants. */
   readonly showNewest?: ReactNode;
 }
 
-/** What the schedule in the form would do, told by what will fire it. */
+/** What the schedule in the form would do, computed by the engine that will fire it. */
 export function SchedulePreview({ preview, fault, busy, showNewest }: SchedulePreviewProps) {
   return (
     <section aria-label="What it will do" className="panel min-w-0 overflow-hidden">
@@ -102,7 +102,7 @@ const LOCAL = /^(\d+)-(\d\d)-(\d\d)T(\d\d:\d\d)(?::00)?(:\d\d)?(?:\.\d{1,9})?(.*
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** `2026-03-29T03:00:00+02:00` as `Sun 29 Mar 2026, 03:00 +02:00`. */
+/** Formats `2026-03-29T03:00:00+02:00` as `Sun 29 Mar 2026, 03:00 +02:00`. */
 export function localWords(local: string): string {
   const match = LOCAL.exec(local);
   if (!match) return local;

@@ -23,7 +23,7 @@ import { UpcomingInstants } from "./upcoming-instants";
 import { type TriggerActions, useTriggerActions } from "./use-trigger-actions";
 import { reasonWords, whenWords } from "./words";
 
-/** One trigger: what it does, what it did, and what it left out. */
+/** One trigger: what it does, what it did, and what it skipped. */
 export function TriggerDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
@@ -31,7 +31,7 @@ export function TriggerDetail({ id }: { readonly id: string }) {
   const absent = isAbsent(query.error);
   return (
     <div className="flex flex-col gap-4">
-      {/* What comes up later is said in this line, where it moves nothing. */}
+      {/* Later messages appear in this line, where they move nothing. */}
       <div className="flex h-7 items-center gap-4">
         <Link
           href={`/t/${slug}/jobs/triggers`}

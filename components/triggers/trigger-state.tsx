@@ -9,7 +9,7 @@ import { reasonWords } from "./words";
 
 const MARK = "inline-flex h-5 shrink-0 items-center gap-1 rounded-full px-2 font-medium text-2xs";
 
-/** What is out of the ordinary with a trigger: broken, over, or instants that were left out. */
+/** Unusual states of a trigger: broken, finished, or with skipped instants. */
 export function TriggerMarks({ trigger }: { readonly trigger: Trigger }) {
   const { status, missed_count: missed } = trigger;
   return (
@@ -36,7 +36,7 @@ export function TriggerMarks({ trigger }: { readonly trigger: Trigger }) {
   );
 }
 
-/** When it fires next, or why it does not. */
+/** When the trigger fires next, or why it does not. */
 export function NextFiring({ trigger, short }: { readonly trigger: Trigger; readonly short?: boolean }) {
   if (!trigger.is_enabled) return <span className="text-muted">switched off</span>;
   if (trigger.status === "broken" && trigger.next_run_at === null) return <span className="text-bad">broken</span>;
@@ -61,7 +61,7 @@ export function NextFiring({ trigger, short }: { readonly trigger: Trigger; read
   );
 }
 
-/** "2 of 10 runs". */
+/** Formats the number of runs: "2 of 10 runs". */
 export function runsWords({ run_count: runs, max_runs: most }: Trigger): string {
   return most === null ? plural(runs, "run") : `${runs} of ${plural(most, "run")}`;
 }

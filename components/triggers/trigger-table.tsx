@@ -7,13 +7,13 @@ import { useTriggerActions } from "./use-trigger-actions";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
-/** The triggers of a page; undefined while the first answer is on its way. */
+/** The triggers of a page; undefined while the first answer is loading. */
 export function TriggerTable({
   triggers,
   gone,
 }: {
   readonly triggers: readonly Trigger[] | undefined;
-  /** Triggers that are no longer in the list. They stay where they are until the reader asks for the newest. */
+  /** Triggers that are no longer in the list. They stay in place until the user asks for the newest. */
   readonly gone: ReadonlySet<string>;
 }) {
   const actions = useTriggerActions();

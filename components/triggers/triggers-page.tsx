@@ -33,7 +33,7 @@ const TABS = [
 ] as const;
 const TYPING_PAUSE_MS = 250;
 
-/** The triggers of a tenant: what starts jobs by itself, is it healthy, what fires next? */
+/** The triggers of a tenant: what starts jobs automatically, is it healthy, what fires next? */
 export function TriggersPage() {
   const { slug } = useTenant();
   const router = useRouter();

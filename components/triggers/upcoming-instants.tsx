@@ -12,7 +12,7 @@ import { SchedulePreview } from "./schedule-preview";
 
 const AGAIN_MS = 60_000;
 
-/** When a schedule's trigger fires next. An instant that has passed is dimmed and stays until the reader asks for newer. */
+/** When a schedule trigger fires next. A past instant is dimmed and stays until the user asks for newer ones. */
 export function UpcomingInstants({ trigger }: { readonly trigger: Trigger }) {
   const { slug } = useTenant();
   const body = previewBodyOf(fieldsOf(trigger));
@@ -35,5 +35,5 @@ export function UpcomingInstants({ trigger }: { readonly trigger: Trigger }) {
   );
 }
 
-/** The form only knows whole seconds. */
+/** The exact instants, because the form has only whole seconds. */
 const exactTimes = ({ anchor_at, once_at, expires_at }: Trigger) => ({ anchor_at, once_at, expires_at });

@@ -10,16 +10,16 @@ import { refusal } from "./refusal";
 import { RunDialog } from "./run-dialog";
 
 export interface TriggerActions {
-  /** Why the viewer may change no trigger; null when they may. */
+  /** Why the viewer may not change triggers; null when they may. */
   readonly noWrite: string | null;
   readonly toggle: (trigger: Trigger, on: boolean) => void;
   readonly run: (trigger: Trigger) => void;
   readonly remove: (trigger: Trigger) => void;
-  /** The dialog that is open, if one is; render it once. */
+  /** The open dialog, if any; render it once. */
   readonly dialog: ReactNode;
 }
 
-/** What can be done to triggers where they are listed. */
+/** The actions on triggers in a list. */
 export function useTriggerActions(onDeleted?: () => void): TriggerActions {
   const { slug } = useTenant();
   const toast = useToast();

@@ -45,7 +45,7 @@ const REASONS: Readonly<Record<string, string>> = {
   store: "it could not be stored",
 };
 
-/** A reason as the API names it, in words; what follows its name is kept. */
+/** Returns an API reason in words; text after its name is kept. */
 export function reasonWords(reason: string): string {
   const [name = "", ...rest] = reason.split(": ");
   const words = (Object.hasOwn(REASONS, name) ? REASONS[name] : undefined) ?? name.replaceAll(/[_-]/g, " ");
@@ -64,7 +64,7 @@ export const WARNING_WORDS = {
   too_often: "It fires more often than once a minute.",
 } as const;
 
-/** The event's name, or the schedule in words and its zone. */
+/** Returns the event's name, or the schedule in words with its zone. */
 export function whenWords(trigger: Trigger): string {
   if (trigger.trigger_type === "schedule") return trigger.description ?? trigger.cron_expr ?? "";
   return `${trigger.event_name ?? ""}${trigger.condition === null ? "" : ` when ${trigger.condition}`}`;

@@ -2,12 +2,12 @@
 
 import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from "react";
 
-/** A reader is told at most this often what changed by itself. */
+/** Automatic changes are announced at most this often. */
 const EVERY_MS = 10_000;
 
 const AnnouncerContext = createContext<(key: string, say: (count: number) => string) => void>(() => {});
 
-/** Counts a happening of a kind; the counts are read out together, politely and seldom. */
+/** Counts changes of a kind. The counts are announced together, politely and rarely. */
 export function useAnnounce(): (key: string, say: (count: number) => string) => void {
   return useContext(AnnouncerContext);
 }

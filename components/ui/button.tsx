@@ -19,7 +19,7 @@ const SIZES = {
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly variant?: keyof typeof VARIANTS;
   readonly size?: keyof typeof SIZES;
-  /** Why the button cannot be used now. It stays focusable, so that the reason can be reached. */
+  /** Why the button is disabled. It stays focusable, so that the reason can be reached. */
   readonly reason?: string | null;
   readonly busy?: boolean;
 }
@@ -27,7 +27,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 const SHAPE =
   "inline-flex shrink-0 items-center justify-center whitespace-nowrap rounded-md border font-medium transition-colors";
 
-/** The look of a button, for a link that downloads. */
+/** Returns the look of a button, for a download link. */
 export const buttonClass = (): string => cn(SHAPE, VARIANTS.secondary, SIZES.md);
 
 export function Button({ variant = "secondary", size = "md", reason, busy, className, ...rest }: ButtonProps) {

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Button } from "./button";
 import { useToast } from "./toast";
 
-/** Copies a text; says so in place and to screen readers. */
+/** Copies a text, and confirms it in place and to screen readers. */
 export function CopyButton({
   text,
   label,

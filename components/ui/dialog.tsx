@@ -13,7 +13,7 @@ export interface DialogProps {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly wide?: boolean;
-  /** Slides in from the left edge instead of standing in the middle. */
+  /** Slides in from the left edge instead of appearing in the middle. */
   readonly drawer?: boolean;
 }
 
@@ -25,17 +25,21 @@ const PLACES = {
 
 const DialogElement = createContext<HTMLDialogElement | null>(null);
 
-/** The modal dialog around this component. What opens on top of the page must open inside it, or it lies beneath. */
+/** Returns the modal dialog around this component. Overlays must open inside it; otherwise they lie beneath it. */
 export function useDialogElement(): HTMLDialogElement | null {
   return useContext(DialogElement);
 }
 
-/** A modal dialog on the browser's own: focus is kept inside, Escape closes it, focus returns to where it was. */
+/**
+ * A modal dialog based on the browser's own: focus stays inside, Escape closes it, and focus returns to its previous
+ * element.
+ */
 export function Dialog({ title, description, open, onClose, children, wide, drawer }: DialogProps) {
   const [dialog, setDialog] = useState<HTMLDialogElement | null>(null);
   const [typed, setTyped] = useState(false);
   useUnsavedWarning(open && typed);
-  // The cross, Escape and a click beside the dialog are easy to hit by mistake. A Cancel button inside does not ask.
+  // The cross, Escape and a click beside the dialog are easy to hit by mistake, so they ask. A Cancel button inside
+  // does not.
   const leave = () => {
     if (!typed || mayDiscard()) onClose();
   };
@@ -89,7 +93,7 @@ export function Dialog({ title, description, open, onClose, children, wide, draw
   );
 }
 
-// The first thing to fill in or to answer, rather than the cross that closes.
+// The first control to fill in or to answer, rather than the cross that closes.
 function firstControl(dialog: HTMLDialogElement): HTMLElement | null {
   return (
     dialog.querySelector<HTMLElement>("input:not([type=checkbox]), select, textarea") ??

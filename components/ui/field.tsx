@@ -17,7 +17,7 @@ interface FieldProps {
   readonly children: (control: FieldControl) => ReactNode;
 }
 
-/** A labelled control with its hint and its error, tied together for screen readers. */
+/** A labelled control with its hint and its error, linked for screen readers. */
 export function Field({ label, hint, error, required, children }: FieldProps) {
   const id = useId();
   const described = [hint ? `${id}-hint` : "", error ? `${id}-error` : ""].filter(Boolean).join(" ");

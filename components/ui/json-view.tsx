@@ -7,18 +7,18 @@ import { CopyButton } from "./copy-button";
 import { Plain } from "./plain";
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/gu;
-/** Colouring more than this would only slow the page down. */
+/** Longer texts are not colored, because that would slow the page down. */
 const COLOURED_LENGTH = 100_000;
 
 interface JsonViewProps {
   readonly title: string;
   readonly value: unknown;
   readonly empty: string;
-  /** Such as a height, for a value that arrives while the page is open. */
+  /** For example a height, for a value that arrives while the page is open. */
   readonly className?: string | undefined;
 }
 
-/** A JSON value, laid out and coloured, or as one raw line. */
+/** A JSON value, formatted and colored, or as one raw line. */
 export function JsonView({ title, value, empty, className }: JsonViewProps) {
   const [raw, setRaw] = useState(false);
   const text = JSON.stringify(value, null, raw ? undefined : 2) ?? "null";

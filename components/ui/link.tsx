@@ -4,8 +4,8 @@ import NextLink from "next/link";
 import type { ComponentProps } from "react";
 
 /**
- * A link inside the console that is not fetched before it is followed. Next fetches the page behind every new address
- * that it shows; in a live list that would be one request to the server for each row that arrives.
+ * A link inside the console without prefetching. Next prefetches the page behind every new address that it shows; in a
+ * live list that would be one request for each row that arrives.
  */
 export function Link(props: Omit<ComponentProps<typeof NextLink>, "prefetch">) {
   return <NextLink {...props} prefetch={false} />;

@@ -6,22 +6,22 @@ import { ShowNewest } from "./show-newest";
 import { Time } from "./time";
 
 interface ListBarProps {
-  /** What a row is, in the singular. */
+  /** The noun for a row, in the singular. */
   readonly noun: string;
-  /** How many new rows wait to be shown. */
+  /** Number of new rows that are not shown yet. */
   readonly waiting: number;
   readonly onShow: () => void;
-  /** Whether the rows were ever read; until then there is nothing to say about new ones. */
+  /** True once the rows were loaded; before that, there are no new rows to report. */
   readonly read: boolean;
-  /** When the rows were read, in milliseconds, if they could not be refreshed since; null otherwise. */
+  /** When the rows were loaded, in milliseconds, if refreshing has failed since; null otherwise. */
   readonly staleSince: number | null;
   readonly onRetry: () => void;
-  /** Takes the place of the words about freshness, such as the bar of a selection. */
+  /** Replaces the freshness text, for example with the bar of a selection. */
   readonly children?: ReactNode;
 }
 
 /**
- * The strip above the rows of a live list. It is always there and always as high, so that nothing below it moves when
+ * The strip above the rows of a live list. It is always present with a fixed height, so that nothing below moves when
  * new rows arrive, rows are selected, or a refresh fails.
  */
 export function ListBar({ noun, waiting, onShow, read, staleSince, onRetry, children }: ListBarProps) {
@@ -29,7 +29,7 @@ export function ListBar({ noun, waiting, onShow, read, staleSince, onRetry, chil
   const show = () => {
     onShow();
     window.scrollTo({ top: 0 });
-    // The button goes away, and with it the keyboard's place, which is taken up just above the new rows.
+    // The button disappears with the keyboard focus, so the focus moves to just above the new rows.
     bar.current?.focus({ preventScroll: true });
   };
   return (

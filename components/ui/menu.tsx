@@ -15,7 +15,7 @@ interface MenuProps {
 /** A menu that opens from a button. Not modal: it neither locks scrolling nor hides the page. */
 export function Menu({ trigger, children, align = "end", label }: MenuProps) {
   const dialog = useDialogElement();
-  // Inside the page's main part, because what stands outside every landmark is skipped by who moves between them.
+  // Inside the page's main part, because users who navigate by landmarks skip everything outside them.
   const container = dialog ?? (typeof document === "undefined" ? null : document.getElementById("main"));
   return (
     <DropdownMenu.Root modal={false}>

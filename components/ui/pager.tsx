@@ -10,7 +10,7 @@ interface PagerProps {
   readonly onTurn: (cursor: string | null) => void;
 }
 
-/** The foot of a list that is read from newest to oldest. */
+/** The footer of a list that is paged from newest to oldest. */
 export function Pager({ label, cursor, next, onTurn }: PagerProps) {
   const turn = (to: string | null) => {
     onTurn(to);

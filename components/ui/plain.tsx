@@ -3,11 +3,11 @@ import { splitHidden } from "@/lib/client/jobs/hidden-characters";
 
 interface PlainProps {
   readonly text: string;
-  /** The place has one line only, so newlines are shown as marks as well. */
+  /** For places with one line only: newlines are shown as marks too. */
   readonly oneLine?: boolean;
 }
 
-/** Text from outside: what would be invisible or turn the reading direction is shown as a mark instead. */
+/** Text from outside. Characters that are invisible or change the reading direction are shown as marks. */
 export function Plain({ text, oneLine }: PlainProps) {
   const parts = splitHidden(text, oneLine);
   return (

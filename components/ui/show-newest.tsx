@@ -4,17 +4,20 @@ import { ArrowUp } from "lucide-react";
 import { cn } from "./cn";
 
 interface ShowNewestProps {
-  /** What a row is, in the singular. */
+  /** The noun for a row, in the singular. */
   readonly noun: string;
-  /** Its plural, where that is not with an s. */
+  /** Its plural, if not formed with an s. */
   readonly nouns?: string;
-  /** How many new rows wait to be shown. */
+  /** Number of new rows that are not shown yet. */
   readonly waiting: number;
   readonly onShow: () => void;
   readonly className?: string;
 }
 
-/** The button that shows rows which wait; nothing while none does. Its place must be as high without it. */
+/**
+ * The button that shows new rows; renders nothing while there are none. Its container must have the same height without
+ * it.
+ */
 export function ShowNewest({ noun, nouns = `${noun}s`, waiting, onShow, className }: ShowNewestProps) {
   if (waiting === 0) return null;
   return (
@@ -27,7 +30,7 @@ export function ShowNewest({ noun, nouns = `${noun}s`, waiting, onShow, classNam
       )}
     >
       <ArrowUp aria-hidden className="size-3.5" />
-      {/* As wide for any number, or it would move with each row that arrives. */}
+      {/* Fixed width for any number, so that the button does not move with each new row. */}
       <span
         data-widest={`99 new ${nouns} – show`}
         className="grid text-left before:invisible before:col-start-1 before:row-start-1 before:content-[attr(data-widest)]"

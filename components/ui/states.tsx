@@ -7,7 +7,7 @@ import { Button } from "./button";
 import { cn } from "./cn";
 import { CopyButton } from "./copy-button";
 
-/** A grey block of the size of what is still on its way. */
+/** A gray placeholder of the size of the loading content. */
 export function Skeleton({ className }: { readonly className?: string }) {
   return <span aria-hidden className={cn("block animate-soft rounded-sm bg-line", className)} />;
 }
@@ -18,7 +18,7 @@ interface EmptyProps {
   readonly children?: ReactNode;
 }
 
-/** Says what would be here and what to do first. */
+/** Shows what would be here and what to do first. */
 export function Empty({ icon: Icon, title, children }: EmptyProps) {
   return (
     <div className="flex flex-col items-center gap-3 px-6 py-14 text-center">
@@ -37,7 +37,7 @@ interface ProblemProps {
   readonly busy?: boolean;
 }
 
-/** What went wrong, with the number to quote and the way to try again. */
+/** An error with its request id and a button to retry. */
 export function ProblemPanel({ error, onRetry, busy }: ProblemProps) {
   const problem = error instanceof ApiError ? error : null;
   return (

@@ -7,11 +7,11 @@ interface SwitchProps {
   readonly label: string;
   readonly on: boolean;
   readonly onChange: (on: boolean) => void;
-  /** Why it cannot be moved now. It stays focusable, so that the reason can be reached. */
+  /** Why the switch is disabled. It stays focusable, so that the reason can be reached. */
   readonly reason?: string | null;
 }
 
-/** On or off, at once. */
+/** A switch that takes effect at once. */
 export function Switch({ label, on, onChange, reason }: SwitchProps) {
   const reasonId = useId();
   return (

@@ -8,11 +8,11 @@ export const TIME_ZONES = ["local", "utc"] as const satisfies readonly TimeZoneC
 
 interface TimeProps {
   readonly value: string;
-  /** `absolute` prints date, time and zone; `relative` prints `4 s ago` and keeps the rest in the title. */
+  /** `absolute` prints date, time and zone; `relative` prints `4 s ago` and has the rest in the title. */
   readonly kind?: "relative" | "absolute";
 }
 
-/** An instant. The server and the first render know UTC only, the browser then prints what the reader chose. */
+/** An instant. The server and the first render use UTC only; afterwards the browser prints the user's choice. */
 export function Time({ value, kind = "relative" }: TimeProps) {
   const now = useNow();
   const [zone] = usePreference<TimeZoneChoice>("zone", TIME_ZONES);

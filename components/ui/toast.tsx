@@ -15,7 +15,7 @@ const MAX_SHOWN = 3;
 
 const ToastContext = createContext<(toast: Toast) => void>(() => {});
 
-/** Shows a short notice in the corner; it is read out politely and goes by itself. */
+/** Returns a function that shows a short notice in the corner. It is announced politely and disappears by itself. */
 export function useToast(): (toast: Toast) => void {
   return useContext(ToastContext);
 }

@@ -5,12 +5,12 @@ import { usePreference } from "@/lib/client/preferences";
 
 export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** Whether single-key shortcuts are on: they can be turned off, since speech input may type them by accident. */
+/** Returns whether single-key shortcuts are on. They can be turned off, as speech input may type them. */
 export function useShortcutsChoice() {
   return usePreference("shortcuts", ["on", "off"]);
 }
 
-/** Reacts to single keys while nothing is being typed and no dialog or menu is open. */
+/** Handles single keys while no input is focused and no dialog or menu is open. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const [choice] = useShortcutsChoice();
   const latest = useRef(shortcuts);

@@ -19,7 +19,7 @@ import { OutcomeMark } from "./endpoint-state";
 
 const OUTCOMES = { "": "all attempts", failed: "that failed", delivered: "that got through" } as const;
 
-/** Every attempt to deliver, newest first, with what was sent and what came back. */
+/** Every delivery attempt, newest first, with request and response. */
 export function Deliveries({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { slug } = useTenant();
   const [outcome, setOutcome] = useState<DeliveryPlace["outcome"]>(null);

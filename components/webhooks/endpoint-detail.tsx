@@ -22,7 +22,7 @@ import { EndpointState } from "./endpoint-state";
 import { MadeSecret } from "./made-secret";
 import { VerifySample } from "./verify-sample";
 
-/** One endpoint: what it is, what can be done to it, and what came of each attempt. */
+/** One endpoint: its settings, its actions, and its delivery attempts. */
 export function EndpointDetail({ id }: { readonly id: string }) {
   const { slug } = useTenant();
   const refetchInterval = usePollInterval(2 * IDLE_POLL_MS);
@@ -46,7 +46,7 @@ export function EndpointDetail({ id }: { readonly id: string }) {
       <Headline endpoint={query.data} />
       <Facts endpoint={query.data} />
       <VerifySample />
-      {/* Last: it grows while the page is open. */}
+      {/* Last, because it grows while the page is open. */}
       <Deliveries endpoint={query.data} />
     </div>
   );
@@ -130,7 +130,7 @@ function Headline({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   );
 }
 
-/** Acts, and says in a notice how it went. */
+/** Returns a function that runs an action and shows the result in a notice. */
 function useAct() {
   const { slug } = useTenant();
   const toast = useToast();

@@ -14,11 +14,11 @@ import { MadeSecret } from "./made-secret";
 interface DialogProps {
   readonly open: boolean;
   readonly onClose: () => void;
-  /** The one that is changed; left out, one is added. */
+  /** The endpoint to change; omitted to add one. */
   readonly endpoint?: WebhookEndpoint;
 }
 
-/** Adds an endpoint and shows its secret, this once; or changes one. */
+/** Adds an endpoint and shows its secret once; or changes an endpoint. */
 export function EndpointDialog({ open, onClose, endpoint }: DialogProps) {
   const [secret, setSecret] = useState<string | null>(null);
   const close = () => {

@@ -1,16 +1,16 @@
 import type { CreateWebhook, WebhookEndpoint } from "@/lib/contract";
 
-/** The form as it is typed. */
+/** The form's fields as typed. */
 export interface Fields {
   readonly url: string;
   readonly description: string;
-  /** Names with commas between them. */
+  /** Comma-separated names. */
   readonly types: string;
   /** `Name: value` lines. */
   readonly headers: string;
 }
 
-/** The form of an endpoint; values of headers are not known here. */
+/** Returns the form of an endpoint; header values are unknown here. */
 export const fieldsOf = (endpoint: WebhookEndpoint | undefined): Fields => ({
   url: endpoint?.url ?? "",
   description: endpoint?.description ?? "",
@@ -18,13 +18,13 @@ export const fieldsOf = (endpoint: WebhookEndpoint | undefined): Fields => ({
   headers: "",
 });
 
-/** What is wrong with the header lines before anyone is asked, or null. */
+/** Returns what is wrong with the header lines, without a request; null if nothing. */
 export function headerLinesFault(text: string): string | null {
   const odd = linesOf(text).find((line) => !/^[^:\s]+:\s*\S/.test(line));
   return odd === undefined ? null : `“${odd.slice(0, 40)}” is not of the form Name: value`;
 }
 
-/** The request of a form. An URL that did not change is not sent, so that nobody is asked about it again. */
+/** Returns the request of a form. An unchanged URL is not sent, so that its name server is not queried again. */
 export function bodyOf({ url, description, types, headers }: Fields, endpoint?: WebhookEndpoint): CreateWebhook {
   const names = types.split(",").flatMap((name) => name.trim() || []);
   const pairs = linesOf(headers).map((line) => {

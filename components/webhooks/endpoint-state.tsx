@@ -11,7 +11,7 @@ const WHY_OFF = {
   failing: "Off: failing for 5 days",
 } as const;
 
-/** Whether an endpoint takes messages, and whether they get through: in words, with a mark. */
+/** Shows whether an endpoint is enabled and whether deliveries succeed, in words with a mark. */
 export function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { disabled_reason: off, failing_since: failing } = endpoint;
   if (off) {
@@ -31,7 +31,7 @@ export function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint
   return <Mark icon={CircleCheck} tone="text-ok" text="On" />;
 }
 
-/** What came of the newest attempt. */
+/** The outcome of the newest attempt. */
 export function LastDelivery({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { last_delivery: last } = endpoint;
   if (!last) return <span className="text-muted text-xs max-sm:basis-full">nothing sent yet</span>;
@@ -44,14 +44,14 @@ export function LastDelivery({ endpoint }: { readonly endpoint: WebhookEndpoint 
 
 type Outcome = Pick<WebhookDelivery, "status_code" | "error_code">;
 
-/** `200`, `500`, `connection refused` … */
+/** Formats an outcome: `200`, `500`, `connection refused` … */
 export function outcomeText({ status_code: status, error_code: error }: Outcome): string {
   if (error === null || error === "http_status") return String(status ?? "no answer");
   const words = error.replaceAll("_", " ");
   return status === null ? words : `${status}, ${words}`;
 }
 
-/** An attempt's end, as a mark with words. */
+/** The outcome of an attempt, as a mark with words. */
 export function OutcomeMark({ delivery }: { readonly delivery: Outcome }) {
   const failed = delivery.error_code !== null;
   return (

@@ -4,7 +4,7 @@ import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { DialogActions, DialogBody } from "@/components/ui/dialog";
 
-/** A secret that is shown this once. */
+/** A secret that is shown only once. */
 export function MadeSecret({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   return (
     <>

@@ -16,7 +16,7 @@ export function verify(secret, headers, rawBody) {
   });
 }`;
 
-/** How a receiver knows that a message is ours. */
+/** How a receiver verifies that a message is ours. */
 export function VerifySample() {
   return (
     <details className="panel">

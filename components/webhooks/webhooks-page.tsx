@@ -18,7 +18,7 @@ import { useReason, useTenant } from "../shell/viewer";
 import { EndpointDialog } from "./endpoint-dialog";
 import { EndpointState, LastDelivery } from "./endpoint-state";
 
-/** Where the tenant's messages go. */
+/** The endpoints that the tenant's messages are sent to. */
 export function WebhooksPage() {
   const { slug } = useTenant();
   const noWrite = useReason("webhooks:write");

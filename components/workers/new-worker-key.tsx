@@ -12,7 +12,7 @@ import { remoteDefinitionsOptions, useCreateWorkerKey } from "@/lib/client/worke
 import type { Definition } from "@/lib/contract";
 import { LIMITS } from "@/lib/contract/limits";
 
-/** Makes a key and shows its text, this once. */
+/** Creates a key and shows its text once. */
 export function NewWorkerKeyDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
     <Dialog

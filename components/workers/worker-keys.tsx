@@ -20,7 +20,7 @@ import { NewWorkerKeyDialog } from "./new-worker-key";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
-/** Keys of workers that take their jobs over HTTP: who has one, for what, and how to end it. */
+/** Keys of remote workers: their scopes, and how to create and revoke them. */
 export function WorkerKeys() {
   const query = useQuery(workerKeysOptions());
   const [making, setMaking] = useState(false);

@@ -25,7 +25,7 @@ export function WorkerTable({
   gone,
 }: {
   readonly list: (Omit<WorkerList, "data"> & { readonly data: readonly Worker[] }) | undefined;
-  /** Workers that are no longer listed. They stay where they are until the reader asks for the newest. */
+  /** Workers that are no longer listed. They stay in place until the user asks for the newest. */
   readonly gone: ReadonlySet<string>;
 }) {
   const received = list ? Date.parse(list.as_of) : 0;
@@ -84,7 +84,7 @@ function WorkerRow({ worker, gone: unlisted, thresholds, asOf }: WorkerRowProps)
   const status = statusAt(worker, age, thresholds);
   const { label, icon: Icon, className } = LOOKS[status];
   const stopped = status === "stopped";
-  // What it said last is no news any more: its jobs are elsewhere.
+  // Its last report is outdated, because its jobs are elsewhere.
   const gone = stopped || status === "dead";
   const running = gone ? 0 : worker.running_count;
   return (
@@ -152,7 +152,7 @@ function WorkerRow({ worker, gone: unlisted, thresholds, asOf }: WorkerRowProps)
   );
 }
 
-/** Seconds since the heartbeat: what the server said, and since then the time that has passed here. */
+/** Returns the seconds since the heartbeat: the server's value plus the time passed in this browser. */
 function useAge(worker: Worker, asOf: number): number {
   const now = useNow();
   return worker.age_seconds + Math.max(0, (now - asOf) / 1000);

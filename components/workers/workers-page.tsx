@@ -14,16 +14,18 @@ import type { WorkerList } from "@/lib/contract";
 import { WorkerKeys } from "./worker-keys";
 import { WorkerTable } from "./worker-table";
 
-/** The age of a heartbeat ticks in the browser, so this only has to find workers that come, leave or fall silent. */
+/**
+ * Heartbeat ages tick in the browser, so polling only finds workers that appear, disappear or stop sending heartbeats.
+ */
 const POLL_MS = 15_000;
 
 interface WorkersPageProps {
   readonly initial?: WorkerList;
-  /** What webhooks may reach in this installation although it is not public. */
+  /** Private targets that webhooks may reach in this installation. */
   readonly webhookExceptions?: readonly string[];
 }
 
-/** The fleet: which process is sick? */
+/** The workers: which process is unhealthy? */
 export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProps) {
   const query = useQuery({ ...workersOptions(), initialData: initial, refetchInterval: POLL_MS });
   const list = query.data;
@@ -60,7 +62,7 @@ export function WorkersPage({ initial, webhookExceptions = [] }: WorkersPageProp
           <WorkerTable list={list && rows ? { ...list, data: rows } : undefined} gone={shown.gone} />
         )}
       </section>
-      {/* Below the rows, and below the keys if it comes later: it moves none of them. */}
+      {/* Below the rows, and below the keys if it appears later, so that it moves none of them. */}
       {list && differ && differedAtFirst ? <TzNote list={list} /> : null}
       <div className="pt-4">
         <WorkerKeys />

@@ -6,7 +6,7 @@ import { SMTPServer } from "smtp-server";
 import { onTestFinished } from "vitest";
 import { waitFor } from "@/lib/testing/processes";
 
-/** The receiver of the documentation, as a process of its own. */
+/** Starts the example receiver of the documentation, as a process of its own. */
 export async function startExample(secret: string) {
   const env = { PATH: process.env.PATH, NODE_ENV: "production" as const, WEBHOOK_SECRET: secret };
   const child = spawn(process.execPath, ["docs/examples/webhook-receiver.mjs", "0"], {
@@ -24,7 +24,7 @@ export async function startExample(secret: string) {
   return { url: listening, lines };
 }
 
-/** A mail server on this machine that takes everything. */
+/** Starts a local mail server that accepts every message. */
 export async function startMailServer() {
   const mails: string[] = [];
   const server = new SMTPServer({

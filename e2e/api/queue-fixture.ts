@@ -2,7 +2,7 @@ import type { TestDatabase } from "@/lib/testing/database";
 import { accountsIn } from "@/lib/testing/rows/accounts";
 import { expectProblem, startWeb } from "./web";
 
-/** The built front with two tenants, their admins' keys, a super admin's key and two definitions. */
+/** Starts the built front with two tenants, their admins' keys, a super admin's key and two definitions. */
 export async function queueFixture(
   database: TestDatabase,
   env: Record<string, string> = {},

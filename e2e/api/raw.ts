@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** Sends bytes as they are and returns what comes back until the server closes or falls silent. */
+/** Sends bytes unchanged. Returns what comes back until the server closes the connection or falls silent. */
 export async function raw(url: string, text: string | Buffer[], silenceMs = 1500): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -21,7 +21,7 @@ export async function raw(url: string, text: string | Buffer[], silenceMs = 1500
   return answer;
 }
 
-/** A request line with headers, for {@link raw}. */
+/** Returns a request line with headers, for {@link raw}. */
 export function request(method: string, target: string, headers: Record<string, string> = {}): string {
   const lines = Object.entries({ host: "127.0.0.1", connection: "close", ...headers }).map(
     ([name, value]) => `${name}: ${value}`,
@@ -29,7 +29,7 @@ export function request(method: string, target: string, headers: Record<string, 
   return `${method} ${target} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** Status code of a raw answer; 0 when there was none. */
+/** Returns the status code of a raw answer; 0 when there was none. */
 export function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
 }

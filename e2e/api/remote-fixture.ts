@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { TestDatabase } from "@/lib/testing/database";
 import { queueFixture } from "./queue-fixture";
 
-/** The built front, with remote definitions and keys for them, and what their workers do. */
+/** Starts the built front with remote definitions, keys for them, and helpers that act as their workers. */
 export async function remoteFixture(
   database: TestDatabase,
   env: Record<string, string> = {},
@@ -15,7 +15,7 @@ export async function remoteFixture(
   const { web, make, superAdmin, key, define, get } = fixture;
   let definitions = 0;
 
-  /** A remote definition and a key for it. */
+  /** Makes a remote definition and a key for it. */
   async function remote(options: { tenantId?: string; queues?: string[]; definition?: Record<string, unknown> } = {}) {
     definitions += 1;
     const definition = `far-${definitions}`;
@@ -38,14 +38,14 @@ export async function remoteFixture(
     return { ...made, definition, post, claim };
   }
 
-  /** All that a worker could write about a job. */
+  /** Returns everything that a worker could write about a job. */
   async function everything(id: string): Promise<unknown> {
     const all = (table: string) =>
       database.query(`select t::text as row from app.${table} t where job_id = $1 order by 1`, [id]);
     return { attempts: await all("job_attempts"), logs: await all("job_logs"), live: await all("live_jobs") };
   }
 
-  /** Sends a claim as bytes, and returns what hangs up. */
+  /** Sends a claim as bytes, and returns a function that disconnects. */
   async function leaveWhileWaiting(workerKey: string, body: object): Promise<() => Promise<void>> {
     const { hostname, port } = new URL(web.url);
     const socket = connect(Number(port), hostname);

@@ -6,7 +6,7 @@ import type { Answer } from "./web";
 export const TRIGGERS = "/api/v1/jobs/triggers";
 type Headers = Record<string, string>;
 
-/** The fixture of queues, and the verbs on triggers as the first tenant's admin. */
+/** Starts the fixture of queues, with the trigger requests as the first tenant's admin. */
 export async function triggerFixture(database: TestDatabase) {
   const fixture = await queueFixture(database);
   const { web, key } = fixture;
@@ -28,7 +28,7 @@ export async function triggerFixture(database: TestDatabase) {
   };
 }
 
-/** The body of a schedule trigger. */
+/** Returns the body of a schedule trigger. */
 export const cron = (cron_expr: string, more: Record<string, unknown> = {}) => ({
   label: "Nightly provider sync",
   trigger_type: "schedule",
@@ -39,7 +39,7 @@ export const cron = (cron_expr: string, more: Record<string, unknown> = {}) => (
   ...more,
 });
 
-/** Where a 422 points to. */
+/** Returns the pointers of a 422 answer. */
 export function refusal(answer: Answer): string[] {
   expect(answer.status, answer.text).toBe(422);
   return (answer.body.errors ?? []).map(({ pointer }: { pointer: string }) => pointer);

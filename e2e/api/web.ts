@@ -1,3 +1,8 @@
+/*
+ * Tests of the HTTP API with the built front. `startWeb` below starts it on a test database; `queue-fixture.ts` adds
+ * tenants, keys and definitions, `remote-fixture.ts` and `trigger-fixture.ts` build on that.
+ */
+
 import { expect } from "vitest";
 import type { TestDatabase } from "@/lib/testing/database";
 import { type StartOptions, startProcess, type TestProcess } from "@/lib/testing/processes";
@@ -7,7 +12,7 @@ export interface Call {
   readonly key?: string | undefined;
   readonly cookie?: string | undefined;
   readonly tenant?: string | undefined;
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }
@@ -26,7 +31,7 @@ export interface Web {
   call(method: string, path: string, call?: Call): Promise<Answer>;
   /** Signs in through the login route and returns the Cookie header of the session. */
   login(user: TestUser): Promise<string>;
-  /** What the process has logged so far. */
+  /** Returns what the process has logged so far. */
   log(): string;
   longestHold: TestProcess["longestHold"];
   /** Sends SIGTERM and waits; returns the exit code. */
@@ -76,7 +81,7 @@ async function logIn(call: Web["call"], { email, password }: TestUser): Promise<
   return `${cookie}; ${cookiesOf(answer)}`;
 }
 
-/** The cookies that an answer sets, as the next request sends them. */
+/** Returns the cookies that an answer sets, as the next request sends them. */
 export function cookiesOf(answer: Answer): string {
   return answer.headers
     .getSetCookie()

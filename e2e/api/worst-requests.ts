@@ -184,7 +184,9 @@ export const QUERIES: readonly [string, readonly number[]][] = [
   [`/${again("a/", 7.9 * KB)}`, [400, 404]],
 ];
 
-/** Statements that give the job $1 as much as attempts may leave behind, in the text that takes longest to mask. */
+/**
+ * Statements that give the job $1 the maximum that attempts may leave behind, in the text that takes longest to mask.
+ */
 export const LEAVE_BEHIND: readonly string[] = [
   `insert into app.job_logs (job_id, attempt_no, seq, tenant_id, stream, body)
    select id, n, seq, tenant_id, 'stdout', repeat('eyJ.', 8192)
@@ -199,7 +201,7 @@ export const LEAVE_BEHIND: readonly string[] = [
    from app.jobs, generate_series(1, 1000) n where id = $1`,
 ];
 
-/** A statement that gives 200 jobs of the tenant $1 errors, and an event many firings. */
+/** Statements that give 200 jobs of the tenant $1 errors, and an event many firings. */
 export const LEAVE_ERRORS: readonly string[] = [
   `insert into app.job_attempts (job_id, attempt_no, tenant_id, run_no, status, outcome, worker_id, claimed_at, run_started_at,
      finished_at, attempt_count, error_text)
@@ -213,7 +215,7 @@ export const LEAVE_ERRORS: readonly string[] = [
    select made.tenant_id, t.id, made.id, 'event', app.now(), 'failed',
      'definition_inactive', repeat(E'\\u0001', 2000) from made, (select id from app.job_triggers where tenant_id = $1 limit 20) t`,
 ];
-/** Reads of them. */
+/** Requests that list these jobs and events. */
 export const LISTS: readonly string[] = [
   "jobs?limit=200",
   "jobs/dead-letters?limit=200",
@@ -221,7 +223,7 @@ export const LISTS: readonly string[] = [
   "jobs/triggers?limit=200",
 ];
 
-/** Reads of what a job left behind. */
+/** Requests that read what a job left behind. */
 export const READS: readonly string[] = [
   "logs",
   "logs?limit=1000",

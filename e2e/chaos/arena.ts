@@ -14,10 +14,13 @@ export const LEASE_SECONDS = 5;
 const BULK = 20;
 const SPEAKERS = ["speak", "say"];
 
-/** What a build is asked to leave out, so that a suite can be seen to fail. */
+/** Makes a build drop leases, so that a suite can be seen to fail. */
 export const NO_FENCE = { LEASEHOLD_TEST_NO_FENCE: "1" };
 
-/** A stage whose jobs say which attempt they are, whose callers write down what was accepted, and whose end is checked. */
+/**
+ * Opens a stage whose jobs print their attempt number, whose callers record what was accepted, and whose end is
+ * checked.
+ */
 export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
   const stage = await openStage(on === undefined ? {} : { on });
   const seed = nextSeed();
@@ -50,9 +53,9 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     return { definitionKey: "doze", payload: { seconds: random() < 0.5 ? "0.05" : "0.2" } };
   };
 
-  /** Enqueues, and writes down what was accepted. */
+  /** Enqueues, and records what was accepted. */
   const enqueueSome = async (jobs: readonly NewJob[], scope = stage.scope): Promise<string[]> => {
-    // A busy machine may have no connection in time; nothing was stored then.
+    // A busy machine may have no connection in time; then nothing was stored.
     const enqueued = await retryUndone(8, () => enqueueJobs(stage.factory.web, scope, jobs));
     const ids = enqueued.map(({ jobId }) => jobId);
     accepted.push(...ids);
@@ -62,10 +65,10 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     for (let left = count; left > 0; left -= BULK)
       await enqueueSome(Array.from({ length: Math.min(BULK, left) }, make), scope);
   };
-  /** Jobs of this definition are claimed under a limit (a wide one), and are not started by their claim. */
+  /** Jobs of this definition are claimed under a (wide) limit, and their claim does not mark that they began. */
   const limitWidely = (definitionKey: string) =>
     createLimit(stage.factory.platform, { scope: "definition", definitionKey, maxRunning: 1000 });
-  /** The handler of test builds that harms its worker, as its payload says. */
+  /** Defines the handler of test builds that harms its worker as its payload says. */
   const defineHarm = (input: Partial<DefinitionInput>) =>
     stage.factory.definition({ key: "harm", executor: "handler", killGraceSeconds: 1, ...input });
   const waiting = async () => Number((await stage.database.query("select count(*) as n from app.live_jobs"))[0]?.n);
@@ -90,7 +93,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
     pause: (low: number, high: number) => sleep(low + random() * (high - low)),
     drained: (withinMs: number) =>
       waitFor(async () => (await waiting()) === 0, { withinMs, what: "the end of every job" }),
-    /** @returns what was looked at, for the record */
+    /** @returns what was checked, for the test record */
     check: (options: CheckOptions = {}): Promise<Verdict> =>
       expectSound(stage.database, { accepted, speakers: SPEAKERS, over: true, ...options }),
   };
@@ -98,7 +101,7 @@ export async function openArena({ on }: { readonly on?: TestDatabase } = {}) {
 
 export type Arena = Awaited<ReturnType<typeof openArena>>;
 
-/** Fails when one of them met an error that nobody caught. */
+/** Fails if a process had an uncaught error. */
 function expectAlive(processes: readonly TestProcess[]): void {
   for (const { output } of processes) {
     expect(output()).not.toMatch(/an error nobody caught/);

@@ -5,13 +5,13 @@ export interface FaultyLine {
   readonly url: string;
   /** Ends every connection at once, with a reset. */
   cut(): void;
-  /** Lets nothing through until it is called with false; what was sent meanwhile arrives then. */
+  /** Blocks all traffic until called with false; then the held packets arrive. */
   hole(on: boolean): void;
-  /** Holds each packet back for this long. */
+  /** Delays each packet by this long. */
   delay(ms: number): void;
   /**
-   * Resets the next connection on which a client sends this text: before the server has seen it, or after the server
-   * has answered it and before the client hears. Resolves when that has happened.
+   * Resets the next connection on which a client sends this text: before the server has received it, or after the
+   * server has answered and before the client gets the answer. Resolves when that has happened.
    */
   resetAt(text: string, when: "before" | "after"): Promise<void>;
   close(): Promise<void>;
@@ -26,11 +26,11 @@ interface Trap {
 interface Pair {
   readonly client: Socket;
   readonly server: Socket;
-  /** The answer to what this connection sends next is not to arrive. */
+  /** The answer to the next packet of this connection must not arrive. */
   doomed: Trap | null;
 }
 
-/** A TCP proxy in front of a database, with faults. The URL keeps everything else of the given one. */
+/** Opens a TCP proxy with faults in front of a database. The URL keeps everything else of the given one. */
 export async function openProxy(target: string): Promise<FaultyLine> {
   const { hostname, port } = new URL(target);
   const pairs = new Set<Pair>();
@@ -54,7 +54,7 @@ export async function openProxy(target: string): Promise<FaultyLine> {
   const listener = createServer((client) => {
     const pair: Pair = { client, server: createConnection({ host: hostname, port: Number(port) }), doomed: null };
     pairs.add(pair);
-    // Each direction keeps its order, also while packets are held back.
+    // Each direction keeps its order, even while packets are held.
     let [toServer, toClient] = [Promise.resolve(), Promise.resolve()];
     client.on("data", (data) => {
       const trap = state.trap;

@@ -7,7 +7,7 @@ import { type FaultyLine, openProxy } from "./proxy";
 
 const SCHEDULERS = 3;
 const TRIGGERS = 100;
-/** A session that is silent for five seconds is ended. */
+/** Longer than the five seconds of silence after which the server ends a session. */
 const SILENT_MS = 6500;
 
 const ONCE_A_SECOND = {
@@ -28,7 +28,7 @@ interface Scheduler {
   readonly line: FaultyLine;
 }
 
-/** Three schedulers on one database, each behind a line of its own, and faults for the one that leads. */
+/** Opens three schedulers on one database, each behind its own proxy, with faults for the leader. */
 export async function openScheduleArena() {
   const stage = await openStage();
   const { query } = stage.database;
@@ -81,11 +81,11 @@ export async function openScheduleArena() {
     }
   };
 
-  /** Triggers that fire once a second, not all in the same moment, and end after so many runs. */
+  /** Makes triggers that fire once a second, not all at the same moment, and end after `runs` runs. */
   const makeTriggers = async (runs: number): Promise<Instants> => {
     const ids: string[] = [];
     while (ids.length < TRIGGERS) ids.push(await schedules.trigger(stage.scope, { ...ONCE_A_SECOND, max_runs: runs }));
-    // However long that took, their first instants are still to come.
+    // The first instants are in the future, however long the inserts took.
     const first = Math.ceil(Date.now() / 1000) * 1000 + 3000;
     const made = ids.map((id, n): [string, number[]] => {
       const at = first + Math.floor((n * 1000) / TRIGGERS);
@@ -115,7 +115,7 @@ export async function openScheduleArena() {
 
 export type ScheduleArena = Awaited<ReturnType<typeof openScheduleArena>>;
 
-/** Instants that have not exactly one firing and, with it, one job. */
+/** Returns the instants that do not have exactly one firing and, with it, one job. */
 export async function breaches({ query }: Pick<ScheduleArena, "query">, triggers: Instants): Promise<string[]> {
   const rows = await query<{ trigger_id: string; at: number; firings: number; jobs: number }>(
     `select coalesce(f.trigger_id::text, j.source_ref) as trigger_id, coalesce(f.at, j.at) as at,

@@ -1,3 +1,11 @@
+/*
+ * Fault tests with real processes: workers are killed, frozen, restarted and cut off from the database, and then the
+ * checker inspects the tables. The long form repeats each suite with a deliberately broken build, in which the checker
+ * must find something; otherwise the suite proves nothing.
+ *
+ * Start with `suite` below, then `arena.ts` (processes and jobs under faults) and `proxy.ts` (a faulty network).
+ */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Bound } from "@/lib/testing/checker";
@@ -6,27 +14,27 @@ import { waitFor } from "@/lib/testing/processes";
 import { type Arena, NO_FENCE } from "./arena";
 import { isLong, REPEATS } from "./profile";
 
-/** Settings for the processes of a suite: those of a sound build, or of one that is broken on purpose. */
+/** Settings for the processes of a suite: those of a sound build, or of a deliberately broken one. */
 export type Build = Readonly<Record<string, string>>;
 
 export interface Played {
   readonly arena: Arena;
-  /** For the record. */
+  /** For the test record. */
   readonly told: string;
   readonly bounds?: readonly Bound[];
-  /** What else must hold, beside the rules of the checker. */
+  /** Additional checks, beside the rules of the checker. */
   readonly verify?: () => Promise<void> | void;
 }
 
 const SHORT_MS = 300_000;
 const LONG_MS = 60 * 60_000;
 const DRAIN_MS = isLong ? 30 * 60_000 : 90_000;
-/** A broken build may lose its jobs for ever. */
+/** A broken build may lose jobs forever, so it gets less time. */
 export const BROKEN_DRAIN_MS = 30_000;
 
 export const isBroken = (build: Build): boolean => Object.keys(build).length > 0;
 
-/** A build that is broken on purpose. */
+/** A deliberately broken build. */
 interface Broken {
   readonly what: string;
   readonly build: Build;
@@ -51,8 +59,9 @@ export const WITHOUT_QUARANTINE: Broken = {
 };
 
 /**
- * As often as asked for: plays faults, waits until every job is over, and lets the checker look at the tables. In the long form the same is
- * done with a build that is broken on purpose, one without leases unless given, in which something must be found.
+ * Runs faults as often as requested, waits until every job has ended, and lets the checker inspect the tables. In the
+ * long form the same runs with a deliberately broken build, by default one without leases, in which something must be
+ * found.
  */
 export function suite(name: string, play: (build: Build) => Promise<Played>, broken: Broken = WITHOUT_LEASES): void {
   const runs = Array.from({ length: REPEATS }, (_, run) => (run === 0 ? name : `${name}: run ${run + 1}`));

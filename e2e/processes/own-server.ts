@@ -5,7 +5,7 @@ import type { TestServer } from "@/lib/testing/server";
 
 const SECRET = "a secret of these tests alone, which opens nothing else";
 
-/** A migrated database to clone, on a server that a test runs for itself and may stop. */
+/** Makes a migrated database to clone, on a server that a test runs for itself and may stop. */
 export async function makeTemplate(server: EmbeddedServer): Promise<TestServer> {
   const template = "leasehold_test_template";
   const adminUrl = server.adminUrl("postgres");

@@ -1,3 +1,8 @@
+/*
+ * Tests with real processes. `openStage` below makes a database with a tenant, the fixture commands and a folder; tests
+ * start workers and schedulers on it and read the commands' diaries. All processes end with the test file.
+ */
+
 import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -21,20 +26,20 @@ import { whenDone } from "@/lib/testing/when-done";
 
 const MOST_LOG_LINES = 1000;
 
-/** What `act` is told; see commands/scripts/act.mjs. */
+/** The payload of `act`; see commands/scripts/act.mjs. */
 export interface Act {
   readonly diary?: string;
   readonly run_ms?: number;
-  /** It ends sooner when this file appears. */
+  /** Ends sooner when this file appears. */
   readonly until?: string;
   readonly on_term?: "exit" | "ignore";
   readonly exit?: number;
   /** Printed on both streams. */
   readonly say?: string;
-  /** Its result. */
+  /** The result of the command. */
   readonly result?: unknown;
   readonly child?: boolean;
-  /** From this attempt on it runs for `then_ms` instead. */
+  /** From this attempt on, runs for `then_ms` instead. */
   readonly from_attempt?: number;
   readonly then_ms?: number;
 }
@@ -45,7 +50,10 @@ export interface DiaryLine {
   readonly at: number;
 }
 
-/** A database with a tenant, the fixture commands as definitions with leases of five seconds, and a folder for files. */
+/**
+ * Makes a database with a tenant, the fixture commands as definitions with leases of five seconds, and a folder for
+ * files.
+ */
 export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
   const database = on ?? (await testDatabase());
   const factory = makeFactory(database);
@@ -61,7 +69,7 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
     ...settings,
     LEASEHOLD_HOME: path.join(base, "home"),
     PROVIDER_ROOTS: base,
-    // Where the fixture commands keep their diaries.
+    // The fixture commands write their diaries here.
     COMMAND_FOLDERS: base,
     SHUTDOWN_GRACE_SECONDS: "5",
   };
@@ -131,8 +139,8 @@ export async function openStage({ on }: { readonly on?: TestDatabase } = {}) {
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /**
- * A folder in which every user may write, and only the owner of a file may take it away: scripts that are copied below it
- * are trusted. Gone when the test, or the test file, that calls this is done.
+ * Makes a folder in which every user may write and only a file's owner may delete it, so that scripts copied below it
+ * are trusted. Deleted when the calling test or test file is done.
  */
 export function makeFolder(): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "leasehold processes ")));
@@ -141,14 +149,14 @@ export function makeFolder(): string {
   return folder;
 }
 
-/** Living processes of a job's command, whichever worker started them. */
+/** Returns the living processes of a job's command, from any worker. */
 export const processesOf = (jobId: string) => processesAbout(`JOB_ID=${jobId}`);
 
 export async function nothingLeftOf(jobId: string, withinMs = 3000): Promise<void> {
   await waitFor(() => processesOf(jobId).length === 0, { withinMs, what: `the end of every process of job ${jobId}` });
 }
 
-/** What `act` wrote down, in order. */
+/** Returns what `act` wrote to its diary, in order. */
 export function readDiary(file: string): DiaryLine[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, "utf8").trim().split("\n");

@@ -38,14 +38,17 @@ export interface FileFacts {
 
 export interface Tree {
   readonly folder: string;
-  /** Entries of which no inventory can say anything. */
+  /** Entries that no inventory can read. */
   readonly skipped: number;
-  /** As `find` and `sha256sum` see it. */
+  /** Returns the facts as `find` and `sha256sum` see them. */
   facts(): Map<string, FileFacts>;
   close(): void;
 }
 
-/** A folder with `count` readable files, odd names among them, and with everything that is no readable file. */
+/**
+ * Makes a folder with `count` readable files, some with odd names, and with every kind of entry that is not a readable
+ * file.
+ */
 export function makeTree(folder: string, count: number): Tree {
   mkdirSync(folder);
   const nested = ["plain", "with spaces/and\nnewline", "-dash/🦊"].map((name) => path.join(folder, name));
@@ -70,7 +73,7 @@ function addOddities(folder: string): Server {
   mkdirSync(path.join(folder, "closed"));
   writeFileSync(path.join(folder, "closed/inside"), "nobody comes here", { mode: 0o000 });
   chmodSync(path.join(folder, "closed"), 0o000);
-  // A socket's path is short by nature, so it is bound from within the folder.
+  // A socket's path must be short, so it is bound from within the folder.
   const here = process.cwd();
   process.chdir(folder);
   try {
@@ -82,10 +85,10 @@ function addOddities(folder: string): Server {
 
 function close(server: Server, folder: string): void {
   server.close();
-  chmodSync(path.join(folder, "closed"), 0o755); // or only root could remove it
+  chmodSync(path.join(folder, "closed"), 0o755); // otherwise only root could remove it
 }
 
-/** What `find` and `sha256sum` say of the readable regular files whose names are UTF-8. */
+/** Returns what `find` and `sha256sum` report about the readable regular files whose names are UTF-8. */
 function factsOf(folder: string): Map<string, FileFacts> {
   const readable = ["-path", "./closed", "-prune", "-o", "-type", "f", "-perm", "/444"];
   const run = (program: string, args: string[], input?: Buffer) =>

@@ -8,17 +8,17 @@ const RULES: axe.RunOnly = {
   type: "tag",
   values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 };
-/** What a theme can break: it changes colours, and neither elements nor their places. */
+/** The rules that a theme can break: it changes colors, and neither elements nor their positions. */
 const RULES_OF_COLOUR: axe.RunOnly = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 
-/** So many parts of one kind show what a theme or a width does to their kind. */
+/** A few parts of one kind show the effect of a theme or a width on all of them. */
 const SAMPLE = 10;
 
 /**
- * What axe finds wrong with a page as it stands, how far it is wider than its window, and what sticks out of its panel
- * and cannot be scrolled to: in light and dark, narrow and
- * wide, which are switched under the page. Each line names the view, the theme and the width. `alike` selects parts of
- * one kind that are there by the hundred: the first look is at all of them, the others are at a few.
+ * Returns what axe finds wrong with a page, by how much the page is wider than its window, and what overflows its panel
+ * and cannot be scrolled to. Checks light and dark, narrow and wide, switched under the page. Each line names the view,
+ * the theme and the width. `alike` selects parts of one kind that occur by the hundred: the first check covers all of
+ * them, the others a few.
  */
 export async function faults(page: Page, name: string, alike?: string): Promise<string[]> {
   const found: string[] = [];
@@ -40,7 +40,7 @@ export async function faults(page: Page, name: string, alike?: string): Promise<
   return found;
 }
 
-/** Parts that begin or end outside of the panel or dialog around them, where nothing in between clips or scrolls. */
+/** Returns parts that begin or end outside of their panel or dialog, where nothing in between clips or scrolls. */
 async function cutOff(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const frames = ".panel, dialog, .overflow-y-auto";

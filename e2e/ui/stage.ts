@@ -1,3 +1,8 @@
+/*
+ * Browser tests of the console. `openStage` below starts a real installation and a browser, and signs users in. Every
+ * page is watched: an error in its console fails the test file.
+ */
+
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,11 +16,11 @@ import { startProcess, waitFor } from "@/lib/testing/processes";
 import { accountsIn, type TestUser } from "@/lib/testing/rows/accounts";
 import { findBrowser } from "@/scripts/lib/test/browser.mjs";
 
-/** What takes a second alone may take many beside the tests of other stages. */
+/** A step that takes a second alone may take many beside the tests of other stages. */
 const STEP_MS = 60_000;
-/** Characters of a page that a failed test tells. */
+/** Maximum number of characters of a page printed by a failed test. */
 const MOST_TOLD = 6000;
-/** Messages of the browser itself about answers that a test asks for on purpose. */
+/** The browser's own messages about answers that a test provokes on purpose. */
 const EXPECTED_CONSOLE = /Failed to load resource/;
 
 export interface SignedIn {
@@ -24,19 +29,19 @@ export interface SignedIn {
 }
 
 interface SignInOptions extends BrowserContextOptions {
-  /** Where they go first. */
+  /** The address to open first. */
   readonly at?: string;
 }
 
 interface StageOptions {
   readonly worker?: boolean;
-  /** For all processes. */
+  /** Applies to all processes. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * A real installation for one test file: database, front, scheduler, a worker that can speak, two tenants with people
- * of each role, and a browser. Every page that it opens is watched: an error in its console fails the file.
+ * Starts a real installation for one test file: database, front, scheduler, a worker with output, two tenants with
+ * users of each role, and a browser. Every page is watched: an error in its console fails the file.
  */
 export async function openStage({ worker = true, env = {} }: StageOptions = {}) {
   const database = await testDatabase();
@@ -74,7 +79,7 @@ export async function openStage({ worker = true, env = {} }: StageOptions = {}) 
     const context = await answered(browser.newContext(shape), "a new context");
     context.setDefaultTimeout(STEP_MS);
     const close = context.close.bind(context);
-    // What a test is about has been seen by then, and the browser itself is ended with its file.
+    // The test has seen what it needs by then, and the browser itself ends with the file.
     context.close = (reason) => answered(close(reason), "the end of a context").catch(() => undefined);
     const page = await answered(context.newPage(), "a new page");
     watch(page);
@@ -166,7 +171,7 @@ async function openBrowser() {
   return { browser, watch };
 }
 
-/** Playwright puts no limit on these steps of its own, so that one of them would use up a test's time without a word. */
+/** Playwright sets no time limit on these steps, so one of them could silently use up a test's time. */
 async function answered<T>(step: Promise<T>, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -175,7 +180,7 @@ async function answered<T>(step: Promise<T>, what: string): Promise<T> {
   return Promise.race([step, late]).finally(() => clearTimeout(timer));
 }
 
-/** A script is faster than any reader: what it clicks before the page's own program is there is lost. */
+/** A script is faster than any user; clicks before the page has hydrated would be lost. */
 function waitsForItsButtons(page: Page): void {
   const goto = page.goto.bind(page);
   page.goto = async (...where) => {
@@ -189,14 +194,14 @@ function waitsForItsButtons(page: Page): void {
   };
 }
 
-/** What a reader would see at the moment of a failure, which cannot be repeated on another machine. */
+/** Prints what a user would see at the moment of a failure, because it cannot be reproduced on another machine. */
 async function tellPage(page: Page): Promise<void> {
   if (page.isClosed()) return;
   const seen = await answered(page.locator("body").ariaSnapshot(), "what it shows").catch(String);
   console.info(`${page.url()} showed:\n${seen.slice(0, MOST_TOLD)}`);
 }
 
-// Most tests are not about the login: theirs is one request, as the form would send it.
+// Most tests are not about the login, so they sign in with one request, as the form would send it.
 async function takeSession({ request }: BrowserContext, { email, password }: TestUser): Promise<void> {
   const csrf = await request.get("/api/auth/csrf");
   const headers = { origin: new URL(csrf.url()).origin };
@@ -215,7 +220,7 @@ export async function logIn(page: Page, { email, password }: TestUser): Promise<
   await page.waitForURL((url) => !url.pathname.startsWith("/login"));
 }
 
-/** The row of a job in the list. */
+/** Returns the row of a job in the list. */
 export function rowOf(page: Page, jobId: string) {
   return page.locator(`tr[data-job-id="${jobId}"]`);
 }

@@ -11,7 +11,7 @@ interface ChangeContext {
 
 type Change = Pick<AuditEntry, "action" | "objectKind" | "detail" | "tenantId"> & { readonly objectId: string };
 
-/** Makes a change and its line in the security audit in one transaction: neither is ever there without the other. */
+/** Makes a change and writes its audit line in one transaction, so neither exists without the other. */
 export function auditedChange<T>(
   context: ChangeContext,
   work: (db: Database) => Promise<T>,
@@ -34,7 +34,7 @@ export function auditedChange<T>(
   });
 }
 
-/** A pool as seen from inside one of its transactions: whoever opens a transaction joins that one. */
+/** Returns the pool as seen inside one of its transactions: opening a transaction on it joins that one. */
 export function within(pool: Database, tx: Transaction): Database {
   return { ...pool, run: tx.run, orm: tx.orm, transaction: (fn) => fn(tx) };
 }

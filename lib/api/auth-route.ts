@@ -23,8 +23,9 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * next-auth behind a fence: only the actions in use, only our own pages may post, small bodies of plain strings, and
- * redirects that are paths. Everything else about a session is read by getPrincipal, never from next-auth.
+ * Sign-in and sign-out by next-auth, restricted to the actions in use. Only our own pages may post, bodies are small
+ * and hold plain strings, and redirects are paths. All other session data is read by getPrincipal, never from
+ * next-auth.
  */
 export const authRoute: RouteHandler = guarded(serve, { access: "open", summary: "Sign in and out (next-auth)" });
 
@@ -68,7 +69,7 @@ async function allowedAction(request: Request, context: NextContext): Promise<st
   return action;
 }
 
-// next-auth answers 500 to every request that carries such a cookie, so it has to go.
+// next-auth answers 500 to every request with a malformed callback cookie, so the cookie is removed.
 function refuseBadCallbackCookie(headers: Headers, runtime: ApiRuntime): void {
   const { callback, secure } = cookieNames(runtime.config.origin);
   const values = cookieValues(headers.get("cookie"), callback);

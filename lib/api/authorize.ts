@@ -9,7 +9,7 @@ import { HttpProblem, notFound } from "./http/problem";
 import type { RequestHead, RequestInfo } from "./http/request-info";
 import type { ApiRuntime } from "./runtime";
 
-/** What is answered to somebody who still has a one-time password. */
+/** The paths that a user with a one-time password may use. */
 const BEFORE_PASSWORD_CHANGE = new Set(["/api/v1/me", "/api/v1/me/password"]);
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 const KEY_IN_URL = /lhk_(?:live|test)_/i;
@@ -32,7 +32,10 @@ function safeDecode(text: string): string {
   }
 }
 
-/** Authenticates; 401 without a valid principal, 403 for a cookie-bearing change that did not come from our pages. */
+/**
+ * Authenticates. 401 without a valid principal; 403 for a change with a session cookie that did not come from our
+ * pages.
+ */
 export async function requirePrincipal(
   runtime: ApiRuntime,
   request: RequestHead,
@@ -50,14 +53,14 @@ export async function requirePrincipal(
       throw new HttpProblem("cross-site-request");
     }
   }
-  // A key is no login: it goes on with its creator's rights.
+  // Applies to sessions only, because an API key keeps working with its creator's rights.
   if (principal.kind === "user" && principal.user.mustChangePassword && !BEFORE_PASSWORD_CHANGE.has(info.path)) {
     throw new HttpProblem("password-change-required");
   }
   return principal;
 }
 
-/** Refuses workers' keys, which serve the worker routes and nothing else. */
+/** Refuses workers' keys, which are valid on the worker routes only. */
 export async function refuseWorkerKey(
   runtime: ApiRuntime,
   caller: { principal: Principal; info: RequestInfo },
@@ -67,12 +70,12 @@ export async function refuseWorkerKey(
   throw new HttpProblem("forbidden", { detail: "A worker's key serves the routes under /api/v1/worker only." });
 }
 
-/** What a worker sends about jobs that it holds. Refusing an end would only make the job run again later. */
+/** What a worker reports about jobs in flight. Refusing an end would only make the job run again later. */
 const ENDS_WORK = /^\/api\/v1\/worker\/(?:state|jobs\/[^/]+\/(?:heartbeat|complete|fail|artifacts))$/;
 
 /**
- * Refuses everything but a worker's key whose maker is a super admin now; returns the key. A key of a suspended tenant may
- * end the jobs that it holds and claims no new ones.
+ * Refuses every caller but a worker's key whose creator is a super admin at present; returns the key. A key of a
+ * suspended tenant may end the jobs in flight, but claims no new ones.
  */
 export async function requireWorkerKey(
   runtime: ApiRuntime,
@@ -88,7 +91,7 @@ export async function requireWorkerKey(
   throw new HttpProblem("forbidden", { detail: "This route is for workers' keys." });
 }
 
-/** A worker's key, as far as its routes look at it. */
+/** The fields of a worker's key that its routes use. */
 export interface WorkerKeyPrincipal {
   readonly id: string;
   readonly definitions: readonly string[];
@@ -100,8 +103,8 @@ const SUSPENDED =
   "This tenant is suspended. It can be read; nothing can be changed or started until the operator ends the suspension.";
 
 /**
- * Finds the tenant that the request is for and checks the permissions in it. A suspended tenant is read-only for everyone,
- * super admins too: only GET and HEAD pass, with any permission.
+ * Finds the tenant of the request and checks the permissions in it. A suspended tenant is read-only for everyone,
+ * including super admins: only GET and HEAD pass, with any permission.
  */
 export async function requireTenant(
   runtime: ApiRuntime,
@@ -152,7 +155,7 @@ export async function denied(
   });
 }
 
-/** Checks a permission on the installation itself. */
+/** Checks a permission on the installation itself. @throws HttpProblem 403 */
 export async function requirePlatform(
   runtime: ApiRuntime,
   caller: { principal: Principal; info: RequestInfo },
@@ -174,7 +177,7 @@ function scopeNeeded(permission: TenantPermission | PlatformPermission): string 
   return `The API key needs the scope ${scopes.join(" or ")}.`;
 }
 
-/** Who acted, as the queue and the audit record it. */
+/** Returns the actor, as the queue and the audit record it. */
 export function actorOf(principal: Principal, info: RequestInfo) {
   return principal.kind === "user"
     ? { kind: "user" as const, id: principal.user.id, userId: principal.user.id, requestId: info.id }
@@ -183,7 +186,7 @@ export function actorOf(principal: Principal, info: RequestInfo) {
 
 const superAdminReads = new BoundedMap<string, number>(10_000);
 
-// Every change is recorded; of reads, which pages repeat every few seconds, the first of ten minutes.
+// Every change is recorded. Pages repeat reads every few seconds, so only the first read in ten minutes is recorded.
 async function auditSuperAdmin(
   runtime: ApiRuntime,
   caller: { principal: Principal; info: RequestInfo },
@@ -216,7 +219,7 @@ async function auditDenial(
   await audit(runtime, info, { ...entry, ...denied });
 }
 
-// A denial stands whether or not it could be recorded.
+// A denial stands even if it could not be recorded.
 async function audit(
   runtime: ApiRuntime,
   info: RequestInfo,

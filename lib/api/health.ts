@@ -9,13 +9,13 @@ import { getRuntime, shutdownSignal } from "./runtime";
 const ANSWER_WITHIN_MS = 3000;
 const NO_ANSWER = "The database does not answer.";
 
-/** Says that the process answers at all. */
+/** Liveness: answers as long as the process does. */
 export const livez: RouteHandler = guarded(async () => jsonResponse('{"status":"live"}', 200, {}), {
   access: "open",
   summary: "Whether the process answers",
 });
 
-/** Says whether requests will be served: the database answers, this process fits it, and no shutdown is under way. */
+/** Readiness: the database answers, this process fits it, and no shutdown is in progress. */
 export const readyz: RouteHandler = guarded(
   async () => {
     if (shutdownSignal().aborted) throw notReady("The server is shutting down.");
@@ -32,7 +32,7 @@ export const readyz: RouteHandler = guarded(
   { access: "open", summary: "Whether requests are served" },
 );
 
-/** Why requests would fail although the database answers, or null. */
+/** Returns why requests would fail although the database answers, or null. */
 async function problemOf(): Promise<string | null> {
   const { web, auth, platform, worker, dataKeyCheck, direct } = getRuntime();
   const problem = await misfit({

@@ -6,26 +6,26 @@ import { HttpProblem } from "./http/problem";
 
 const KEPT_SECONDS = 24 * 3600;
 
-/** An answer as it is stored and sent again. */
+/** An answer, as stored and replayed. */
 export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What is stored instead of the body, when that holds a secret. */
+  /** Stored instead of the body when the body holds a secret. */
   readonly kept?: string;
 }
 
 /** A request with an Idempotency-Key. Keys belong to a principal, a tenant and a route. */
 export interface IdempotentRequest {
   readonly key: string;
-  /** The sender: a person, in all sessions, or one API key. */
+  /** The sender: a user, across all sessions, or one API key. */
   readonly principal: string;
   readonly tenantId: string | null;
   readonly route: string;
   readonly hash: Buffer;
 }
 
-/** Reads the header in its bare or its quoted form; null when it was not sent, 400 when it is not usable. */
+/** Reads the header in its bare or quoted form. Returns null when absent; 400 when malformed. */
 export function idempotencyKey(headers: Headers): string | null {
   const sent = headers.get("idempotency-key");
   if (sent === null) return null;
@@ -39,14 +39,14 @@ export function idempotencyKey(headers: Headers): string | null {
   return key;
 }
 
-/** Hash of what makes two requests the same: method, path and the body's value. */
+/** Returns the hash that identifies equal requests: method, path and the body's value. */
 export function requestHash(method: string, path: string, body: unknown): Buffer {
   return createHash("sha256")
     .update(`${method} ${path}\n${canonicalJson(body)}`)
     .digest();
 }
 
-// Two statements, since what must be exact is locked first and read by a statement that starts after the lock.
+// Two statements, because the answer must be read by a statement that starts after the lock was taken.
 const tryLock = statement(
   "api_idempotency_lock",
   "select pg_try_advisory_xact_lock(hashtextextended($1, 7)) as locked",
@@ -77,7 +77,10 @@ interface AnswerRow extends Record<string, unknown> {
 
 const placeOf = ({ tenantId, principal, route, key }: IdempotentRequest) => [tenantId, principal, route, key];
 
-/** Returns the stored answer to this request, or null. @throws HttpProblem 422 for another request under the same key */
+/**
+ * Returns the stored answer to this request, or null.
+ * @throws HttpProblem 422 for another request under the same key
+ */
 export async function storedAnswer(tx: Runner, request: IdempotentRequest): Promise<StoredAnswer | null> {
   const [stored] = await tx.run<AnswerRow>(findAnswer, placeOf(request));
   if (!stored) return null;
@@ -86,9 +89,9 @@ export async function storedAnswer(tx: Runner, request: IdempotentRequest): Prom
 }
 
 /**
- * Does the work of a request once: `tx` is the transaction that the work itself uses, so key and effect commit or
- * vanish together. A repeat gets the stored answer; another body under the same key 422; a repeat while the first is
- * running 409. Failures are not stored: the same key may try again.
+ * Does the work of a request once. The work must use `tx`, so that key and effect commit or roll back together. A
+ * repeat gets the stored answer, another body under the same key 422, a repeat while the first is in flight 409.
+ * Failures are not stored, so the same key may retry.
  */
 export async function answerOnce(
   tx: Runner,

@@ -12,14 +12,14 @@ const LOCAL = "#/$defs/";
 const SHARED = "#/components/schemas/";
 
 /**
- * Turns schemas into JSON Schema for an OpenAPI document. A schema that the contract exports is written once, under its
- * exported name in PascalCase (`job` is `Job`), and referred to from everywhere else, so that generators of clients make
- * one type of it. Parameters of paths and queries stay where they are.
+ * Converts schemas to JSON Schema for an OpenAPI document. A schema that the contract exports is written once, under
+ * its exported name in PascalCase (`job` is `Job`), and referenced everywhere else, so that client generators create
+ * one type for it. Parameters of paths and queries stay inline.
  */
 export class OpenApiComponents {
-  /** Everything that answers hold. */
+  /** Schemas used in answers. */
   readonly #answers = z.registry<Id>();
-  /** Whole bodies of requests; what defaults and transforms make of their parts differs from answers, so those are inline. */
+  /** Whole request bodies. Defaults and transforms make their parts differ from answers, so the parts are inline. */
   readonly #bodies = z.registry<Id>();
   readonly #schemas = new Map<string, Json>();
 
@@ -29,17 +29,17 @@ export class OpenApiComponents {
     }
   }
 
-  /** The components that were referred to so far, by name. */
+  /** The components referenced so far, by name. */
   get schemas(): Json {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** The schema of an answer. */
+  /** Returns the schema of an answer. */
   answer(schema: z.ZodType): Json {
     return this.#refer(schema, "output", this.#answers);
   }
 
-  /** The schema of a request's body. */
+  /** Returns the schema of a request body. */
   body(schema: z.ZodType): Json {
     const id = this.#answers.get(schema)?.id;
     if (id) this.#bodies.add(schema, { id });
@@ -65,7 +65,7 @@ export class OpenApiComponents {
   }
 }
 
-/** A schema as JSON Schema of draft 2020-12, which OpenAPI 3.1 uses. */
+/** Converts a schema to JSON Schema draft 2020-12, which OpenAPI 3.1 uses. */
 export function jsonSchema(schema: z.ZodType, io: "input" | "output", metadata?: z.core.$ZodRegistry<Id>): Json {
   const made = z.toJSONSchema(schema, {
     io,
@@ -87,7 +87,7 @@ function isNamed(name: string, value: unknown): value is z.ZodType {
   return value instanceof z.ZodType && !/(?:Params|Query)$/.test(name) && !isText(value);
 }
 
-/** Ids, instants and names say more where they stand than by a name of their own. */
+/** Ids, instants and names are clearer inline than as named components. */
 function isText(schema: z.ZodType): boolean {
   return !(
     schema instanceof z.ZodObject ||

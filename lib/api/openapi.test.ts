@@ -25,7 +25,7 @@ test("no object of an answer is described twice", () => {
   expect(text.length).toBeLessThan(400_000);
 });
 
-// The rule that is off compares names of parameters; ours are UUIDs, so no address has two meanings.
+// The disabled rule compares names of parameters. Ours are UUIDs, so no address is ambiguous.
 test("a linter of OpenAPI finds nothing", async () => {
   const config = await createConfig({ extends: ["recommended"], rules: { "no-ambiguous-paths": "off" } });
   const problems = await lintFromString({ source: text, config, absoluteRef: "openapi.json" });

@@ -14,7 +14,7 @@ export interface DocumentedRoute {
 
 type Json = Record<string, unknown>;
 
-/** The OpenAPI 3.1 document of the routes, made from the schemas that check requests and answers. */
+/** Returns the OpenAPI 3.1 document of the routes, generated from the schemas that check requests and answers. */
 export function openApiDocument(routes: readonly DocumentedRoute[], version: string): Json {
   const components = new OpenApiComponents();
   const paths: Record<string, Json> = {};

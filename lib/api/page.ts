@@ -13,14 +13,14 @@ import { toHttpProblem } from "./http/errors";
 import { CLIENT_IP_HEADER, type RequestInfo, usableRequestId } from "./http/request-info";
 import { type ApiRuntime, getRuntime } from "./runtime";
 
-/** What a page may show of who looks at it. */
+/** What a page may show about its viewer. */
 export interface Viewer {
   readonly principal: Principal;
   readonly tenants: readonly TenantMembership[];
   readonly platformPermissions: readonly PlatformPermission[];
 }
 
-/** What a tenant page gets; hand `db` and `scope` to the reading functions of lib/queue. */
+/** The context of a tenant page. Pass `db` and `scope` to the reading functions of lib/queue. */
 export interface TenantPage extends Viewer {
   readonly place: TenantMembership;
   readonly tenant: TenantMembership["tenant"];
@@ -29,14 +29,14 @@ export interface TenantPage extends Viewer {
   readonly scope: TenantScope;
 }
 
-/** What a platform page gets; `db` is the platform pool. */
+/** The context of a platform page; `db` is the platform pool. */
 export interface PlatformPage extends Viewer {
   readonly db: Database;
 }
 
 /**
- * Guards a tenant page: call it first in every page and layout, since a layout does not protect its pages. Redirects to
- * the login without a session; a tenant that is foreign, absent or closed to this role is "not found".
+ * Guards a tenant page. Call it first in every page and layout, because a layout does not protect its pages. Redirects
+ * to the login without a session. A tenant that is foreign, missing or closed to this role is "not found".
  */
 export async function requirePage(wanted: { tenantSlug: string; permission: TenantPermission }): Promise<TenantPage> {
   const runtime = getRuntime();
@@ -49,14 +49,14 @@ export async function requirePage(wanted: { tenantSlug: string; permission: Tena
   return { ...viewer, place, tenant: place.tenant, permissions: place.permissions, db, scope };
 }
 
-/** Guards a platform page; for anyone but a super admin it does not exist. */
+/** Guards a platform page. For anyone but a super admin, the page is "not found". */
 export async function requirePlatformPage(permission: PlatformPermission): Promise<PlatformPage> {
   const viewer = await requireViewer("/platform");
   if (!viewer.platformPermissions.includes(permission)) notFound();
   return { ...viewer, db: getRuntime().platform };
 }
 
-/** Returns who is signed in. Redirects to the login, which leads back to this page, without a session. */
+/** Returns the signed-in viewer. Redirects to the login without a session; the login returns to this page. */
 export async function requireViewer(page: string): Promise<Viewer> {
   const viewer = await currentViewer();
   if (!viewer) redirect(loginPath(page));
@@ -64,12 +64,12 @@ export async function requireViewer(page: string): Promise<Viewer> {
   return viewer;
 }
 
-/** Whoever is signed in by cookie, or null. Pages know no API keys. */
+/** Returns the viewer signed in by cookie, or null. Pages accept no API keys. */
 export async function currentViewer(): Promise<Viewer | null> {
   const runtime = getRuntime();
   const sent = await headers();
   const cookieOnly = new Headers({ cookie: sent.get("cookie") ?? "" });
-  // A page that the browser prefetches was not opened by its person.
+  // A prefetched page was not opened by the user.
   if (sent.has("next-router-prefetch") || sent.get("sec-purpose")?.startsWith("prefetch"))
     cookieOnly.set(BACKGROUND_HEADER, "1");
   const principal = await getPrincipal(cookieOnly, { db: runtime.auth, origin: runtime.config.origin });
@@ -78,7 +78,7 @@ export async function currentViewer(): Promise<Viewer | null> {
   return { principal, tenants, platformPermissions: platformPermissions(principal) };
 }
 
-/** The nonce that inline scripts of this page must carry (Content-Security-Policy). */
+/** Returns the nonce that inline scripts of this page must carry (Content-Security-Policy). */
 export async function requestNonce(): Promise<string | undefined> {
   return (await headers()).get("x-nonce") ?? undefined;
 }

@@ -6,7 +6,10 @@ import { type ApiRuntime, getRuntime } from "./runtime";
 const KNOWN_FOR_MS = 5000;
 const known = new WeakMap<ApiRuntime, { readonly at: number; readonly paused: Promise<boolean> }>();
 
-/** True while nothing runs because the database is a restored copy; at most five seconds old. False if it does not answer. */
+/**
+ * Returns true while nothing runs because the database is a restored copy; cached for five seconds. False if the
+ * database does not answer.
+ */
 export function isPaused(): Promise<boolean> {
   const runtime = getRuntime();
   const last = known.get(runtime);
@@ -16,7 +19,7 @@ export function isPaused(): Promise<boolean> {
   return paused;
 }
 
-/** @throws HttpProblem while nothing may run */
+/** @throws HttpProblem while no job may run */
 export async function refuseWhilePaused(): Promise<void> {
   if (await isPaused())
     throw new HttpProblem("unavailable", { detail: PAUSED.advice, headers: { "retry-after": "30" } });

@@ -5,7 +5,7 @@ import type { Factory } from "@/lib/testing/rows/factories";
 import { ROUTES, type RouteMethod } from "./routes";
 import type { routesOn } from "./routes.fixture";
 
-/** What no answer may hold for a caller without the permission. */
+/** Patterns that no answer may match for a caller without the permission. */
 export const CANARIES = {
   "jobs:read": /canary-(?:payload|metadata|tag|correlation|result|error|note)/,
   "triggers:read": /canary-(?:template|label)/,
@@ -30,7 +30,10 @@ export const TENANT_ROUTES = Object.entries(ROUTES).flatMap(([path, methods]) =>
   ),
 );
 
-/** Fills a tenant with canaries; answers a good request for each tenant route, in an order in which all of them work. */
+/**
+ * Fills a tenant with canaries. Returns a valid request for each tenant route, in an order in which all of them
+ * succeed.
+ */
 export async function requestsIn(
   make: Factory,
   {

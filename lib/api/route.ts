@@ -1,3 +1,14 @@
+/*
+ * The HTTP API and the guards of pages. Every route is declared once, with its permission and schemas; the wrappers
+ * below enforce both, and checks, documentation and tests read the same declaration. The wrappers authenticate, check
+ * permissions, parse the input, confine the handler to the tenant, and answer an Idempotency-Key once. Every error
+ * becomes problem+json.
+ *
+ * Start here, then `routes.ts` (which route needs which permission) and `authorize.ts`. `http/` has parsing and
+ * answers, `resources/` the translation between API and queue, `remote/` the routes of remote workers. Pages use
+ * `page.ts`.
+ */
+
 import * as z from "zod";
 import type { Principal } from "@/lib/auth/principal";
 import { LIMITS, type Permission, type PlatformPermission, type TenantPermission } from "@/lib/contract";
@@ -30,28 +41,30 @@ import { type ApiRuntime, getRuntime } from "./runtime";
 
 export const NOTHING = z.strictObject({});
 
-/** What every route says about itself; checks, documentation and tests all read it from here. */
+/** The declaration of a route. Checks, documentation and tests all read it. */
 export interface RouteSpec<P, Q, B, R> {
   readonly summary: string;
-  /** Refused to API keys, whatever their scopes; a platform route does it itself, elsewhere the handler does. */
+  /** Refused to API keys, whatever their scopes. A platform route enforces this itself; elsewhere the handler does. */
   readonly sessionOnly?: boolean;
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
   readonly body?: z.ZodType<B>;
-  /** JSON values that a body may hold; as many as usual unless it says otherwise. */
+  /** Maximum number of JSON values in the body; the default applies if absent. */
   readonly bodyNodes?: number;
-  /** The field of the body with a long list, whose entries are checked in turns. The body has no rules across its fields. */
+  /**
+   * The body field with a long list, whose entries are checked in turns. The body must have no rules across its fields.
+   */
   readonly bodyList?: keyof B & string;
   readonly response: z.ZodType<R>;
-  /** Of an answer that holds a secret: what an Idempotency-Key keeps of it, and sends when it is asked again. */
+  /** Removes secrets from an answer. An Idempotency-Key stores and replays the result instead of the answer. */
   withoutSecrets?(answer: R): R;
-  /** The answer carries a strong ETag, and a change takes If-Match; the handler does both. */
+  /** The answer carries a strong ETag, and a change takes If-Match. The handler implements both. */
   readonly etag?: boolean;
-  /** A job that calls it is counted, so that a loop through this API ends. */
+  /** A job that calls this route is counted in its chain depth, so that a loop through this API ends. */
   readonly chained?: boolean;
-  /** Status of the usual answer; 200 unless it says otherwise. */
+  /** Status of the usual answer. Default 200. */
   readonly status?: number;
-  /** What is refused with 429, if anything is; the handler does it. */
+  /** What is refused with 429, if anything; the handler refuses it. */
   readonly tooMany?: string;
 }
 
@@ -68,14 +81,17 @@ interface Common {
   readonly runtime: ApiRuntime;
 }
 
-/** What the handler of a tenant route gets. `db` is confined to the tenant; with an Idempotency-Key it is the key's transaction. */
+/**
+ * The context of a tenant route's handler. `db` is confined to the tenant; with an Idempotency-Key, `db` is the key's
+ * transaction.
+ */
 export interface TenantContext<P, Q, B> extends Input<P, Q, B>, Common {
   readonly db: Database | TenantTransaction;
   readonly scope: TenantScope;
   readonly place: TenantMembership;
 }
 
-/** What the handler of a platform route gets. With an Idempotency-Key, a transaction on `db` is the key's. */
+/** The context of a platform route's handler. With an Idempotency-Key, a transaction on `db` joins the key's. */
 export interface PlatformContext<P, Q, B> extends Input<P, Q, B>, Common {
   readonly db: Database;
 }
@@ -84,15 +100,15 @@ type Answer<R> = Promise<R | Reply<R>>;
 
 interface TenantSpec<P, Q, B, R> extends RouteSpec<P, Q, B, R> {
   readonly permission: TenantPermission;
-  /** Returns the permissions that this body needs, of those that the table of routes lists under `sometimes`. */
+  /** Returns the permissions that this body needs, out of those listed under `sometimes` in the table of routes. */
   sometimes?(body: B): readonly TenantPermission[];
   /**
-   * Does what waits for a network, before any transaction: the transaction of an Idempotency-Key would stay open meanwhile.
-   * Not called for a request whose answer is stored.
+   * Does network work before any transaction, because the transaction of an Idempotency-Key would otherwise stay open
+   * for it. Not called for a request whose answer is stored.
    */
   prepare?(context: Input<P, Q, B> & Common & { readonly scope: TenantScope }): Promise<void>;
   handler(context: TenantContext<P, Q, B>): Answer<R>;
-  /** Sends the wake-ups of a handler that ran in the transaction of an Idempotency-Key, and so could not send them. */
+  /** Sends the wake-ups of a handler that ran in the transaction of an Idempotency-Key and so could not send them. */
   afterCommit?(db: Database): void;
 }
 
@@ -105,7 +121,7 @@ interface SignedInSpec<B, R> extends RouteSpec<unknown, unknown, B, R> {
   handler(context: Common & { readonly body: B }): Answer<R>;
 }
 
-/** A route inside one tenant: authenticated, permitted, parsed, confined to the tenant, answered once per key. */
+/** Makes a route inside one tenant: authenticated, permitted, parsed, confined to the tenant, answered once per key. */
 export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHandler {
   const serve = async (request: Request, context: NextContext): Promise<Response> => {
     const common = await identify(request);
@@ -141,7 +157,7 @@ export function tenantRoute<P, Q, B, R>(spec: TenantSpec<P, Q, B, R>): RouteHand
   return guarded(serve, { ...spec, access: spec.permission });
 }
 
-/** A route of the installation itself, for super admins. */
+/** Makes a route of the installation itself, for super admins. */
 export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): RouteHandler {
   const serve = async (request: Request, context: NextContext): Promise<Response> => {
     const common = await identify(request);
@@ -162,7 +178,7 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
   return guarded(serve, { ...spec, access: spec.permission });
 }
 
-/** A route for anyone who is signed in, whatever the tenant. */
+/** Makes a route for every signed-in caller, in any tenant or none. */
 export function signedInRoute<B, R>(spec: SignedInSpec<B, R>): RouteHandler {
   const serve = async (request: Request, context: NextContext): Promise<Response> => {
     const common = await identify(request);
@@ -172,14 +188,17 @@ export function signedInRoute<B, R>(spec: SignedInSpec<B, R>): RouteHandler {
   return guarded(serve, { ...spec, access: "signed-in" });
 }
 
-/** Authenticates a request; the first step of every route that is neither open nor for remote workers. */
+/**
+ * Authenticates a request and refuses workers' keys. The first step of every route that is neither open nor for remote
+ * workers.
+ */
 export async function identify(request: RequestHead): Promise<Common> {
   const common = await authenticate(request);
   await refuseWorkerKey(common.runtime, common);
   return common;
 }
 
-/** Authenticates a request, whoever it is. */
+/** Authenticates a request with a session or any kind of key. */
 export async function authenticate(request: RequestHead): Promise<Common> {
   const runtime = getRuntime();
   const info = requestInfo(request);
@@ -209,7 +228,10 @@ function ruleFor(permission: TenantPermission, request: Request, info: RequestIn
   return rule;
 }
 
-/** Returns what is asked. @throws Error for a permission that the table does not list, so that the reference is complete */
+/**
+ * Returns the permissions asked for.
+ * @throws Error for a permission that the table does not list, so that the reference stays complete
+ */
 function requireListed(
   { sometimes = [] }: RouteRule,
   asked: readonly TenantPermission[] = [],
@@ -218,11 +240,11 @@ function requireListed(
   return asked;
 }
 
-/** Jobs of executor webhook are signed in the tenant's name, so starting one needs `webhooks:write`. */
+/** Webhook jobs are signed in the tenant's name, so starting one needs `webhooks:write`. */
 const barredExecutors = (held: ReadonlySet<Permission>): Pick<TenantScope, "barredExecutors"> =>
   held.has("webhooks:write") ? {} : { barredExecutors: ["webhook"] };
 
-// By name: see toHttpProblem.
+// Matched by name: see toHttpProblem.
 const isBarred = (error: unknown): boolean =>
   error instanceof Error && error.name === "QueueError" && (error as QueueError).code === "executor-barred";
 
@@ -238,7 +260,7 @@ async function toAnswer<P, Q, B, R>(
   return spec.withoutSecrets ? { ...answer, kept: await text(spec.withoutSecrets(reply.body)) } : answer;
 }
 
-/** Returns a stored answer, cut to what its caller may see now. */
+/** Returns a stored answer, cut to what its caller may see at present. */
 async function cutStored(
   { response }: { readonly response: z.ZodType },
   answer: StoredAnswer,

@@ -25,13 +25,13 @@ export interface RouteAnswer {
 
 interface RouteCall {
   readonly key: string;
-  /** Values of the path's placeholders, by name; others are left out. */
+  /** Values of the path's placeholders, by name; others are ignored. */
   readonly params?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The routes of the API on a test database, in this process: `path` is as the table of routes has it. */
+/** Serves the API's routes on a test database, in this process. `path` is as in the table of routes. */
 export function routesOn(database: TestDatabase, webhooks: WebhookPolicy = { allowHttp: false, loopback: [] }) {
   const slots = globalThis as unknown as Record<symbol, unknown>;
   const runtime = openRuntime(database, webhooks);

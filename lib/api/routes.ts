@@ -3,19 +3,21 @@ import type { Permission, TenantPermission } from "@/lib/contract";
 export type RouteAccess = Permission | "open" | "signed-in" | "worker";
 export type RouteMethod = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** The permissions that a route needs. The wrappers of routes check them, so that no handler has to. */
+/** The permissions that a route needs. The route wrappers check them, so handlers need not. */
 export interface RouteRule {
-  /** "open" needs no principal, "signed-in" any but a worker's key, "worker" a worker's key and nothing else. */
+  /**
+   * "open" needs no principal, "signed-in" any principal but a worker's key, "worker" a worker's key and nothing else.
+   */
   readonly access: RouteAccess;
-  /** Needed as well by every request. */
+  /** Also needed by every request. */
   readonly also?: readonly TenantPermission[];
-  /** Needed as well by some requests, depending on the body and the definitions that it names. */
+  /** Also needed by some requests, depending on the body and the definitions that it names. */
   readonly sometimes?: readonly TenantPermission[];
 }
 
-/** For taking in another job's result, changing the job that holds a dedupe key, starting a signed message. */
+/** For using another job's result, changing the job that holds a dedupe key, and starting a signed message. */
 const ENQUEUES: readonly TenantPermission[] = ["jobs:read", "jobs:update", "webhooks:write"];
-/** A trigger starts jobs for the person or key that saved it. */
+/** A trigger starts jobs for the user or key that saved it. */
 const STARTS_BY_TRIGGER: RouteRule = {
   access: "triggers:write",
   also: ["jobs:create"],
@@ -106,8 +108,8 @@ const TABLE: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteA
 };
 
 /**
- * Every route on disk, every method, and the permissions that it needs. A test fails when a route file is missing here or the
- * other way round; the front answers 404, 405 and OPTIONS from it.
+ * Every route on disk, its methods, and the permissions that each needs. A test fails when a route file is missing here
+ * or a row has no file. The front answers 404, 405 and OPTIONS from this table.
  */
 export const ROUTES: Readonly<Record<string, Readonly<Partial<Record<RouteMethod, RouteRule>>>>> = Object.fromEntries(
   Object.entries(TABLE).map(([path, methods]) => [
@@ -127,7 +129,7 @@ const COMPILED: readonly CompiledRoute[] = Object.entries(ROUTES)
   .sort(([left], [right]) => dynamicParts(left) - dynamicParts(right))
   .map(([path, rules]) => ({ pattern: compile(path), rules }));
 
-/** The methods that a path takes (HEAD and OPTIONS with them); null when no route has this path. */
+/** Returns the methods that a path allows, with HEAD and OPTIONS; null when no route has this path. */
 export function allowedMethods(pathname: string): string[] | null {
   const route = routeOf(pathname);
   if (!route) return null;

@@ -13,27 +13,27 @@ import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import type { WebhookPolicy } from "@/lib/webhooks/delivery";
 import { makeSealer, type Sealer } from "@/lib/webhooks/seal";
 
-/** Settings of the web process, as far as requests need them. */
+/** The settings of the web process that requests need. */
 export interface RuntimeConfig {
-  /** Our public origin, without a slash at the end. */
+  /** Our public origin, without a trailing slash. */
   readonly origin: string;
   readonly authSecret: string;
   readonly cursorSecret: string;
-  /** Signs the cookie of browsers that signed in before. */
+  /** Signs the cookie of browsers that have signed in before. */
   readonly deviceSecret: string;
   readonly providerRoots: readonly string[];
-  /** Bytes of live output that are kept of one attempt of a remote worker. */
+  /** Bytes of live output stored per attempt of a remote worker. */
   readonly logMaxBytes: number;
   readonly artifactQuota: ArtifactQuota;
-  /** No attempt of a remote worker is longer. */
+  /** The longest time limit of an attempt of a remote worker. */
   readonly maxTimeoutSeconds: number;
-  /** What the installation says of retries, for remote workers. */
+  /** The installation's retry settings, for remote workers. */
   readonly retry: RetrySettings;
-  /** How many jobs may cause each other. */
+  /** The maximum chain depth: how many jobs may cause each other. */
   readonly eventMaxDepth: number;
-  /** A direct connection (no pooler): what listens for changes needs a session. */
+  /** A direct connection (no pooler), because listening for changes needs a session. */
   readonly listenUrl: string;
-  /** What endpoints of webhooks may be. */
+  /** Which webhook endpoints are allowed. */
   readonly webhooks: WebhookPolicy;
 }
 
@@ -42,18 +42,18 @@ interface RuntimeLog {
   error(fields: object, text: string): void;
 }
 
-/** What lives as long as the process: one pool per role. */
+/** State that lives as long as the process: one pool per role. */
 export interface ApiRuntime {
   readonly config: RuntimeConfig;
   readonly log: RuntimeLog;
   readonly web: Database;
   readonly auth: Database;
   readonly platform: Database;
-  /** Sees the jobs of all tenants: for the routes of remote workers, and for nothing else. */
+  /** Sees the jobs of all tenants. For the routes of remote workers only. */
   readonly worker: Database;
-  /** For secrets that are stored. */
+  /** Encrypts stored secrets. */
   readonly sealer: Sealer;
-  /** Of the key behind the sealer, to be compared with those of the other processes. */
+  /** Check value of the sealer's key, to be compared with those of other processes. */
   readonly dataKeyCheck: Buffer;
   readonly direct: DirectConnection;
   /** Writes denials to the security audit. */
@@ -61,7 +61,7 @@ export interface ApiRuntime {
   close(): Promise<void>;
 }
 
-// On globalThis, since routes, pages and the front are bundled apart but share one process.
+// On globalThis, because routes, pages and the front are bundled separately but share one process.
 const slots = globalThis as unknown as Record<symbol, unknown>;
 const RUNTIME = Symbol.for("leasehold.runtime");
 const SHUTDOWN = Symbol.for("leasehold.shutdown");
@@ -70,13 +70,16 @@ const WEB_CONNECTIONS = 10;
 const AUTH_CONNECTIONS = 5;
 const PLATFORM_CONNECTIONS = 3;
 const WORKER_CONNECTIONS = 4;
-/** Of each pool that a tenant's request needs: a quiet process answers while the server takes no more connections. */
+/**
+ * For each pool that a tenant's request needs, so that an idle process answers even if the server accepts no more
+ * connections.
+ */
 const KEPT_CONNECTIONS = 2;
-// A server that takes a query and falls silent must not keep a request longer than its client waits.
+// A server that accepts a query and falls silent must not hold a request longer than its client waits.
 const QUERY_TIMEOUT_MS = 10_000;
 const AUTH_QUERY_TIMEOUT_MS = 4000;
 
-/** The process's pools and settings; opened by the first request. */
+/** Returns the process's pools and settings. The first call opens them. */
 export function getRuntime(): ApiRuntime {
   slots[RUNTIME] ??= openRuntime();
   return slots[RUNTIME] as ApiRuntime;
@@ -92,7 +95,7 @@ export function shutdownSignal(): AbortSignal {
   return shutdownController().signal;
 }
 
-/** Tells every long answer to end. */
+/** Ends every long answer. */
 export function beginShutdown(): void {
   shutdownController().abort();
 }
@@ -107,7 +110,7 @@ function shutdownController(): AbortController {
   return slots[SHUTDOWN] as AbortController;
 }
 
-// Every open stream listens to it, and many listeners are no leak here.
+// Every open stream listens to this signal, so many listeners are no leak.
 function unlimited(controller: AbortController): AbortController {
   setMaxListeners(0, controller.signal);
   return controller;

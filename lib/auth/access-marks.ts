@@ -1,6 +1,9 @@
 import { type Runner, statement } from "@/lib/db";
 
-/** Channel of wake-ups about revoked rights: the person's id, or `*`. Triggers send them, whichever statement revokes. */
+/**
+ * Channel of notifications about revoked rights; the payload is the user's id, or `*`. Database triggers send them, so
+ * no statement that revokes rights can skip them.
+ */
 export const ACCESS_CHANNEL = "leasehold_access";
 
 const STANDING = `concat_ws(' ', u.is_super_admin, u.must_change_password, (
@@ -26,8 +29,8 @@ export interface Credentials {
 }
 
 /**
- * Returns, for each credential that is valid now, a text that changes whenever its rights change. One statement, which does
- * not keep sessions from going idle.
+ * Returns a mark for each valid credential: a text that changes whenever its rights change. Runs one statement, which
+ * does not keep sessions from going idle.
  */
 export async function accessMarks(db: Runner, { sessions, keys }: Credentials): Promise<Map<string, string>> {
   const hashes = sessions.map((hex) => Buffer.from(hex, "hex"));

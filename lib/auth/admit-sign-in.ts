@@ -2,30 +2,34 @@ import { setTimeout } from "node:timers/promises";
 import type { Runner } from "@/lib/db";
 import { accountBucket, addressBucket, type Bucket, deviceBucket, pairBucket, takeFromBucket } from "./throttle";
 
-/** Who tries to sign in to which account. */
+/** An attempt to sign in to an account. */
 export interface SignInAttempt {
-  /** In lower case and without blanks around it. */
+  /** In lower case and trimmed. */
   readonly email: string;
   readonly ip: string | null;
-  /** The browser, if it signed in to this account before (`findDevice`). */
+  /** The browser's id, if it signed in to this account before (`findDevice`). */
   readonly device: string | null;
 }
 
 export interface Admission {
-  /** The browser signed in to the account before. */
+  /** True if the browser signed in to the account before. */
   readonly isKnown: boolean;
-  /** 0, or the seconds after which the next attempt may be admitted. */
+  /** 0 if admitted, else the seconds until the next attempt may be admitted. */
   readonly waitSeconds: number;
-  /** The account had too many wrong passwords from all addresses together: call `slowDown` before checking the password. */
+  /**
+   * True if the account had too many wrong passwords from all addresses together. Call `slowDown` before checking the
+   * password.
+   */
   readonly slow: boolean;
-  /** Give these back when the sign-in succeeds, so that only failures count. */
+  /** Put these tokens back when the sign-in succeeds, so that only failures count. */
   readonly taken: readonly Bucket[];
 }
 
 /**
- * Takes the tokens of a sign-in. An attempt is refused by its address, and by account and address together, so that wrong
- * passwords from one address do not lock a person out elsewhere. A browser that signed in before has a bucket of its own:
- * what others do neither refuses it nor slows it down. An attempt that its address refuses takes no token of the account.
+ * Takes the tokens of a sign-in. An attempt may be refused by its address, or by account and address together, so wrong
+ * passwords from one address do not lock a user out elsewhere. A browser that signed in before has a bucket of its own,
+ * so other clients neither lock it out nor slow it down. An attempt refused by its address takes no token of the
+ * account.
  */
 export async function admitSignIn(db: Runner, { email, ip, device }: SignInAttempt): Promise<Admission> {
   const taken: Bucket[] = [];
@@ -48,7 +52,10 @@ const SLOW_MS = 2000;
 const MOST_WAITING = 100;
 let waiting = 0;
 
-/** Waits two seconds. While 100 attempts wait in this process, further ones do not wait: a slow sign-in is never refused. */
+/**
+ * Waits two seconds. While 100 attempts wait in this process, further ones do not wait, because a slow sign-in is never
+ * refused.
+ */
 export async function slowDown(): Promise<void> {
   if (waiting >= MOST_WAITING) return;
   waiting += 1;

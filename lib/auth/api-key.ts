@@ -9,7 +9,7 @@ const FORM = new RegExp(
   `^${PREFIX}_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}})_([0-9A-Za-z]{${CHECK_LENGTH}})$`,
 );
 
-/** What to show once (`key`) and what to store (the rest) for a new API key. */
+/** A new API key: `key` is shown once, the rest is stored. */
 export interface NewApiKey {
   readonly key: string;
   readonly keyId: string;
@@ -22,7 +22,7 @@ export interface ParsedApiKey {
   readonly secretHash: Buffer;
 }
 
-/** Makes a key of the form lhk_live_<id>_<secret>_<checksum>; its secret holds 256 random bits. */
+/** Generates a key of the form lhk_live_<id>_<secret>_<checksum>; its secret holds 256 random bits. */
 export function generateApiKey(): NewApiKey {
   const keyId = randomText(ID_LENGTH);
   const secret = randomText(SECRET_LENGTH);
@@ -30,7 +30,7 @@ export function generateApiKey(): NewApiKey {
   return { key: `${body}_${checksum(body)}`, keyId, secretHash: hashSecret(secret), last4: secret.slice(-4) };
 }
 
-/** Takes a key apart; null when its form or its checksum is wrong, so that typing errors cost no database call. */
+/** Parses a key. Returns null when its form or checksum is wrong, so typing errors cost no database call. */
 export function parseApiKey(text: string): ParsedApiKey | null {
   const parts = FORM.exec(text);
   if (!parts) return null;
@@ -51,7 +51,7 @@ function equal(left: Buffer, right: Buffer): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-// 256 random bits need no slow hash.
+// A secret of 256 random bits needs no slow hash.
 function hashSecret(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
@@ -60,7 +60,7 @@ function randomText(length: number): string {
   let text = "";
   while (text.length < length) {
     for (const byte of randomBytes(length * 2)) {
-      // 248 = 4 * 62: bytes above it would favour the first letters.
+      // 248 = 4 * 62; larger bytes would make the first letters more likely.
       if (byte < 248 && text.length < length) text += ALPHABET[byte % 62];
     }
   }

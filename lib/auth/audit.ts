@@ -4,7 +4,7 @@ import { cutCharacters } from "@/lib/text/cut-characters";
 
 export type Severity = "low" | "medium" | "high" | "critical";
 
-/** One line of the security audit. Never put a secret, a payload or a value that a client sent into `detail`. */
+/** One entry of the security audit. `detail` must never hold a secret, a payload or a value sent by a client. */
 export interface AuditEntry {
   readonly tenantId?: string | null;
   readonly actorKind: "user" | "api_key" | "system" | "anonymous";
@@ -22,8 +22,8 @@ export interface AuditEntry {
 }
 
 /**
- * Writes to the append-only security audit. Give the transaction of the change itself, so that no change goes without
- * its line; denials and logins are written on their own.
+ * Writes to the append-only security audit. Pass the transaction of the change, so that no change commits without its
+ * entry. Denials and logins are written outside a transaction.
  */
 export async function writeAudit(db: Runner, entry: AuditEntry): Promise<void> {
   await db.orm.insert(securityAudit).values({

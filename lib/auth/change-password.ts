@@ -8,7 +8,7 @@ const storedHash = statement("auth_stored_hash", "select password_hash from app.
   repeatable: true,
 });
 
-// Only over the hash that was checked: of two changes at once the second finds another one and is refused.
+// Replaces only the hash that was checked. Of two concurrent changes, the second finds another hash and is refused.
 const storeHash = statement(
   "auth_store_hash",
   `update app.users set password_hash = $2, must_change_password = false, updated_at = app.now()
@@ -27,8 +27,9 @@ export interface PasswordChange {
 }
 
 /**
- * Sets a new password after checking the present one, ends every session of the user and opens a new one, whose id it
- * answers. Null when the present password is wrong, or no longer the present one; nothing but a line in the audit is written then.
+ * Sets a new password after checking the current one, revokes every session of the user, and opens a new session.
+ * Returns the new session's id. Returns null when the current password is wrong or was changed meanwhile; then only an
+ * audit entry is written.
  * @throws RangeError when the new password is too short or too long
  */
 export async function changePassword(

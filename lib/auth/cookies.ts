@@ -1,4 +1,7 @@
-/** Names of our cookies. With an https origin they are host-bound and Secure; plain names only on loopback http. */
+/**
+ * Names of our cookies. With an https origin they are host-bound and Secure; plain names are used only on loopback
+ * http.
+ */
 export interface CookieNames {
   readonly session: string;
   readonly csrf: string;
@@ -20,7 +23,7 @@ export function cookieNames(origin: string): CookieNames {
   };
 }
 
-/** The Set-Cookie header of a session, as next-auth sets it at login. */
+/** Returns the Set-Cookie header of a session, as next-auth sets it at login. */
 export function sessionCookie(origin: string, sessionId: string, maxAgeSeconds: number): string {
   return setCookie(origin, { name: cookieNames(origin).session, value: sessionId, maxAge: maxAgeSeconds });
 }
@@ -32,7 +35,7 @@ export function setCookie(origin: string, cookie: { name: string; value: string;
   return [`${cookie.name}=${cookie.value}`, ...attributes].join("; ");
 }
 
-/** All values that a Cookie header gives for a name; more than one means that someone planted another. */
+/** Returns all values of a name in a Cookie header. More than one means that a cookie was planted. */
 export function cookieValues(header: string | null, name: string): string[] {
   if (!header) return [];
   return header

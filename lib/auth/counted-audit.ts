@@ -2,7 +2,7 @@ import { addressGroup } from "./address-group";
 import type { AuditEntry } from "./audit";
 
 const MINUTE_MS = 60_000;
-/** Callers that have lines of their own within a minute; the denials of all further ones share one line. */
+/** Callers with audit lines of their own within a minute; denials of further callers share one line. */
 const MOST_CALLERS = { anonymous: 100, known: 1000 } as const;
 
 interface Counted {
@@ -11,9 +11,9 @@ interface Counted {
 }
 
 /**
- * Bounds the audit lines of denials. Denials are alike if caller, action, reason and tenant are the same; an anonymous
- * caller is its address. The first of a minute is written at once, and one line with the number of repetitions at the end of
- * the minute. A crash loses that number.
+ * Limits the audit lines of denials. Denials with the same caller, action, reason and tenant are grouped; an anonymous
+ * caller is identified by its address. The first denial of a minute is written at once. At the end of the minute, one
+ * more line records the number of repetitions. A crash loses that number.
  */
 export class CountedAudit {
   private minute = new Map<string, Counted>();
@@ -25,7 +25,7 @@ export class CountedAudit {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Records a denial. Rejects if it is the first of its kind and could not be written. */
+  /** Records a denial. Rejects if the denial is the first of its group and could not be written. */
   async add(sent: AuditEntry): Promise<void> {
     const { key, entry } = this.groupOf(sent);
     const known = this.minute.get(key);
@@ -39,7 +39,7 @@ export class CountedAudit {
     await this.write(entry);
   }
 
-  /** Writes the numbers of this minute and begins the next one. */
+  /** Writes the counts of this minute and begins the next one. */
   async flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -52,7 +52,7 @@ export class CountedAudit {
     }
   }
 
-  /** The group that a denial is counted in, and the line that stands for it. */
+  /** Returns the group of a denial, and the audit entry that represents the group. */
   private groupOf(entry: AuditEntry): { key: string; entry: AuditEntry } {
     const { actorKind, actorId, action, reason, tenantId, ip } = entry;
     const isAnonymous = actorKind === "anonymous";

@@ -1,14 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { cookieNames, cookieValues, setCookie } from "./cookies";
 
-/** A browser is known for half a year after its last sign-in. */
+/** A browser stays known for 180 days after its last sign-in. */
 const GOOD_FOR_SECONDS = 180 * 86_400;
-/** Accounts that one browser is known for. A further one replaces the one that signed in longest ago. */
+/** Accounts for which one browser stays known. A further account replaces the one that signed in longest ago. */
 const MOST_MARKS = 4;
 const MARK = /^([0-9a-z]{1,10})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{43})$/;
 const TAG_BYTES = 12;
 
-/** What marks are signed with, and for which origin. */
+/** The key that signs marks, and the origin they are for. */
 export interface DeviceSettings {
   readonly origin: string;
   readonly deviceSecret: string;
@@ -19,8 +19,9 @@ export const deviceSecretOf = (authSecret: string): string =>
   createHmac("sha256", authSecret).update("leasehold device").digest("hex");
 
 /**
- * Returns the id of the browser that sent these cookies if it signed in to the account before, else null. The mark is signed
- * and bound to the account. It grants no access: it only exempts a sign-in from limits that others used up.
+ * Returns the id of the browser that sent these cookies if it signed in to the account before, else null. The mark is
+ * signed and bound to the account. It grants no access; it only exempts a sign-in from limits that other clients used
+ * up.
  */
 export function findDevice(cookies: string | null, email: string, settings: DeviceSettings): string | null {
   const account = accountTag(email, settings);
@@ -28,8 +29,8 @@ export function findDevice(cookies: string | null, email: string, settings: Devi
 }
 
 /**
- * Returns what stands for the account that signed in last in this browser, else null. It tells nothing of the account, and
- * is known before the body of a request is read.
+ * Returns an opaque tag of the account that signed in last in this browser, else null. The tag reveals nothing about
+ * the account, and is available before the request body is read.
  */
 export function lastAccount(cookies: string | null, settings: DeviceSettings): string | null {
   return marksOf(cookies, settings)[0]?.account ?? null;
@@ -52,7 +53,7 @@ interface Mark {
   readonly account: string;
 }
 
-/** The marks of a cookie that this installation signed and that are not too old, latest first. */
+/** Returns the marks in the cookie that this installation signed and that have not expired, latest first. */
 function marksOf(cookies: string | null, settings: DeviceSettings): Mark[] {
   const values = cookieValues(cookies, cookieNames(settings.origin).device);
   const texts = values.length === 1 ? (values[0] ?? "").split("~", MOST_MARKS) : [];

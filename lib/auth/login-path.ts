@@ -1,7 +1,7 @@
 /**
- * Returns the path of the login for a visitor of this page who is not signed in. The login leads back to the page, or to the
- * start page of its tenant or of the platform. The only place that decides this: the front asks before anything is rendered,
- * the pages ask once a session turns out to be over.
+ * Returns the login path for a visitor of this page without a session. After login, the visitor returns to the page, or
+ * to the start page of its tenant or of the platform. Used by the front before a page is rendered, and by pages once a
+ * session has ended.
  */
 export function loginPath(page: string): string {
   return `/login?callbackUrl=${encodeURIComponent(wayBack(page))}`;

@@ -8,7 +8,10 @@ import { type ClientInfo, openSession } from "./session";
 
 export interface LoginClient extends ClientInfo {
   readonly requestId: string | null;
-  /** The browser signed in to this account before, so its check waits for none of strangers. */
+  /**
+   * True if the browser signed in to this account before. Its password check then never queues behind checks of
+   * strangers.
+   */
   readonly isKnown?: boolean;
 }
 
@@ -24,8 +27,8 @@ const findUser = statement(
 );
 
 /**
- * Checks an email and password and opens a session. Null whatever was wrong: an unknown account, a disabled one and a
- * wrong password look and cost the same.
+ * Checks an email and password and opens a session. Returns null for every failure: an unknown account, a disabled
+ * account and a wrong password look and cost the same.
  * @throws TooManyWaiting while many checks for the client's network wait
  */
 export async function login(
@@ -47,13 +50,13 @@ export async function login(
   return { userId: user.id, email, sessionId };
 }
 
-// Known browsers of one account share a line, so that one person's many sign-ins do not delay another person's.
+// Known browsers of one account share a line, so one user's many sign-ins do not delay another user's.
 const lineOf = (email: string, { ip, isKnown = false }: LoginClient): Line => ({
   name: isKnown ? email : networkOf(ip),
   first: isKnown,
 });
 
-// The address that was typed is not recorded: people type their password there.
+// The typed address is not recorded, because people type their password there.
 async function recordLogin(
   db: Runner,
   client: LoginClient,

@@ -7,7 +7,7 @@ import { cookieNames } from "./cookies";
 import { type LoginClient, login } from "./login";
 import { isSessionLive, revokeSession, SESSION_ABSOLUTE_SECONDS, SESSION_ID } from "./session";
 
-/** What came of the callbacks. Kept beside next-auth, which would put an error's text into a redirect. */
+/** The outcome of the callbacks. Kept outside next-auth, which would put an error's text into a redirect. */
 export interface Outcome {
   error: unknown;
   /** The account that has just signed in. */
@@ -22,8 +22,8 @@ export interface AuthSettings {
 }
 
 /**
- * next-auth, fenced in: its cookie is our opaque session id and nothing else. There are no claims, so none can be
- * forged or changed, and every decode looks at the session's row.
+ * Returns the options that restrict next-auth: its cookie holds only our opaque session id. There are no claims to
+ * forge or change, and every decode reads the session's row.
  */
 export function authOptions(settings: AuthSettings, client: LoginClient, outcome: Outcome): NextAuthOptions {
   const { db, origin, secret } = settings;

@@ -43,7 +43,7 @@ test("checks of one network delay no other network's, and a known browser's none
       () => ended.push(first ? "known" : ip),
       (error: unknown) => ended.push(error instanceof TooManyWaiting ? "refused" : String(error)),
     );
-  // Addresses of one site, each of which may try.
+  // Addresses of one network.
   const flood = Array.from({ length: 40 }, (_, n) => check(`2001:db8:1:${n.toString(16)}::1`));
   await Promise.all([...flood, check("192.0.2.1"), check("10.0.0.1", true)]);
   const checked = ended.filter((who) => who !== "refused");

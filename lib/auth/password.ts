@@ -5,12 +5,12 @@ import { type Line, TurnLines } from "@/lib/turn-lines";
 export const PASSWORD_MIN = 12;
 export const PASSWORD_MAX = 256;
 
-// 64 MiB each: four at once is what a small machine can give.
+// 64 MiB each; four at once is what a small machine can afford.
 const MAX_AT_ONCE = 4;
-// The package's default algorithm is argon2id; its enum cannot be imported by a compiler that looks at one file at a time.
+// The package's default algorithm is argon2id. Its enum cannot be imported by a compiler that sees one file at a time.
 const OPTIONS = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
 
-/** Checks of one line that wait; one more is refused, because its answer would come too late. */
+/** Maximum waiting checks per line. A further check is refused, because its answer would come too late. */
 const MOST_WAITING = 20;
 
 const OWN: Line = { name: "own", first: true };
@@ -19,7 +19,7 @@ const checks = new TurnLines({ atOnce: MAX_AT_ONCE, mostWaiting: MOST_WAITING })
 /**
  * Hashes a password with argon2id.
  * @throws RangeError when it has fewer than 12 or more than 256 characters
- * @throws TooManyWaiting
+ * @throws TooManyWaiting while too many hashes of the line wait
  */
 export async function hashPassword(password: string, line: Line = OWN): Promise<string> {
   const text = password.normalize("NFKC");
@@ -31,8 +31,8 @@ export async function hashPassword(password: string, line: Line = OWN): Promise<
 }
 
 /**
- * Checks a password; without a stored hash (unknown user) it does the same work and answers false.
- * @throws TooManyWaiting
+ * Checks a password. Without a stored hash (unknown user) it does the same work and returns false.
+ * @throws TooManyWaiting while too many hashes of the line wait
  */
 export async function verifyPassword(password: string, stored: string | null, line: Line = OWN): Promise<boolean> {
   const text = password.normalize("NFKC").slice(0, PASSWORD_MAX * 2);

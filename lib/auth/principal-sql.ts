@@ -6,8 +6,9 @@ const MEMBERSHIPS = `coalesce((
     from app.memberships m join app.tenants t on t.id = m.tenant_id where m.user_id = u.id), '[]'::jsonb)`;
 
 /**
- * One session, its user and all memberships in one statement, so that every right is as of now. If the request is a use ($3), it also keeps
- * the session from going idle, at most once a minute and never beyond its absolute end.
+ * Reads a session, its user and all memberships in one statement, so every right is current. If the request counts as
+ * use ($3), the statement also keeps the session from going idle, at most once a minute and never beyond its absolute
+ * end.
  */
 export const findSession = statement(
   "auth_find_session",
@@ -27,8 +28,8 @@ export const findSession = statement(
 );
 
 /**
- * One API key with its creator's present rights. A key whose creator is disabled is not found. The stored hash is
- * compared by the caller in constant time.
+ * Reads an API key with its creator's current rights. A key whose creator is disabled is not found. The caller compares
+ * the stored hash in constant time.
  */
 export const findApiKey = statement(
   "auth_find_api_key",
@@ -42,7 +43,7 @@ export const findApiKey = statement(
    where k.key_id = $1 and k.revoked_at is null and k.expires_at > app.now() and u.disabled_at is null`,
 );
 
-/** Written at most once a minute and never in a request's own transaction. */
+/** Written at most once a minute, and never in a request's own transaction. */
 export const markKeyUsed = statement(
   "auth_mark_key_used",
   `update app.api_keys set last_used_at = app.now(), last_used_ip = $2

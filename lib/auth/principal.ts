@@ -1,3 +1,12 @@
+/*
+ * Sign-in and authentication: passwords, sessions, API keys, sign-in limits, and the security audit. `getPrincipal`
+ * reads the rights from the database for every request, so a revoked session, key or role is refused from the next
+ * request on. Passwords, session ids and key secrets are stored only as hashes.
+ *
+ * Start with `getPrincipal` below, then `login.ts`, `session.ts` and `admit-sign-in.ts` (sign-in limits). What a
+ * principal may do is in lib/tenancy.
+ */
+
 import * as z from "zod";
 import { API_KEY_SCOPES, type ApiKeyScope, id, tenantRole, tenantStatus } from "@/lib/contract";
 import { BACKGROUND_HEADER } from "@/lib/contract/background";
@@ -21,7 +30,7 @@ const principal = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("user"), user, memberships: z.array(membership) }),
   z.object({
     kind: z.literal("api_key"),
-    /** Who made the key: a key never does more than this person may do now. */
+    /** The creator of the key. A key never has more rights than its creator has at present. */
     user,
     memberships: z.array(membership),
     key: z.object({
@@ -30,31 +39,32 @@ const principal = z.discriminatedUnion("kind", [
       kind: z.enum(["tenant", "super_admin", "worker"]),
       scopes: z.array(z.enum(API_KEY_SCOPES)),
       tenant: tenantName.nullable(),
-      /** Of a worker's key: what it may claim; no queues = from any. */
+      /** Claims of a worker's key: the definitions and queues it may claim from; null queues means any. */
       claims: z.object({ definitions: z.array(z.string()), queues: z.array(z.string()).nullable() }).nullable(),
     }),
   }),
 ]);
 
-/** Who a request comes from, with the rights of this moment. */
+/** The sender of a request, with its rights at this moment. */
 export type Principal = z.infer<typeof principal>;
 export type TenantName = z.infer<typeof tenantName>;
 export type Membership = z.infer<typeof membership>;
 
-/** Why a request has no principal although it brought something. */
+/** Thrown when a request has both a session cookie and an Authorization header. */
 export class AmbiguousCredentials extends Error {}
 
 interface AuthDependencies {
   /** The pool of the auth role. */
   readonly db: Runner;
-  /** Our public origin; it decides the names of the cookies. */
+  /** Our public origin, which determines the names of the cookies. */
   readonly origin: string;
 }
 
 /**
- * The one place that authenticates. Takes exactly one of session cookie and `Authorization: Bearer <key>`; both
- * together throw AmbiguousCredentials. Null means unauthenticated: nothing sent, or what was sent is not valid now.
- * One statement, read anew for each request, so that a revoke holds from the next request on.
+ * Authenticates a request; no other code does. Accepts either a session cookie or `Authorization: Bearer <key>`.
+ * Returns null when the request is unauthenticated: no credentials, or credentials that are no longer valid. Runs one
+ * statement per request, so a revocation takes effect with the next request.
+ * @throws AmbiguousCredentials when both are sent
  */
 export async function getPrincipal(
   headers: Headers,

@@ -16,15 +16,15 @@ export interface ClientInfo {
 }
 
 /**
- * Returns the session id in a Cookie header. Null if there is none, if there are several, or if it has another form than a
- * session id; such a request is not signed in.
+ * Returns the session id in a Cookie header. Returns null, which means not signed in, if there is no id, more than one,
+ * or one of another form.
  */
 export function sentSessionId(cookies: string | null, origin: string): string | null {
   const [id, ...more] = cookieValues(cookies, cookieNames(origin).session);
   return id !== undefined && more.length === 0 && SESSION_ID.test(id) ? id : null;
 }
 
-/** What is stored of a session id. */
+/** Returns the hash under which a session is stored. */
 export function sessionHash(sessionId: string): Buffer {
   return createHash("sha256").update(sessionId).digest();
 }
@@ -35,14 +35,14 @@ const insertSession = statement(
    values ($1, $2, app.now() + make_interval(secs => $3), app.now() + make_interval(secs => $4), $5, $6)`,
 );
 
-// The oldest go first, so that a person who signs in on an eleventh device is not locked out.
+// Deletes the oldest, so that a user who signs in on an eleventh device is not locked out.
 const dropOldestSessions = statement(
   "auth_drop_oldest_sessions",
   `delete from app.sessions where user_id = $1 and id_hash in (
      select id_hash from app.sessions where user_id = $1 order by created_at desc, id_hash offset $2)`,
 );
 
-/** Opens a session and returns its id, which exists nowhere else. Keeps at most ten sessions of a user. */
+/** Opens a session and returns its id, which is stored nowhere. Keeps at most ten sessions per user. */
 export async function openSession(db: Runner, userId: string, client: ClientInfo): Promise<string> {
   const sessionId = randomBytes(32).toString("base64url");
   const userAgent = client.userAgent ? cutCharacters(client.userAgent, 500) : null;
@@ -63,7 +63,7 @@ const revokeOne = statement(
   "update app.sessions set revoked_at = app.now() where id_hash = $1 and revoked_at is null returning user_id",
 );
 
-/** Ends a session at once, on every server; answers whose it was, null when it was not open. */
+/** Revokes a session at once, on every server. Returns the user's id, or null when the session was not open. */
 export async function revokeSession(db: Runner, sessionId: string): Promise<string | null> {
   if (!SESSION_ID.test(sessionId)) return null;
   const [row] = await db.run<{ user_id: string }>(revokeOne, [sessionHash(sessionId)]);
@@ -77,7 +77,7 @@ const liveSession = statement(
      and s.absolute_expires_at > app.now() and u.disabled_at is null`,
 );
 
-/** Whether a session id is good right now. */
+/** Returns true if a session id is valid at this moment. */
 export async function isSessionLive(db: Runner, sessionId: string): Promise<boolean> {
   return SESSION_ID.test(sessionId) && (await db.run(liveSession, [sessionHash(sessionId)])).length === 1;
 }

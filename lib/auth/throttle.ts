@@ -14,20 +14,20 @@ export interface Bucket {
   readonly rule: BucketRule;
 }
 
-/** Wrong passwords of one account from one address, or from one browser that signed in before. */
+/** Wrong passwords for one account from one address, or from one browser that signed in before. */
 export const LOGIN_PAIR: BucketRule = { burst: 10, secondsPerToken: 30 };
 /** Wrong passwords from one address, for all accounts together. */
 export const LOGIN_ADDRESS: BucketRule = { burst: 50, secondsPerToken: 2 };
-/** Wrong passwords of one account from all addresses. Without a token a sign-in is slowed down, never refused. */
+/** Wrong passwords for one account from all addresses. Without a token a sign-in is slowed down, never refused. */
 export const LOGIN_ACCOUNT: BucketRule = { burst: 20, secondsPerToken: 30 };
 
-// A bucket of the future is full: the clock was set back, and would otherwise refuse sign-ins until it is there again. A minute is
-// more than a concurrent caller can be ahead.
+// A bucket with an instant in the future is full: the clock was set back, and sign-ins would be refused until it catches
+// up. A minute is more than a concurrent caller can be ahead.
 const REFILLED = `least($2::float8, case when b.refilled_at > app.now() + interval '1 minute' then $2::float8
     else b.tokens + greatest(0, extract(epoch from app.now() - b.refilled_at)::float8) / $3::float8 end)`;
 
-// One statement, because the row lock of the upsert makes two callers take two tokens. Each call also deletes a few buckets
-// that were not used for ten minutes: every rule has filled them by then, and a full bucket equals no bucket.
+// One statement, because the row lock of the upsert makes two callers take two tokens. Each call also deletes a few
+// buckets unused for ten minutes: every rule refills within that time, and a full bucket equals no bucket.
 const takeToken = statement(
   "auth_take_token",
   `with full_again as (
@@ -47,13 +47,13 @@ const giveBack = statement(
   "update app.request_buckets set tokens = least($2::float8, tokens + 1) where key = $1",
 );
 
-/** Takes one token; returns 0, or the seconds to wait if there is none. */
+/** Takes a token. Returns 0, or the seconds to wait if there is none. */
 export async function takeFromBucket(db: Runner, { key, rule }: Bucket): Promise<number> {
   const rows = await db.run(takeToken, [key, rule.burst, rule.secondsPerToken]);
   return rows.length === 1 ? 0 : rule.secondsPerToken;
 }
 
-/** Gives back tokens that were taken for something that turned out well. */
+/** Puts back tokens that were taken for an attempt that succeeded. */
 export async function returnToBuckets(db: Runner, buckets: readonly Bucket[]): Promise<void> {
   for (const { key, rule } of buckets) await db.run(giveBack, [key, rule.burst]);
 }
@@ -66,7 +66,7 @@ export function pairBucket(email: string, ip: string | null): Bucket {
   return { key: `login:pair:${hashed(email)}:${addressGroup(ip)}`, rule: LOGIN_PAIR };
 }
 
-/** For a browser that signed in to the account before; see `findDevice`. */
+/** The bucket of a browser that signed in to the account before; see `findDevice`. */
 export function deviceBucket(device: string): Bucket {
   return { key: `login:device:${device}`, rule: LOGIN_PAIR };
 }
@@ -75,12 +75,12 @@ export function accountBucket(email: string): Bucket {
   return { key: `login:account:${hashed(email)}`, rule: LOGIN_ACCOUNT };
 }
 
-/** For wrong present passwords of a person who is signed in. Only requests with a session of theirs take from it. */
+/** For wrong current passwords of a signed-in user. Only requests with one of the user's sessions take from it. */
 export function passwordBucket(userId: string): Bucket {
   return { key: `password:${userId}`, rule: LOGIN_PAIR };
 }
 
-// Hashed, so that the table holds no list of who tried to sign in.
+// Hashed, so that the table does not list the accounts that sign-ins were tried for.
 function hashed(email: string): string {
   return createHash("sha256").update(email).digest("base64url");
 }

@@ -1,10 +1,10 @@
 import { ZxcvbnFactory } from "@zxcvbn-ts/core";
 import { adjacencyGraphs, dictionary } from "@zxcvbn-ts/language-common";
 
-/** What is refused: fewer than about 10^8 guesses, on the scale of zxcvbn (Wheeler, 2016), whose scores go from 0 to 4. */
+/** Lower scores are refused: fewer than about 10^8 guesses. Scores of zxcvbn (Wheeler, 2016) go from 0 to 4. */
 const LEAST_SCORE = 3;
 
-/** The cost of the estimate grows faster than the text. A text is at least as hard to guess as its beginning. */
+/** The estimate's cost grows faster than the text. A text is at least as hard to guess as its beginning. */
 const CHECKED_CHARACTERS = 40;
 
 const PRODUCT = "leasehold";
@@ -23,16 +23,16 @@ const COMMON_WARNINGS = ["topTen", "topHundred", "common", "similarToCommon"];
 
 let checker: ZxcvbnFactory | undefined;
 
-/** Who chooses a password. */
+/** The user who chooses a password. */
 export interface Chooser {
   readonly email: string;
   readonly displayName: string;
 }
 
 /**
- * Why a password is too easy to guess, as a clause without its subject, or null. Known passwords come from a list that is
- * part of the program, so nothing leaves the machine (OWASP ASVS 6.2.4 and 6.2.11). Takes a few milliseconds of processor
- * time, at most about as much as a hash for a hostile text.
+ * Returns why a password is too easy to guess, as a clause without its subject, or null. Known passwords come from a
+ * list in the program, so nothing leaves the machine (OWASP ASVS 6.2.4 and 6.2.11). Takes a few milliseconds of
+ * processor time; for a hostile text at most about as long as a hash.
  */
 export function weaknessOf(password: string, { email, displayName }: Chooser): string | null {
   checker ??= new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });

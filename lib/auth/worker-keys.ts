@@ -53,7 +53,7 @@ interface KeyRow extends Record<string, unknown> {
   last_used_at: Date | null;
 }
 
-/** A part of the wished scope that is not there; `pointer` is its place in the body. */
+/** A missing part of the requested scope; `pointer` is its position in the body. */
 export interface MissingScope {
   readonly kind: "definition" | "queue" | "tenant";
   readonly pointer: string;
@@ -61,7 +61,10 @@ export interface MissingScope {
 
 type Wish = Omit<CreateWorkerKey, "expires_in_days"> & { readonly expires_in_days: number };
 
-/** Makes a worker's key and returns it with its text, which is stored nowhere; or what its scope names in vain. */
+/**
+ * Creates a worker's key and returns it with its text, which is stored nowhere. Returns the missing parts of its scope
+ * instead if there are any.
+ */
 export async function insertWorkerKey(
   db: Runner,
   wish: Wish,
@@ -97,12 +100,14 @@ export async function insertWorkerKey(
   return { ...toWorkerKey(row), key };
 }
 
-/** All workers' keys, those that are good first; never their text. */
+/** Returns all workers' keys, valid ones first; never their text. */
 export async function listWorkerKeys(db: Runner): Promise<WorkerKey[]> {
   return (await db.run<KeyRow>(listKeys, [LISTED])).map(toWorkerKey);
 }
 
-/** Ends a worker's key from its next request on; null when there is none. Ending it again changes nothing. */
+/**
+ * Revokes a worker's key from its next request on. Returns null when there is no such key. Revoking again is a no-op.
+ */
 export async function revokeWorkerKey(db: Runner, id: string): Promise<WorkerKey | null> {
   const [row] = await db.run<KeyRow>(revokeKey, [id]);
   return row ? toWorkerKey(row) : null;

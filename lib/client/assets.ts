@@ -9,7 +9,7 @@ export const assetKeys = {
 
 export const importedListsKey = (tenant: string) => ["tenant", tenant, "lists"] as const;
 
-/** The folders that are registered for the tenant. */
+/** The folders registered for the tenant. */
 export function providersOptions(tenant: string) {
   return queryOptions({
     queryKey: ["tenant", tenant, "providers"],
@@ -18,7 +18,7 @@ export function providersOptions(tenant: string) {
   });
 }
 
-/** The newest of the lists that imports filled. */
+/** The newest lists filled by imports. */
 export function importedListsOptions(tenant: string) {
   return queryOptions({
     queryKey: importedListsKey(tenant),

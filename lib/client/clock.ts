@@ -1,6 +1,6 @@
 import { createContext, useContext, useSyncExternalStore } from "react";
 
-/** A browser clock that is off by less than this is left alone: the Date header only counts whole seconds. */
+/** Clock skew below this is ignored, because the Date header has a resolution of one second. */
 const TOLERATED_SKEW_MS = 2000;
 const TICK_MS = 1000;
 
@@ -9,7 +9,7 @@ let now: number | null = null;
 let timer: ReturnType<typeof setInterval> | undefined;
 const listeners = new Set<() => void>();
 
-/** Learns from an answer's Date header how far this browser's clock is from the server's. */
+/** Computes this browser's clock skew from an answer's Date header. */
 export function noteServerDate(header: string | null): void {
   const date = header === null ? Number.NaN : Date.parse(header);
   if (Number.isNaN(date)) return;
@@ -17,7 +17,7 @@ export function noteServerDate(header: string | null): void {
   skewMs = Math.abs(difference) < TOLERATED_SKEW_MS ? 0 : difference;
 }
 
-/** The server's time as well as this browser knows it, in milliseconds. */
+/** Returns the server's time in milliseconds, as far as this browser knows it. */
 export function serverNow(): number {
   return Date.now() + skewMs;
 }
@@ -39,16 +39,18 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** When the server rendered the page: what the first render in the browser takes for now, so that both say the same. */
+/**
+ * When the server rendered the page. The first render in the browser uses this time, so that both renders are equal.
+ */
 export const RenderedAt = createContext(0);
 
-/** The server's time in milliseconds, ticking once a second. */
+/** Returns the server's time in milliseconds, updated once a second. */
 export function useNow(): number {
   const renderedAt = useContext(RenderedAt);
   return useSyncExternalStore(subscribe, snapshot, () => renderedAt);
 }
 
-/** Whether the browser has taken over: what only it knows (its zone) must not be shown before. */
+/** Returns true after hydration. Values that only the browser knows (its time zone) must not be shown before. */
 export function useHydrated(): boolean {
   return useSyncExternalStore(
     () => () => {},

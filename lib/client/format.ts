@@ -6,7 +6,7 @@ const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 const pad = (value: number) => String(value).padStart(2, "0");
 
-/** A duration such as `340 ms`, `4.2 s`, `1m 03s`, `2h 05m`, `3d 04h`. Never negative. */
+/** Formats a duration: `340 ms`, `4.2 s`, `1m 03s`, `2h 05m`, `3d 04h`. Never negative. */
 export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, milliseconds);
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -18,7 +18,7 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(seconds / DAY)}d ${pad(Math.floor((seconds % DAY) / HOUR))}h`;
 }
 
-/** An age or delay in whole units: `4 s`, `12 min`, `3 h`, `5 d`, `2 y`. */
+/** Formats an age or delay in whole units: `4 s`, `12 min`, `3 h`, `5 d`, `2 y`. */
 export function formatAge(totalSeconds: number): string {
   const seconds = Math.max(0, Math.floor(totalSeconds));
   if (seconds < MINUTE) return `${seconds} s`;
@@ -28,7 +28,7 @@ export function formatAge(totalSeconds: number): string {
   return `${Math.floor(seconds / YEAR)} y`;
 }
 
-/** `4 s ago`, `in 12 min`, `now`. */
+/** Formats an instant relative to another: `4 s ago`, `in 12 min`, `now`. */
 export function formatRelative(instantMs: number, nowMs: number): string {
   const difference = instantMs - nowMs;
   if (Math.abs(difference) < 1000) return "now";
@@ -38,7 +38,7 @@ export function formatRelative(instantMs: number, nowMs: number): string {
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** `28 Nov 2026, 02:10:12 UTC`; the same on every machine. */
+/** Formats an instant as `28 Nov 2026, 02:10:12 UTC`; the same on every machine. */
 export function formatUtc(instant: string): string {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return instant;
@@ -59,7 +59,7 @@ function zoneName(date: Date): string {
   return parts.find((part) => part.type === "timeZoneName")?.value ?? "local";
 }
 
-/** A size in binary units: `12 B`, `3.4 KiB`, `1.2 GiB`. */
+/** Formats a size in binary units: `12 B`, `3.4 KiB`, `1.2 GiB`. */
 export function formatBytes(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let value = bytes;
@@ -71,7 +71,7 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** `1,234`; the same on every machine. */
+/** Formats a count as `1,234`; the same on every machine. */
 export function formatCount(value: number): string {
   return String(Math.trunc(value)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }

@@ -1,3 +1,12 @@
+/*
+ * The browser side of the API: requests, queries with their cache keys, live updates, and form state. Nothing here
+ * renders, except the providers in `live/`. Every failed request is an `ApiError`. A request that the page sends on its
+ * own is marked as background, so it does not keep a session alive.
+ *
+ * Start here, then `query-client.ts` (caching and retries) and `live/live-feed.ts` (live updates). `jobs/` and
+ * `triggers/` have the queries and forms of those pages, `forms/` what all forms share.
+ */
+
 import type { Problem, ProblemError } from "@/lib/contract";
 import { BACKGROUND_HEADER } from "@/lib/contract/background";
 import { noteServerDate } from "./clock";
@@ -13,7 +22,7 @@ interface ApiFailure {
   readonly retryAfterSeconds: number | null;
 }
 
-/** An answer of the API that is not a success, or no answer at all (`status` 0). */
+/** An error answer of the API, or no answer at all (`status` 0). */
 export class ApiError extends Error implements ApiFailure {
   override readonly name = "ApiError";
   readonly status: number;
@@ -36,7 +45,7 @@ export class ApiError extends Error implements ApiFailure {
   }
 }
 
-/** True for the answer that something does not exist. It will not come to exist. */
+/** Returns true for a 404 answer. Such a query is not polled again. */
 export const isAbsent = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
 
 const UNREACHABLE: ApiFailure = {
@@ -50,12 +59,12 @@ const UNREACHABLE: ApiFailure = {
 };
 
 export interface ApiRequest {
-  /** Slug of the tenant that the request is about: always the one in the page's own path. */
+  /** Slug of the request's tenant: always the one in the page's own path. */
   readonly tenant?: string;
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   readonly body?: unknown;
   readonly idempotencyKey?: string;
-  /** The ETag that a change is based on. */
+  /** The ETag that the change is based on. */
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
 }
@@ -68,13 +77,13 @@ export interface ApiAnswer<T> {
 type SessionListener = () => void;
 const sessionListeners = new Set<SessionListener>();
 
-/** Calls back whenever an answer says that the session is over. */
+/** Calls `listener` whenever an answer shows that the session has ended. Returns the function that removes it. */
 export function onSessionEnd(listener: SessionListener): () => void {
   sessionListeners.add(listener);
   return () => sessionListeners.delete(listener);
 }
 
-/** Sends one request to /api/v1 with the session cookie. Every failure is an ApiError, aborts excepted. */
+/** Sends a request to /api/v1 with the session cookie. @throws ApiError for every failure except an abort */
 export async function apiRequest<T>(path: string, request: ApiRequest = {}): Promise<ApiAnswer<T>> {
   const response = await send(path, request);
   noteServerDate(response.headers.get("date"));
@@ -82,7 +91,7 @@ export async function apiRequest<T>(path: string, request: ApiRequest = {}): Pro
   return { status: response.status, data: (await response.json()) as T };
 }
 
-/** The same, for callers that want the body alone. */
+/** The same, for callers that need only the body. */
 export async function api<T>(path: string, request?: ApiRequest): Promise<T> {
   return (await apiRequest<T>(path, request)).data;
 }

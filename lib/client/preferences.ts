@@ -29,7 +29,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** A choice kept in this browser and shared by its tabs; the fallback on the server and while hydrating. */
+/** A choice stored in this browser and shared by its tabs. Returns the fallback on the server and while hydrating. */
 export function usePreference<T extends string>(
   name: string,
   choices: readonly [T, ...T[]],

@@ -10,7 +10,7 @@ test("a query whose first answer was an error stays an error while it is fetched
     });
   const observer = new QueryObserver(makeQueryClient(), { queryKey: ["list"], queryFn });
   let seen = "";
-  // As components subscribe: they read the result when a batch of changes is over.
+  // Reads as components do: after a batch of changes.
   const read = notifyManager.batchCalls(() => {
     const { status, isFetching, error, data } = observer.getCurrentResult();
     seen = [status, isFetching ? "fetching" : "", error?.message ?? data ?? ""].filter(Boolean).join(", ");

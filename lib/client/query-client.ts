@@ -5,8 +5,8 @@ import { noteOwnChange } from "./live/own-change";
 const RETRYABLE = new Set([0, 502, 503, 504]);
 
 /**
- * One cache per browser tab. Answers that retrying cannot change are not retried. A query whose first answer was an error
- * stays an error, also while it is fetched again, until data arrives.
+ * Makes the cache of a browser tab. Answers that a retry cannot change are not retried. A query whose first answer was
+ * an error stays an error, even while it is refetched, until data arrives.
  */
 export function makeQueryClient(): QueryClient {
   const queryCache = new QueryCache();
@@ -27,7 +27,7 @@ export function makeQueryClient(): QueryClient {
   });
 }
 
-/** Each fetch of a query without data resets it to `pending`, which shows the skeleton. This puts its error back. */
+/** Fetching a query without data resets it to `pending`, which shows the skeleton. This restores its error. */
 function keepFirstErrors(cache: QueryCache): void {
   const errors = new WeakMap<Query, Error>();
   cache.subscribe((event) => {

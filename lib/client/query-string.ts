@@ -1,4 +1,4 @@
-/** A query string of the parameters that have a value; lists become comma separated. */
+/** Returns a query string of the parameters that have a value; lists are comma separated. */
 export function queryString(params: Record<string, string | number | readonly string[] | null | undefined>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {

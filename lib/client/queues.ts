@@ -4,7 +4,7 @@ import { api } from "./http";
 
 const KEY = ["platform", "queues"] as const;
 
-/** Queues, pauses and limits: they are changed together, so they are read again together. */
+/** Key of queues, pauses and limits. They are changed together, so they are refetched together. */
 export const queuesKey = KEY;
 
 export function queuesOptions() {

@@ -1,11 +1,11 @@
-/** How a sign-in ended. */
+/** The outcome of a sign-in. */
 export type SignIn =
   | { readonly kind: "signed-in" }
   | { readonly kind: "refused" }
   | { readonly kind: "throttled"; readonly seconds: number }
   | { readonly kind: "failed"; readonly detail: string };
 
-/** Signs in with email and password; the session arrives as a cookie. */
+/** Signs in with email and password; the session is set as a cookie. */
 export async function signIn(email: string, password: string): Promise<SignIn> {
   try {
     const response = await post("/api/auth/callback/credentials", { email, password, callbackUrl: "/" });
@@ -20,7 +20,7 @@ export async function signIn(email: string, password: string): Promise<SignIn> {
   }
 }
 
-/** Ends the session and leaves for the login; nothing of the tenant stays in this tab's memory. */
+/** Signs out and loads the login page, so no data of the tenant remains in this tab's memory. */
 export async function signOut(): Promise<void> {
   await post("/api/auth/signout", { callbackUrl: "/login" });
   window.location.assign("/login");

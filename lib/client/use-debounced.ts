@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "react";
 
-/** The value as it was when it had stood still for a while; compared as JSON. */
+/** Returns the value once it has been unchanged for `pauseMs`; compared as JSON. */
 export function useDebounced<T>(value: T, pauseMs = 250): T {
   const [settled, setSettled] = useState(value);
   const text = JSON.stringify(value);

@@ -3,8 +3,8 @@
 import { useState } from "react";
 
 /**
- * The first value that was known (not undefined), for as long as the component stands. What depends on it stays where it
- * is on the page, however the value changes.
+ * Returns the first known value (not undefined) for the lifetime of the component. Elements that depend on it keep
+ * their position on the page, however the value changes.
  */
 export function useFirst<T>(value: T | undefined): T | undefined {
   const [first, setFirst] = useState(value);

@@ -22,7 +22,7 @@ export interface DeliveryPage {
   readonly pagination: Pagination;
 }
 
-/** True for a change of a job that posts messages: no other job changes what the pages of webhooks show. */
+/** Returns true for a change of a delivery job. No other job changes what the webhook pages show. */
 export const isDelivery = ({ definition_key: key }: Pick<JobChange, "definition_key">): boolean =>
   key === "deliver-webhook";
 
@@ -54,14 +54,14 @@ export function deliveriesOptions(tenant: string, { id, outcome, cursor }: Deliv
   });
 }
 
-/** What can be done to an endpoint; everything that shows endpoints is read again afterwards. */
+/** An action on an endpoint. Afterwards, all queries of endpoints are refetched. */
 export type WebhookAct =
   | { readonly act: "create"; readonly body: CreateWebhook }
   | { readonly act: "change"; readonly endpoint: WebhookEndpoint; readonly body: UpdateWebhook }
   | { readonly act: "delete" | "rotate" | "test"; readonly endpoint: WebhookEndpoint }
   | { readonly act: "resend"; readonly delivery: WebhookDelivery };
 
-/** Acts on endpoints. What was made or rotated comes with its secret. */
+/** Runs actions on endpoints. A created or rotated endpoint is returned with its secret. */
 export function useWebhookAct(tenant: string) {
   const client = useQueryClient();
   return useMutation({

@@ -6,7 +6,7 @@ export const id = z.guid().toLowerCase();
 const EARLIEST = Date.UTC(1970, 0, 1);
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** An instant in a request: RFC 3339 with a zone; becomes a Date. Local times are refused, never guessed. */
+/** An instant in a request: RFC 3339 with a zone; parsed to a Date. Local times are refused, never guessed. */
 export const instantIn = z.iso
   .datetime({
     offset: true,
@@ -24,9 +24,9 @@ export const definitionKey = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?$/, "must be a definition key (a-z, 0-9, '.', '_', '-')");
 
-/** Any JSON value, kept exactly as it was sent. Its own limits are checked where it is used. */
+/** Any JSON value, kept exactly as sent. Its limits are checked where it is used. */
 export const json = z.unknown();
-/** A JSON object, kept exactly as it was sent. */
+/** A JSON object, kept exactly as sent. */
 export const jsonObject = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -34,7 +34,7 @@ export const jsonObject = z
   )
   .meta({ type: "object", additionalProperties: true });
 
-/** A whole number in a query string: digits only, so neither `1e3` nor ` 1` nor `1.5` passes. */
+/** A whole number in a query string. Digits only, so `1e3`, ` 1` and `1.5` are refused. */
 export function queryInteger(min: number, max: number) {
   return z
     .string()
@@ -44,7 +44,7 @@ export function queryInteger(min: number, max: number) {
     .meta({ type: "integer", minimum: min, maximum: max, pattern: undefined });
 }
 
-/** Query parameters that every list takes. */
+/** Query parameters of every list. */
 export const pageQuery = {
   limit: queryInteger(1, LIMITS.pageSizeMax).optional(),
   offset: queryInteger(0, LIMITS.offsetMax).optional(),

@@ -7,7 +7,7 @@ export const EVENT_SOURCES = ["api", "app", "job", "scheduler"] as const;
 export const eventSource = z.enum(EVENT_SOURCES);
 export type EventSource = z.infer<typeof eventSource>;
 
-/** Why an event started nothing. `loop`: it lies too deep in a chain of events and jobs that cause each other. */
+/** Why an event started no job. `loop`: it is too deep in a chain of events and jobs that cause each other. */
 export const EVENT_REASONS = ["no_trigger", "no_match", "loop", "suspended", "failed"] as const;
 export const eventReason = z.enum(EVENT_REASONS);
 
@@ -15,14 +15,14 @@ const correlationId = z.string().min(1).max(LIMITS.correlationIdLength);
 const eventFields = {
   name: eventName,
   data: jsonObject.default({}),
-  /** The producer's own id: an event of the same id is stored once, and answers the one that is there. */
+  /** The producer's own id. The same id is stored only once; a repeat returns the stored event. */
   producer_id: z.string().min(1).max(LIMITS.producerIdLength).optional(),
   correlation_id: correlationId.optional(),
 };
 const newEvent = z.strictObject(eventFields);
 export type NewEventBody = z.input<typeof newEvent>;
 
-/** Body of POST /api/v1/events: one event, or `events` with up to 500, all or none. */
+/** Body of POST /api/v1/events: one event, or `events` with up to 500. All are stored, or none. */
 export const publishEvents = z
   .strictObject({
     ...eventFields,
@@ -41,7 +41,7 @@ export const publishEvents = z
   });
 export type PublishEvents = z.input<typeof publishEvents>;
 
-/** What a trigger that matched an event did. */
+/** The outcome for one trigger that matched an event. */
 export const eventFiring = z.object({
   id,
   trigger_id: id,
@@ -61,23 +61,23 @@ export const eventRow = z.object({
   producer_id: z.string().nullable(),
   source: eventSource,
   correlation_id: z.string(),
-  /** How many jobs lie between this event and what was asked for by hand. */
+  /** Number of jobs between this event and the original manual request. */
   depth: z.int(),
   caused_by_job_id: id.nullable(),
   received_at: instant,
-  /** pending: stored, and looked at within a second or so. */
+  /** pending: stored, but not yet matched with triggers, which takes about a second. */
   status: z.enum(["pending", "done"]),
-  /** Triggers that listen to the name, those whose condition held, and the jobs that were made. */
+  /** Triggers that listen to the name, triggers whose condition was met, and jobs created. */
   considered_count: z.int(),
   matched_count: z.int(),
   started_count: z.int(),
   reason: eventReason.nullable(),
-  /** The first 20; GET /api/v1/events/{id} has up to 1,000. */
+  /** The first 20; GET /api/v1/events/{id} returns up to 1,000. */
   firings: z.array(eventFiring),
 });
 export type EventRow = z.infer<typeof eventRow>;
 
-/** A trigger that listened and did not match: the part of its condition that did not hold. */
+/** A trigger that listened and did not match, with the part of its condition that was not met. */
 export const eventMiss = z.object({
   trigger_id: id,
   trigger_label: z.string().nullable(),
@@ -107,7 +107,7 @@ const published = z.object({
   id,
   name: z.string(),
   producer_id: z.string().nullable(),
-  /** There was an event with this producer_id already: it is the one that is told of. */
+  /** True if an event with this producer_id was stored before; this answer describes the stored one. */
   duplicate: z.boolean(),
   received_at: instant,
   status: z.enum(["pending", "done"]),
@@ -118,12 +118,12 @@ const published = z.object({
   job_ids: z.array(id).meta({ description: "The jobs that it made; empty while it is pending" }),
 });
 export type Published = z.infer<typeof published>;
-/** One event answers itself, a batch `data` in its order. */
+/** The answer to one event is the event; the answer to a batch has `data` in the batch's order. */
 export const publishedEvents = z.union([published, z.object({ data: z.array(published) })]);
 
 /** Body of POST /api/v1/events/{id}/replay. */
 export const replayEvent = z.strictObject({});
-/** What a replay came to; earlier firings do not count. */
+/** The result of a replay; earlier firings are not counted. */
 export const replayedEvent = published.pick({
   id: true,
   considered_count: true,
@@ -140,7 +140,7 @@ export const eventParams = z.strictObject({ eventId: id });
 export const eventListQuery = z.strictObject({
   limit: queryInteger(1, LIMITS.pageSizeMax).optional(),
   cursor: z.string().min(1).max(1024).optional(),
-  /** A whole name, or its beginning followed by `*`. */
+  /** A whole name, or a prefix followed by `*`. */
   name: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}\*?$/, "must be an event name, or its beginning followed by *")
@@ -151,14 +151,14 @@ export const eventListQuery = z.strictObject({
 });
 export type EventListQuery = z.infer<typeof eventListQuery>;
 
-/** Events are too many to be counted: there is a cursor, and no total. */
+/** A list of events has a cursor and no total, because events are too many to count. */
 export const eventList = z.object({
   data: z.array(eventRow),
   pagination: z.object({ limit: z.int(), has_more: z.boolean(), next_cursor: z.string().nullable() }),
 });
 export type EventList = z.infer<typeof eventList>;
 
-/** A trigger that is not stored, as far as an event is concerned. */
+/** The parts of an unsaved trigger that matter for an event. */
 const draftTrigger = z.strictObject({
   label: z.string().max(LIMITS.nameLength).optional(),
   event_name: eventName,
@@ -169,11 +169,14 @@ const draftTrigger = z.strictObject({
   dedupe_window_seconds: z.int().min(0).max(LIMITS.dedupeWindowSecondsMax).optional(),
 });
 
-/** Body of POST /api/v1/jobs/triggers/test: `event` or `replay`, against one trigger, a draft, or all that listen. */
+/**
+ * Body of POST /api/v1/jobs/triggers/test: `event` or `replay`, tested against one trigger, a draft, or all listening
+ * triggers.
+ */
 export const testTriggers = z
   .strictObject({
     event: z.strictObject({ ...eventFields, producer_id: eventFields.producer_id }).optional(),
-    /** The newest so many stored events. */
+    /** Number of stored events to test, newest first. */
     replay: z.int().min(1).max(LIMITS.replayMax).optional(),
     trigger_id: id.optional(),
     draft: draftTrigger.optional(),
@@ -187,7 +190,7 @@ export type TestTriggers = z.input<typeof testTriggers>;
 
 export const dedupeOfTest = z.object({ key: z.string(), window_seconds: z.int(), held_by_job_id: id.nullable() });
 
-/** What one event would do with one trigger. Nothing of it was written. */
+/** The result of testing one event with one trigger. Nothing is written. */
 export const triggerTest = z.object({
   /** null: the event of the request. */
   event_id: id.nullable(),
@@ -197,20 +200,22 @@ export const triggerTest = z.object({
   trigger_id: id.nullable(),
   trigger_label: z.string(),
   matched: z.boolean(),
-  /** Why not: another name, a part of the condition, or the trigger does not listen now. */
+  /** Why not: another name, a part of the condition, or a trigger that does not listen at present. */
   mismatch: z.enum(["name", "condition", "disabled", "expired"]).nullable(),
   parts: z.array(z.object({ text: z.string(), holds: z.boolean(), detail: z.string().nullable() })),
-  /** What would follow; null where it did not match. */
+  /** What would happen; null if it did not match. */
   verdict: z.enum(["start", "deduplicate", "fail"]).nullable(),
   payload: json,
-  /** The answer would have been too large. */
+  /** True if the payload would have made the answer too large. */
   payload_omitted: z.boolean(),
   problems: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
   dedupe: dedupeOfTest.nullable(),
 });
 export type TriggerTest = z.infer<typeof triggerTest>;
 
-/** `considered` events and triggers were put together, `matched` of them matched; of the results the first 500 are here. */
+/**
+ * `considered` pairs of event and trigger were tested, and `matched` of them matched. `data` has the first 500 results.
+ */
 export const triggerTests = z.object({
   events: z.int(),
   considered: z.int(),

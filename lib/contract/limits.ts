@@ -1,6 +1,6 @@
-/** Limits of the HTTP door. Sizes are UTF-8 bytes, times are seconds unless the name says otherwise. */
+/** Limits of the HTTP API. Sizes are UTF-8 bytes; times are seconds unless the name says otherwise. */
 export const LIMITS = {
-  /** Largest request body that the front lets through at all. */
+  /** Largest request body that the front accepts. */
   bodyBytes: 1024 * 1024,
   /** Largest payload of one job. */
   payloadBytes: 256 * 1024,
@@ -8,7 +8,7 @@ export const LIMITS = {
   jsonDepth: 32,
   jsonNodes: 10_000,
   bulkJobsMax: 1000,
-  /** Values in the body of a bulk. */
+  /** JSON values in the body of a bulk. */
   bulkNodes: 200_000,
   dependenciesMax: 1000,
   /** Parents or children of one job in one answer. */
@@ -16,7 +16,7 @@ export const LIMITS = {
   argSchemaBytes: 64 * 1024,
   pageSizeDefault: 50,
   pageSizeMax: 200,
-  /** Attempts of one answer that carries the ends of their output. */
+  /** Attempts in one answer that includes the tails of their output. */
   attemptsWithTailsMax: 10,
   offsetMax: 10_000,
   logPageDefault: 200,
@@ -43,14 +43,14 @@ export const LIMITS = {
   idempotencyKeyLength: 255,
   providerPathLength: 4096,
   nameLength: 200,
-  /** Open streams of one person, and of one API key, in each web process. */
+  /** Open streams per user, and per API key, in each web process. */
   streamsPerCaller: 6,
   streamSeconds: 600,
   heartbeatSeconds: 15,
   /** Jobs that one claim of a remote worker may take. */
   remoteClaimMax: 50,
   remoteWaitSecondsMax: 30,
-  /** Claims of one worker key that may wait at once, in each web process. */
+  /** Waiting claims per worker key, in each web process. */
   remotePollsPerKey: 20,
   remoteLogLines: 200,
   remoteLogLineLength: 16_384,
@@ -58,10 +58,10 @@ export const LIMITS = {
   catchUpMax: 1000,
   jitterSecondsMax: 3600,
   previewMax: 100,
-  /** Events of one request. */
+  /** Events per request. */
   eventsMax: 500,
   producerIdLength: 200,
-  /** Stored events of one replay. */
+  /** Stored events per replay. */
   replayMax: 100,
   workerKeyDaysDefault: 90,
   workerKeyDaysMax: 365,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What a request may do inside one tenant. */
+/** Permissions inside one tenant. */
 export const TENANT_PERMISSIONS = [
   "jobs:read",
   "jobs:create",
@@ -17,7 +17,7 @@ export const TENANT_PERMISSIONS = [
   "assets:read",
 ] as const;
 
-/** What a request may do to the installation itself; super admins only. */
+/** Permissions on the installation itself; super admins only. */
 export const PLATFORM_PERMISSIONS = [
   "platform:workers:read",
   "platform:worker-keys:read",
@@ -41,15 +41,15 @@ export type Permission = TenantPermission | PlatformPermission;
 export const TENANT_ROLES = ["admin", "member", "viewer"] as const;
 export const tenantRole = z.enum(TENANT_ROLES);
 export type TenantRole = z.infer<typeof tenantRole>;
-/** A suspended tenant is read-only: nothing of it is changed or started. */
+/** A suspended tenant is read-only: nothing in it is changed or started. */
 export const tenantStatus = z.enum(["active", "suspended"]);
 export type TenantStatus = z.infer<typeof tenantStatus>;
 
-/** How a principal acts in a tenant: by a membership, or as super admin. */
+/** The role of a principal in a tenant: from a membership, or as super admin. */
 export const effectiveRole = z.enum(["super_admin", ...TENANT_ROLES]);
 export type EffectiveRole = z.infer<typeof effectiveRole>;
 
-/** What an API key was made for; a key never does more than its creator may do now. */
+/** Scopes of an API key. A key never has more rights than its creator has at present. */
 export const API_KEY_SCOPES = [
   "jobs:read",
   "jobs:create",

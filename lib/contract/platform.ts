@@ -73,7 +73,7 @@ export const createProvider = z.strictObject({
 });
 export type CreateProvider = z.input<typeof createProvider>;
 
-/** A registered folder as its tenant sees it: without its place on the machine. */
+/** A registered folder as its tenant sees it, without its path on the machine. */
 export const tenantProvider = provider.pick({ id: true, name: true, kind: true, created_at: true });
 export type TenantProvider = z.infer<typeof tenantProvider>;
 export const tenantProviderList = z.object({ data: z.array(tenantProvider) });
@@ -94,7 +94,7 @@ export const assetList = listOf(asset);
 export type AssetList = z.infer<typeof assetList>;
 export const assetListQuery = z.strictObject({ ...pageQuery, provider_id: id.optional() });
 
-/** A list that import-csv filled. */
+/** A list filled by import-csv. */
 export const importedList = z.object({
   id,
   name: z.string(),

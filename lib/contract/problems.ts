@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { JOB_STATUSES } from "@/lib/queue/states";
 
-/** Every `code` that an error answer can carry, with its HTTP status and title. The code is stable, the text is not. */
+/** Every `code` of an error answer, with its HTTP status and title. The code is stable, the text is not. */
 export const PROBLEMS = {
   "bad-request": [400, "The request cannot be understood"],
   "malformed-json": [400, "The body is not valid JSON"],
@@ -61,7 +61,7 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 export const problemCode = z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]);
 
-/** One fault of the request; `pointer` is a JSON pointer into the body (RFC 6901). */
+/** One problem in the request; `pointer` is a JSON pointer into the body (RFC 6901). */
 export const problemError = z.object({ pointer: z.string(), code: z.string(), detail: z.string() });
 export type ProblemError = z.infer<typeof problemError>;
 
@@ -75,7 +75,7 @@ export const problem = z.object({
   code: problemCode,
   request_id: z.string(),
   errors: z.array(problemError).optional(),
-  /** Where the job stands, for a state-conflict. */
+  /** The job's current status, for a state-conflict. */
   current_status: z.enum(JOB_STATUSES).optional(),
 });
 export type Problem = z.infer<typeof problem>;

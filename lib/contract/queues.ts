@@ -13,7 +13,7 @@ const queueFields = {
   max_attempts: z.int().nullable(),
   retry_delay_seconds: z.number().nullable(),
   retry_multiplier: z.number().nullable(),
-  /** Why nothing of the queue is started just now; null while it is not paused. */
+  /** Why the queue starts no jobs at present; null while it is not paused. */
   pause: z.object({ scope: pauseScope, reason: z.string(), since: instant, until: instant.nullable() }).nullable(),
 };
 
@@ -46,7 +46,7 @@ const changeable = {
 
 /** Body of POST /api/v1/admin/queues. */
 export const createQueue = z.strictObject({ name: queueName, ...changeable });
-/** Body of PATCH …/{queueId}: what is not named stays; null takes a value away. The name never changes. */
+/** Body of PATCH …/{queueId}: omitted fields are unchanged; null removes a value. The name never changes. */
 export const updateQueue = z.strictObject(changeable);
 export type UpdateQueue = z.infer<typeof updateQueue>;
 export const queueParams = z.strictObject({ queueId: queryInteger(1, 2_147_483_647) });
@@ -68,7 +68,10 @@ export const pauseList = z.object({ data: z.array(pauseView) });
 const reason = z.string().trim().min(1, "must say why").max(500);
 const until = instantIn.optional();
 
-/** Body of POST /api/v1/admin/pause: what is paused, why, and until when. Without an end it holds until it is ended. */
+/**
+ * Body of POST /api/v1/admin/pause: what is paused, why, and until when. Without `until`, the pause lasts until it is
+ * ended.
+ */
 export const createPause = z.discriminatedUnion("scope", [
   z.strictObject({ scope: z.literal("all"), reason, until }),
   z.strictObject({ scope: z.literal("queue"), queue: queueName, reason, until }),
@@ -104,7 +107,7 @@ const limitValues = {
 };
 const limitTenant = z.union([id, slug]).optional();
 
-/** Body of POST /api/v1/admin/limits. A tenant scope without `tenant` limits each tenant by itself. */
+/** Body of POST /api/v1/admin/limits. A tenant scope without `tenant` limits each tenant separately. */
 export const createLimit = z.discriminatedUnion("scope", [
   z.strictObject({ scope: z.literal("queue"), queue: queueName, ...limitValues }),
   z.strictObject({ scope: z.literal("definition"), definition_key: definitionKey, ...limitValues }),
@@ -117,7 +120,7 @@ export const createLimit = z.discriminatedUnion("scope", [
   }),
 ]);
 export type CreateLimit = z.infer<typeof createLimit>;
-/** Body of PATCH …/{limitId}: what is not named stays; null takes a number away. */
+/** Body of PATCH …/{limitId}: omitted fields are unchanged; null removes a number. */
 export const updateLimit = z.strictObject(limitValues);
 export type UpdateLimit = z.infer<typeof updateLimit>;
 export const limitParams = z.strictObject({ limitId: queryInteger(1, 2_147_483_647) });

@@ -1,4 +1,4 @@
-/** A JSON Schema as the OpenAPI document has it; only what the reference shows. */
+/** The parts of a JSON Schema in the OpenAPI document that the reference shows. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly format?: string;
@@ -41,13 +41,13 @@ interface RawOperation {
   readonly "x-sometimes-permissions"?: readonly string[];
 }
 
-/** An OpenAPI document of ours, as far as the reference reads it. */
+/** The parts of our OpenAPI document that the reference reads. */
 export interface ApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
   readonly components?: { readonly schemas?: Readonly<Record<string, unknown>> };
 }
 
-/** One line of a table of parameters or fields. */
+/** One row of a table of parameters or fields. */
 export interface FieldLine {
   readonly name: string;
   readonly place: string | null;
@@ -56,7 +56,7 @@ export interface FieldLine {
   readonly description: string | null;
 }
 
-/** One operation, ready to be shown. */
+/** One operation, ready for display. */
 export interface Operation {
   readonly id: string;
   readonly method: string;
@@ -68,12 +68,12 @@ export interface Operation {
   readonly parameters: readonly FieldLine[];
   readonly fields: readonly FieldLine[];
   readonly answers: readonly { readonly status: string; readonly description: string }[];
-  /** Schema of the usual answer; null where it has none. */
+  /** Schema of the usual answer; null if it has none. */
   readonly answer: Schema | null;
   readonly curl: string;
 }
 
-/** The operations of an OpenAPI document in the order of its paths. */
+/** Returns the operations of an OpenAPI document in the order of its paths. */
 export function operationsOf(document: ApiDocument): Operation[] {
   const schemas = document.components?.schemas ?? {};
   return Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -81,7 +81,7 @@ export function operationsOf(document: ApiDocument): Operation[] {
   );
 }
 
-/** The same value with every reference to a component replaced by that component; ours do not refer to themselves. */
+/** Returns the value with every component reference replaced by that component. Our components are not recursive. */
 function inlined<T>(value: T, schemas: Readonly<Record<string, unknown>>): T {
   if (Array.isArray(value)) return value.map((item) => inlined(item, schemas)) as T;
   if (typeof value !== "object" || value === null) return value;
@@ -149,7 +149,7 @@ function fieldLines(schema: Schema, prefix = ""): FieldLine[] {
   });
 }
 
-/** A schema in words: `text, 1–64 characters`, `list of text, at most 20`, `live | window, default live`. */
+/** Describes a schema in words: `text, 1–64 characters`, `list of text, at most 20`, `live | window, default live`. */
 export function typeText(schema: Schema): string {
   const limits = [range(schema), schema.default === undefined ? null : `default ${plain(schema.default)}`];
   return [kindText(schema), ...limits].filter((part) => part !== null).join(", ");
@@ -195,7 +195,7 @@ function curlOf(path: string, method: string, raw: RawOperation): string {
   return parts.join(" \\\n  ");
 }
 
-/** What must be sent, and nothing else. */
+/** Returns an example with the required fields only. */
 function exampleOf(schema: Schema): unknown {
   if (schema.default !== undefined) return schema.default;
   if (schema.enum) return schema.enum[0];

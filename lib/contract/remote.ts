@@ -3,7 +3,7 @@ import { RETRY_CLASSES } from "@/lib/queue/error-classes";
 import { definitionKey, id, instant, json, queueName } from "./common";
 import { LIMITS } from "./limits";
 
-/** What remote workers send and get. Every write names the job (in the path) and the lease that it was given with. */
+/** Requests and answers of remote workers. Every write names the job (in the path) and its lease. */
 
 const workerName = z
   .string()
@@ -11,7 +11,7 @@ const workerName = z
 const leaseNo = z.int().min(1);
 
 const remoteWorker = z.strictObject({
-  /** New with each start of the process, so that a restarted one is another worker. */
+  /** New with each start of the process, so that a restarted process counts as another worker. */
   name: workerName,
   label: z.string().max(100).optional(),
   hostname: z.string().max(200).optional(),
@@ -25,7 +25,7 @@ const remoteWorker = z.strictObject({
 export const claimWork = z.strictObject({
   worker: remoteWorker,
   definitions: z.array(definitionKey).min(1).max(LIMITS.workerKeyNamesMax),
-  /** Left out: all that the key allows. */
+  /** Default: all queues that the key allows. */
   queues: z.array(queueName).min(1).max(LIMITS.workerKeyNamesMax).optional(),
   limit: z.int().min(1).max(LIMITS.remoteClaimMax).default(1),
   /** How long the answer may wait for a job. */
@@ -43,13 +43,13 @@ const remoteJob = lease.extend({
   payload: json,
   priority: z.int(),
   run_no: z.int(),
-  /** Of this run, from 1. */
+  /** Within this run, from 1. */
   attempt: z.int(),
   max_attempts: z.int(),
   /** The same for all attempts of a run. */
   idempotency_key: z.string(),
   correlation_id: z.string().nullable(),
-  /** To be sent as the header Leasehold-Chain with whatever the job asks of this API. */
+  /** The worker sends it as the header Leasehold-Chain with the job's own calls to this API. */
   chain_depth: z.int(),
   timeout_seconds: z.number(),
   kill_grace_seconds: z.int(),
@@ -61,7 +61,7 @@ export type RemoteJob = z.infer<typeof remoteJob>;
 
 export const claimedWork = z.object({
   jobs: z.array(remoteJob),
-  /** Jobs of this worker that somebody wants to be stopped. */
+  /** Jobs of this worker with a cancel request. */
   cancel_requested: z.array(lease),
 });
 export type ClaimedWork = z.infer<typeof claimedWork>;
@@ -70,7 +70,7 @@ export const remoteJobParams = z.strictObject({ jobId: id });
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 const logLine = z.strictObject({
-  /** Rises by one within an attempt; a number that is stored already is not stored again. */
+  /** Increases by one within an attempt. A number that is already stored is not stored again. */
   seq: z.int().min(0).max(2_000_000_000),
   level: z.enum(LOG_LEVELS).default("info"),
   message: z.string().max(LIMITS.remoteLogLineLength),
@@ -88,9 +88,9 @@ export const heartbeat = z.strictObject({
 
 export const heartbeatAnswer = lease.extend({
   lease_expires_at: instant,
-  /** Somebody wants the job to be stopped: stop it, and answer `fail` with outcome `canceled`. */
+  /** The job has a cancel request: stop it, and send `fail` with outcome `canceled`. */
   cancel_requested: z.boolean(),
-  /** Lines of this message that were not stored, because the attempt's output is full. */
+  /** Lines of this request that were not stored, because the attempt's output is full. */
   dropped_lines: z.int(),
 });
 
@@ -106,7 +106,7 @@ export const failWork = z
     outcome: z.enum(REMOTE_OUTCOMES).default("failed"),
     error_class: z.enum(RETRY_CLASSES).default("unknown"),
     message: z.string().max(LIMITS.errorMessageLength).optional(),
-    /** Left out, the class decides. */
+    /** Default: the error class decides. */
     retryable: z.boolean().optional(),
     retry_after_seconds: z.number().min(0).max(LIMITS.timeoutSecondsMax).optional(),
     snooze_seconds: z.number().min(0).max(LIMITS.timeoutSecondsMax).optional(),
@@ -120,10 +120,10 @@ export const failWork = z
     wants("snooze_seconds", "snoozed");
   });
 
-/** How the attempt ended, as it is stored; the same for a message that is sent again. */
+/** How the attempt ended, as stored. Resending a request gets the same answer. */
 export const settledWork = lease.extend({
   status: z.string(),
-  /** The job's own end; null when it goes on. */
+  /** The job's outcome; null when the job continues. */
   outcome: z.string().nullable(),
   retry_at: instant.nullable(),
 });

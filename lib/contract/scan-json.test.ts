@@ -99,7 +99,7 @@ test("agrees with JSON.parse on what is JSON", () => {
         }
         let accepted = true;
         try {
-          // With so many problems the rest is not read.
+          // After this many problems, the rest is not scanned.
           if (scanJson(text).length >= SCAN_LIMITS.problems) return;
         } catch (error) {
           expect(error).toBeInstanceOf(MalformedJson);

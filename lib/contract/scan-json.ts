@@ -1,17 +1,17 @@
 import { faultOfNumber } from "@/lib/text/exact-numbers";
 import type { ProblemError } from "./problems";
 
-/** What a JSON text may hold before anything parses it; nothing below this scan ever recurses deeper. */
+/** Limits of a JSON text before it is parsed; code after this scan never recurses deeper. */
 export const SCAN_LIMITS = { depth: 64, nodes: 20_000, problems: 10 } as const;
 
-/** Each of these fields may hold as many values as a whole request has by default, and no more, also in a batch. */
+/** Each of these fields may hold as many values as a whole request by default, and no more, also in a batch. */
 const COUNTED_APART: ReadonlySet<string> = new Set(["payload", "data"]);
-/** The deepest that such a field stands: in an entry of a list of the request. */
+/** The maximum depth of such a field: in an entry of a list of the request. */
 const COUNTED_DEPTH = 3;
 /** Steps of a scan between two looks at the clock: about a millisecond. */
 const STEPS_BETWEEN_PAUSES = 5000;
 
-/** The text is not JSON; the position is a character offset. */
+/** The text is not JSON; `position` is a character offset. */
 export class MalformedJson extends Error {
   constructor(readonly position: number) {
     super(`not valid JSON at character ${position}`);
@@ -35,9 +35,10 @@ const HEX4 = /^[0-9a-fA-F]{4}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Finds what JSON.parse would pass over in silence: duplicate keys, numbers that a double cannot hold, NUL, lone
- * surrogates, depth and size. Looks at the text only, in one pass without recursion. Returns at most ten problems
- * with JSON pointers, none when JSON.parse will give exactly what was sent; throws MalformedJson.
+ * Finds what JSON.parse would silently accept: duplicate keys, numbers that a double cannot hold, NUL, lone surrogates,
+ * excess depth and size. Scans the text only, in one pass without recursion. Returns at most ten problems with JSON
+ * pointers; none when JSON.parse will return exactly what was sent.
+ * @throws MalformedJson
  */
 export function scanJson(text: string, maxNodes: number = SCAN_LIMITS.nodes): ProblemError[] {
   return new Scanner(text, maxNodes).scan();
@@ -62,7 +63,7 @@ class Scanner {
   private at = 0;
   private nodes = 0;
   private gaveUp = false;
-  /** Whether the last value opened an object or array whose first element comes next. */
+  /** True if the last value opened an object or array, whose first element comes next. */
   private opened = false;
   private apart: CountedApart | null = null;
   private readonly frames: Frame[] = [];
@@ -90,7 +91,7 @@ class Scanner {
     this.opened = this.value();
   }
 
-  /** Goes on by up to `steps` values; false at the end. */
+  /** Scans up to `steps` values; returns false at the end. */
   private step(steps: number): boolean {
     for (let left = steps; left > 0; left -= 1) {
       if (this.frames.length === 0 || this.stopped()) return false;
@@ -109,7 +110,7 @@ class Scanner {
     return this.gaveUp || this.problems.length >= SCAN_LIMITS.problems;
   }
 
-  /** Reads a value; true when it opened an object or array whose first element comes next. */
+  /** Reads a value; returns true when it opened an object or array, whose first element comes next. */
   private value(): boolean {
     this.nodes += 1;
     if (this.nodes > this.maxNodes) return this.giveUp("too-many-nodes", `more than ${this.maxNodes} values`);
@@ -236,7 +237,10 @@ class Scanner {
     return false;
   }
 
-  /** The pointer of the present value, or of the value around it at `depth`. Costs the length of the keys; for problems only. */
+  /**
+   * Returns the pointer of the current value, or of the value around it at `depth`. Its cost is the length of the keys,
+   * so it is used for problems only.
+   */
   private pointer(depth?: number): string {
     const around = this.frames.slice(0, depth);
     return around.map((frame) => `/${frame.keys ? escapeToken(frame.key) : frame.index}`).join("");
@@ -253,7 +257,7 @@ class Scanner {
   }
 }
 
-/** One step of a JSON pointer (RFC 6901); well formed whatever the key holds. */
+/** Escapes one step of a JSON pointer (RFC 6901). The result is well formed for any key. */
 export function escapeToken(key: string | number): string {
   return String(key)
     .replaceAll("\u0000", "\ufffd")

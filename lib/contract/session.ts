@@ -13,7 +13,7 @@ export const tenantAccess = z.object({
 });
 export type TenantAccess = z.infer<typeof tenantAccess>;
 
-/** Answer of GET /api/v1/me. `tenants` is what this principal may name; a super admin gets all of them. */
+/** Answer of GET /api/v1/me. `tenants` are those that this principal may name; for a super admin, all of them. */
 export const me = z.object({
   kind: z.enum(["user", "api_key"]),
   user: z.object({
@@ -21,7 +21,7 @@ export const me = z.object({
     email: z.string(),
     display_name: z.string(),
     is_super_admin: z.boolean(),
-    /** Signed in with a one-time password: nothing else is answered before it is changed. */
+    /** True after signing in with a one-time password; until it is changed, other requests are refused. */
     must_change_password: z.boolean(),
   }),
   api_key: z.object({ id, name: z.string(), scopes: z.array(apiKeyScope) }).nullable(),
@@ -30,7 +30,7 @@ export const me = z.object({
 });
 export type Me = z.infer<typeof me>;
 
-// Counted as the hash counts: characters, not UTF-16 units, and in the normal form that is hashed.
+// Counted as the hash counts: characters, not UTF-16 units, in the normal form that is hashed.
 const newPassword = z
   .string()
   .max(1024)
@@ -52,7 +52,7 @@ export type PasswordChange = z.infer<typeof passwordChange>;
 
 export const passwordChanged = z.object({ changed: z.literal(true) });
 
-/** The e-mail address of an account as it is stored: in lower case, without blanks around it. */
+/** The e-mail address of an account as stored: in lower case and trimmed. */
 export const accountEmail = z.string().trim().toLowerCase();
 
 /** Fields of the login form. */

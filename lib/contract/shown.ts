@@ -13,7 +13,7 @@ import { firing, recentFiring, trigger } from "./triggers";
 import { webhookEndpoint, webhookEndpointWithSecret } from "./webhooks";
 import { newWorkerKey, workerKey } from "./worker-keys";
 
-/** The permissions with which a caller gets an object of an answer whole, and the fields that all others get. */
+/** The permissions with which a caller gets the whole object, and the fields that all other callers get. */
 interface Guard {
   /** One of them is enough. */
   readonly permissions: readonly Permission[];
@@ -23,8 +23,8 @@ interface Guard {
 const guards = new Map<z.ZodType, readonly Guard[]>();
 
 /**
- * Lists the fields of an object that a caller gets without the permission. A field that is added later is kept from such a
- * caller until it is listed. A schema that is made of this one (`extend`, `pick`) needs a line of its own.
+ * Lists the fields of an object that a caller without the permission gets. A field that is added later is hidden until
+ * it is listed. A schema derived from this one (`extend`, `pick`) needs a line of its own.
  */
 function without<T extends z.ZodObject>(
   permission: Permission | readonly Permission[],
@@ -34,7 +34,7 @@ function without<T extends z.ZodObject>(
   guards.set(schema, [...guardsOf(schema), { permissions: [permission].flat(), keep: new Set(keep) }]);
 }
 
-/** Identity and state: what a caller may know of a job that it enqueued or acted on. */
+/** Identity and state: what a caller may see of a job that it enqueued or acted on. */
 const STANDING = [
   ...([
     "id",
@@ -61,7 +61,7 @@ without("jobs:read", jobAction, [
   ...(["created_at", "started_at", "finished_at", "abort_requested_at"] as const),
 ]);
 
-// Firings name jobs: a deduplicated one names the job that holds the key.
+// Firings name jobs: a deduplicated firing names the job that holds the key.
 without("jobs:read", recentFiring, ["id", "fire_at", "outcome", "reason"]);
 without("jobs:read", firing, [
   ...(["id", "trigger_id", "kind", "fire_at", "event_id", "outcome", "reason", "n", "until"] as const),
@@ -93,21 +93,21 @@ without("platform:providers:read", provider, ["id", "tenant_id", "kind", "create
 without("platform:worker-keys:read", workerKey, ["id", "created_at", "expires_at", "revoked_at"]);
 without("platform:worker-keys:read", newWorkerKey, ["id", "key", "created_at", "expires_at", "revoked_at"]);
 
-/** Returns the guards of an object, for the reference; none for an object that all callers get whole. */
+/** Returns the guards of an object, for the reference; empty for an object that all callers get whole. */
 export function guardsOf(schema: unknown): readonly Guard[] {
   return guards.get(schema as z.ZodType) ?? [];
 }
 
 /**
- * Returns an answer without the fields that a caller with these permissions may not see, at any depth. An answer that the
- * caller may see whole is returned as it is.
- * @throws Error for a value that no option of its union describes, because its guards are not known then
+ * Returns an answer without the fields that a caller with these permissions may not see, at any depth. An answer that
+ * the caller may see whole is returned unchanged.
+ * @throws Error for a value that no option of its union describes, because its guards are unknown
  */
 export function cutAnswer(schema: z.ZodType, answer: unknown, held: ReadonlySet<Permission>): unknown {
   return cut(schema, answer, held);
 }
 
-/** True if a caller with these permissions gets every field of such an answer. */
+/** Returns true if a caller with these permissions gets every field of such an answer. */
 export function isShownWhole(schema: z.ZodType, held: ReadonlySet<Permission>): boolean {
   return guardsIn(schema).every((guard) => isMet(guard, held));
 }
@@ -131,7 +131,10 @@ function cutObject(schema: z.ZodObject, value: object, held: ReadonlySet<Permiss
   );
 }
 
-/** Returns the fields of an object that a caller with these permissions gets, each with its schema and not cut itself. */
+/**
+ * Returns the fields of an object that a caller with these permissions gets, each with its schema; the fields
+ * themselves are not cut.
+ */
 export function shownFields(
   schema: z.ZodObject,
   value: object,
@@ -151,7 +154,7 @@ function optionOf(schema: z.ZodUnion, value: unknown): z.ZodType {
 
 const known = new WeakMap<z.ZodType, readonly Guard[]>();
 
-/** Returns all guards within a schema. Schemas of answers are not recursive. */
+/** Returns all guards within a schema. Answer schemas are not recursive. */
 function guardsIn(schema: z.ZodType): readonly Guard[] {
   const before = known.get(schema);
   if (before) return before;

@@ -3,15 +3,18 @@ import { id, slug } from "./common";
 import { jobRow } from "./jobs/jobs";
 
 /**
- * Query of GET /api/v1/jobs/stream. An EventSource cannot send headers, so this one route also takes the tenant
- * (id or slug) here.
+ * Query of GET /api/v1/jobs/stream. An EventSource cannot send headers, so this route also takes the tenant (id or
+ * slug) as a parameter.
  */
 export const streamQuery = z.strictObject({ tenant: z.union([id, slug]).optional() });
 
-/** Names of the server-sent events: `job.changed` carries a JobChange, `summary` a JobSummary, `bye` ends a stream on purpose. */
+/**
+ * Names of the server-sent events: `job.changed` carries a JobChange, `summary` a JobSummary; `bye` ends a stream
+ * intentionally.
+ */
 export const STREAM_EVENTS = { jobChanged: "job.changed", summary: "summary", bye: "bye" } as const;
 
-/** What a `job.changed` event says; fetch the job for the rest. */
+/** The data of a `job.changed` event; fetch the job for the other fields. */
 export const jobChange = jobRow.pick({
   id: true,
   status: true,

@@ -41,13 +41,13 @@ export const eventName = z
     "must be an event name, such as provider.folder.updated",
   );
 
-/** What happens at the two changes of a clock; null = by the rule of the schedule. */
+/** Behavior at the two clock changes; null means the schedule's own rule. */
 const dstPolicy = z.strictObject({
   gap: z.enum(DST_GAPS).nullable().default(null),
   overlap: z.enum(DST_OVERLAPS).nullable().default(null),
 });
 
-// What is wrong with these, and with each other, is decided where schedules and templates are understood.
+// Their values and combinations are validated where schedules and templates are parsed.
 const text = z.string().max(1000);
 const label = z.string().trim().min(1).max(LIMITS.nameLength);
 const scheduleFields = {
@@ -87,8 +87,8 @@ export const createTrigger = z.strictObject({
 export type CreateTrigger = z.input<typeof createTrigger>;
 
 /**
- * Body of PATCH /api/v1/jobs/triggers/{id}: what is not named stays; null takes a value away, so that its default holds
- * again. A field is replaced as a whole, also an object. trigger_type never changes.
+ * Body of PATCH /api/v1/jobs/triggers/{id}: omitted fields are unchanged; null removes a value, so that its default
+ * applies again. Each field is replaced as a whole, even an object. trigger_type never changes.
  */
 export const updateTrigger = z
   .strictObject({
@@ -100,7 +100,7 @@ export const updateTrigger = z
   .refine((value) => Object.keys(value).length > 0, "must name at least one field");
 export type UpdateTrigger = z.input<typeof updateTrigger>;
 
-/** What became of one instant, event or run by hand; a row with n > 1 stands for n skipped instants up to `until`. */
+/** The outcome of one instant, event or manual run. A row with n > 1 stands for n skipped instants up to `until`. */
 export const firing = z.object({
   id,
   trigger_id: id,
@@ -113,7 +113,7 @@ export const firing = z.object({
   n: z.int(),
   until: instant.nullable(),
   job_id: id.nullable(),
-  /** Where that job stands; null without one, and when its record is gone. */
+  /** The job's current status; null without a job, and when its record is gone. */
   job_status: jobStatus.nullable(),
   is_catch_up: z.boolean(),
   note: z.string().nullable(),
@@ -136,7 +136,7 @@ export const trigger = z.object({
   label: z.string(),
   trigger_type: triggerType,
   is_enabled: z.boolean(),
-  /** broken: it cannot fire, `status_reason` says why; finished: it will not fire again. */
+  /** broken: it cannot fire, and `status_reason` says why. finished: it will not fire again. */
   status: triggerStatus,
   status_reason: z.string().nullable(),
   definition_id: id,
@@ -168,9 +168,9 @@ export const trigger = z.object({
   last_run_at: instant.nullable(),
   /** The newest firings, newest first, 20 at most. */
   recent_firings: z.array(recentFiring),
-  /** How these ended. */
+  /** Outcomes of the recent firings, counted. */
   recent_outcomes: z.record(firingOutcome, z.int()),
-  /** Instants that were skipped within the last seven days. */
+  /** Instants skipped within the last seven days. */
   missed_count: z.int(),
   version: z.int(),
   created_by: id.nullable(),
@@ -206,7 +206,7 @@ export const firingListQuery = z.strictObject({
 });
 export type FiringListQuery = z.infer<typeof firingListQuery>;
 
-/** Firings are too many to be counted: there is a cursor, and no total. */
+/** A list of firings has a cursor and no total, because firings are too many to count. */
 export const firingList = z.object({
   data: z.array(firing),
   pagination: z.object({ limit: z.int(), has_more: z.boolean(), next_cursor: z.string().nullable() }),
@@ -214,8 +214,8 @@ export const firingList = z.object({
 export type FiringList = z.infer<typeof firingList>;
 
 /**
- * Body of POST /api/v1/jobs/triggers/{id}/run: `payload` is taken instead of what the template gives. `event` is the data
- * of a made-up event for the template of an event trigger.
+ * Body of POST /api/v1/jobs/triggers/{id}/run: `payload` replaces the template's result. `event` is the data of a
+ * made-up event for the template of an event trigger.
  */
 export const runTrigger = z
   .strictObject({ payload: json.optional(), event: jsonObject.optional() })
@@ -233,7 +233,7 @@ export const previewTrigger = z.strictObject({
   max_runs: settings.max_runs,
   after: instantIn.optional(),
   count: z.int().min(1).max(LIMITS.previewMax).default(10),
-  /** Also filled in for the first instant, and compared with the schema of this definition when there is one. */
+  /** Also rendered for the first instant, and validated against this definition's schema if one is given. */
   payload_template: json.optional(),
   definition_key: definitionKey.optional(),
   label: z.string().max(LIMITS.nameLength).optional(),
@@ -243,10 +243,10 @@ export type PreviewTrigger = z.input<typeof previewTrigger>;
 export const PREVIEW_WARNINGS = ["never", "too_often"] as const;
 export const triggerPreview = z.object({
   description: z.string(),
-  /** `local` is the wall time in the trigger's zone with its offset; `note` says what a change of the clock did. */
+  /** `local` is the wall time in the trigger's zone with its offset; `note` explains the effect of a clock change. */
   occurrences: z.array(z.object({ at: instant, local: z.string(), note: z.string().nullable() })),
   warnings: z.array(z.enum(PREVIEW_WARNINGS)),
-  /** What the template gives for the first instant; only when one was sent. Pointers are into the template. */
+  /** The template's result for the first instant; only when a template was sent. Pointers are into the template. */
   example: z
     .object({
       payload: json,

@@ -11,12 +11,12 @@ export const WEBHOOK_LIMITS = {
   headerValueLength: 1024,
 } as const;
 
-/** Why an endpoint takes nothing: somebody switched it off, it answered 410, or nothing got through for five days. */
+/** Why an endpoint is disabled: manually, because it answered 410, or because no delivery succeeded for five days. */
 export const DISABLED_REASONS = ["manual", "gone", "failing"] as const;
 
 /**
- * What came of an attempt to deliver, where it is not a success. `http_status`: the receiver answered with an error;
- * `blocked`: the address may not be reached from here; `too_large`: the answer had more than 64 KiB.
+ * Why a delivery attempt failed. `http_status`: the receiver answered with an error; `blocked`: the address may not be
+ * reached from here; `too_large`: the answer had more than 64 KiB.
  */
 export const DELIVERY_ERRORS = [
   "http_status",
@@ -37,9 +37,9 @@ export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
 const TYPE = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,198}[A-Za-z0-9])?$/;
 
-/** The name of what a message tells, such as `job.succeeded`. */
+/** The type of a message, such as `job.succeeded`. */
 export const webhookType = z.string().regex(TYPE, "must be a name, such as job.succeeded");
-/** One that an endpoint asks for: a name, or the beginning of names before `.*`. */
+/** A type that an endpoint subscribes to: a name, or a prefix of names before `.*`. */
 const wantedType = z
   .string()
   .max(WEBHOOK_LIMITS.typeLength + 2)
@@ -63,12 +63,12 @@ export const webhookEndpoint = z.object({
   disabled_reason: z.enum(DISABLED_REASONS).nullable(),
   /** Names only: the values are never shown again. */
   header_names: z.array(z.string()),
-  /** After a rotation, until when messages are also signed with the secret before. */
+  /** After a rotation: until when messages are also signed with the previous secret. */
   previous_secret_until: instant.nullable(),
-  /** Since when no delivery got through; null when the last one did. */
+  /** Time of the first failure since the last successful delivery; null when the last delivery succeeded. */
   failing_since: instant.nullable(),
   last_delivery: lastDelivery.nullable(),
-  /** Also sent as ETag; name it in If-Match to change only what you have seen. */
+  /** Also sent as ETag. Send it in If-Match to change only the version you have seen. */
   version: z.int(),
   created_by: id.nullable(),
   created_at: instant,
@@ -79,7 +79,7 @@ export const webhookEndpointList = z.object({ data: z.array(webhookEndpoint) });
 
 /** An endpoint with its secret, which is shown in this answer and never again. */
 export const webhookEndpointWithSecret = webhookEndpoint.extend({
-  /** `whsec_` and base64; empty when the answer is repeated for an Idempotency-Key. */
+  /** `whsec_` and base64; empty when the answer is replayed for an Idempotency-Key. */
   secret: z.string(),
 });
 export type WebhookEndpointWithSecret = z.infer<typeof webhookEndpointWithSecret>;
@@ -99,7 +99,7 @@ export const createWebhook = z.strictObject({
 });
 export type CreateWebhook = z.infer<typeof createWebhook>;
 
-/** Body of PATCH /api/v1/webhooks/{endpointId}: what is not named stays; null takes types or headers away. */
+/** Body of PATCH /api/v1/webhooks/{endpointId}: omitted fields are unchanged; null removes types or headers. */
 export const updateWebhook = z.strictObject({
   url: url.optional(),
   description: description.optional(),
@@ -116,7 +116,7 @@ export const deliveryParams = z.strictObject({ endpointId: id, deliveryId: id })
 /** Body of POST …/test: what to send instead of the sample. */
 export const testWebhook = z.strictObject({ type: webhookType.optional(), data: json.optional() });
 
-/** The job that will deliver. */
+/** The job that will deliver the message. */
 export const webhookJob = z.object({ job_id: id });
 
 export const webhookDelivery = z.object({
@@ -124,15 +124,15 @@ export const webhookDelivery = z.object({
   endpoint_id: id,
   job_id: id,
   attempt_no: z.int(),
-  /** The header `webhook-id`: the same over all attempts and when it is sent again. */
+  /** The header `webhook-id`: the same for all attempts and resends. */
   message_id: z.string(),
   type: z.string(),
   url: z.string(),
   status_code: z.int().nullable(),
-  /** Null: the receiver took it. */
+  /** Null: the receiver accepted it. */
   error_code: z.enum(DELIVERY_ERRORS).nullable(),
   error_text: z.string().nullable(),
-  /** Beginnings of both, without secrets. */
+  /** Beginnings of the request and the response, without secrets. */
   request: z.string(),
   response: z.string().nullable(),
   duration_ms: z.int(),

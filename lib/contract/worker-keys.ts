@@ -7,9 +7,9 @@ export const createWorkerKey = z.strictObject({
   name: z.string().min(1).max(LIMITS.nameLength),
   /** Remote definitions whose jobs the key may claim. */
   definitions: z.array(definitionKey).min(1).max(LIMITS.workerKeyNamesMax),
-  /** Left out or null: any queue. */
+  /** Omitted or null: any queue. */
   queues: z.array(queueName).min(1).max(LIMITS.workerKeyNamesMax).nullable().optional(),
-  /** Id or slug; left out or null: any tenant. */
+  /** Id or slug; omitted or null: any tenant. */
   tenant: z.union([id, slug]).nullable().optional(),
   expires_in_days: z.int().min(1).max(LIMITS.workerKeyDaysMax).default(LIMITS.workerKeyDaysDefault),
 });
@@ -18,7 +18,7 @@ export type CreateWorkerKey = z.output<typeof createWorkerKey>;
 export const workerKey = z.object({
   id,
   name: z.string(),
-  /** Last characters of the secret, to tell keys apart. */
+  /** The last characters of the secret, to distinguish keys. */
   last4: z.string(),
   definitions: z.array(z.string()),
   queues: z.array(z.string()).nullable(),
@@ -31,7 +31,7 @@ export const workerKey = z.object({
 });
 export type WorkerKey = z.infer<typeof workerKey>;
 
-/** The key itself is in the first answer and never again: null in an answer that is sent again. */
+/** The key itself is in the first answer only; a replayed answer has null. */
 export const newWorkerKey = workerKey.extend({ key: z.string().nullable() });
 export const workerKeyList = z.object({ data: z.array(workerKey) });
 export const workerKeyParams = z.strictObject({ keyId: id });

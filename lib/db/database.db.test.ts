@@ -203,7 +203,7 @@ describe("LEASE-31 transient codes are retried at the query layer", () => {
   const raiseOnce = (code: string) => statement(`raise_${code}`, `select app.raise_until($1, '${code}') as calls`);
 
   beforeEach(async () => {
-    // A sequence is not rolled back, so it counts the calls of transactions that were.
+    // A sequence is not rolled back, so it also counts calls of transactions that were.
     await database.query(`
       drop sequence if exists app.calls; create sequence app.calls; grant usage on app.calls to leasehold_web;
       create or replace function app.raise_until(good integer, code text) returns bigint language plpgsql as $$

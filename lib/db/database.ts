@@ -8,8 +8,8 @@ import type { Database, OpenOptions, Row, Statement, Transaction, TransactionOpt
 const STATEMENT_RETRIES = 3;
 
 /**
- * Opens a pool for one role. Connects on first use and never rejects here. A single statement is sent again only when
- * the server surely undid it, or when it is `repeatable` and its connection broke.
+ * Opens a pool for one role. The pool connects on first use, so opening never rejects. A single statement is retried
+ * only if the server certainly rolled it back, or if it is `repeatable` and its connection broke.
  */
 export function openDatabase(options: OpenOptions): Database {
   const pool = new ConnectionPool(options);
@@ -67,14 +67,14 @@ async function inTransaction<T>(
 }
 
 async function commit(connection: Connection): Promise<void> {
-  // A swallowed error leaves the transaction aborted; COMMIT then answers ROLLBACK without any error of its own.
+  // A swallowed error leaves the transaction aborted. COMMIT then answers ROLLBACK without an error of its own.
   const outcome = await connection.command("commit");
   if (outcome === "ROLLBACK") {
     throw new DatabaseError({ kind: "other", sqlState: "25P02", undone: true, serverMessage: "rolled back at commit" });
   }
 }
 
-// Savepoints of one name hide each other, so they may be nested.
+// Savepoints of one name shadow each other, so calls may nest.
 async function inSavepoint<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   await connection.command("savepoint part");
   let result: T;
@@ -91,7 +91,7 @@ async function inSavepoint<T>(connection: Connection, work: () => Promise<T>): P
   return result;
 }
 
-/** Never throws: the error that led here is the one the caller needs. */
+/** Never throws, because the caller needs the error that caused the rollback. */
 async function rollBack(connection: Connection): Promise<void> {
   if (connection.isBroken) return;
   try {
@@ -101,7 +101,10 @@ async function rollBack(connection: Connection): Promise<void> {
   }
 }
 
-/** Hands out a transaction that is dead once it ended, so that a forgotten await cannot reach the next borrower. */
+/**
+ * A transaction handle that rejects every call after its end, so a forgotten await cannot use the next borrower's
+ * connection.
+ */
 class TransactionScope {
   readonly transaction: Transaction;
   readonly afterCommit: AfterCommit[] = [];

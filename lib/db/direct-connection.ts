@@ -10,8 +10,8 @@ const ANSWER_TIMEOUT_MS = 4000;
 const CHANNEL = "leasehold_probe";
 
 /**
- * Returns whether session locks and LISTEN last on connections to `url`. They do not behind a pooler in transaction mode,
- * which gives each transaction to any of its connections to the server.
+ * Returns true if session locks and LISTEN survive between transactions on connections to `url`. Behind a pooler in
+ * transaction mode they do not, because each transaction may run on another server connection.
  * @throws DatabaseError when the server does not answer
  */
 export async function keepsSessions(url: string): Promise<boolean> {
@@ -30,7 +30,7 @@ export async function keepsSessions(url: string): Promise<boolean> {
   try {
     await Promise.all([session.connect(), other.connect()]);
     if (await sharesServer(session, other)) return false;
-    // A server names its own process when a connection is made; poolers make a number up.
+    // A server reports its own process id when a client connects; a pooler makes one up.
     if ((await serverOf(session)) === (session as unknown as { processID: number }).processID) return true;
     return await hears(session, other);
   } catch (error) {
@@ -40,7 +40,10 @@ export async function keepsSessions(url: string): Promise<boolean> {
   }
 }
 
-/** Another client in a transaction occupies a server connection; a pooler would give this one's away, or another to it. */
+/**
+ * An open transaction of a second client occupies a server connection. Behind a pooler, the two clients then share one
+ * server connection, or the first client moves to another.
+ */
 async function sharesServer(session: pg.Client, other: pg.Client): Promise<boolean> {
   const own = await serverOf(session);
   for (let round = 0; round < ROUNDS; round += 1) {

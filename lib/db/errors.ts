@@ -18,21 +18,21 @@ interface DatabaseErrorInit {
 }
 
 /**
- * Every error that leaves lib/db. The message names kind, SQLSTATE and constraint, never SQL or values, so it may be
- * logged. Which HTTP status it becomes is decided at the edge.
+ * The class of every error that leaves lib/db. The message names kind, SQLSTATE and constraint, never SQL or values, so
+ * it may be logged. The API edge maps it to an HTTP status.
  */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
   readonly kind: DatabaseErrorKind;
   readonly sqlState: string | undefined;
   readonly constraint: string | undefined;
-  /** The code of our own RAISE statements; lib/queue/db-refusals.ts says what each means. */
+  /** The SQLSTATE of our own RAISE statements; lib/queue/db-refusals.ts explains each. */
   readonly code: string | undefined;
-  /** Nothing of the statement or transaction can have been stored, so repeating it is safe. */
+  /** True if nothing of the statement or transaction can have been stored, so repeating it is safe. */
   readonly undone: boolean;
-  /** The connection is not to be used again. */
+  /** True if the connection must not be used again. */
   readonly connectionLost: boolean;
-  /** The server's words. They can hold values: for a debugger, never for a log or an answer. Not enumerable. */
+  /** The server's message. It can hold values, so use it in a debugger, never in a log or an answer. Not enumerable. */
   declare readonly serverMessage: string;
 
   constructor(init: DatabaseErrorInit) {
@@ -48,8 +48,9 @@ export class DatabaseError extends Error {
 }
 
 /**
- * Whether the database could not answer just now, as opposed to having refused, which it would do again. Told by name
- * and not by class: parts of an application are bundled apart and reload apart, so one class may exist twice.
+ * Returns true if the database could not answer for the moment; a refusal is permanent and returns false. Matches by
+ * name and not by class, because parts of an application are bundled and reloaded separately, so one class may exist
+ * twice.
  */
 export const isUnavailable = (error: unknown): error is DatabaseError =>
   error instanceof Error &&
@@ -61,7 +62,10 @@ function describe({ kind, sqlState, constraint }: DatabaseErrorInit): string {
   return `database error: ${kind}${parts.length > 0 ? ` (${parts.join(", ")})` : ""}`;
 }
 
-/** SQLSTATEs of a prepared statement that is missing, or exists already: a pooler moved the session to another connection. */
+/**
+ * SQLSTATEs for a prepared statement that is missing or already exists: a pooler moved the session to another
+ * connection.
+ */
 export const PREPARED_LOST: ReadonlySet<string> = new Set(["26000", "42P05"]);
 
 const KIND_BY_STATE: Readonly<Record<string, DatabaseErrorKind>> = {
@@ -77,7 +81,7 @@ const KIND_BY_STATE: Readonly<Record<string, DatabaseErrorKind>> = {
   "55P03": "timeout",
   "25P03": "timeout",
   "25P04": "timeout",
-  // A standby, or a server set read-only: another connection may reach the primary.
+  // A standby, or a server set to read-only. A new connection may reach the primary.
   "25006": "unavailable",
   "57P01": "unavailable",
   "57P02": "unavailable",
@@ -94,11 +98,11 @@ const KIND_BY_CLASS: Readonly<Record<string, DatabaseErrorKind>> = {
   "58": "unavailable",
 };
 
-// The server ends the session with these, or the session points at the wrong server.
+// With these errors the server ends the session, or the session is connected to the wrong server.
 const ENDS_CONNECTION = new Set(["25006", "25P03", "25P04", "57P01", "57P02", "57P03", "57P05", ...PREPARED_LOST]);
 const ALWAYS_UNDONE = new Set(["40001", "40P01", "53300", "57P03", ...PREPARED_LOST]);
 
-/** Turns whatever pg or drizzle threw into a {@link DatabaseError}; one that is already there stays as it is. */
+/** Turns any error from pg or drizzle into a {@link DatabaseError}; a DatabaseError is returned unchanged. */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code, constraint, message } = fieldsOf(error);
@@ -120,30 +124,30 @@ export function toDatabaseError(error: unknown): DatabaseError {
   if (isSocketError(code) || /timeout|terminat|connection|closed|not queryable/i.test(message)) {
     return new DatabaseError({ kind: "unavailable", connectionLost: true, serverMessage });
   }
-  // A value that cannot be encoded (a cyclic object, say) never reached the server.
+  // A value that cannot be encoded (a cyclic object, for example) never reached the server.
   return new DatabaseError({ kind: "other", connectionLost: true, serverMessage });
 }
 
-/** For a failure to get a connection: nothing can have been sent. */
+/** Turns a failure to get a connection into a DatabaseError with `undone` set, because nothing can have been sent. */
 export function toAcquireError(error: unknown): DatabaseError {
   const known = toDatabaseError(error);
   const { sqlState, serverMessage } = known;
-  // A wrong password or a missing database is a fault of the installation, yet to a caller it is the same: no answer.
+  // A wrong password or a missing database is an installation fault, but for the caller the database does not answer.
   return new DatabaseError({ kind: "unavailable", sqlState, undone: true, connectionLost: true, serverMessage });
 }
 
-/** The same error, marked as certainly without effect. */
+/** Returns the same error with `undone` set. */
 export function asUndone(error: DatabaseError): DatabaseError {
   const { kind, sqlState, constraint, connectionLost, serverMessage } = error;
   return new DatabaseError({ kind, sqlState, constraint, connectionLost, serverMessage, undone: true });
 }
 
-// A prepared SELECT whose table got a new column: fails before it runs, and for ever on that connection.
+// A prepared SELECT whose table got a new column fails before it runs, and keeps failing on that connection.
 function isStalePlan(code: string, message: string): boolean {
   return code === "0A000" && message.includes("cached plan");
 }
 
-// EPIPE has the length of a SQLSTATE; no class of those begins with E.
+// EPIPE is as long as a SQLSTATE, but no SQLSTATE class begins with E.
 function isSocketError(code: string | undefined): boolean {
   return code !== undefined && /^E[A-Z_]+$/.test(code);
 }

@@ -13,15 +13,15 @@ const claimHomeSql = statement(
 );
 
 /**
- * True if the database is a restored copy: the installation last worked on another server or in another database. Jobs
- * of a copy may have run, and its webhooks been sent, after the backup was made.
+ * Returns true if the database is a restored copy: the installation last worked on another server or in another
+ * database. Jobs of a copy may have run, and its webhooks been sent, after the backup was made.
  */
 export async function isRestoredCopy(db: Runner): Promise<boolean> {
   const [row] = await db.run<{ stored: string | null; current: string }>(readHomeSql);
   return row !== undefined && row.stored !== null && row.stored !== row.current;
 }
 
-/** Makes this server and database the home of an installation that has not worked anywhere yet. */
+/** Makes this server and database the home of an installation that has none yet. */
 export async function claimHome(db: Runner): Promise<void> {
   await db.run(claimHomeSql);
 }

@@ -1,3 +1,13 @@
+/*
+ * The only way to the database: pools per role, transactions, tenant scope, LISTEN, migrations, and the embedded
+ * PostgreSQL. A failed query throws a `DatabaseError`, whose message holds neither SQL nor values. Values reach the
+ * server only as parameters. A request reaches a tenant's rows only through `withTenant`; row security then admits that
+ * tenant alone.
+ *
+ * Start with `types.ts` (what callers get), then `database.ts` (retries and transactions), `pool.ts` (connections) and
+ * `tenant.ts`.
+ */
+
 export { openDatabase } from "./database";
 export { keepsSessions } from "./direct-connection";
 export { DatabaseError, type DatabaseErrorKind, isUnavailable } from "./errors";

@@ -7,7 +7,7 @@ const database = await testDatabase();
 const PROBED = 2;
 const JIFFIES_A_SECOND = 100;
 
-/** The timer that the kernel runs for a connection from this port: what for, and in how many seconds it comes. */
+/** Returns the kernel's timer for the connection from this port: its kind, and the seconds until it fires. */
 function timerOf(port: number): readonly [kind: number, seconds: number] {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const line = ["tcp", "tcp6"]

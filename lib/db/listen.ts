@@ -10,22 +10,22 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5000;
 
 export interface ListenOptions {
-  /** A direct connection: a pooler in transaction mode drops LISTEN. */
+  /** A direct connection, because a pooler in transaction mode drops LISTEN. */
   readonly url: string;
   readonly channels: readonly string[];
   readonly applicationName?: string;
   readonly onNotify: (channel: string, payload: string) => void;
-  /** After each connect. What was sent meanwhile is lost, so poll everything. */
+  /** Called after each connect. Notifications sent while disconnected are lost, so poll everything. */
   readonly onReady: () => void;
   readonly onError?: (error: DatabaseError) => void;
 }
 
 export interface Listener {
-  /** Stops for good; resolves when the connection is closed. */
+  /** Closes the connection for good, and resolves once it is closed. */
   close(): Promise<void>;
 }
 
-/** Listens on a connection of its own and connects again, with jittered growing pauses, whenever it breaks. */
+/** Listens on a connection of its own. Reconnects whenever it breaks, with jittered exponential backoff. */
 export function listen(options: ListenOptions): Listener {
   const session = new ListenSession(options);
   session.start();
@@ -80,7 +80,7 @@ class ListenSession {
     this.#tell(this.#options.onReady);
   }
 
-  // A peer that vanished without a word is noticed only by asking.
+  // A peer that vanished silently is noticed only by a query.
   #keepAlive(client: pg.Client): void {
     this.#timer = setTimeout(() => {
       client.query("select 1").then(
@@ -101,7 +101,7 @@ class ListenSession {
     this.#failures += 1;
   }
 
-  // A listener that throws must not take the connection, or the process, with it.
+  // A callback that throws must not break the connection or the process.
   #tell(call: () => void): void {
     try {
       call();
@@ -111,7 +111,7 @@ class ListenSession {
   }
 }
 
-/** Says goodbye, and cuts the connection when the server does not answer it in time. */
+/** Ends the connection gracefully, and destroys its socket if the server does not answer within `ms`. */
 export async function endWithin(client: pg.Client, ms: number): Promise<void> {
   const stream = (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
   await withDeadline(

@@ -5,17 +5,17 @@ import net from "node:net";
 import { isTestBuild } from "@/lib/env/test-build";
 
 interface Mark {
-  /** False once the transaction is over, for work that outlives it. */
+  /** False once the transaction has ended, so work that outlives it is not guarded. */
   open: boolean;
 }
 
-// On globalThis, since the front and the pages are bundled apart and share one process.
+// On globalThis, because the front and the pages are bundled separately and share one process.
 const MARKS = Symbol.for("leasehold.transaction-marks");
 const slots = globalThis as unknown as { [MARKS]?: AsyncLocalStorage<Mark> | undefined };
 
 const LOOKUPS = ["lookup", "lookupService", "reverse", "resolve", "resolveAny", "resolve4", "resolve6", "resolveCname"];
 
-/** Runs the work of a transaction. In a guarded process, waiting for a network throws until the work is over. */
+/** Runs the work of a transaction. In a guarded process, network calls throw until the work settles. */
 export async function asTransaction<T>(work: () => Promise<T>): Promise<T> {
   const marks = slots[MARKS];
   if (!marks) return work();
@@ -35,7 +35,8 @@ export function outsideTransactions<T>(work: () => T): T {
 
 /**
  * Makes connections, HTTP requests and DNS queries throw inside transactions, because such a transaction would hold its
- * pooled connection and locks until a foreign server answers. For test builds. Returns the function that ends it.
+ * pooled connection and locks until a remote server answers. For test builds. Returns a function that removes the
+ * guard.
  */
 export function guardTransactions(): () => void {
   if (slots[MARKS]) return () => undefined;

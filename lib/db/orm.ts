@@ -3,12 +3,13 @@ import { PgDialect } from "drizzle-orm/pg-core";
 import type { QueryResult } from "pg";
 import { DatabaseError } from "./errors";
 
-/** Sends one query that drizzle built; throws DatabaseError. */
+/** Sends one query built by drizzle. @throws DatabaseError */
 export type OrmQuery = (config: { text: string }, values: unknown[]) => Promise<QueryResult>;
 
 /**
- * Builds drizzle over a function that sends queries; failures are DatabaseErrors. Left alone, drizzle wraps each one in
- * an error whose message holds the SQL and its values, and opens transactions that skip our begin, rollback and release.
+ * Builds drizzle over a function that sends queries; failures are DatabaseErrors. By default, drizzle wraps each
+ * failure in an error whose message holds the SQL and its values. It would also open transactions that skip our begin,
+ * rollback and release.
  */
 export function ormOver(query: OrmQuery): NodePgDatabase {
   const dialect = new PgDialect();

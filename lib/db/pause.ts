@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** Between half and one and a half times `ms`, so that many callers do not come back together. */
+/** Returns a random time between half and one and a half times `ms`, so that many callers do not retry together. */
 export function jitter(ms: number): number {
   return ms / 2 + randomInt(Math.max(1, Math.round(ms)));
 }

@@ -12,13 +12,13 @@ import { valueTypes } from "./value-types";
 const ACQUIRE_TIMEOUT_MS = 2500;
 const QUERY_TIMEOUT_MS = 20_000;
 const IDLE_TIMEOUT_MS = 30_000;
-// A restart or a full server refuses at once; trying on for this long rides over it, and acquire timeout plus this
-// still leaves an HTTP answer its five seconds.
+// A restarting or full server refuses at once, so connecting is retried for this long. Together with the acquire
+// timeout this still leaves room for an HTTP answer within five seconds.
 const ACQUIRE_PATIENCE_MS = 1500;
 const CLOSE_GRACE_MS = 3000;
-/** One connection of so many is not for the callers of a line that holds all the others. */
+/** One in this many connections is reserved for other lines when one named line holds the rest. */
 const KEPT_SHARE = 5;
-/** How long a pool counts as one whose pooler loses prepared statements. */
+/** How long after a lost prepared statement `stats` reports `preparedLost`. */
 const LOST_FOR_MS = 60_000;
 
 /** What to do about a pooler that does not keep prepared statements. */
@@ -26,7 +26,7 @@ export const PREPARED_LOST_ADVICE =
   "Prepared statements are lost between transactions, because a pooler in transaction mode does not keep them. " +
   "Use PgBouncer 1.21 or newer with max_prepared_statements above 0, or set DATABASE_PREPARE=false.";
 
-/** The pg pool with what it leaves open: broken connections are destroyed, and nothing it emits goes unheard. */
+/** pg's pool with two additions: broken connections are destroyed, and every error event is handled. */
 export class ConnectionPool {
   readonly #pool: pg.Pool;
   readonly #clients = new Set<pg.PoolClient>();
@@ -58,22 +58,24 @@ export class ConnectionPool {
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
       query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
       keepAlive: true,
-      // One that is kept may be silent for hours. A firewall forgets it sooner, and the system would ask after two of them.
+      // A kept connection may be silent for hours. Firewalls forget it sooner, and the system's default first probe
+      // comes after two hours.
       keepAliveInitialDelayMillis: IDLE_TIMEOUT_MS,
       types: valueTypes,
     });
     this.#pool.on("error", (error) => options.onError?.(toDatabaseError(error)));
     this.#pool.on("connect", (client) => {
       this.#clients.add(client);
-      // A borrowed connection that breaks between two queries emits an error that nobody else listens for.
+      // A borrowed connection that breaks between two queries emits an error that has no other listener.
       client.on("error", () => {});
     });
     this.#pool.on("remove", (client) => this.#clients.delete(client));
   }
 
   /**
-   * Waits for the turn of the current line (`runInLine`) and returns a connection of one's own until `release`. Failures say
-   * that nothing was sent.
+   * Waits for the turn of the current line (`runInLine`) and returns a connection, which the caller owns until
+   * `release`.
+   * @throws DatabaseError with `undone` set, because nothing was sent
    */
   async acquire(): Promise<Connection> {
     const giveUpAt = Date.now() + ACQUIRE_PATIENCE_MS;
@@ -132,7 +134,7 @@ type TransactionCommand =
   | "release savepoint part"
   | "rollback to savepoint part";
 
-/** One borrowed connection. It notes when it broke, so that release destroys it instead of lending it on. */
+/** One borrowed connection. Once broken it refuses further queries, and `release` destroys it instead of reusing it. */
 export class Connection {
   readonly #client: pg.PoolClient;
   readonly #prepare: boolean;
@@ -174,7 +176,7 @@ export class Connection {
     }
   }
 
-  /** What begins and ends transactions and parts of them. */
+  /** Sends BEGIN, COMMIT, ROLLBACK or a savepoint command. Returns the command tag. */
   async command(text: TransactionCommand): Promise<string> {
     const result = await this.send(() => passing(text, () => this.#client.query(text)));
     return result.command;
@@ -185,13 +187,13 @@ export class Connection {
   }
 
   release(): void {
-    // The pool may open a connection for the next caller that waits.
+    // Releasing may open a connection for the next waiting caller.
     outsideTransactions(() => this.#client.release(this.#broken));
     this.hooks.onRelease();
   }
 }
 
-/** Sends something past the three places where a process may die: before it, with the answer under way, and after. */
+/** Sends a query past its three failpoints: before sending, while in flight, and after the answer. */
 async function passing<T>(name: string, query: () => Promise<T>): Promise<T> {
   if (!hasFailpoints) return query();
   failpoint(`before:${name}`);
@@ -202,7 +204,7 @@ async function passing<T>(name: string, query: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Marks a failure before COMMIT: the server drops what a lost connection had not committed. */
+/** Marks a failure before COMMIT as undone, because the server discards what a lost connection had not committed. */
 export function beforeCommit(error: unknown): unknown {
   return error instanceof DatabaseError && error.connectionLost && !error.undone ? asUndone(error) : error;
 }

@@ -3,7 +3,10 @@ import { jitter, pause } from "./pause";
 
 const FIRST_DELAY_MS = 20;
 
-/** Runs `work` again, at most `retries` times with growing jittered pauses, while it fails as `worthIt` says. */
+/**
+ * Runs `work`, and again up to `retries` times with jittered exponential pauses, while `worthIt` accepts its
+ * DatabaseError.
+ */
 export async function repeatWhile<T>(
   worthIt: (error: DatabaseError) => boolean,
   retries: number,
@@ -20,8 +23,9 @@ export async function repeatWhile<T>(
 }
 
 /**
- * Repeats work that the database surely undid (deadlock, serialization failure, no connection, a connection lost
- * before COMMIT). The work must bear repetition; an error during COMMIT is never repeated, its outcome is unknown.
+ * Retries work that the database certainly rolled back (deadlock, serialization failure, no connection, a connection
+ * lost before COMMIT). The work must be safe to repeat. An error during COMMIT is never retried, because its outcome is
+ * unknown.
  */
 export function retryUndone<T>(retries: number, work: () => Promise<T>): Promise<T> {
   return repeatWhile((error) => error.undone, retries, work);

@@ -7,7 +7,7 @@ const loginSql = statement(
   { repeatable: true },
 );
 
-/** Why this login must not be used by a process (row security does not hold for it), or null. */
+/** Returns why a process must not use this login (row security does not apply to it), or null if the login is safe. */
 export async function unsafeLogin(db: Runner): Promise<string | null> {
   const [row] = await db.run<{ login: string; unsafe: boolean }>(loginSql);
   if (!row?.unsafe) return null;

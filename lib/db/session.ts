@@ -7,22 +7,25 @@ const CONNECT_TIMEOUT_MS = 5000;
 const ANSWER_TIMEOUT_MS = 4000;
 
 export interface SessionOptions {
-  /** A direct connection: a pooler in transaction mode would share what the session holds. */
+  /** A direct connection, because a pooler in transaction mode would share the session's locks. */
   readonly url: string;
   readonly applicationName: string;
-  /** The server ends the session after this long without a statement, and with it all that it holds. */
+  /** The server ends the session, and releases its locks, after this long without a statement. */
   readonly idleTimeoutSeconds: number;
-  /** Called once, when the connection broke or was ended by the server. */
+  /** Called once, when the connection broke or the server ended it. */
   readonly onLost: (error: DatabaseError) => void;
 }
 
-/** One connection of its own, for what belongs to a session: an advisory lock. */
+/** A dedicated connection for session-level state, such as an advisory lock. */
 export interface Session {
   run<R extends object>(statement: Statement, values?: readonly unknown[]): Promise<R[]>;
   close(): Promise<void>;
 }
 
-/** Opens a session. Rejects when there is no connection; what it holds ends with it, however it ends. */
+/**
+ * Opens a session. Its locks are released when it ends, for any reason.
+ * @throws DatabaseError when there is no connection
+ */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const client = new pg.Client({
     connectionString: options.url,
@@ -41,7 +44,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   client.on("end", () => lost(new Error("connection closed")));
   try {
     await client.connect();
-    // Not a startup parameter: PgBouncer refuses `options`, or is told to ignore them.
+    // Not a startup parameter, because PgBouncer refuses `options` or is configured to ignore them.
     await client.query(`set idle_session_timeout = ${Math.round(options.idleTimeoutSeconds * 1000)}`);
   } catch (error) {
     over = true;

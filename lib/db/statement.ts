@@ -6,8 +6,8 @@ const MAX_IDENTIFIER = 63;
 const HASH_LENGTH = 8;
 
 /**
- * Names a SQL text. Values go through `$1 …` only. `repeatable` says that running it twice does no harm (a read), so
- * that it may be sent again when the connection broke under it.
+ * Names a SQL text. Pass values only as `$1 …`. `repeatable` marks a statement that is safe to run twice (a read), so
+ * it may be resent when its connection breaks.
  */
 export function statement(name: string, given: string, options: { repeatable?: boolean } = {}): Statement {
   const text = dropFence() ? withoutFence(given) : given;
@@ -16,12 +16,12 @@ export function statement(name: string, given: string, options: { repeatable?: b
   return Object.freeze({ name: `${stem}_${hash}`, text, repeatable: options.repeatable ?? false });
 }
 
-/** The name that a statement was given, without its hash. */
+/** Returns the name that a statement was given, without its hash. */
 export const stemOf = (name: string): string => name.slice(0, -HASH_LENGTH - 1);
 
 /**
- * A text in which any lease number will do, and whose claim does not look whether a job is held. The parameters stay
- * used, so that their types are known to the server.
+ * Returns the text with lease checks removed: any lease number matches, and a claim does not check whether a job is
+ * ready. The parameters stay referenced, so that the server can infer their types. For tests.
  */
 export function withoutFence(text: string): string {
   return text

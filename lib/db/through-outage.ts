@@ -5,14 +5,17 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2000;
 
 interface Patient {
-  /** Aborted when the attempt is to stop: also when its lease is lost, which an outage longer than the lease does. */
+  /**
+   * Aborted when the attempt must stop, which includes a lost lease: an outage longer than the lease ends the retries.
+   */
   readonly signal: AbortSignal;
 }
 
 /**
- * Repeats a database call of an attempt while the database is away, so that an outage shorter than the lease costs no
- * attempt. Any other error, and the last one once the attempt is to stop, is thrown. The call must bear repetition.
- * @param worthIt whether this failure may be repeated; all of them unless given
+ * Retries a database call of an attempt while the database is unavailable, so an outage shorter than the lease costs no
+ * attempt. The call must be safe to repeat.
+ * @param worthIt whether this failure may be retried; by default, all may
+ * @throws any other error, and the last one once the attempt must stop
  */
 export async function throughOutage<T>(
   attempt: Patient,

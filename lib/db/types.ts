@@ -1,38 +1,38 @@
 import type { NodePgDatabase } from "drizzle-orm/node-postgres";
 
-/** The processes' database roles; `leasehold_<role>` on the server. */
+/** The database roles of the processes; named `leasehold_<role>` on the server. */
 export const APPLICATION_ROLES = ["web", "worker", "scheduler", "platform", "auth"] as const;
 export type ApplicationRole = (typeof APPLICATION_ROLES)[number];
-/** `admin` is for migrations, seeding and tests; no serving process opens it. */
+/** `admin` is for migrations, seeding and tests; no serving process uses it. */
 export type DatabaseRole = ApplicationRole | "admin";
 
 export type Row = Record<string, unknown>;
 
-/** One named SQL text. The name carries a hash of the text, so two versions never share a prepared statement. */
+/** One named SQL text. The name includes a hash of the text, so two versions never share a prepared statement. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** Reading it again does no harm: it is sent once more when the connection broke under it. */
+  /** True if running it twice is safe. Then it is resent if its connection breaks. */
   readonly repeatable: boolean;
 }
 
-/** A pool or a transaction: what a function needs that only runs statements. */
+/** A pool or a transaction, for functions that only run statements. */
 export interface Runner {
-  /** Runs a statement and returns its rows. Throws {@link DatabaseError} and nothing else. */
+  /** Runs a statement and returns its rows. @throws DatabaseError and nothing else */
   run<R extends object = Row>(statement: Statement, values?: readonly unknown[]): Promise<R[]>;
-  /** Drizzle over the same connection(s), for plain reads and writes; its own `transaction` is refused. */
+  /** Drizzle over the same connections, for simple reads and writes. Its own `transaction` is refused. */
   readonly orm: NodePgDatabase;
 }
 
 export interface Transaction extends Runner {
   readonly inTransaction: true;
-  /** Runs `work` so that its failure undoes only what it wrote itself, and the transaction can go on. */
+  /** Runs `work` in a savepoint: if it fails, only its own writes are rolled back, and the transaction can continue. */
   savepoint<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs `work` with the pool once this transaction has committed, and never if it did not. For wake-ups. */
+  /** Runs `work` with the pool after this transaction has committed, and never if it did not. For wake-ups. */
   afterCommit(work: (db: Database) => void): void;
 }
 
-/** A transaction that sees and writes one tenant only; made by `withTenant` alone. */
+/** A transaction that reads and writes one tenant's rows only. Created only by `withTenant`. */
 export interface TenantTransaction extends Transaction {
   readonly tenantId: string;
 }
@@ -42,23 +42,23 @@ export interface PoolStats {
   readonly idle: number;
   readonly waiting: number;
   readonly max: number;
-  /** A prepared statement was lost in the last minute, so a pooler does not keep them. */
+  /** True if a prepared statement was lost in the last minute, so the pooler does not keep them. */
   readonly preparedLost: boolean;
 }
 
 export interface TransactionOptions {
   /**
-   * How often the whole function may run again after an error that surely undid it (deadlock, serialization,
-   * a connection lost before COMMIT). The function must bear repetition. Default 0.
+   * How often the whole function may be retried after an error that certainly rolled it back (deadlock, serialization
+   * failure, a connection lost before COMMIT). The function must be safe to repeat. Default 0.
    */
   readonly retries?: number;
 }
 
 export interface Database extends Runner {
   readonly role: DatabaseRole;
-  /** BEGIN, the function, COMMIT; whatever it throws rolls back and reaches the caller unchanged. */
+  /** Runs the function between BEGIN and COMMIT. Any error it throws rolls back and reaches the caller unchanged. */
   transaction<T>(fn: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Ends the pool; connections that do not end by themselves are cut after three seconds. Safe to call twice. */
+  /** Closes the pool. Connections that do not end within three seconds are destroyed. Safe to call twice. */
   close(): Promise<void>;
   stats(): PoolStats;
 }
@@ -66,19 +66,22 @@ export interface Database extends Runner {
 export interface OpenOptions {
   readonly url: string;
   readonly role: DatabaseRole;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly max: number;
-  /** So many connections are kept once they are open, however long nobody uses them. Default none. */
+  /** Number of connections to keep open once opened, however long they are idle. Default 0. */
   readonly keep?: number;
   readonly applicationName: string;
-  /** Hears of idle connections that broke; they are replaced by themselves. */
+  /** Called when an idle connection breaks. The pool replaces it. */
   readonly onError?: (error: Error) => void;
-  /** Named prepared statements; switch off behind a pooler in transaction mode that does not keep them. Every process takes it from DATABASE_PREPARE. */
+  /**
+   * Use named prepared statements. Disable behind a pooler in transaction mode that does not keep them. Every process
+   * sets this from DATABASE_PREPARE.
+   */
   readonly prepare: boolean;
-  /** Called once, with what to do, when a prepared statement was lost. */
+  /** Called once, with advice, when a prepared statement was lost. */
   readonly onPreparedLost?: (advice: string) => void;
-  /** How long a caller waits for a connection. Default 2,500 ms, so that an HTTP 503 is out within five seconds. */
+  /** How long a caller waits for a connection. Default 2,500 ms, so that an HTTP 503 is sent within five seconds. */
   readonly acquireTimeoutMs?: number;
-  /** How long the client waits for one answer before it gives the connection up. Default 20,000 ms. */
+  /** How long the client waits for an answer before it drops the connection. Default 20,000 ms. */
   readonly queryTimeoutMs?: number;
 }

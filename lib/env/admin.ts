@@ -22,7 +22,7 @@ const schema = z.object({
 
 export type AdminEnv = ReturnType<typeof loadAdminEnv>;
 
-/** Settings of migrations and seeding, the only work done with the administrator's login. */
+/** Settings of migrations and seeding, which alone use the administrator's login. */
 export function loadAdminEnv(source?: Source) {
   const env = readEnv(schema, source);
   const roleUrls = ownUrls(env);
@@ -40,7 +40,7 @@ export function loadAdminEnv(source?: Source) {
 
 type ByRole = Readonly<Partial<Record<ApplicationRole, string>>>;
 
-/** The URLs that were given for single roles. */
+/** Returns the URLs that were set for single roles. */
 function ownUrls(env: z.output<typeof schema>): ByRole {
   return Object.fromEntries(
     APPLICATION_ROLES.flatMap((role) => {
@@ -50,7 +50,7 @@ function ownUrls(env: z.output<typeof schema>): ByRole {
   );
 }
 
-/** The passwords in them. The password of another login than the role's own is left alone. */
+/** Returns the passwords in these URLs. The password of a login other than the role's own is ignored. */
 function ownPasswords(urls: ByRole): ByRole {
   const logins = Object.entries(urls).map(([role, url]) => ({ role: role as ApplicationRole, ...loginOf(url) }));
   return Object.fromEntries(

@@ -2,7 +2,7 @@ import type { ApplicationRole } from "@/lib/db";
 import { databaseUrl, flag, postgresUrl } from "./fields";
 import { PROCESS_ROLES, type ProcessName, ROLE_URLS, withLoginOf } from "./process-secrets.mjs";
 
-/** Settings of the connections of any process. */
+/** Connection settings of every process. */
 export const connectionFields = {
   DATABASE_DIRECT_URL: databaseUrl.optional(),
   DATABASE_PREPARE: flag(true),
@@ -11,14 +11,14 @@ export const connectionFields = {
 type RoleOf<P extends ProcessName> = (typeof PROCESS_ROLES)[P][number];
 type UrlFields<P extends ProcessName> = Record<(typeof ROLE_URLS)[RoleOf<P>], ReturnType<typeof postgresUrl>>;
 
-/** Settings of a process's connections: a URL for each role that the process logs in as, and for no other. */
+/** Connection settings of a process: a URL for each role that the process logs in as, and for no other role. */
 export function databaseFields<P extends ProcessName>(name: P): typeof connectionFields & UrlFields<P> {
   const url = postgresUrl(`is required (\`npm run secrets -- ${name}\` prints what this process needs)`);
   const fields = PROCESS_ROLES[name].map((role) => [ROLE_URLS[role], url]);
   return { ...connectionFields, ...(Object.fromEntries(fields) as UrlFields<P>) };
 }
 
-/** URL per role; `direct` is the first role's connection past any pooler, for LISTEN and session locks. */
+/** URL per role. `direct` is the first role's connection that bypasses any pooler, for LISTEN and session locks. */
 export type DatabaseUrls<R extends ApplicationRole> = Readonly<Record<R | "direct", string>>;
 
 /** Returns the URLs of the roles that a process logs in as, and of its direct connection. */

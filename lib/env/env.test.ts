@@ -10,7 +10,7 @@ const SECRET = "a-secret-of-more-than-thirty-two-characters";
 const INSTALLATION = { DATABASE_URL: "postgresql://root:pw@db.example.com:5432/leasehold", LEASEHOLD_SECRET: SECRET };
 const secretsOf = (name: ProcessName, given: Record<string, string> = INSTALLATION) =>
   processSecrets(name, given).values;
-/** Of all processes at once. */
+/** Secrets of all processes at once. */
 const BASE: Source = { ...secretsOf("web"), ...secretsOf("worker"), ...secretsOf("scheduler") };
 
 function problemsOf(load: (source: Source) => unknown, source: Source): readonly string[] {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isPostgresUrl, POSTGRES_URL_RULE, SECRET_MIN } from "./process-secrets.mjs";
 
-/** A whole number within bounds, written in decimal digits. */
+/** A whole number within bounds, in decimal digits. */
 export function wholeNumber(least: number, most: number, fallback: number) {
   return z
     .string()
@@ -12,7 +12,7 @@ export function wholeNumber(least: number, most: number, fallback: number) {
     .transform(Number);
 }
 
-/** true, false, 1 or 0; nothing else, since the text "no" would otherwise count as yes. */
+/** true, false, 1 or 0; nothing else, because the text "no" would otherwise count as true. */
 export function flag(fallback: boolean) {
   return z
     .enum(["true", "false", "1", "0"], { error: "must be true, false, 1 or 0" })
@@ -20,14 +20,14 @@ export function flag(fallback: boolean) {
     .transform((text) => text === "true" || text === "1");
 }
 
-/** A list separated by commas; undefined when the variable is not set. */
+/** A comma-separated list; undefined when the variable is not set. */
 export const commaList = z
   .string()
   .transform((text) => text.split(",").map((part) => part.trim()))
   .refine((parts) => parts.every((part) => part !== ""), { message: "must be a list separated by commas" })
   .optional();
 
-/** Absolute folders separated by colons; none when the variable is not set. */
+/** Colon-separated absolute folders; empty when the variable is not set. */
 export const folderList = z
   .string()
   .default("/")
@@ -36,7 +36,7 @@ export const folderList = z
     message: "must be absolute folders separated by colons, and not / itself",
   });
 
-/** Host names or IPv4 addresses without a port, separated by commas; none when the variable is not set. */
+/** Comma-separated host names or IPv4 addresses without a port; empty when the variable is not set. */
 export const hostList = z
   .string()
   .default(",")
@@ -49,7 +49,7 @@ export const secretText = z.string({ error: "is required" }).min(SECRET_MIN, {
   error: `must have at least ${SECRET_MIN} characters`,
 });
 
-/** A URL of PostgreSQL; `missing` is the message where it is not set. */
+/** A PostgreSQL URL; `missing` is the message if it is not set. */
 export const postgresUrl = (missing: string) =>
   z.string({ error: missing }).refine(isPostgresUrl, { message: POSTGRES_URL_RULE });
 
@@ -72,7 +72,7 @@ const optionalNumber = (least: number, most: number) =>
     .transform(Number)
     .optional();
 
-/** What an installation says of retries where neither job, definition nor queue does. */
+/** Retry settings of the installation, for jobs whose definition and queue set none. */
 export const retryFields = {
   RETRY_DELAY_SECONDS: optionalNumber(0, 86_400),
   RETRY_MULTIPLIER: optionalNumber(1, 10),
@@ -87,14 +87,14 @@ export function retrySettings(env: { readonly [K in keyof typeof retryFields]?: 
   };
 }
 
-/** How many jobs may cause each other, through events or this API, before a chain is not gone on with. */
+/** Maximum chain depth: how many jobs may cause each other, through events or this API, before the chain is cut. */
 export const chainFields = {
   EVENT_MAX_DEPTH: wholeNumber(1, 1000, 8),
 };
 
 const MIB = 1024 * 1024;
 
-/** Bytes of artifacts that the database keeps. */
+/** Maximum bytes of artifacts that the database keeps. */
 export const artifactFields = {
   ARTIFACT_JOB_MAX_BYTES: wholeNumber(0, 1024 * 1024 * MIB, 64 * MIB),
   ARTIFACT_TENANT_MAX_BYTES: wholeNumber(0, 1024 * 1024 * MIB, 1024 * MIB),

@@ -1,6 +1,6 @@
-// Built-ins only: `npm start` uses this before packages are installed.
+// Built-ins only, because `npm start` uses this file before packages are installed.
 
-/** Addresses that mean "every interface", and a loopback address that reaches such a listener. */
+/** Addresses that mean "every interface", each with a loopback address that reaches such a listener. */
 const ANY = new Map([
   ["", "127.0.0.1"],
   ["0.0.0.0", "127.0.0.1"],
@@ -8,7 +8,7 @@ const ANY = new Map([
 ]);
 
 /**
- * The origin at which a listener on this host and port answers on this machine. IPv6 addresses get brackets.
+ * Returns the origin at which a listener on this host and port answers on this machine. IPv6 addresses get brackets.
  * @param {string} host
  * @param {number} port
  * @returns {string}

@@ -3,7 +3,7 @@ import { readEnv, type Source } from "./read";
 
 const ADDRESS = /^[^\s@<>(),;:\\"[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/;
 
-/** How e-mail is sent; both or nothing. */
+/** Settings for sending e-mail; both or neither. */
 export const mailFields = {
   SMTP_URL: z
     .string()
@@ -24,7 +24,7 @@ export interface MailSettings {
   readonly from: string;
 }
 
-/** Null when no e-mail can be sent from here. Throws EnvironmentError with every problem. */
+/** Returns the mail settings, or null when e-mail is not configured. @throws EnvironmentError with every problem */
 export function loadMailEnv(source?: Source): MailSettings | null {
   const { SMTP_URL, MAIL_FROM } = readEnv(z.object(mailFields), source);
   return SMTP_URL === undefined || MAIL_FROM === undefined ? null : { smtpUrl: SMTP_URL, from: MAIL_FROM };

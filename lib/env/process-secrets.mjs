@@ -1,11 +1,12 @@
-// Which secrets each process needs, and how they derive. Built-ins only: scripts use this before packages are installed.
+// Which secrets each process needs, and how they derive. Built-ins only, because scripts use this file before packages
+// are installed.
 import { hkdfSync } from "node:crypto";
 import { loginOf, roleUrl, withLogin } from "../db/migrate/role-logins.mjs";
 
 /** @typedef {"web" | "worker" | "scheduler"} ProcessName */
 
 const KEY_BYTES = 32;
-/** Characters that every secret of the installation has at least. */
+/** Minimum number of characters of every secret of the installation. */
 export const SECRET_MIN = 32;
 
 export const ROLE_URLS = /** @type {const} */ ({
@@ -16,7 +17,7 @@ export const ROLE_URLS = /** @type {const} */ ({
   auth: "DATABASE_AUTH_URL",
 });
 
-/** The roles that a process logs in as. The first one is that of its direct connection. */
+/** The roles that a process logs in as. Its direct connection uses the first one. */
 export const PROCESS_ROLES = /** @type {const} */ ({
   web: ["web", "auth", "platform", "worker"],
   worker: ["worker", "web"],
@@ -29,9 +30,9 @@ const KEYS = { web: ["AUTH_SECRET", "DATA_KEY"], worker: ["DATA_KEY"], scheduler
 const HANDED_ON = { web: [], worker: ["SMTP_URL"], scheduler: [] };
 
 /**
- * Returns exactly the secrets that a process needs: the URLs of its roles, its keys, and other given secrets that it reads.
- * A secret that is given under its own name wins over one that derives from DATABASE_URL and LEASEHOLD_SECRET. A secret that
- * is neither given nor derived is left out; the process names it when it starts.
+ * Returns exactly the secrets that a process needs: the URLs of its roles, its keys, and other given secrets that it
+ * reads. A secret given under its own name takes precedence over one derived from DATABASE_URL and LEASEHOLD_SECRET. A
+ * secret that is neither given nor derived is omitted; the process reports it at start.
  * @param {ProcessName} name
  * @param {Readonly<Record<string, string | undefined>>} given
  * @returns {{ values: Record<string, string>, problems: string[] }} problems never hold a value
@@ -57,7 +58,7 @@ export function processSecrets(name, given) {
 }
 
 /**
- * Returns the server of `directUrl` with the login of another URL; no login when that URL is not known.
+ * Returns the server of `directUrl` with the login of another URL; without a login when that URL is unknown.
  * @param {string | undefined} loginUrl
  * @param {string} directUrl
  */
@@ -68,7 +69,7 @@ export function withLoginOf(loginUrl, directUrl) {
 }
 
 /**
- * Returns the key of this name that derives from the secret of the installation.
+ * Returns the key of this name, derived from the secret of the installation.
  * @param {string} name
  * @param {string} secret
  */

@@ -1,8 +1,8 @@
 import { localOrigin } from "./local-origin.mjs";
 
 /**
- * Makes the public origin known to every part of this process, next-auth included, which reads it from the environment
- * while it runs: AUTH_URL when set, else the address of the listener itself. Returns it.
+ * Sets the public origin for every part of this process: AUTH_URL if set, else the address of the listener. next-auth
+ * reads it from the environment at run time. Returns the origin.
  */
 export function publishOrigin(host: string, port: number): string {
   const configured = process.env.AUTH_URL?.trim();

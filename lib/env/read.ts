@@ -1,9 +1,18 @@
+/*
+ * The only code besides `scripts/` that reads `process.env`. Each process validates its settings once at start, and
+ * lists every problem by name without values. Secrets are removed from the environment when first read, so no child
+ * process inherits one.
+ *
+ * Start with this file, then `web.ts`, `worker.ts` and `scheduler.ts` (the settings of each process),
+ * `secret-source.mjs` (where secrets come from) and `process-secrets.mjs` (which process needs which secret).
+ */
+
 import type { z } from "zod";
 import { heldSecrets } from "./secret-source.mjs";
 
 export type Source = Readonly<Record<string, string | undefined>>;
 
-/** Every variable that is missing or wrong, by name and rule. Values never appear: they may be secrets. */
+/** Lists every missing or invalid variable, by name and rule. Never shows values, because they may be secrets. */
 export class EnvironmentError extends Error {
   readonly problems: readonly string[];
 
@@ -15,9 +24,9 @@ export class EnvironmentError extends Error {
 }
 
 /**
- * Reads a process's settings from its environment and its secrets. Surrounding white space (the newline of a secret file) is
- * dropped, and a variable that is set but empty is an error, since neither "unset" nor "" is what its author meant. Throws
- * {@link EnvironmentError}.
+ * Reads a process's settings from its environment and its secrets. Surrounding white space (the newline of a secret
+ * file) is removed. A variable that is set but empty is an error, because its author meant neither "unset" nor "".
+ * @throws EnvironmentError
  */
 export function readEnv<S extends z.ZodObject>(schema: S, source?: Source): z.output<S> {
   const names = Object.keys(schema.shape);
@@ -40,7 +49,7 @@ export function readEnv<S extends z.ZodObject>(schema: S, source?: Source): z.ou
   return parsed.data;
 }
 
-/** Prints what is wrong and ends the process with code 1, or returns what `load` returns. */
+/** Returns what `load` returns. On an EnvironmentError, prints it and ends the process with code 1. */
 export function orExit<T>(load: () => T): T {
   try {
     return load();

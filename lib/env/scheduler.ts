@@ -16,7 +16,7 @@ const schema = z.object({
 
 export type SchedulerEnv = ReturnType<typeof loadSchedulerEnv>;
 
-/** Settings of a scheduler process. Throws EnvironmentError with every problem. */
+/** Returns the settings of a scheduler process. @throws EnvironmentError with every problem */
 export function loadSchedulerEnv(source?: Source) {
   const env = readEnv(schema, source);
   const urls = databaseUrls(env, "scheduler");

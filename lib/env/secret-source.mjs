@@ -1,4 +1,5 @@
-// Where this process gets its secrets from. Built-ins only: scripts use this before packages are installed.
+// Where this process gets its secrets from. Built-ins only, because scripts use this file before packages are
+// installed.
 import { closeSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { ROLE_URLS } from "./process-secrets.mjs";
@@ -10,7 +11,7 @@ import { ROLE_URLS } from "./process-secrets.mjs";
  * @property {readonly string[]} problems for the operator, by name and never with a value
  */
 
-/** Every setting that is secret. Each may also come as `NAME_FILE`, the path of a file that holds the value alone. */
+/** Every secret setting. Each may also be given as `NAME_FILE`, the path of a file that holds only the value. */
 export const SECRET_NAMES = [
   "DATABASE_URL",
   "DATABASE_DIRECT_URL",
@@ -21,18 +22,18 @@ export const SECRET_NAMES = [
   "SMTP_URL",
 ];
 
-/** Names the descriptor of a pipe on which a parent hands over secrets, as lines of an environment file. */
+/** The variable with the descriptor of a pipe, on which a parent sends secrets as lines of an environment file. */
 const PIPE = "SECRETS_FD";
-/** Names a file of such lines. */
+/** The variable with the path of a file of such lines. */
 const FILE = "SECRETS_FILE";
 /** On the pipe only: the files that the parent read, as a JSON array of paths. */
 const FILES = "SECRET_FILES";
 
-// On globalThis, because the pages are a bundle of their own with its own copy of this module.
+// On globalThis, because the pages are a separate bundle with its own copy of this module.
 const HELD = Symbol.for("leasehold.secrets");
 
 /**
- * Returns the secrets of this process. The first call reads them, from the pipe, the environment and files, and removes
+ * Returns the secrets of this process. The first call reads them from the pipe, the environment and files, and removes
  * them from `process.env`, so that no child inherits one.
  * @returns {HeldSecrets}
  */
@@ -56,8 +57,8 @@ export function holdSecrets(held) {
 }
 
 /**
- * Reads secrets from an environment, and the pipe and files that it names. A value in the environment wins over
- * SECRETS_FILE; the same secret in NAME and NAME_FILE is a problem. Closes the pipe.
+ * Reads secrets from an environment, and from the pipe and files that it names. A value in the environment takes
+ * precedence over SECRETS_FILE; a secret in both NAME and NAME_FILE is a problem. Closes the pipe.
  * @param {Readonly<Record<string, string | undefined>>} env
  * @returns {HeldSecrets}
  */
@@ -98,7 +99,7 @@ export function gatherSecrets(env) {
 }
 
 /**
- * Hands secrets to a child whose descriptor `fd` is a pipe, and whose environment has {@link pipeVariables} of it.
+ * Sends secrets to a child whose descriptor `fd` is a pipe and whose environment has {@link pipeVariables} for it.
  * @param {import("node:child_process").ChildProcess} child
  * @param {number} fd
  * @param {Pick<HeldSecrets, "values" | "files">} secrets
@@ -108,7 +109,7 @@ export function sendSecrets(child, fd, { values, files }) {
   const lines = [...Object.entries(values), [FILES, JSON.stringify(files)]].map(
     ([name, value]) => `${name}=${value}\n`,
   );
-  // A child that ends before it has read the pipe is noticed by its exit.
+  // A child that ends before reading the pipe is noticed by its exit.
   pipe?.on("error", () => undefined).end(lines.join(""));
 }
 
@@ -116,7 +117,7 @@ export function sendSecrets(child, fd, { values, files }) {
 export const pipeVariables = (fd) => ({ [PIPE]: String(fd) });
 
 /**
- * Returns this process's environment, which holds no secret, for a child that takes them on a pipe.
+ * Returns this process's environment, which holds no secret, for a child that reads its secrets from a pipe.
  * @param {number} fd
  * @returns {NodeJS.ProcessEnv}
  */
@@ -126,7 +127,7 @@ export function environmentForPipe(fd) {
 }
 
 /**
- * Returns the lines that {@link parseLines}, a shell, docker compose and systemd read alike.
+ * Returns lines that {@link parseLines}, a shell, docker compose and systemd read alike.
  * @param {Readonly<Record<string, string>>} values
  */
 export function environmentLines(values) {
@@ -155,7 +156,7 @@ function readPipe(fd, problems) {
 }
 
 /**
- * Reads the lines of an environment file: NAME=value, values in quotes or bare, `#` at the start of a comment.
+ * Parses the lines of an environment file: NAME=value, values in quotes or bare, `#` at the start of a comment.
  * @param {string} text
  * @returns {Record<string, string>}
  */

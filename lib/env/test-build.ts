@@ -1,35 +1,38 @@
-/** Replaced by the bundlers: true only in a build made for tests. */
+/** Replaced by the bundlers: true only in a test build. */
 declare const __LEASEHOLD_TEST_BUILD__: boolean | undefined;
 
-/** True in a build made for tests. */
+/** True in a test build. */
 export const isTestBuild = typeof __LEASEHOLD_TEST_BUILD__ !== "undefined" && __LEASEHOLD_TEST_BUILD__;
 
-/** Whether this is a test build that was asked to do without the application's own tenant conditions. */
+/** Returns true in a test build that was asked to drop the application's own tenant conditions. */
 export function dropTenantFilter(): boolean {
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_TENANT_FILTER === "1";
 }
 
 /**
- * Whether this is a test build that was asked to do without leases: its statements take any lease number, and its claim
- * what others hold. Tests of faults must fail with it.
+ * Returns true in a test build that was asked to drop leases: its statements accept any lease number, and its claim
+ * takes jobs in flight at other workers. Fault tests must fail with it.
  */
 export function dropFence(): boolean {
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_FENCE === "1";
 }
 
-/** Whether this is a test build that was asked to run handlers that may have ended a worker like all others. */
+/**
+ * Returns true in a test build that was asked to run quarantined handlers, which may have ended a worker, like all
+ * others.
+ */
 export function dropQuarantine(): boolean {
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_QUARANTINE === "1";
 }
 
-/** Whether this is a test build that was asked to run commands without namespaces, as where the kernel refuses them. */
+/** Returns true in a test build that was asked to run commands without namespaces, as if the kernel refused them. */
 export function dropIsolation(): boolean {
   return isTestBuild && process.env.LEASEHOLD_TEST_NO_ISOLATION === "1";
 }
 
 const points = isTestBuild ? parsePoints(process.env.LEASEHOLD_TEST_FAILPOINT ?? "") : new Map<string, Point>();
 
-/** Whether there is any place at which this process is to die or to freeze. */
+/** True if this process has any failpoint. */
 export const hasFailpoints = points.size > 0;
 
 interface Point {
@@ -38,8 +41,8 @@ interface Point {
 }
 
 /**
- * A place where a process can be made to die or to freeze: does nothing, unless this is a test build whose
- * LEASEHOLD_TEST_FAILPOINT names it (`name=kill`, `name=stop`, `name=kill@3` for the third pass; several with commas).
+ * A place where a process can be made to die or freeze. A no-op, except in a test build whose LEASEHOLD_TEST_FAILPOINT
+ * names it (`name=kill`, `name=stop`, `name=kill@3` for the third pass; several with commas).
  */
 export function failpoint(name: string): void {
   const point = points.get(name);

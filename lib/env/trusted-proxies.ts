@@ -8,13 +8,15 @@ interface Network {
   readonly family: "ipv4" | "ipv6";
 }
 
-/** Proxies whose `X-Forwarded-For` is believed: a number of them in front of web, or all in these networks. */
+/**
+ * Proxies whose `X-Forwarded-For` is trusted: a number of proxies in front of web, or all proxies in these networks.
+ */
 export type TrustedProxies = { readonly hops: number } | { readonly networks: readonly Network[] };
 
 const HOPS_MAX = 10;
 const RULE = `must be a number of proxies from 0 to ${HOPS_MAX}, or addresses and networks such as 10.0.0.0/8,fd00::/8`;
 
-/** `TRUSTED_PROXIES`: a number of proxies, or a list of addresses and CIDR networks. None when it is not set. */
+/** `TRUSTED_PROXIES`: a number of proxies, or a list of addresses and CIDR networks. None when not set. */
 export const trustedProxies = z
   .string()
   .default("0")

@@ -41,7 +41,7 @@ const schema = z.object({
 
 export type WebEnv = ReturnType<typeof loadWebEnv>;
 
-/** Settings of the web process. Throws EnvironmentError with every problem. */
+/** Returns the settings of the web process. @throws EnvironmentError with every problem */
 export function loadWebEnv(source?: Source) {
   const env = readEnv(schema, source);
   const origin = env.AUTH_URL ?? localOrigin(env.HOST, env.PORT);

@@ -4,7 +4,7 @@ import { EnvironmentError } from "./read";
 
 const LOOPBACK = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|localhost|\[::1\]):(?:\*|[1-9]\d{0,4})$/;
 
-/** What an installation lets webhooks reach, for development and tests. */
+/** Webhook targets that are allowed for development and tests. */
 export const webhookFields = {
   WEBHOOK_LOOPBACK: z
     .string()
@@ -26,8 +26,9 @@ interface WebhookVariables {
 }
 
 /**
- * The rules for addresses of webhooks. Exceptions from them end the start of a production process, unless that is asked
- * for by a second variable: one left over from a developer's machine must not open the network of a server.
+ * Returns the rules for webhook addresses. In production, exceptions abort the start unless a second variable allows
+ * them, because a setting left over from a developer's machine must not open a server's network.
+ * @throws EnvironmentError
  */
 export function webhookPolicy(env: WebhookVariables) {
   const loopback = (env.WEBHOOK_LOOPBACK ?? []).map((place) => place.replace(/^\[(.*)\]/, "$1"));

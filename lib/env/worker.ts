@@ -24,7 +24,7 @@ const schema = z.object({
   ...logFields,
   ...retryFields,
   ...webhookFields,
-  // Read by the handler that sends; here so that a wrong one ends the start.
+  // Used by the handler that sends e-mail; validated here, so that an invalid setting aborts the start.
   ...mailFields,
   ...chainFields,
   ...artifactFields,
@@ -51,7 +51,7 @@ const schema = z.object({
 
 export type WorkerEnv = ReturnType<typeof loadWorkerEnv>;
 
-/** Settings of a worker process. Throws EnvironmentError with every problem. */
+/** Returns the settings of a worker process. @throws EnvironmentError with every problem */
 export function loadWorkerEnv(source?: Source) {
   const env = readEnv(schema, source);
   const urls = databaseUrls(env, "worker");

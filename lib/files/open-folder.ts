@@ -1,10 +1,15 @@
+/*
+ * Opens files below a folder without following links, even links that another process creates at the same time. Paths
+ * are resolved part by part from an open folder, so renaming a folder above cannot redirect them.
+ */
+
 import { existsSync } from "node:fs";
 import { constants, type FileHandle, open, readlink, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const HAS_DESCRIPTORS = existsSync("/proc/self/fd");
-/** On Linux, opens a folder only as a starting point, which needs the right to enter it and not the right to list it. */
+/** On Linux, opens a folder as a starting point only, which needs the permission to enter it and not to list it. */
 const O_PATH = HAS_DESCRIPTORS ? 0o10000000 : 0;
 const FOLDER = O_DIRECTORY | O_NOFOLLOW;
 const DEEPEST = 500;
@@ -20,14 +25,14 @@ export class PathRefusedError extends Error {
   }
 }
 
-/** A folder that is held open: it stays the same when a folder above it is moved or replaced. */
+/** An open folder. It stays the same when a folder above it is moved or replaced. */
 export interface OpenFolder {
   readonly handle: FileHandle;
-  /** Where it was when it was opened. */
+  /** Its path when it was opened. */
   readonly path: string;
 }
 
-/** What was opened below a folder, and the folders on the way to it, without the starting folder. */
+/** The opened file or folder, and the folders on the way to it, without the starting folder. */
 export interface OpenedBelow {
   readonly last: OpenFolder;
   readonly way: readonly FileHandle[];
@@ -35,7 +40,7 @@ export interface OpenedBelow {
 }
 
 /**
- * Opens a folder by its real path. Refuses it if a link took the place of a part of that path meanwhile.
+ * Opens a folder by its real path. Refuses it if a part of that path was replaced by a link in the meantime.
  * @throws PathRefusedError `moved`; errors of the file system
  */
 export async function openFolder(realPath: string): Promise<OpenFolder> {
@@ -50,9 +55,9 @@ export async function openFolder(realPath: string): Promise<OpenFolder> {
 }
 
 /**
- * Opens a file or folder below an open folder, part by part. Follows no link on the way, even one that is put there
- * meanwhile. On a system without `/proc/self/fd` the parts are opened by name and the place of the last one is checked
- * afterwards. Does not wait for the other end of a named pipe. With `wanted` = "folder" the last part need not be readable.
+ * Opens a file or folder below an open folder, part by part. Follows no link on the way, even one created meanwhile. On
+ * a system without `/proc/self/fd`, parts are opened by name, and the path of the last one is checked afterwards. Does
+ * not wait for the other end of a named pipe. With `wanted` = "folder" the last part need not be readable.
  * @throws PathRefusedError; errors of the file system
  */
 export async function openBelow(
@@ -80,7 +85,7 @@ export async function openBelow(
   }
 }
 
-/** Returns a path to an entry of an open folder that still works when another folder lies at the folder's own path. */
+/** Returns a path to an entry of an open folder that still works when another folder is at the folder's own path. */
 export function entryPath({ handle, path }: OpenFolder, name: string): string {
   return `${HAS_DESCRIPTORS ? descriptorPath(handle.fd) : path}/${name}`;
 }
@@ -91,13 +96,13 @@ export const descriptorPath = (fd: number): string | null => (HAS_DESCRIPTORS ? 
 async function openPart(at: OpenFolder, part: string, flags: number): Promise<FileHandle> {
   const path = entryPath(at, part);
   return open(path, flags).catch(async (error: NodeJS.ErrnoException) => {
-    // For a link in the place of a folder the kernel says ENOTDIR.
+    // For a link in place of a folder, the kernel returns ENOTDIR.
     const isLink = error.code === "ELOOP" || (error.code === "ENOTDIR" && (await readlink(path).catch(() => null)));
     throw isLink ? new PathRefusedError("link") : error;
   });
 }
 
-/** @throws PathRefusedError unless the open folder or file still lies at its path, and no part of the path is a link */
+/** @throws PathRefusedError unless the open folder or file is still at its path, and no part of the path is a link */
 async function expectPlace(handle: FileHandle, path: string): Promise<void> {
   const opened = descriptorPath(handle.fd);
   if (opened !== null) {
@@ -109,7 +114,7 @@ async function expectPlace(handle: FileHandle, path: string): Promise<void> {
   if (own.ino !== there.ino || own.dev !== there.dev) throw new PathRefusedError("moved");
 }
 
-/** Whether a real path is a real root or lies below it. */
+/** Returns true if a real path is a real root or below it. */
 export function contains(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }

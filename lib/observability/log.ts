@@ -1,3 +1,9 @@
+/*
+ * Logging: JSON or readable lines, with secrets redacted. Logging never blocks, throws or ends the process; a full disk
+ * or a stopped reader loses lines, which are counted. Start with `createLogger` below, then `redact.ts` and
+ * `lossy-output.ts`.
+ */
+
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
 import { lossyOutput } from "./lossy-output";
 import { prettyStream } from "./pretty";
@@ -6,17 +12,17 @@ import { redactFields, redactText } from "./redact";
 export type { Logger };
 
 export interface LogOptions {
-  /** Which process speaks: web, worker, scheduler, admin. */
+  /** The name of the process: web, worker, scheduler, admin. */
   readonly process: string;
   readonly level: string;
   readonly format: "pretty" | "json";
-  /** Where lines go; standard output unless given. */
+  /** Output of the lines; standard output by default. */
   readonly stream?: DestinationStream;
 }
 
 /**
- * A logger whose every field and message passes the redaction first. Lines are written at once, and never wait: a full disk
- * or a stopped reader costs lines, which are counted, and neither blocks nor ends the process.
+ * Returns a logger that redacts every field and message. Lines are written at once, without waiting. A full disk or a
+ * stopped reader loses lines, which are counted, and neither blocks nor ends the process.
  */
 export function createLogger({ process: name, level, format, stream }: LogOptions): Logger {
   const droppedLine = (count: number) =>

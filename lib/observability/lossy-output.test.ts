@@ -6,7 +6,7 @@ import { lossyOutput } from "./lossy-output";
 
 const fault = (code: string) => Object.assign(new Error(code), { code });
 
-/** An output that fails as told, line by line. */
+/** Returns an output that fails on request, line by line. */
 function output(behaviour: { fault?: string }) {
   let text = "";
   const out = lossyOutput(1, {
@@ -66,7 +66,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
 
-/** A process that logs without end and tells over its channel that it lives. */
+/** Starts a process that logs endlessly and sends heartbeats over its channel. */
 function chatter(stdout: "pipe" | number): { child: ChildProcess; beats: () => number } {
   const child = spawn(process.execPath, ["--import", "tsx", "lib/observability/chatter.fixture.ts"], {
     stdio: ["ignore", stdout, "inherit", "ipc"],

@@ -1,30 +1,30 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 
-/** Lines that wait for a slow reader; beyond it, new ones are dropped. */
+/** Buffer for a slow reader. Beyond it, new lines are dropped. */
 const MOST_WAITING_BYTES = 1024 * 1024;
 const TRY_AGAIN_MS = 50;
-/** At the exit of the process, a reader that is only slow gets so long for the last lines. */
+/** How long a slow reader may take for the last lines when the process exits. */
 const LAST_LINES_MS = 200;
 const PAUSE_MS = 5;
 
-/** Lines to a file descriptor, of which none is worth waiting or failing for. */
+/** An output of lines to a file descriptor that loses lines instead of blocking or failing. */
 export interface LossyOutput {
   write(line: string): void;
-  /** Writes what waits, for at most 200 ms. */
+  /** Writes the buffered lines, for at most 200 ms. */
   flushSync(): void;
 }
 
 interface LossyOptions {
-  /** The line that tells how many were dropped; written when the output takes lines again. */
+  /** Returns the line that reports how many lines were dropped. Written when the output accepts lines again. */
   readonly droppedLine: (count: number) => string;
   /** For tests. */
   readonly write?: (bytes: Buffer) => number;
 }
 
 /**
- * Writes lines to a file descriptor at once where that is possible, and never blocks or throws: a full disk, a reader
- * that is gone, and more than 1 MiB that a stopped reader has not taken cost lines, which are counted.
+ * Returns an output that writes lines to a file descriptor, at once where possible. Never blocks or throws: a full
+ * disk, a disconnected reader, and more than 1 MiB of unread lines lose lines, which are counted.
  */
 export function lossyOutput(fd: number, { droppedLine, write }: LossyOptions): LossyOutput {
   const target = write ? fd : nonBlocking(fd);
@@ -35,7 +35,7 @@ export function lossyOutput(fd: number, { droppedLine, write }: LossyOptions): L
 
 interface Waiting {
   readonly bytes: Buffer;
-  /** How many lines are lost with it: those that it reports as dropped, or one, itself. */
+  /** Number of lines lost if this one is: the lines it reports as dropped, or one. */
   readonly lines: number;
 }
 
@@ -43,7 +43,7 @@ class Output implements LossyOutput {
   private waiting: Waiting[] = [];
   private waitingBytes = 0;
   private dropped = 0;
-  /** A line was cut by an error: the next one begins on a line of its own. */
+  /** True if an error cut a line; the next one begins with a newline. */
   private isCut = false;
   private timer: NodeJS.Timeout | undefined;
 
@@ -83,7 +83,7 @@ class Output implements LossyOutput {
     if (count > 0) this.wait(this.droppedLine(count), count);
   }
 
-  /** @returns whether lines are left that the reader may take later */
+  /** @returns true if lines are left that the reader may take later */
   private send(): boolean {
     for (let first = this.waiting[0]; first; first = this.waiting[0]) {
       const { bytes, lines } = first;
@@ -127,13 +127,13 @@ class Output implements LossyOutput {
   }
 }
 
-/** The same output, in a mode in which a write that would have to wait says so. */
+/** Returns the same output, in a mode in which a write fails instead of blocking. */
 function nonBlocking(fd: number): number {
   try {
     const kind = fstatSync(fd);
     if (kind.isFile()) return fd;
     if (kind.isFIFO() || kind.isSocket()) {
-      // libuv sets O_NONBLOCK on what it takes over; it is neither read nor written through this.
+      // libuv sets O_NONBLOCK on the descriptor; nothing is read or written through this socket.
       kept.push(new Socket({ fd, readable: false, writable: true }).on("error", () => undefined).unref());
       return fd;
     }
@@ -143,5 +143,5 @@ function nonBlocking(fd: number): number {
   }
 }
 
-/** Not collected: a collected one would close the descriptor's handle. */
+/** Keeps the sockets from being collected, because a collected one would close the descriptor. */
 const kept: Socket[] = [];

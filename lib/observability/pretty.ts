@@ -2,7 +2,7 @@ import type { DestinationStream } from "pino";
 
 const HIDDEN = new Set(["level", "time", "pid", "process", "msg", "err"]);
 
-/** Turns JSON lines into one readable line each: time, process, level, message, fields. */
+/** Converts JSON lines to one readable line each: time, process, level, message, fields. */
 export function prettyStream(out: DestinationStream): DestinationStream {
   return { write: (line) => out.write(`${prettyLine(line)}\n`) };
 }

@@ -8,12 +8,15 @@ const SECRET_TEXT: readonly [RegExp, string][] = [
 const MAX_DEPTH = 6;
 const MARK = "[redacted]";
 
-/** The text without logins in URLs, authorization values and API keys. */
+/** Returns the text without logins in URLs, authorization values and API keys. */
 export function redactText(text: string): string {
   return SECRET_TEXT.reduce((clean, [pattern, replacement]) => clean.replace(pattern, replacement), text);
 }
 
-/** A copy fit for a log: values under secret-sounding names are hidden, texts cleaned, errors reduced to plain fields. */
+/**
+ * Returns a copy for a log: values under secret-sounding names are hidden, texts redacted, errors reduced to plain
+ * fields.
+ */
 export function redactFields(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return redactText(value);
   if (typeof value !== "object" || value === null) return value;

@@ -14,16 +14,16 @@ import type { Logger } from "@/lib/observability/log";
 import { dataKeyFits } from "@/lib/tenancy/data-key";
 
 const LOOK_AGAIN_MS = 500;
-/** How long a migration that runs elsewhere may take. */
+/** How long a migration by another process may take. */
 const BEHIND_FOR_MS = 60_000;
 
 /** Why a process must not work with its database. */
 export interface Misfit {
-  /** For /readyz, which anybody may read. */
+  /** For /readyz, which is public. */
   readonly summary: string;
   /** For the operator: what is wrong, and what to do. */
   readonly advice: string;
-  /** The process waits for it to end instead of refusing to start. */
+  /** True if the process waits until this ends, instead of refusing to start. */
   readonly waits?: boolean;
 }
 
@@ -51,19 +51,21 @@ const OTHER_KEY: Misfit = {
     "DATA_KEY to the former key; or run `npm run db:migrate -- --new-data-key` with the new one, and rotate the secrets of webhooks.",
 };
 
-/** What a process needs to fit its database. */
+/** What a process needs to check against its database. */
 export interface Needs {
-  /** One pool for each role that the process uses; the first one reads the schema's version. */
+  /** One pool for each role of the process; the first one reads the schema's version. */
   readonly pools: readonly [Database, ...Database[]];
-  /** Of the connection for LISTEN and session locks. */
+  /** The connection for LISTEN and session locks. */
   readonly direct?: DirectConnection;
-  /** For a process that runs or schedules jobs, which it must not in a restored copy: its pool of the role for that. */
+  /**
+   * For a process that runs or schedules jobs, which is forbidden in a restored copy: its pool of the role for that.
+   */
   readonly works?: Database;
   /** For a process that opens sealed secrets: the check value of its data key, and its pool of the worker role. */
   readonly dataKey?: { readonly check: Buffer; readonly worker: Database };
 }
 
-/** Knows whether the direct connection keeps its sessions, and asks until it knows. */
+/** Checks once if the direct connection keeps its sessions; asks again only after an error. */
 export class DirectConnection {
   #keeps: Promise<boolean> | undefined;
 
@@ -78,16 +80,16 @@ export class DirectConnection {
   }
 }
 
-/** The process does not fit its database; the message says what to do. */
+/** Thrown when the process does not fit its database; the message says what to do. */
 export class MisfitError extends Error {
   override readonly name = "MisfitError";
 }
 
 /**
- * Returns why the process must not work with this database, or null: the schema is of another version, a login is a
- * superuser or bypasses row security, the data key is another one, or a pooler loses prepared statements or sessions, or
- * the process works and the database is a restored copy.
- * `skipLogins` leaves all pools but the first one alone, for a process whose handlers may hold every connection of the others.
+ * Returns why the process must not work with this database, or null. The reasons: the schema has another version, a
+ * login is a superuser or bypasses row security, the data key is another one, a pooler loses prepared statements or
+ * sessions, or the process runs or schedules jobs and the database is a restored copy. `skipLogins` skips all pools but
+ * the first one, for a process whose handlers may hold every connection of the others.
  * @throws DatabaseError when the database does not answer
  */
 export async function misfit(
@@ -114,8 +116,8 @@ interface Wait {
 }
 
 /**
- * Resolves when the process fits its database, or when the signal aborts. Waits as long as it takes for a database that
- * does not answer or is paused, and up to a minute for one that is behind, because another process may be migrating it.
+ * Resolves when the process fits its database, or when the signal aborts. Waits indefinitely for a database that does
+ * not answer or is paused, and up to a minute for one that is behind, because another process may be migrating it.
  * @throws MisfitError when the process does not fit
  */
 export async function requireFit(needs: Needs, { log, signal, unreachable = "wait" }: Wait): Promise<void> {
@@ -130,7 +132,7 @@ export async function requireFit(needs: Needs, { log, signal, unreachable = "wai
       throw new MisfitError(found.problem.advice);
     }
     if (unreachable === "pass" && isUnavailable(found.error)) return;
-    // A refused login (SQLSTATE 28P01) shows here: the secret is another one than that of the migration.
+    // A refused login (SQLSTATE 28P01) shows here: the secret differs from the one used by the migration.
     const status = found.problem?.advice ?? reasonOf(found.error);
     if (status !== last) log.warn({ status }, "waiting for the database");
     last = status;

@@ -4,21 +4,23 @@ import { withDeadline } from "@/lib/async/deadline";
 import { TZ_VERSION } from "./version";
 
 const ANSWER_WITHIN_MS = 3000;
-/** In each answer of /readyz. */
+/** Part of each answer of /readyz. */
 const ABOUT = { tz_version: TZ_VERSION };
 
 export interface HealthOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly host: string;
-  /** As `setReady`; until it is set, /readyz answers 503 with the reason "starting". */
+  /** The same as `setReady`. Until it is set, /readyz answers 503 with the reason "starting". */
   readonly ready?: ReadyCheck;
 }
 
-/** True, or ready with notices for an operator; false or a reason: not ready. */
+/** Ready: true, or notices for an operator. Not ready: false, or a reason. */
 type Readiness = boolean | string | { readonly notices: readonly string[] };
 
-/** Whether work can be done now. A rejection or three seconds of silence answer 503, as false and a reason do. */
+/**
+ * Returns whether work can be done. A rejection or three seconds of silence answer 503, like false and a reason.
+ */
 type ReadyCheck = () => Promise<Readiness> | Readiness;
 
 export interface HealthServer {
@@ -27,7 +29,7 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** Serves /livez (the process turns) and /readyz (it can work). Liveness asks nothing of the database. */
+/** Serves /livez (the event loop runs) and /readyz (the process can work). /livez never queries the database. */
 export async function startHealthServer({ port, host, ...options }: HealthOptions): Promise<HealthServer> {
   let ready: ReadyCheck = options.ready ?? (() => "starting");
   const server = createServer((request, response) => {

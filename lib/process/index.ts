@@ -1,3 +1,11 @@
+/*
+ * The frame of every process: the check that it fits its database, health endpoints, readiness, and shutdown. A process
+ * never works with a schema it does not know, or with a login that bypasses row security. The first signal drains, a
+ * second one exits at once.
+ *
+ * Start with `fitness.ts` and `shutdown.ts`.
+ */
+
 export { DirectConnection, misfit, type Needs, PAUSED, requireFit } from "./fitness";
 export { type HealthOptions, type HealthServer, startHealthServer } from "./health";
 export { announceReady, type Ready } from "./ready";

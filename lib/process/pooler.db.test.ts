@@ -22,7 +22,7 @@ function open(url: string, options: Partial<OpenOptions> = {}): Database {
   return db;
 }
 
-/** One after the other, so that each statement runs on another server connection than the one before. */
+/** Runs statements one after the other, so that each uses another server connection than the previous one. */
 async function runMany(db: Database): Promise<PromiseSettledResult<unknown>[]> {
   const ends: PromiseSettledResult<unknown>[] = [];
   for (let n = 1; n <= 6; n += 1) ends.push(...(await Promise.allSettled([db.run(numberSql, [n])])));

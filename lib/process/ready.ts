@@ -3,7 +3,7 @@ export interface Ready {
   readonly workerId?: string;
 }
 
-/** Tells a supervisor, when there is one, that this process is at work. */
+/** Notifies the supervisor, if there is one, that this process is ready. */
 export function announceReady(ready: Ready): void {
   if (process.connected) process.send?.({ type: "ready", ...ready });
 }

@@ -1,7 +1,7 @@
 import { createLogger } from "@/lib/observability/log";
 import { installShutdown } from "@/lib/process";
 
-// A process that drains for as long as its first argument says, in milliseconds.
+// A process whose drain takes as long as its first argument says, in milliseconds.
 const [drainMs = "0", graceMs = "1000", fault = ""] = process.argv.slice(2);
 const log = createLogger({ process: "fixture", level: "info", format: "json" });
 const shutdown = installShutdown({ log, graceMs: Number(graceMs) });

@@ -19,7 +19,7 @@ async function startFixture(...args: string[]) {
   stdout.setEncoding("utf8").on("data", (text) => {
     output += text;
   });
-  // Not "close": that event stays away after disconnect().
+  // Not "close", because that event is not emitted after disconnect().
   const ended = Promise.all([once(child, "exit"), once(stdout, "end")]);
   const exited = ended.then(([[code]]) => ({ code: code as number | null, ms: performance.now() - signalled, output }));
   let signalled = performance.now();

@@ -1,33 +1,39 @@
 import { constants } from "node:os";
 import type { Logger } from "@/lib/observability/log";
 
-// npm and a terminal may deliver one wish twice, through the group and through npm.
+// npm and a terminal may deliver one signal twice: through the process group and through npm.
 const SAME_WISH_MS = 180;
 const EXTRA_MS = 5000;
-/** Without its database, a process can store nothing: no long drain then. That of a killed supervisor is going, too. */
+/**
+ * Without its database a process can store nothing, so a long drain is pointless. After the supervisor was killed, its
+ * database is stopping too.
+ */
 const NO_DATABASE_GRACE_MS = 5000;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 export interface ShutdownOptions {
   readonly log: Logger;
-  /** How long the drain may take, in milliseconds; a little later the process leaves by force, with code 1. */
+  /** How long the drain may take, in milliseconds. A little later the process exits by force, with code 1. */
   readonly graceMs: number;
 }
 
 export interface Shutdown {
   /** Aborted when the drain begins. */
   readonly signal: AbortSignal;
-  /** Runs when the process drains, last registered first; registered after the drain began, it runs at once. */
+  /**
+   * Runs when the process drains, in reverse order of registration. A hook registered after the drain began runs at
+   * once.
+   */
   onDrain(hook: () => Promise<void> | void): void;
-  /** Runs just before a forced exit: kill children here, synchronously. */
+  /** Runs just before a forced exit. Kill children here, synchronously. */
   onForce(hook: () => void): void;
-  /** Begins the drain for a reason of our own. Exit code 0 unless given. */
+  /** Begins the drain for a reason other than a signal. Default exit code 0. */
   begin(reason: string, exitCode?: number): void;
 }
 
 /**
- * Takes over the signals of this process. The first one drains and exits 0; wishes within 180 ms count once; a
- * later one leaves at once with 128 + its number. An error nobody caught leaves at once with 1.
+ * Handles the signals of this process. The first one drains and exits 0; signals within 180 ms count as one. A later
+ * signal exits at once with 128 + its number. An uncaught error exits at once with 1.
  */
 export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {
   const controller = new AbortController();

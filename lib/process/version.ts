@@ -1,7 +1,7 @@
 import { version } from "../../package.json";
 
-/** Version of this installation, as its package.json names it. */
+/** The version of this installation, from its package.json. */
 export const VERSION: string = version;
 
-/** Version of the time-zone data of this Node, such as "2025b"; null if it has none. */
+/** The version of this Node's time-zone data, such as "2025b"; null if it has none. */
 export const TZ_VERSION: string | null = process.versions.tz ?? null;

@@ -5,21 +5,21 @@ const CHECK_BYTES = 32;
 
 const readCheckSql = statement("read_data_key_check", "select data_key_check as stored from app.installation");
 
-/** No row changes when another process was faster. */
+/** Changes no row if another process was faster. */
 const storeCheckSql = statement(
   "store_data_key_check",
   "update app.installation set data_key_check = $1 where data_key_check is null",
 );
 
-/** A value that shows whether two processes have the same data key. The key cannot be computed from it. */
+/** Returns a value that shows whether two processes have the same data key. The key cannot be computed from it. */
 export function dataKeyCheck(dataKey: string): Buffer {
   return Buffer.from(hkdfSync("sha256", dataKey, "", "leasehold/data-key-check", CHECK_BYTES));
 }
 
 /**
- * Returns whether the secrets in the database are sealed with the data key of this check value. The first process that
+ * Returns true if the secrets in the database are sealed with the data key of this check value. The first process that
  * asks stores its own value; `npm run db:migrate -- --new-data-key` replaces it.
- * @param worker a pool of the worker role, which may store it
+ * @param worker a pool of the worker role, which may store the value
  */
 export async function dataKeyFits(worker: Runner, own: Buffer): Promise<boolean> {
   let stored = await readCheck(worker);

@@ -1,7 +1,7 @@
 import { lanes } from "@/drizzle/schema";
 import { type Database, ofTenant, withTenant } from "@/lib/db";
 
-/** The opaque numbers that wake-ups use for a tenant's lanes. */
+/** Returns the opaque numbers of a tenant's lanes, as used in notifications. */
 export async function tenantLanes(db: Database, tenantId: string): Promise<Set<number>> {
   const rows = await withTenant(db, tenantId, ({ orm }) =>
     orm.select({ laneNo: lanes.laneNo }).from(lanes).where(ofTenant(lanes.tenantId, tenantId)),

@@ -1,3 +1,12 @@
+/*
+ * What a principal may do: tenants, roles, scopes, and the permissions they grant. A key never has more rights than its
+ * creator has at present, and its scopes only reduce them. A foreign tenant looks exactly like a missing one. A
+ * suspended tenant is read-only.
+ *
+ * Start with this file (roles and scopes), then `resolve.ts` (the tenant of a request) and `standing.ts` (rights of an
+ * actor whose request has ended).
+ */
+
 import type { Principal } from "@/lib/auth/principal";
 import {
   API_KEY_SCOPES,
@@ -23,7 +32,7 @@ const WORK: readonly TenantPermission[] = [...WORK_ON_JOBS, "triggers:write", "e
 /** Deciding where the tenant's data is sent. */
 const ADMINISTER: readonly TenantPermission[] = ["webhooks:write"];
 
-/** What each role may do in its tenant. */
+/** The permissions of each role in its tenant. */
 const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission[]>> = {
   super_admin: TENANT_PERMISSIONS,
   admin: [...READ, ...WORK, ...ADMINISTER],
@@ -31,7 +40,7 @@ const ROLE_PERMISSIONS: Readonly<Record<EffectiveRole, readonly TenantPermission
   viewer: READ,
 };
 
-/** What each scope lets a key do, as far as its creator may do it. */
+/** The permissions of each scope, as far as the key's creator has them. */
 const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = {
   "jobs:read": ["jobs:read", "definitions:read"],
   "jobs:create": ["jobs:create"],
@@ -60,18 +69,18 @@ const SCOPE_PERMISSIONS: Readonly<Record<ApiKeyScope, readonly Permission[]>> = 
   ],
 };
 
-/** What a key is, as far as its rights go. */
+/** The parts of a key that determine its rights. */
 interface KeyRights {
   readonly kind: "tenant" | "super_admin" | "worker";
   readonly scopes: readonly ApiKeyScope[];
 }
 
-/** The permissions of a role in a tenant, cut down to a key's scopes where the principal is a key. */
+/** Returns the permissions of a role in a tenant, reduced to the key's scopes if the principal is a key. */
 export function tenantPermissions(principal: Principal, role: EffectiveRole): TenantPermission[] {
   return permissionsOf(role, principal.kind === "user" ? null : principal.key);
 }
 
-/** The same, of a role and the key that is used, or null for a person in a session. */
+/** The same for a role and a key; null for a user in a session. */
 export function permissionsOf(role: EffectiveRole, key: KeyRights | null): TenantPermission[] {
   return ROLE_PERMISSIONS[role].filter((permission) => key === null || keyAllows(key, permission));
 }
@@ -82,19 +91,21 @@ export function bulkActionPermissions(action: BulkActionName): readonly TenantPe
   return action === "retry" || action === "redrive" ? ["jobs:retry", "jobs:create"] : ["jobs:update"];
 }
 
-/** The permissions on the installation itself: a super admin's, and those of a super admin's own kind of key. */
+/** Returns the permissions on the installation itself: those of a super admin, or of a super admin's key. */
 export function platformPermissions(principal: Principal): PlatformPermission[] {
   if (!principal.user.isSuperAdmin) return [];
   if (principal.kind === "api_key" && principal.key.kind !== "super_admin") return [];
   return PLATFORM_PERMISSIONS.filter((permission) => principal.kind === "user" || keyAllows(principal.key, permission));
 }
 
-/** Returns the scopes that would allow a key to do this. There is at least one for each permission that keys can have. */
+/**
+ * Returns the scopes that would allow a key to do this. There is at least one for each permission that keys can have.
+ */
 export function scopesFor(permission: Permission): ApiKeyScope[] {
   return API_KEY_SCOPES.filter((scope) => SCOPE_PERMISSIONS[scope].includes(permission));
 }
 
-/** Whether the role alone would allow it; tells a missing scope from a missing right. */
+/** Returns true if the role allows it. Distinguishes a missing scope from a missing right. */
 export function roleAllows(role: EffectiveRole, permission: TenantPermission): boolean {
   return ROLE_PERMISSIONS[role].includes(permission);
 }

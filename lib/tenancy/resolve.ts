@@ -3,7 +3,7 @@ import type { EffectiveRole, TenantPermission } from "@/lib/contract";
 import { type Runner, statement } from "@/lib/db";
 import { tenantPermissions } from "./permissions";
 
-/** A principal's place in the tenant that a request named. */
+/** A principal's role and permissions in the tenant of a request. */
 export interface TenantMembership {
   readonly tenant: TenantName;
   readonly role: EffectiveRole;
@@ -24,8 +24,8 @@ const allTenants = statement(
 );
 
 /**
- * Finds the tenant of a request: the key's own, or the one that `named` (id or slug) names and the principal may enter.
- * A foreign tenant is "not-found" exactly like an absent one. A super admin enters any tenant, but has to name it.
+ * Finds the tenant of a request: the key's own, or the one named (by id or slug) that the principal may enter. A
+ * foreign tenant is "not-found" exactly like a missing one. A super admin may enter any tenant, but has to name it.
  */
 export async function resolveTenant(db: Runner, principal: Principal, named: string | null): Promise<TenantResolution> {
   const wanted = named === null ? null : named.toLowerCase();
@@ -40,7 +40,7 @@ export async function resolveTenant(db: Runner, principal: Principal, named: str
   return tenant ? enter(principal, tenant) : { found: false, reason: "not-found" };
 }
 
-/** The tenants that a principal may name; for a super admin all of them (500 at most). */
+/** Returns the tenants that a principal may name; for a super admin all of them (500 at most). */
 export async function enterableTenants(db: Runner, principal: Principal): Promise<TenantMembership[]> {
   const own = principal.kind === "api_key" ? principal.key.tenant : null;
   const everyone = !own && principal.user.isSuperAdmin;

@@ -14,8 +14,8 @@ interface StandingRow {
 const standingSql = statement("tenant_standing", "select * from app.standing_of($1, $2)");
 
 /**
- * What an actor may do in the tenant of the transaction at this moment, for work that outlives the request in which it
- * was asked for. Empty once the person has left or was disabled, the key was revoked or ran out, or the tenant is suspended.
+ * Returns an actor's current permissions in the tenant of the transaction, for work that outlives its request. Empty
+ * once the user has left or was disabled, the key was revoked or has expired, or the tenant is suspended.
  */
 async function standingPermissions(tx: TenantTransaction, actor: Actor): Promise<TenantPermission[]> {
   const keyId = actor.kind === "api_key" ? actor.id : null;
@@ -26,7 +26,7 @@ async function standingPermissions(tx: TenantTransaction, actor: Actor): Promise
   return permissionsOf(role, keyId === null ? null : { kind: row.key_kind ?? "worker", scopes: row.key_scopes ?? [] });
 }
 
-/** Whether an actor may still do an action to many jobs in the tenant of the transaction. */
+/** Returns true if an actor still has the permissions for an action on many jobs in the tenant of the transaction. */
 export async function mayStillAct(tx: TenantTransaction, action: BulkActionName, actor: Actor): Promise<boolean> {
   const held = await standingPermissions(tx, actor);
   return bulkActionPermissions(action).every((permission) => held.includes(permission));

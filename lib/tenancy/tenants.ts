@@ -7,7 +7,7 @@ export interface TenantView {
   readonly slug: string;
   readonly name: string;
   readonly status: string;
-  /** Its share of the workers, against the other tenants'. */
+  /** The tenant's share of the workers, relative to other tenants. */
   readonly weight: number;
   readonly createdAt: Date;
 }
@@ -22,12 +22,12 @@ const COLUMNS = {
 };
 const MOST = 1000;
 
-/** The tenants of the installation, by slug; a thousand at most. */
+/** Returns the tenants of the installation, by slug; 1000 at most. */
 export function listTenants(db: Runner): Promise<TenantView[]> {
   return db.orm.select(COLUMNS).from(tenants).orderBy(asc(tenants.slug)).limit(MOST);
 }
 
-/** Changes a tenant's share of the workers; null when there is no such tenant. */
+/** Changes a tenant's share of the workers. Returns null when there is no such tenant. */
 export async function setTenantWeight(db: Runner, tenantId: string, weight: number): Promise<TenantView | null> {
   const change = { weight, updatedAt: sql`app.now()` };
   const [changed] = await db.orm.update(tenants).set(change).where(eq(tenants.id, tenantId)).returning(COLUMNS);

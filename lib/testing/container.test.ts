@@ -36,7 +36,7 @@ function service(name: string): Service {
 }
 
 const commandOf = ({ command }: Service) => command.join(" ");
-/** A script of npm, as it runs without npm. */
+/** Returns a script of npm, as it runs without npm. */
 const scriptOf = (name: string) => scripts[name]?.replace(/^exec sh scripts\/bare\.sh /, "");
 const imageCommand = (JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]") as string[]).join(" ");
 

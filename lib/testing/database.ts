@@ -1,3 +1,12 @@
+/*
+ * Helpers of the tests: databases, processes, factories, and the independent checks of the queue. Every test file gets
+ * a migrated database of its own; nothing here touches a database that the tests did not create.
+ *
+ * Start with this file, then `rows/factories.ts` (tenants, definitions and jobs) and `processes.ts` (real processes).
+ * `checker/` inspects the tables after faults, `model/` compares the queue with a model, `schedule-oracle/` compares
+ * schedules with a clock read minute by minute, and `measure/` measures cost and pauses.
+ */
+
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
@@ -10,25 +19,25 @@ const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
 export interface TestDatabase {
   readonly name: string;
-  /** Superuser of this database: for set-up and for looking, never for the code under test. */
+  /** Superuser of this database. For set-up and inspection, never for the code under test. */
   readonly adminUrl: string;
   readonly secret: string;
   urlFor(role: DatabaseRole): string;
-  /** Moves the clock of every decision in this database, for all processes at once, to real time plus `offsetMs`. */
+  /** Moves the clock of this database, for all processes at once, to real time plus `offsetMs`. */
   moveClock(offsetMs: number): Promise<void>;
-  /** One statement as the administrator. */
+  /** Runs one statement as the administrator. */
   query<R extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<R[]>;
   drop(): Promise<void>;
 }
 
-/** A migrated database of its own for the test, or the test file, that calls this; dropped when that is done. */
+/** Creates a migrated database for the calling test or test file. Dropped when the test or file is done. */
 export async function testDatabase(): Promise<TestDatabase> {
   const database = await createTestDatabase(inject("testServer"));
   whenDone(() => database.drop());
   return database;
 }
 
-/** As `testDatabase`, for callers that drop it themselves. */
+/** The same as `testDatabase`, for callers that drop it themselves. */
 export async function createTestDatabase(server: TestServer): Promise<TestDatabase> {
   const name = `leasehold_test_${randomBytes(6).toString("hex")}`;
   const serverUrl = withDatabase(server.adminUrl, "postgres");
@@ -47,7 +56,7 @@ export async function createTestDatabase(server: TestServer): Promise<TestDataba
   };
 }
 
-/** Throws unless the URL names a database which these tests made, on this machine. */
+/** Throws unless the URL names a database that these tests created on this machine. */
 export function assertOwnDatabase(url: string): void {
   const { hostname, pathname } = new URL(url);
   if (!LOOPBACK.has(hostname)) throw new Error("Tests run on a local database only.");

@@ -12,7 +12,7 @@ const NO_SECRETS = secretForms([]);
 const ignore = () => undefined;
 const frameOf = (line: string): Frame | undefined => [...new FrameReader().push(Buffer.from(`${line}\n`))][0];
 
-/** A number as JSON text, and what a store that rounds nothing may keep of it. */
+/** A number as JSON text, and the value that an exact store may keep. */
 const KEPT: readonly (readonly [string, number])[] = [
   ["9007199254740991", Number.MAX_SAFE_INTEGER],
   ["-0", 0],
@@ -31,7 +31,7 @@ const ROUNDED = [
   "1e21",
 ] as const;
 
-/** Every way in which JSON text comes to be stored: what is kept of a number, or that it is refused. */
+/** Every way in which JSON text gets stored: returns what is kept of a number, or that it is refused. */
 const DOORS: Readonly<Record<string, (number: string) => unknown>> = {
   "the API (enqueue, batch, event, trigger, webhook)": (number) => {
     try {

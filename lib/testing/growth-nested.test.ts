@@ -50,7 +50,7 @@ const SURROUNDINGS = { timezone: "UTC", now: new Date(0) };
 const pieces = (text: string): string[] => text.match(/[\s\S]{1,8}/g) ?? [];
 const keyed = (text: string): Record<string, string> =>
   Object.fromEntries(pieces(text).map((piece, index) => [`x-${index}-${piece}`, piece]));
-/** A body of which each field that a schema names is the text, and another one too. */
+/** A body in which each field of the schema, and one more field, is the text. */
 const filled = (schema: z.ZodType, text: unknown): unknown =>
   schema instanceof z.ZodObject
     ? Object.fromEntries([...Object.keys(schema.shape), text].map((key) => [key, text]))
@@ -89,7 +89,7 @@ const BODIES = {
 };
 const QUERIES = { jobListQuery, eventListQuery, triggerListQuery };
 
-/** What reads texts that are not the first argument, or that lie within it; by the function. */
+/** Functions that read texts inside their first argument or in later arguments, by name. */
 const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
   parseParams: (text) => parseParams(createJob, filled(createJob, text)),
   parseQuery: (text) => {
@@ -225,11 +225,13 @@ function attempt(run: () => unknown): void {
   try {
     run();
   } catch {
-    // A refusal.
+    // A refusal also counts as read.
   }
 }
 
-/** Functions of these files read no text from outside beyond what they, or others, are fed with here, as it says. */
+/**
+ * Functions that read no outside text beyond what is fed to them, or to other functions, here; each with the reason.
+ */
 const NO_TEXT: Readonly<Record<string, string>> = {
   "lib/api/resources/filters.ts": "passes on what a schema has checked",
   "lib/api/http/input.ts#toProblemErrors": "by parseBody and parseQuery",

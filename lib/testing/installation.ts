@@ -9,15 +9,17 @@ const READY = /Leasehold is ready .*:\s+(\S+)/;
 export interface NpmRun {
   readonly child: ChildProcess;
   output(): string;
-  /** Code of npm, or the signal that ended it. */
+  /** Exit code of npm, or the signal that ended it. */
   readonly exited: Promise<number | string>;
-  /** To npm's own process, as `kill` does. */
+  /** Signals npm's own process, as `kill` does. */
   signal(name: NodeJS.Signals): void;
-  /** To the whole process group, as Ctrl-C in a terminal does. */
+  /** Signals the whole process group, as Ctrl-C in a terminal does. */
   signalGroup(name: NodeJS.Signals): void;
 }
 
-/** Runs an npm script of this folder in a process group of its own, with the given settings and none of the machine's. */
+/**
+ * Runs an npm script of this folder in a process group of its own, with the given settings and none of the machine's.
+ */
 export function npm(args: readonly string[], env: Readonly<Record<string, string>> = {}): NpmRun {
   const cli = process.env.npm_execpath;
   const [program, first] = cli ? [process.execPath, [cli]] : ["npm", []];
@@ -63,7 +65,7 @@ export interface ProcessLine {
   readonly command: string;
 }
 
-/** Living processes whose environment or command line has the text. Linux only. */
+/** Returns living processes whose environment or command line contains the text. Linux only. */
 export function processesAbout(text: string): ProcessLine[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -80,6 +82,6 @@ function read(pid: string, file: string): string {
   try {
     return readFileSync(path.join("/proc", pid, file), "utf8");
   } catch {
-    return ""; // it ended while we looked
+    return ""; // the process ended meanwhile
   }
 }

@@ -16,7 +16,7 @@ const report = () => {};
 const items = { type: "array", items: { anyOf: [{ type: "number" }, { type: ["string", "object"] }] } };
 const validate = compileArgSchema({ additionalProperties: { ...items, type: ["array", "object"] } });
 
-/** What reads a value of a request, a result or a template, part by part. */
+/** Functions that read a value of a request, a result or a template, part by part. */
 const READERS: Readonly<Record<string, (value: unknown, text: string) => unknown>> = {
   scanJson: (_, text) => scanJson(text),
   parseCaptured: (_, text) => parseCaptured(text, report),
@@ -31,7 +31,7 @@ const READERS: Readonly<Record<string, (value: unknown, text: string) => unknown
   "the template of a job that waits": (value) => JSON.stringify(compileTemplate(value, new Map([["p", 1]])).bindings),
 };
 
-/** Values that stand below the long name, as JSON. */
+/** Values below the long name, as JSON. */
 const PARTS = ['{"data":{}}', '{"payload":[1]}', '"password=a"', '"\\ud800"', "1e999", "null"];
 const PLACEHOLDERS = ['"{{schedule.at}}"', '"{{parents.p.status}}"', '"{{schedule.at}}{{schedule.local}}"'];
 

@@ -4,8 +4,8 @@ const MOST_TRIES = 5;
 const TRY_AGAIN_MS = 2000;
 
 /**
- * Sends a request again, as a client does, when the answer is 503: on a machine that is busy with other tests, a server may
- * take longer than it has. For requests that may be repeated.
+ * Resends a request after a 503, as a client does: on a machine that is busy with other tests, a server may exceed its
+ * time limit. For requests that are safe to repeat.
  */
 export async function patiently<Answer extends { readonly status: number | (() => number) }>(
   send: () => Promise<Answer>,

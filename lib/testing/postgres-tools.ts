@@ -9,17 +9,17 @@ const PROGRAMS = ["initdb", "postgres", "pg_dump", "pg_restore"];
 const INSTALLED = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"];
 const DOWNLOAD_WITHIN_MS = 120_000;
 
-/** A folder with a server of some version and the dump programs of the same one. */
+/** A folder with a server of some version and the dump programs of that version. */
 export interface PostgresTools {
   readonly binDir: string;
-  /** The environment that the dump programs run in. */
+  /** The environment of the dump programs. */
   readonly env: NodeJS.ProcessEnv;
   remove(): void;
 }
 
 /**
- * Finds the programs in PG_BIN, or in an installed PostgreSQL, or downloads Debian's packages and unpacks them beside the
- * system. Null when they cannot be had: the packaged server of the tests brings no pg_dump.
+ * Finds the programs in PG_BIN or in an installed PostgreSQL, or downloads Debian's packages and unpacks them outside
+ * the system. Returns null when none are available; the packaged server of the tests has no pg_dump.
  */
 export async function findPostgresTools(): Promise<PostgresTools | null> {
   const binDir = [process.env.PG_BIN ?? "", ...installed()].find(isWhole);

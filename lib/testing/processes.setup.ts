@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
 import { killStarted } from "./processes";
 
-// Vitest runs this before each file of tests, also where files share their modules.
+// Vitest runs this before each test file, even when files share their modules.
 afterAll(killStarted);

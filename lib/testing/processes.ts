@@ -11,7 +11,7 @@ import type { TestDatabase } from "./database";
 
 const ROOT = process.cwd();
 const READY_WITHIN_MS = 60_000;
-/** Descriptor of the pipe in a child. */
+/** Descriptor of the secrets pipe in a child. */
 const SECRETS_PIPE = 4;
 const run = promisify(execFile);
 
@@ -20,30 +20,30 @@ export type ProcessName = "web" | "worker" | "scheduler";
 export interface StartOptions {
   readonly database: Pick<TestDatabase, "adminUrl" | "secret">;
   readonly env?: Readonly<Record<string, string>>;
-  /** A standard output that takes nothing: of a full disk, or one that nobody reads. */
+  /** A standard output that accepts nothing: of a full disk, or without a reader. */
   readonly stdout?: "full" | "unread";
-  /** The process can say how long its event loop was held; see `longestHold`. */
+  /** The process can report the pauses of its event loop; see `longestHold`. */
   readonly probed?: boolean;
 }
 
 export interface TestProcess {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** Port of the pages, or of /livez and /readyz for the others when they tell it. */
+  /** Port of the pages, or of /livez and /readyz for processes that report one. */
   readonly port: number;
   readonly url: string;
   readonly workerId: string;
-  /** Everything it wrote so far. */
+  /** Everything the process wrote so far. */
   output(): string;
   signal(name: NodeJS.Signals): void;
   /**
-   * How long its event loop was held at most since the last call, in milliseconds of processor time; of a process that was
-   * started `probed`.
+   * Returns the longest pause of the event loop since the last call, in milliseconds of processor time. Only for a
+   * process started with `probed`.
    */
   longestHold(): Promise<number>;
-  /** Settles when it is gone. */
+  /** Settles when the process has exited. */
   readonly exited: Promise<ProcessEnd>;
-  /** SIGTERM, and the end. */
+  /** Sends SIGTERM and waits for the exit. */
   stop(): Promise<ProcessEnd>;
 }
 
@@ -57,8 +57,8 @@ let built: Promise<unknown> | undefined;
 let builtWithPages = false;
 
 /**
- * Starts one of the processes from the test build against a test database and waits until it is ready. What still
- * runs after the test file is killed.
+ * Starts one of the processes from the test build against a test database, and waits until it is ready. Processes that
+ * still run after the test file are killed.
  */
 export async function startProcess(
   name: ProcessName,
@@ -88,7 +88,10 @@ export function environmentOf(
   return { ...plainEnvironment(), ...Object.fromEntries(others), ...values };
 }
 
-/** Starts any Node program that says over its IPC channel when it is ready. It gets the secrets in `settings` on a pipe. */
+/**
+ * Starts any Node program that reports over its IPC channel when it is ready. It gets the secrets in `settings` on a
+ * pipe.
+ */
 export async function superviseChild(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
@@ -148,7 +151,7 @@ export async function superviseChild(
   };
 }
 
-/** Builds the test build when the sources changed since. */
+/** Builds the test build if the sources have changed. */
 export function ensureTestBuild({ pages }: { pages: boolean }): Promise<unknown> {
   if (!built || (pages && !builtWithPages)) {
     builtWithPages = pages;
@@ -158,7 +161,7 @@ export function ensureTestBuild({ pages }: { pages: boolean }): Promise<unknown>
   return built;
 }
 
-/** The environment of a test process: what the machine needs, and nothing that configures Leasehold. */
+/** Returns the environment of a test process: the machine's own variables, and none that configure Leasehold. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, LANG, npm_execpath } = process.env;
   return {
@@ -176,8 +179,8 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Waits until `condition` gives something else than false, null or undefined, and returns it; fails after `withinMs`. A
- * database that has no connection free just now does not end the wait.
+ * Waits until `condition` returns something other than false, null or undefined, and returns it; fails after
+ * `withinMs`. A database without a free connection does not end the wait.
  */
 export async function waitFor<T>(
   condition: () => Promise<T> | T,
@@ -206,7 +209,7 @@ function messageOf<Message>(child: ChildProcess, type: string): Promise<Message>
   });
 }
 
-/** Kills what still runs of the processes that tests started. */
+/** Kills the processes started by tests that are still running. */
 export async function killStarted(): Promise<void> {
   const ends = [...started].map((child) => once(child, "exit"));
   for (const child of started) child.kill("SIGKILL");

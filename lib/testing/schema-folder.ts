@@ -4,14 +4,14 @@ import path from "node:path";
 import { defaultSchemaFolder, readSchemaFiles } from "@/lib/db/migrate/files";
 import { whenDone } from "./when-done";
 
-/** The path of one more migration of this build in a folder of `schemaFolder`. */
+/** Returns the path of one more migration of this build in a folder of `schemaFolder`. */
 export function nextMigration(title: string): string {
   return `migrations/${String(readSchemaFiles().migrations.length + 1).padStart(4, "0")}_${title}.sql`;
 }
 
 /**
- * A copy of the files that make the schema, with further ones by their paths in it, and with the first `count` migrations
- * alone if it is given. Gone when the test, or the test file, that calls this is done.
+ * Copies the schema files, adds further files by their paths, and keeps only the first `count` migrations if it is
+ * given. Deleted when the calling test or test file is done.
  */
 export function schemaFolder(further: Readonly<Record<string, string>> = {}, count = Number.POSITIVE_INFINITY): string {
   const folder = mkdtempSync(path.join(tmpdir(), "leasehold-schema-"));

@@ -30,7 +30,9 @@ interface Shared {
 /** Each project of a run loads its own copy of this module; they share the global object. */
 const run = globalThis as { leaseholdTestServer?: Shared | undefined };
 
-/** Boots a throw-away PostgreSQL for all projects of this run of the tests; its data folder goes with the last of them. */
+/**
+ * Starts a throw-away PostgreSQL for all projects of this test run. Its data folder is deleted after the last of them.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   run.leaseholdTestServer ??= { served: boot(), users: 0 };
   const shared = run.leaseholdTestServer;

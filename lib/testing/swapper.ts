@@ -12,7 +12,7 @@ const SWAP = `
     renameSync(folder + ".away", folder);
   }`;
 
-/** Swaps a folder with a link to `target` and back, thousands of times a second, until the test is over. */
+/** Swaps a folder with a link to `target` and back, thousands of times a second, until the test ends. */
 export function swapWithLink(folder: string, target: string): void {
   const swapper = spawn(process.execPath, ["-e", SWAP, folder, target], { stdio: "ignore" });
   onTestFinished(async () => {

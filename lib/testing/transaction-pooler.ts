@@ -2,23 +2,24 @@ import { createServer, type Socket } from "node:net";
 import pg from "pg";
 import { onTestFinished } from "vitest";
 
-/** Server connections for each login; a transaction takes the one that has been free for longest. */
+/** Server connections for each login; a transaction takes the one that has been free the longest. */
 const SERVERS = 2;
 const TERMINATE = "X".charCodeAt(0);
 const READY_FOR_QUERY = "Z".charCodeAt(0);
 const NO_TRANSACTION = "I".charCodeAt(0);
 
 export interface PoolerOptions {
-  /** The URL with which the pooler itself connects for a login. */
+  /** Returns the URL with which the pooler itself connects for a login. */
   readonly urlFor: (user: string) => string;
-  /** Takes the startup parameter `options` and ignores it, as `ignore_startup_parameters` of PgBouncer does. */
+  /** Accepts the startup parameter `options` and ignores it, as PgBouncer's `ignore_startup_parameters` does. */
   readonly ignoreOptions?: boolean;
 }
 
 /**
- * Starts a pooler in transaction mode that does not know prepared statements, as PgBouncer before 1.21: each transaction
- * runs on the next free one of two server connections. It asks its clients for no password. Closed after the test.
- * @returns what puts the pooler's address into a URL
+ * Starts a pooler in transaction mode without support for prepared statements, like PgBouncer before 1.21: each
+ * transaction runs on the next free one of two server connections. It asks clients for no password. Closed after the
+ * test.
+ * @returns a function that puts the pooler's address into a URL
  */
 export async function startPooler(options: PoolerOptions): Promise<(url: string) => string> {
   const pools = new Map<string, ServerPool>();
@@ -55,7 +56,7 @@ interface Server {
   client: PooledClient | null;
 }
 
-/** The connections to the server of one login. */
+/** The server connections of one login. */
 class ServerPool {
   readonly #opening: readonly Promise<pg.Client>[];
   readonly #free: Server[] = [];
@@ -66,7 +67,7 @@ class ServerPool {
     for (const one of this.#opening) one.catch(() => {});
   }
 
-  /** Waits until every server is open, so that the order in which they are given out does not depend on chance. */
+  /** Waits until every server is open, so that the order in which they are assigned does not depend on chance. */
   async take(): Promise<Server> {
     await Promise.all(this.#opening);
     const server = this.#free.shift();
@@ -78,7 +79,7 @@ class ServerPool {
       if (end.status === "fulfilled") streamOf(end.value).destroy();
   }
 
-  /** pg logs in; from then on the connection is a plain socket. */
+  /** pg logs in; afterwards the connection is used as a plain socket. */
   async #open(url: string): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: url, application_name: "leasehold-test pooler" });
     client.on("error", () => {});
@@ -93,7 +94,7 @@ class ServerPool {
     return client;
   }
 
-  /** What a server says while nobody holds it, a notification say, reaches nobody. */
+  /** Messages from a server without a client, such as notifications, are dropped. */
   #answered(server: Server, message: Buffer): void {
     server.client?.socket.write(message);
     if (message[0] !== READY_FOR_QUERY || message[5] !== NO_TRANSACTION || !server.client) return;
@@ -109,7 +110,7 @@ class ServerPool {
   }
 }
 
-/** One connection of a client, which has a server as long as a transaction takes. */
+/** A client's connection, which holds a server for the duration of a transaction. */
 class PooledClient {
   #pool: ServerPool | undefined;
   #server: Server | undefined;
@@ -122,7 +123,7 @@ class PooledClient {
     private readonly ignoreOptions: boolean,
   ) {}
 
-  /** @returns whether this was the startup message, which has no type */
+  /** @returns true if this was the startup message, which has no type */
   take(message: Buffer): boolean {
     if (!this.#pool) {
       this.#begin(message);
@@ -162,7 +163,7 @@ class PooledClient {
   }
 }
 
-/** Cuts a stream into messages; the first of a client has no type before its length. */
+/** Splits a stream into messages; a client's first message has no type before its length. */
 class Messages {
   #rest = Buffer.alloc(0);
   #typed = 0;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** Below these, a version has a hole that is known and closed. */
+/** Versions below these have a known, fixed vulnerability. */
 const FLOORS: Record<string, string> = {
   next: "16.4.1",
   react: "19.3.1",

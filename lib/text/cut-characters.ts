@@ -1,4 +1,7 @@
-/** The first `most` characters (code points) of a text. Never leaves half of a surrogate pair, which PostgreSQL refuses. */
+/**
+ * Returns the first `most` characters (code points) of a text. Never leaves half of a surrogate pair, which PostgreSQL
+ * refuses.
+ */
 export function cutCharacters(text: string, most: number): string {
   if (text.length <= most) return text;
   let end = 0;

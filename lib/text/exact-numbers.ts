@@ -1,15 +1,21 @@
-/** Why a double cannot hold a number as it is written; null when it can. */
+/*
+ * Text helpers without dependencies: exact JSON numbers (here), safe redirect targets (`safe-path.ts`), unique names
+ * (`free-names.ts`) and cutting by characters (`cut-characters.ts`). All run in linear time, because their input is
+ * untrusted.
+ */
+
+/** Why a double cannot represent a number as written; null when it can. */
 export type NumberFault = "too-large" | "too-small" | "too-many-digits" | null;
 
-/** Digits that a double always gives back. */
+/** Number of digits that a double always preserves. */
 const EXACT_LENGTH = 15;
-// Shorter texts without an exponent are always held, so most JSON is not looked at further.
+// Shorter texts without an exponent are always exact, so most JSON needs no further check.
 const SUSPICIOUS = /[0-9][0-9.]{14}|[0-9][eE]/;
 const NUMBER_CHARACTERS = /[0-9.eE+-]*/y;
 
 /**
- * Compares a JSON number as it is written with what a double makes of it. Another spelling of the same value (`1.0`, `1E5`,
- * `-0`) is held; integers beyond ±(2^53 − 1) are not, because their neighbours would become the same double.
+ * Compares a JSON number as written with its double. Another spelling of the same value (`1.0`, `1E5`, `-0`) is exact.
+ * Integers beyond ±(2^53 − 1) are not, because neighboring integers would become the same double.
  */
 export function faultOfNumber(text: string): NumberFault {
   const value = Number(text);
@@ -19,10 +25,13 @@ export function faultOfNumber(text: string): NumberFault {
   return isHeld ? null : "too-many-digits";
 }
 
-/** Whether a valid JSON text has a number that a double cannot hold. Linear. */
+/** Returns true if a valid JSON text has a number that a double cannot represent. Linear. */
 export const hasInexactNumber = (json: string): boolean => quoteInexactNumbers(json) !== json;
 
-/** A valid JSON text with each number that a double cannot hold as a JSON string of its characters. Linear. */
+/**
+ * Returns a valid JSON text in which each number that a double cannot represent is a JSON string of its characters.
+ * Linear.
+ */
 export function quoteInexactNumbers(json: string): string {
   if (!SUSPICIOUS.test(json)) return json;
   const parts: string[] = [];
@@ -43,7 +52,7 @@ export function quoteInexactNumbers(json: string): string {
   return copied === 0 ? json : `${parts.join("")}${json.slice(copied)}`;
 }
 
-/** The position of the quotation mark that ends the string beginning at `start`. */
+/** Returns the position of the quotation mark that ends the string beginning at `start`. */
 function endOfString(json: string, start: number): number {
   let end = json.indexOf('"', start + 1);
   while (end !== -1 && isEscaped(json, end)) end = json.indexOf('"', end + 1);
@@ -56,7 +65,7 @@ function isEscaped(json: string, at: number): boolean {
   return slashes % 2 === 1;
 }
 
-/** The digits and the exponent of a number as written, so that 1.50, 15e-1 and 1.5 are the same. */
+/** Returns the digits and the exponent of a number as written, so that 1.50, 15e-1 and 1.5 are equal. */
 function decimalOf(text: string): string {
   const [mantissa = "", exponent = "0"] = text.replace(/^-/, "").toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");
@@ -65,7 +74,7 @@ function decimalOf(text: string): string {
   return `${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
 }
 
-/** Linear: `/0+$/` would begin again at every zero of a long run that another digit follows. */
+/** Linear: `/0+$/` would start over at every zero of a long run that another digit follows. */
 function withoutZerosAtEnd(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits.charCodeAt(end - 1) === 0x30) end -= 1;

@@ -19,7 +19,7 @@ test("a reserved name is left to the one that asks for it", () => {
   expect(given(wanted, wanted)).toEqual(["a", "a (3)", "a (2)"]);
 });
 
-/** Half of the names ask for one, the other half take what it could become. */
+/** Half of the names ask for one name, the other half take the names it could become. */
 const half = (characters: number): number => Math.floor(characters / 20);
 const NAMES: readonly (readonly [what: string, make: (count: number) => string[]])[] = [
   ["one name", (count) => Array.from({ length: 2 * count }, () => "a")],

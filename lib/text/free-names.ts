@@ -1,12 +1,12 @@
 /**
- * Gives each name once. A name that is taken gets the first number from 2 on that makes it free. Takes time in proportion to
- * the names, whatever they are: each number of a name is tried once, and a taken name is met by one of them at most.
+ * Makes names unique. A taken name gets the first free number from 2 on. Takes time proportional to the number of
+ * names, for any names: each number of a name is tried once, and a taken name collides with at most one of them.
  */
 export class FreeNames {
   readonly #given = new Set<string>();
   readonly #next = new Map<string, number>();
 
-  /** `reserved`: names that numbers leave alone, because they will be asked for. */
+  /** `reserved`: names that numbering must not produce, because they will be requested. */
   constructor(
     private readonly numbered: (name: string, number: number) => string,
     private readonly reserved: ReadonlySet<string> = new Set(),

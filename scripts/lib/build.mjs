@@ -27,7 +27,7 @@ const WEB_SOURCES = [
   "postcss.config.mjs",
 ];
 
-/** Everything that a build reads, as paths from the root. */
+/** Every input of a build, as paths from the root. */
 export const BUILD_SOURCES = [...new Set([...PROCESS_SOURCES, ...WEB_SOURCES, "scripts/build.mjs", "scripts/run.mjs"])];
 
 // Native add-ons and Next cannot be bundled; the others find their files relative to their own folder.
@@ -46,7 +46,7 @@ export function distFolder({ testBuild = false } = {}) {
 }
 
 /**
- * Builds what is older than its sources: the processes with esbuild, the pages with Next.
+ * Builds everything older than its sources: the processes with esbuild, the pages with Next.
  * @param {BuildOptions & { pages?: boolean }} options
  */
 export async function build({ testBuild = false, pages = true } = {}) {
@@ -83,16 +83,16 @@ function commonOptions({ out, testBuild }) {
     target: "node20",
     format: "esm",
     sourcemap: true,
-    // A test build is read beside its sources, and half as much to read starts a process faster.
+    // A test build has its sources beside it, and a file half the size starts a process faster.
     sourcesContent: !testBuild,
     logLevel: "error",
     define: { __LEASEHOLD_TEST_BUILD__: String(testBuild) },
-    // The installation's handlers, and in test builds one that harms its worker.
+    // The installation's handlers; in test builds also one that harms its worker.
     ...(testBuild ? { alias: { "@/jobs": inRoot("worker/harmful-jobs.fixture.ts") } } : {}),
   };
 }
 
-/** Builds the benchmarks, and the background processes as they are shipped, but with the benchmark's own handler. */
+/** Builds the benchmarks, and the background processes as shipped, but with the benchmark's own handler. */
 export async function buildBench() {
   const { build: esbuild } = await import("esbuild");
   const { admin: _seedsInstallations, ...entries } = bundledEntries();
@@ -106,7 +106,7 @@ export async function buildBench() {
   for (const file of outputFiles) writeWhole(file.path, file.contents);
 }
 
-/** Programs that run without node_modules beside them, and the threads and helpers they start (`*.entry.ts`). */
+/** Returns programs that run without node_modules, and the threads and helpers they start (`*.entry.ts`). */
 function bundledEntries() {
   const entries = { worker: "worker/main.ts", scheduler: "scheduler/main.ts", admin: "admin/main.ts" };
   const helpers = ["lib", "worker", "scheduler", "jobs"].flatMap((folder) =>
@@ -135,7 +135,7 @@ export async function buildPages({ testBuild = false } = {}) {
       },
     }),
   );
-  // Next adds its own folders to tsconfig.json; the tree must stay as it was checked out.
+  // Next adds its own folders to tsconfig.json; the tree must stay as checked out.
   for (const [file, before] of tracked) {
     if (before !== null && readFileSync(file, "utf8") !== before) writeWhole(file, before);
   }

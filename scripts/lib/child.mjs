@@ -5,11 +5,11 @@ import { Unusable } from "./fail.mjs";
 import { ROOT } from "./paths.mjs";
 import { withSecretPipe } from "./secrets.mjs";
 
-/** Children of this script that are alive; a signal to the script ends them. */
+/** Living children of this script; a signal to the script ends them. */
 const alive = new Set();
 
 /**
- * Runs a Node script to its end, showing nothing unless it fails.
+ * Runs a Node script to its end. Shows its output only if it fails.
  * @param {string} label
  * @param {string[]} args
  * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, secrets?: import("./secrets.mjs").Secrets }} [options]
@@ -50,7 +50,7 @@ export function capture(args, { env = process.env, cwd = ROOT, onText, signal: u
   });
 }
 
-/** Ends whatever `capture` has running. */
+/** Ends all children that `capture` started. */
 export function killChildren() {
   for (const child of alive) child.kill("SIGTERM");
 }

@@ -11,7 +11,7 @@ const NAME = "leasehold";
 const newSecret = () => randomBytes(32).toString("base64url");
 
 /**
- * @typedef {object} Ground what the processes stand on
+ * @typedef {object} Ground the database and settings that the processes run on
  * @property {import("../../lib/db/embedded/index.mjs").EmbeddedServer | null} server null when DATABASE_URL names one
  * @property {boolean} demo
  * @property {Record<string, string>} env without secrets
@@ -19,7 +19,8 @@ const newSecret = () => randomBytes(32).toString("base64url");
  */
 
 /**
- * The database of this start: the one DATABASE_URL names, or our own server. `newDemo` deletes all data of our own server first.
+ * Prepares the database of this start: the one in DATABASE_URL, or our own server. `newDemo` first deletes all data of
+ * our own server.
  * @param {{ newDemo: boolean }} options
  * @returns {Promise<Ground>}
  */
@@ -60,7 +61,7 @@ async function embeddedDatabase() {
   const runtime = readRuntime();
   const secret = givenSecrets().values.LEASEHOLD_SECRET || runtime.secret || newSecret();
   const password = runtime.pg_password ?? newSecret();
-  // Before the cluster exists: a start that dies half-way must not leave one whose password nobody knows.
+  // Saved before the cluster exists, because an interrupted start must not leave a cluster with a lost password.
   updateRuntime({ secret, pg_password: password });
   const server = await step("starting PostgreSQL", () =>
     startEmbedded({
@@ -72,7 +73,7 @@ async function embeddedDatabase() {
   );
   const url = server.adminUrl(NAME);
   const roots = providerRoots();
-  // So that the demo also works on a developer's machine without user namespaces (macOS, some distributions).
+  // Lets the demo work on a developer's machine without user namespaces (macOS, some distributions).
   const unsafe = { COMMANDS_UNSAFE_IN_PRODUCTION: process.env.COMMANDS_UNSAFE_IN_PRODUCTION?.trim() || "true" };
   updateRuntime({ pg_port: server.port, admin_url: url, provider_roots: roots.PROVIDER_ROOTS });
   return {
@@ -92,7 +93,7 @@ function installationSecrets(url, secret) {
   return { ...given, values: { ...given.values, DATABASE_URL: url, LEASEHOLD_SECRET: secret } };
 }
 
-/** The given provider roots, and the one in which the sample folders lie. */
+/** Returns the given provider roots, and the one with the sample folders. */
 function providerRoots() {
   const samples = path.join(dataDir(homeFolder()), "providers");
   const given = process.env.PROVIDER_ROOTS?.trim();

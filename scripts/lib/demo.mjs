@@ -5,7 +5,7 @@ import { homeFolder } from "./paths.mjs";
 import { say } from "./progress.mjs";
 
 /**
- * Puts the true URL into demo.json, and shows the logins.
+ * Writes the actual URL to demo.json, and shows the logins.
  * @param {string} url
  */
 export function publishDemo(url) {

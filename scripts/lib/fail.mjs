@@ -1,10 +1,10 @@
 import { ROOT } from "./paths.mjs";
 
-/** A problem its reader can act on: shown as its message alone, without a stack. */
+/** A problem that the reader can fix: shown as its message only, without a stack. */
 export class Unusable extends Error {}
 
 /**
- * Runs a script's main function; problems end it with code 1.
+ * Runs a script's main function; a problem ends it with code 1.
  * @param {() => Promise<unknown>} main
  */
 export async function runMain(main) {
@@ -16,7 +16,7 @@ export async function runMain(main) {
   }
 }
 
-// Turbopack reads the part of a path after `#` as a fragment and cannot find the style sheets.
+// Turbopack reads the part of a path after `#` as a fragment, and then cannot find the style sheets.
 if (ROOT.includes("#")) {
   process.stderr.write(`The pages cannot be built in a folder with "#" in its path: ${ROOT}. Rename the folder.\n`);
   process.exit(1);

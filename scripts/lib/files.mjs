@@ -4,7 +4,7 @@ import path from "node:path";
 import { inRoot, ROOT } from "./paths.mjs";
 
 /**
- * Writes a file whole or not at all; readers never see half of it.
+ * Writes a file atomically; readers never see a partial file.
  * @param {string} file
  * @param {string | Uint8Array} content
  * @param {number} [mode]
@@ -22,7 +22,7 @@ export function readText(file) {
 }
 
 /**
- * Hash of the named files and folders of this installation, tests left out.
+ * Returns the hash of the named files and folders of this installation, without tests.
  * @param {string[]} names
  * @param {string[]} [extra] further texts that the result depends on
  */

@@ -3,8 +3,8 @@ const SHARE = 0.6;
 const LEAST_MB = 64;
 
 /**
- * Flags for Node under a tight memory limit (a container's): its own default heap would exceed the limit, and the
- * kernel would end the process without a word. Empty when nothing is tight or a heap was chosen already.
+ * Returns Node flags for a tight memory limit (a container's), because Node's default heap would exceed the limit and
+ * the kernel would kill the process without a message. Empty when memory is not tight or a heap size was chosen.
  * @returns {string[]}
  */
 export function heapFlags() {

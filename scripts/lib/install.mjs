@@ -9,7 +9,7 @@ import { step } from "./progress.mjs";
 
 const STAMP = "node_modules/.install-stamp";
 
-/** Installs the locked packages unless exactly these are there already. */
+/** Installs the locked packages, unless exactly these are installed. */
 export async function ensureInstalled() {
   const lock = readFileSync(inRoot("package-lock.json"));
   const wanted = createHash("sha256")
@@ -19,7 +19,7 @@ export async function ensureInstalled() {
   if (readText(inRoot(STAMP)) === wanted) return;
   await step("installing packages (about a minute)", async () => {
     const env = { ...process.env };
-    delete env.NODE_ENV; // "production" would leave out what the build needs
+    delete env.NODE_ENV; // "production" would skip packages that the build needs
     const args = [npmProgram(), "ci", "--include=dev", "--no-audit", "--no-fund"];
     const { code, output } = await capture(args, { env });
     if (code !== 0) throw new Unusable(`npm ci failed (exit ${code}):\n${output.slice(-4000)}`);
@@ -27,7 +27,7 @@ export async function ensureInstalled() {
   writeWhole(inRoot(STAMP), wanted);
 }
 
-/** npm's own program: a script of Node. */
+/** Returns npm's own program, a Node script. */
 export function npmProgram() {
   const beside = path.join(path.dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js");
   const found = [process.env.npm_execpath, beside].find(

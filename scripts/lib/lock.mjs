@@ -3,8 +3,8 @@ import path from "node:path";
 import { commandLine, makeFolder } from "../../lib/db/embedded/index.mjs";
 
 /**
- * Takes the lock of a folder for this process, or returns the id of the living process that has it. A lock of a dead
- * process is taken over.
+ * Takes the lock of a folder for this process, or returns the id of the living process that holds it. A dead process's
+ * lock is taken over.
  * @param {string} home
  * @returns {number | null}
  */

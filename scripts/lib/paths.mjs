@@ -7,5 +7,5 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "
 /** @param {string[]} parts */
 export const inRoot = (...parts) => path.join(ROOT, ...parts);
 
-/** Folder of runtime.json, demo.json and, where it can be, the data. */
+/** Folder of runtime.json and demo.json, and of the data if possible. */
 export const homeFolder = () => path.resolve(ROOT, process.env.LEASEHOLD_HOME?.trim() || ".leasehold");

@@ -6,7 +6,8 @@ const DEFAULT_PORT = 3000;
 const NEIGHBOURS = 10;
 
 /**
- * The port for the pages: PORT when set (taken → an error that says so), else 3000 or the next free one.
+ * Returns the port for the pages: PORT when set, else 3000 or the next free one.
+ * @throws Unusable when PORT is taken
  * @param {string} host
  */
 export async function choosePort(host) {

@@ -6,7 +6,7 @@ export function say(text) {
 }
 
 /**
- * Runs a step that may take long: says that it begins, that it still runs, and how long it took.
+ * Runs a step that may take long. Reports that it begins, that it is still running, and how long it took.
  * @template T
  * @param {string} label
  * @param {() => Promise<T>} work

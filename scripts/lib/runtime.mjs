@@ -8,7 +8,7 @@ import { homeFolder } from "./paths.mjs";
 import { givenSecrets } from "./secrets.mjs";
 
 /**
- * @typedef {object} Runtime what the processes of one installation share
+ * @typedef {object} Runtime settings shared by the processes of one installation
  * @property {string} [secret]
  * @property {number} [pg_port]
  * @property {string} [pg_password]
@@ -38,7 +38,7 @@ export function updateRuntime(changes) {
 }
 
 /**
- * Whether the supervisor that a runtime file names is still at work.
+ * Returns true if the supervisor in a runtime file is still running.
  * @param {Runtime} runtime
  */
 export function supervisorAlive({ supervisor_pid: pid }) {
@@ -51,8 +51,8 @@ export function isLoopback(url) {
 }
 
 /**
- * Returns what a process that is started by hand needs to reach the database: the given secrets, or else the secrets and
- * provider roots of the `npm start` that runs in this folder.
+ * Returns the settings with which a manually started process reaches the database: the given secrets, or else the
+ * secrets and provider roots of the `npm start` that runs in this folder.
  * @returns {{ secrets: import("./secrets.mjs").Secrets, env: Record<string, string> }}
  */
 export function installationToJoin() {

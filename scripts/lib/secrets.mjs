@@ -6,7 +6,8 @@ import { inRoot } from "./paths.mjs";
 /** @typedef {Pick<import("../../lib/env/secret-source.mjs").HeldSecrets, "values" | "files">} Secrets */
 
 /**
- * Returns the secrets that this script was given. Throws with every problem, by name and without a value.
+ * Returns the secrets that were given to this script.
+ * @throws Unusable with every problem, by name and without values
  * @returns {Secrets}
  */
 export function givenSecrets() {
@@ -28,7 +29,7 @@ export function secretsOf(name, given) {
 }
 
 /**
- * Options of `spawn` for a child that takes secrets on a pipe, which is the last descriptor.
+ * Returns options of `spawn` for a child that reads secrets from a pipe, which is the last descriptor.
  * @param {NodeJS.ProcessEnv} env
  * @param {readonly ("ignore" | "inherit" | "pipe" | "ipc")[]} stdio
  * @returns {{ env: NodeJS.ProcessEnv, stdio: ("ignore" | "inherit" | "pipe" | "ipc")[] }}
@@ -38,9 +39,9 @@ export function withSecretPipe(env, stdio) {
 }
 
 /**
- * If secrets are in the environment, starts this program again in the same process with its secrets on a pipe (Node 22.15 or
- * newer), or else prints what to do. Deleting a variable is not enough: the environment that a process was started with
- * stays readable until its end.
+ * If secrets are in the environment, restarts this program in the same process with its secrets on a pipe (Node 22.15
+ * or newer); otherwise prints what to do. Deleting a variable is not enough, because the environment that a process was
+ * started with stays readable until it ends.
  */
 export function leaveEnvironment() {
   if (!SECRET_NAMES.some((name) => name in process.env)) return;

@@ -9,11 +9,11 @@ import { withSecretPipe } from "./secrets.mjs";
 const READY_TIMEOUT_MS = 120_000;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 60_000;
-/** A process that has been ready for so long counts as healthy: its next crash is its first one again. */
+/** A process that was ready for this long counts as healthy: its next crash counts as the first. */
 const HEALTHY_AFTER_MS = 60_000;
-/** From this crash in a row on, the message says how many there were. */
+/** From this many crashes in a row on, the message includes their number. */
 const CRASH_LOOP = 3;
-/** Beyond the grace the processes give themselves. */
+/** Added to the grace period of the processes. */
 const STOP_EXTRA_MS = 8000;
 const FORCE_MS = 1500;
 /** @type {("ignore" | "inherit" | "ipc")[]} */
@@ -24,18 +24,18 @@ const STDIO = ["ignore", "inherit", "inherit", "ipc"];
  * @property {string} name
  * @property {string[]} args of node
  * @property {NodeJS.ProcessEnv} env without secrets
- * @property {import("./secrets.mjs").Secrets} secrets what this process needs, and nothing else
- * @property {boolean} vital its end ends everything; others are restarted
+ * @property {import("./secrets.mjs").Secrets} secrets exactly those that this process needs
+ * @property {boolean} vital its end stops everything; other processes are restarted
  */
 
 /** @typedef {{ port?: number, workerId?: string }} Ready */
 
-/** Keeps a few processes running, and takes them all down together. */
+/** Keeps a few processes running, and stops them all together. */
 export class Supervisor {
   #running = new Map();
   /** Of each member: crashes in a row, and when it was last ready. @type {Map<string, { crashes: number, readyAt: number }>} */
   #health = new Map();
-  /** Those we asked to leave, one by one. */
+  /** Processes that are being stopped one by one. */
   #leaving = new WeakSet();
   #stopping = false;
   #graceMs;
@@ -48,7 +48,7 @@ export class Supervisor {
   }
 
   /**
-   * Starts a process and waits until it says that it is ready; rejects with its exit code when it ends before.
+   * Starts a process and waits until it reports that it is ready. Rejects with its exit code if it ends first.
    * @param {Member} member
    * @returns {Promise<Ready>}
    */
@@ -56,7 +56,7 @@ export class Supervisor {
     if (this.#stopping) return Promise.reject(new Unusable("stopping"));
     const child = spawn(process.execPath, member.args, {
       cwd: ROOT,
-      // A session of its own: Ctrl-C reaches it through us alone, once, and in order.
+      // A session of its own, so that Ctrl-C reaches it only through us, once, and in order.
       detached: true,
       ...withSecretPipe(member.env, STDIO),
     });
@@ -88,7 +88,7 @@ export class Supervisor {
   }
 
   /**
-   * Starts a process that the others can do without. One that cannot start is tried again for as long as it takes.
+   * Starts a process that the others can run without. If it cannot start, retries indefinitely.
    * @param {Member} member
    * @returns {Promise<Ready | null>} null when it is not ready yet
    */
@@ -110,20 +110,22 @@ export class Supervisor {
     if (!this.#stopping) await this.start(member);
   }
 
-  /** Asks all to drain, waits, and kills what is left. Returns when none lives. */
+  /** Asks all processes to drain, waits, and kills the remaining ones. Resolves when all have exited. */
   async stop() {
     this.#stopping = true;
     await Promise.all([...this.#running.values()].map((child) => endProcess(child, this.#graceMs + STOP_EXTRA_MS)));
   }
 
-  /** Tells all that PostgreSQL is gone: nothing can be stored any more, so a long drain saves nothing. */
+  /**
+   * Notifies all processes that PostgreSQL has stopped. Nothing can be stored any more, so a long drain is pointless.
+   */
   databaseGone() {
     for (const child of this.#running.values()) {
       if (child.connected) child.send({ type: "database-gone" }, () => undefined);
     }
   }
 
-  /** A second wish: the processes leave without finishing, and what does not is killed. */
+  /** Stops the processes without a drain, and kills those that do not exit. For a second signal. */
   force() {
     this.#stopping = true;
     for (const child of this.#running.values()) {

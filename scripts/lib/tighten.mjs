@@ -5,9 +5,9 @@ import { inRoot } from "./paths.mjs";
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * Takes the right to write away from group and others on the commands of this installation. A worker refuses files that
- * somebody else could change, and a clone that was made with umask 002 has only such files. Leaves alone what belongs to
- * another user: the worker then says so.
+ * Removes write permission for group and others from the commands of this installation. A worker refuses files that
+ * other users could change, and a clone made with umask 002 has only such files. Files of another user are left
+ * unchanged; the worker reports them.
  */
 export function tightenCommands(folder = inRoot("jobs")) {
   const below = readdirSync(path.join(folder, "scripts"), { recursive: true, encoding: "utf8" });

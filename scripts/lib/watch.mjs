@@ -4,7 +4,7 @@ import { say } from "./progress.mjs";
 const QUIET_MS = 300;
 
 /**
- * Calls `onChange` when sources change, once per burst, never twice at a time.
+ * Calls `onChange` when sources change, once per burst and never concurrently.
  * @param {string[]} folders
  * @param {() => Promise<void>} onChange
  */

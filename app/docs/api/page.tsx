@@ -11,7 +11,7 @@ export const metadata: Metadata = { title: "API reference" };
 const GROUPS = ["Jobs", "Folders and files", "Account", "Platform", "Health"] as const;
 const TOPICS = ["Authentication", "Errors", "Pagination", "Idempotency"] as const;
 
-/** The reference of the API, from the document that `/api/v1/openapi.json` answers. */
+/** The API reference, generated from the document at `/api/v1/openapi.json`. */
 export default function ApiReferencePage() {
   const operations = operationsOf(openApiDocument(DOCUMENTED_ROUTES, "1") as unknown as ApiDocument);
   return (

@@ -4,7 +4,7 @@ import { PROBLEMS } from "@/lib/contract";
 
 export const metadata: Metadata = { title: "Errors" };
 
-/** Every error code of the API; each leads to the page that is its `type`. */
+/** Every error code of the API; each links to the page named by its `type`. */
 export default function ErrorsPage() {
   return (
     <DocsPage title="Errors of the API">

@@ -19,7 +19,7 @@ import { isTerminal } from "@/lib/queue/states";
 import { useReason, useTenant } from "../../shell/viewer";
 import { DeleteArtifact } from "./delete-artifact";
 
-/** The files that the job's attempts made. */
+/** The files created by the job's attempts. */
 export function ArtifactsTab({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const poll = usePollInterval();

@@ -24,8 +24,8 @@ interface AttemptsTabProps {
 }
 
 /**
- * The attempts of the job over all its runs, newest first, fifty at a time. An attempt that begins while the page is open
- * waits until the reader asks for it, or follows what the reader did.
+ * The attempts of the job over all its runs, newest first, fifty at a time. An attempt that begins while the page is
+ * open waits until the user asks for it, unless it follows the user's own action.
  */
 export function AttemptsTab({ query, job }: AttemptsTabProps) {
   const pages = query.data?.pages;
@@ -74,7 +74,7 @@ function whyNone({ status }: Job): string {
 }
 
 function AttemptCard({ attempt, runs }: { readonly attempt: Attempt; readonly runs: number }) {
-  // One that ends while the page is open keeps its height: the attempts below it do not move.
+  // An attempt that ends while the page is open keeps its height, so that the attempts below do not move.
   const wasOpen = useFirst(attempt.finished_at === null) === true;
   return (
     <li className="panel overflow-hidden">
@@ -103,7 +103,7 @@ function AttemptCard({ attempt, runs }: { readonly attempt: Attempt; readonly ru
 
 const LINE = "h-8 px-4";
 
-/** The progress or the error of an attempt that the reader has seen running, in one line. */
+/** The progress or the error of an attempt that ran while the page was open, in one line. */
 function NewsLine({ attempt: { error_text: error, error_type: type, progress } }: { readonly attempt: Attempt }) {
   return (
     <div className="border-line border-t bg-sunken">

@@ -11,7 +11,7 @@ import { useChangeJob } from "@/lib/client/jobs/jobs";
 import type { ChangeJob, Job } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
 
-/** Another priority or time for a job that waits. */
+/** Changes the priority or time of a waiting job. */
 export function ChangeJobDialog({ job, onClose }: { readonly job: Job; readonly onClose: () => void }) {
   const { slug } = useTenant();
   const toast = useToast();
@@ -90,7 +90,7 @@ export function ChangeJobDialog({ job, onClose }: { readonly job: Job; readonly 
   );
 }
 
-// Only what was touched is sent: a time that is shown to the second would otherwise move a job that nobody moved.
+// Sends only changed fields. Otherwise the time, shown to the second, would move a job that the user did not move.
 function changeOf(job: Job, { priority, time }: { priority: string; time: string }) {
   const faults = new Map<string, string>();
   const change: ChangeJob = {};

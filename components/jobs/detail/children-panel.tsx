@@ -11,7 +11,7 @@ import type { Job } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { StatusBadge } from "../status";
 
-/** The newest jobs that this one has as children; nothing for a job without any. */
+/** The newest child jobs of this job; renders nothing if there are none. */
 export function ChildrenPanel({ slug, job }: { readonly slug: string; readonly job: Job }) {
   const poll = usePollInterval();
   const query = useQuery({ ...childrenOptions(slug, job.id), refetchInterval: isTerminal(job.status) ? false : poll });

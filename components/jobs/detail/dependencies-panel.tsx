@@ -27,10 +27,10 @@ const IF_ONE_FAILS = {
   run: "runs even if one fails",
 } as const;
 
-/** Panels that a job gets while its page is open come below the tabs, where they move nothing. */
+/** Panels that appear while the page is open go below the tabs, where they move nothing. */
 export type PanelPlace = "top" | "bottom";
 
-/** Whom the job waits or waited for, and who does for it; nothing for a job that stands alone. */
+/** The parents and children of the job, including past ones; renders nothing if there are none. */
 export function DependenciesPanel({ job, place }: { readonly job: Job; readonly place: PanelPlace }) {
   const { slug } = useTenant();
   const poll = usePollInterval();
@@ -76,7 +76,7 @@ interface EdgesProps {
 
 function Edges({ title, icon: Icon, edges, note }: EdgesProps) {
   const [all, setAll] = useState(false);
-  // What is still open, or went wrong, is what one comes to see. An edge that is met later stays where it is.
+  // Open and failed edges come first, because they matter most. An edge that is met later stays in place.
   const sorted = useMemo(
     () =>
       edges
@@ -145,7 +145,7 @@ function Edge({ edge, named }: { readonly edge: DependencyEdge; readonly named: 
   );
 }
 
-/** What the child wants of the parent, in a few words. */
+/** Describes what the child needs from the parent, in a few words. */
 function wantOf({ type, condition }: DependencyEdge): string {
   if (type === "completion") return "its end, good or bad";
   if (type === "data") return "its result";

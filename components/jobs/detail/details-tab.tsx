@@ -13,7 +13,7 @@ import { JobSource } from "../job-source";
 import { RetryLink } from "../retry-links";
 import { ChildrenPanel } from "./children-panel";
 
-/** Everything else that is known about the job. */
+/** All remaining data of the job. */
 export function DetailsTab({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const hasMetadata = typeof job.metadata === "object" && job.metadata !== null && Object.keys(job.metadata).length > 0;
@@ -52,7 +52,7 @@ export function DetailsTab({ job }: { readonly job: Job }) {
         </Row>
         <Row name="Time limit">{formatDuration(job.timeout_seconds * 1000)} an attempt</Row>
         <Row name="Worker">
-          {/* In one line, as it comes while the page is open. */}
+          {/* In one line, because it appears while the page is open. */}
           {job.claimed_by_worker ? (
             <code className="block truncate font-mono text-xs" title={job.claimed_by_worker}>
               <Plain text={job.claimed_by_worker} />

@@ -13,7 +13,7 @@ import { parseJsonText } from "@/lib/client/triggers/schema-form";
 import type { Job } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
 
-/** A new job like this one, with another payload. One intent makes one job, however often it is sent. */
+/** Creates a new job like this one, with another payload. One intent creates one job, however often it is sent. */
 export function EditRetryDialog({ job, onClose }: { readonly job: Job; readonly onClose: () => void }) {
   const { slug } = useTenant();
   const router = useRouter();

@@ -11,7 +11,7 @@ import type { ActOnJob } from "../job-actions";
 import { ChangeJobDialog } from "./change-job-dialog";
 import { EditRetryDialog } from "./edit-retry-dialog";
 
-/** What can be done to a job where it stands now. */
+/** The actions that are possible in the job's current status. */
 export function HeaderActions({ job, actions }: { readonly job: Job; readonly actions: ActOnJob }) {
   const [open, setOpen] = useState<"change" | "edit" | null>(null);
   const noUpdate = useReason("jobs:update");

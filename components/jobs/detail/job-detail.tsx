@@ -103,7 +103,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
   });
   return (
     <div className="flex flex-col gap-4">
-      {/* What comes up later is said in this line, where it moves nothing. */}
+      {/* Later messages appear in this line, where they move nothing. */}
       <div className="flex h-7 items-center gap-4">
         <BackLink slug={slug} />
         {wasRetried ? null : <RetryLinks retriedBy={job.retried_by_id} />}

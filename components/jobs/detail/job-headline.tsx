@@ -12,7 +12,7 @@ import { ErrorText, FoldedError } from "../error-text";
 import { StatusBadge } from "../status";
 import { Duration } from "../wait-line";
 
-/** The state of the job in one strip, and below it what it waits for, how far it is, or why it failed. */
+/** The state of the job in one strip, and below it what the job waits for, its progress, or why it failed. */
 export function JobHeadline({ job }: { readonly job: Job }) {
   return (
     <section aria-label="State" className="panel overflow-hidden">
@@ -58,7 +58,7 @@ function Fact({
   );
 }
 
-/** A strip that stays as high as it is at first, so that nothing below moves when the job changes. */
+/** A strip that keeps its initial height, so that nothing below moves when the job changes. */
 function Explanation({ job }: { readonly job: Job }) {
   const keepHeight = useCallback((strip: HTMLElement | null) => {
     if (strip) strip.style.minHeight = `${strip.offsetHeight}px`;
@@ -76,7 +76,7 @@ function Explanation({ job }: { readonly job: Job }) {
       ) : error ? (
         <FoldedError className={STRIP} type={job.error_type} text={error} />
       ) : (
-        // Its first line stands where it is, whether or not the next text needs a second one.
+        // The first line keeps its position, even if the next text needs a second line.
         <p className={cn(STRIP, "flex items-center text-sm max-sm:items-start max-sm:pt-2")}>
           <span
             key={job.wait_reason?.detail}
@@ -102,7 +102,7 @@ function Reason({ job: { wait_reason: reason, finished_at: end } }: { readonly j
         {reason.until ? (
           <>
             {" "}
-            {/* As wide for "in 1 h" as for "in 59 min", or it would change its line as time goes by. */}
+            {/* As wide for "in 1 h" as for "in 59 min", so that the text does not wrap differently over time. */}
             <span className="inline-block min-w-24 text-muted">
               {"· "}
               <Time value={reason.until} />

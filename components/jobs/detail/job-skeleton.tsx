@@ -2,7 +2,7 @@ import { Skeleton } from "@/components/ui/states";
 
 const FACTS = ["a", "b", "c", "d", "e"];
 
-/** The detail page before its job has arrived, in its final sizes. */
+/** The detail page while its job is loading, in its final sizes. */
 export function JobSkeleton() {
   return (
     <div aria-busy className="flex flex-col gap-4">

@@ -22,7 +22,7 @@ interface OutputTabProps {
 
 const NEAR_END_PX = 40;
 
-/** What the job prints, as it prints it. Follows the end until the reader scrolls away from it. */
+/** The job's output, live. Follows the end until the user scrolls away from it. */
 export function OutputTab({ job, attempts }: OutputTabProps) {
   const { slug } = useTenant();
   const paused = useLive()?.state === "paused";

@@ -14,7 +14,7 @@ import type { Job, Step } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 import { useTenant } from "../../shell/viewer";
 
-/** The steps that the job's attempts have done for good; nothing for a job without any. */
+/** The completed steps of the job's attempts; renders nothing if there are none. */
 export function StepsPanel({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const poll = usePollInterval();

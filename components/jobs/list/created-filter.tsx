@@ -22,7 +22,9 @@ interface CreatedFilterProps {
   readonly onChange: SetFilters;
 }
 
-/** Narrows to when jobs were enqueued. A span is fixed when it is chosen, so that a shared address shows the same jobs. */
+/**
+ * Filters by the time of the enqueue. A span is fixed when it is chosen, so that a shared address shows the same jobs.
+ */
 export function CreatedFilter({ filters, onChange }: CreatedFilterProps) {
   const [open, setOpen] = useState(false);
   const active = filters.after !== null || filters.before !== null;

@@ -21,7 +21,7 @@ interface FilterBarProps {
 
 const TYPING_PAUSE_MS = 250;
 
-/** What narrows the list; all of it lives in the address. */
+/** The filters of the list, all stored in the address. */
 export function FilterBar({ filters, onChange, definitions, queues, searchRef }: FilterBarProps) {
   return (
     <search aria-label="Filter jobs" className="flex flex-col gap-2">

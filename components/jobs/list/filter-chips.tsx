@@ -7,7 +7,7 @@ import type { JobFilters } from "@/lib/client/jobs/job-filters";
 import { STATUS_LOOKS } from "../status";
 import type { SetFilters } from "./set-filters";
 
-/** The filters that are set, each with the way to take it back. */
+/** The active filters, each with a button that removes it. */
 export function FilterChips({ filters, onChange }: { readonly filters: JobFilters; readonly onChange: SetFilters }) {
   const chips: [string, Partial<JobFilters>][] = [
     ...filters.status.map((status): [string, Partial<JobFilters>] => [

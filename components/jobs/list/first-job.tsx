@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Empty } from "@/components/ui/states";
 
-/** For a tenant that never had a job: what this is, the first step, and the same by curl. */
+/** For a tenant without jobs: what a job is, the first step, and the same as a curl command. */
 export function FirstJob({ onCreate, noCreate }: { readonly onCreate: () => void; readonly noCreate: string | null }) {
   const [origin, setOrigin] = useState("");
   useEffect(() => setOrigin(window.location.origin), []);

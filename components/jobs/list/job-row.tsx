@@ -26,7 +26,7 @@ interface JobRowProps {
   readonly onSelect: (id: string) => void;
 }
 
-/** One job of the list. Every row has the same height, whatever it says. */
+/** One job of the list. Every row has the same height, for any content. */
 export const JobTableRow = memo(function JobTableRow(props: JobRowProps) {
   const { job, tenant, dimmed, actions, selected, onSelect } = props;
   const href = `/t/${tenant}/jobs/${job.id}`;

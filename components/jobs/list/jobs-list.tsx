@@ -27,7 +27,7 @@ interface JobsListProps {
   readonly noCreate: string | null;
 }
 
-/** The list in whichever of its states it is: loading, failed, never used, nothing matches, rows. */
+/** The list in each of its states: loading, failed, never used, no match, rows. */
 export function JobsList(props: JobsListProps) {
   const { list, filters, filtered, onFilters, actions, selection, onBulk, onCreate, noCreate } = props;
   const { query, shown } = list;

@@ -86,7 +86,7 @@ function PageBox({ rows, selection }: { readonly rows: readonly JobRow[]; readon
 
 const SKELETON_ROWS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
 
-/** Rows of the final height while the first answer is on its way. */
+/** Placeholder rows of the final height while the first answer is loading. */
 export function SkeletonRows() {
   return SKELETON_ROWS.map((key) => (
     <tr key={key} className="h-14 border-line border-t">

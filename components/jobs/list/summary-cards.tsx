@@ -14,7 +14,7 @@ interface Card {
   readonly statuses: readonly JobStatus[];
   readonly icon: LucideIcon;
   readonly tone: string;
-  /** Ended jobs are counted over the last day only; the link narrows to the same span. */
+  /** True if only jobs that ended in the last day are counted; the link filters by the same span. */
   readonly lastDay: boolean;
   readonly note: (summary: JobSummary) => string;
 }
@@ -22,7 +22,7 @@ interface Card {
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** How long the queued ones wait, and what does not even wait for a worker. */
+/** Describes how long queued jobs have waited, and how many jobs are not even queued. */
 function waiting({ oldest_queued_age_seconds: age, counts }: JobSummary): string {
   const held = (["blocked", "paused"] as const).flatMap((status) =>
     counts[status] > 0 ? `${formatCount(counts[status])} ${status}` : [],
@@ -62,7 +62,7 @@ const CARDS: readonly Card[] = [
     icon: STATUS_LOOKS.dead_letter.icon,
     tone: "text-bad",
     lastDay: true,
-    // A job that was put back and failed again counts twice here, and is one dead letter.
+    // A job that was redriven and failed again counts twice here, but is one dead letter.
     note: ({ counts }) => `runs in 24 h · ${formatCount(counts.dead_letter)} for good`,
   },
   {
@@ -81,7 +81,7 @@ interface SummaryCardsProps {
   readonly filters: JobFilters;
 }
 
-/** The figures of the tenant; each is a link that narrows the list to what it counts. */
+/** The counts of the tenant; each is a link that filters the list to the counted jobs. */
 export function SummaryCards({ tenant, summary, filters }: SummaryCardsProps) {
   return (
     <ul
@@ -119,7 +119,7 @@ function hrefOf(tenant: string, card: Card, summary: JobSummary | undefined, act
   return jobsHref(tenant, { status: card.statuses, after });
 }
 
-/** To the minute, so that the address of a card does not change with each summary. */
+/** Returns the start of the last day, to the minute, so that a card's address does not change with each summary. */
 function lastDayFrom({ as_of }: JobSummary): string {
   return new Date(Math.floor((Date.parse(as_of) - DAY_MS) / MINUTE_MS) * MINUTE_MS).toISOString();
 }

@@ -16,7 +16,10 @@ interface JobKeys {
   readonly live: ReturnType<typeof useLive>;
 }
 
-/** The keys of the list. j and k move the focus itself, so that Enter opens and screen readers follow. */
+/**
+ * The keyboard shortcuts of the list. j and k move the focus itself, so that Enter opens a job and screen readers
+ * follow.
+ */
 export function useJobKeys({ tenant, rows, actions, searchRef, create, live }: JobKeys): void {
   const router = useRouter();
   const onFocused = (run: (job: JobRow) => void) => () => {

@@ -11,16 +11,16 @@ import { useThrottledRefresh } from "@/lib/client/live/use-refresh";
 import type { JobChange, JobList, JobRow, JobSummary } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 
-/** What the server already knew when it rendered the page. */
+/** The data that the server rendered the page with. */
 export interface FirstJobs {
-  /** Of the filters that the list is for. */
+  /** The key of the filters of this list. */
   readonly key: string;
   readonly list: JobList;
   readonly summary: JobSummary;
 }
 
 /**
- * The rows on the screen, kept fresh. Known rows change where they stand; new ones wait until the reader asks for them,
+ * The rows on the screen, kept fresh. Known rows are updated in place. New rows wait until the user asks for them,
  * because a row that is being read or pointed at must not move.
  */
 export function useJobList(tenant: string, filters: JobFilters, first: FirstJobs | null) {

@@ -5,7 +5,7 @@ import type { JobRow } from "@/lib/contract";
 
 export interface Selection {
   readonly ids: ReadonlySet<string>;
-  /** Every job that matches the filters, also those on other pages. */
+  /** Every job that matches the filters, including those on other pages. */
   readonly all: boolean;
   readonly toggle: (id: string) => void;
   readonly togglePage: () => void;
@@ -19,13 +19,13 @@ interface Chosen {
   readonly all: boolean;
 }
 
-/** Which rows are chosen. Other filters begin anew: what was chosen under one list means nothing under another. */
+/** The selected rows. Other filters reset the selection, because it means nothing in another list. */
 export function useSelection(filterKey: string, rows: readonly JobRow[]): Selection {
   const none: Chosen = { key: filterKey, ids: new Set(), all: false };
   const [stored, setChosen] = useState<Chosen>(none);
   const kept = stored.key === filterKey ? stored : none;
   const shown = new Set(rows.map((row) => row.id));
-  // An action must not reach a row that the reader cannot see.
+  // An action must not reach a row that the user cannot see.
   const chosen: Chosen = { ...kept, ids: new Set([...kept.ids].filter((id) => shown.has(id))) };
   const choose = (ids: ReadonlySet<string>, all = false) => setChosen({ key: filterKey, ids, all });
   const toggle = (id: string) => {

@@ -5,7 +5,7 @@ import { useEffect } from "react";
 import { useToast } from "@/components/ui/toast";
 import { jobFilterParsers } from "@/lib/client/jobs/job-filters";
 
-/** Says so when the address holds a filter that does not exist or a value that cannot be, since both are ignored. */
+/** Warns when the address has an unknown filter or an invalid value, because both are ignored. */
 export function useUnknownParameters(): void {
   const params = useSearchParams();
   const toast = useToast();

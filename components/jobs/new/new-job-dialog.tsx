@@ -15,7 +15,7 @@ import { NewJobOptions, OtherFaults } from "./new-job-options";
 import { PayloadFields } from "./payload-fields";
 import { type OptionName, useNewJob } from "./use-new-job";
 
-/** Chooses a definition and fills in its form. A fresh form, and a fresh intent, each time it opens. */
+/** Chooses a definition and fills in its form. The form and its idempotency key are new each time it opens. */
 export function NewJobDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
     <Dialog wide title="New job" description="What runs, and on what." open={open} onClose={onClose}>
@@ -146,7 +146,7 @@ function NewJobForm({
   );
 }
 
-/** What was said of a value does not hold for another one. */
+/** Removes a field's problems once its value changes. */
 function without(faults: ReadonlyMap<string, string>, name: string): ReadonlyMap<string, string> {
   return new Map([...faults].filter(([about]) => about !== name));
 }

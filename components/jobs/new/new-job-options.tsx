@@ -11,7 +11,7 @@ interface OptionsProps {
   readonly onChange: (name: OptionName, value: string) => void;
 }
 
-/** What a job can be told beside its payload; seldom needed, so folded away. */
+/** The options of a job beside its payload. Collapsed, because they are rarely needed. */
 export function NewJobOptions({ options, faults, onChange }: OptionsProps) {
   const hasFault = ["priority", "scheduled_for", "dedupe_key"].some((name) => faults.has(name));
   return (
@@ -78,7 +78,7 @@ interface OtherFaultsProps {
   readonly general: string | null;
 }
 
-/** Faults that no field on the screen can show. */
+/** Problems that no visible field can show. */
 export function OtherFaults({ faults, known, freeform, general }: OtherFaultsProps) {
   const shown = new Set([
     ...known,

@@ -75,7 +75,7 @@ function Control({ field, control, value, onChange }: ControlProps) {
   );
 }
 
-/** A folder of the tenant by name; by id where the names cannot be had. */
+/** Selects a folder of the tenant by name, or by id if the names cannot be loaded. */
 function ProviderControl({ control, value, onChange }: Omit<ControlProps, "field">) {
   const tenant = useTenant();
   const providers = useQuery(providersOptions(tenant.slug));

@@ -7,7 +7,7 @@ import { useCreateJob } from "@/lib/client/jobs/jobs";
 import { gatherPayload, parseJsonText, pointerHead, schemaForm } from "@/lib/client/triggers/schema-form";
 import type { CreateJob, Definition, Job } from "@/lib/contract";
 
-/** Names of the fields beside the payload, as the API calls them. */
+/** Names of the fields beside the payload, as in the API. */
 export type OptionName = "priority" | "scheduled_for" | "dedupe_key";
 
 interface NewJobState {
@@ -15,7 +15,7 @@ interface NewJobState {
   readonly freeText: string;
   readonly options: Readonly<Record<OptionName, string>>;
   readonly faults: ReadonlyMap<string, string>;
-  /** What is wrong but belongs to no field. */
+  /** A problem that belongs to no field. */
   readonly general: string | null;
 }
 
@@ -28,14 +28,14 @@ const BLANK: NewJobState = {
 };
 
 /**
- * The state of a job that is being written. The idempotency key stands for this one intent: however often it is sent,
- * one job comes of it, and it changes only with what is sent.
+ * The state of a job that is being composed. The idempotency key stands for one intent: however often it is sent, one
+ * job is created. The key changes only when the content changes.
  */
 export function useNewJob(tenant: string, definition: Definition | undefined, onCreated: (job: Job) => void) {
   const [state, setState] = useState(BLANK);
   const create = useCreateJob(tenant);
   const intent = useRef({ body: "", key: "" });
-  // The second click of a double click comes before the first one has been rendered.
+  // The second click of a double click arrives before the first one has been rendered.
   const sending = useRef(false);
   const form = schemaForm(definition?.arg_schema ?? {});
   const fail = (faults: ReadonlyMap<string, string>, general: string | null) =>
@@ -57,7 +57,7 @@ export function useNewJob(tenant: string, definition: Definition | undefined, on
         onSuccess: onCreated,
         onError: (error) => {
           const told = explain(error);
-          // An answer that refused the request is final for this key; only no answer at all is asked again under it.
+          // A refusal is final for this key; only a request without an answer is repeated under it.
           if (error instanceof ApiError && error.status >= 400 && error.status < 500)
             intent.current = { body: "", key: "" };
           fail(told.faults, told.general);
@@ -105,7 +105,7 @@ function explain(error: Error): { faults: Map<string, string>; general: string |
   return { faults, general: `${error.detail || error.title}${request}` };
 }
 
-/** The field that a pointer into the body means: `/payload/path/0` is the payload's field `path`. */
+/** Returns the field that a pointer into the body refers to: `/payload/path/0` is the payload's field `path`. */
 function fieldOfPointer(pointer: string): string {
   const head = pointerHead(pointer);
   if (head !== "payload") return head;

@@ -17,15 +17,15 @@ import type { TestTarget } from "./test-target";
 
 interface EventTestProps {
   readonly eventName: string;
-  /** Null while there is nothing that could be tested. */
+  /** Null while there is nothing to test. */
   readonly target: TestTarget | null;
-  /** What would run. */
+  /** The definition that would run. */
   readonly definitionKey: string;
-  /** Offers to publish the event, which starts whatever listens. */
+  /** Offers to publish the event, which starts every listening trigger. */
   readonly sendable?: boolean;
 }
 
-/** Tries an event on a trigger: does it match, what would start, and what is wrong. Nothing is written. */
+/** Tests an event with a trigger: does it match, what would start, and what is wrong. Nothing is written. */
 export function EventTest({ eventName, target, definitionKey, sendable }: EventTestProps) {
   const { slug } = useTenant();
   const client = useQueryClient();

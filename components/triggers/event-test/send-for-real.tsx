@@ -10,7 +10,7 @@ import { usePublishEvent } from "@/lib/client/triggers/events";
 import { useReason, useTenant } from "../../shell/viewer";
 import { refusal } from "../refusal";
 
-/** Publishes the event that was tried: whatever listens to its name gets it. */
+/** Publishes the tested event to all triggers that listen to its name. */
 export function SendForReal({ name, data }: { readonly name: string; readonly data: Record<string, unknown> }) {
   const { slug } = useTenant();
   const router = useRouter();

@@ -24,7 +24,7 @@ const MISMATCHES = {
   expired: "It has expired.",
 } as const;
 
-/** What one event would do with one trigger. */
+/** The result of testing one event with one trigger. */
 export function TestResult({ result, error, definitionKey }: TestResultProps) {
   if (error) return <Refused error={error} />;
   if (!result) return <Skeleton className="h-5 w-40" />;

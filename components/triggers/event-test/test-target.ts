@@ -1,4 +1,4 @@
 import type { TestTriggers } from "@/lib/contract";
 
-/** What is tested: a stored trigger, or one that is being written. */
+/** The tested trigger: a stored one, or one that is being composed. */
 export type TestTarget = Pick<TestTriggers, "trigger_id" | "draft">;

@@ -6,7 +6,10 @@ import type { Clash } from "@/lib/client/triggers/trigger-form";
 
 const HEAD = "h-8 px-4 text-left font-medium text-muted text-xs";
 
-/** What somebody else has saved meanwhile. My edits are still in the form, theirs are taken over where I made none. */
+/**
+ * Changes that another user has saved in the meantime. The user's own edits stay in the form; fields without edits take
+ * the saved values.
+ */
 export function ConflictPanel({ clashes }: { readonly clashes: readonly Clash[] }) {
   if (clashes.length === 0) return null;
   return (

@@ -7,10 +7,10 @@ import { useTenant } from "../../shell/viewer";
 import { FormSection, faultText, TextField } from "./form-fields";
 import type { TriggerForm } from "./use-trigger-form";
 
-/** Events that the product itself publishes of jobs; a trigger may wait for them before there was one. */
+/** Events that the product itself publishes about jobs. They are offered even before the first one occurs. */
 const KNOWN = ["job.succeeded", "job.failed", "job.dead_letter", "job.canceled"];
 
-/** Which events an event's trigger waits for. */
+/** The events that an event trigger listens to. */
 export function EventSection({ form }: { readonly form: TriggerForm }) {
   const { slug } = useTenant();
   const seen = useQuery(eventsOptions(slug, { limit: 200 })).data?.data ?? [];

@@ -23,7 +23,7 @@ export function FormAside({ form, preview }: FormAsideProps) {
   return <SchedulePreview preview={preview.preview} fault={preview.fault} busy={preview.busy} />;
 }
 
-/** The event's trigger in the form as far as a test needs it; null while it cannot be told. */
+/** Returns the parts of the form that a test of an event trigger needs; null while they are incomplete. */
 function draftOf(fields: TriggerFields): TestTarget | null {
   const template = parseJsonText(fields.payload_template);
   const name = fields.event_name.trim();

@@ -13,7 +13,7 @@ interface FormFieldProps {
   readonly required?: boolean;
 }
 
-/** What is wrong with a field, in one text. */
+/** Returns the problems of a field as one text. */
 export function faultText(form: TriggerForm, name: FieldName): string | null {
   const faults = form.faults.get(name) ?? [];
   return faults.length === 0 ? null : faults.map(({ at, detail }) => (at ? `${at}: ${detail}` : detail)).join("; ");
@@ -83,7 +83,7 @@ interface ChoiceProps extends FormFieldProps {
   readonly disabled?: boolean;
 }
 
-/** A few choices side by side, all to be seen. */
+/** A few choices side by side, all visible. */
 export function ChoiceField({ form, name, label, options, disabled }: ChoiceProps) {
   return (
     <fieldset disabled={disabled} className="flex flex-col gap-1">
@@ -110,7 +110,7 @@ export function ChoiceField({ form, name, label, options, disabled }: ChoiceProp
   );
 }
 
-/** A part of the form under its own heading. */
+/** A section of the form with its own heading. */
 export function FormSection({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <section aria-label={title} className="panel flex min-w-0 flex-col gap-4 p-4">

@@ -1,4 +1,4 @@
-/** A text of JSON with something put in at a place: in quotes of its own, unless it stands in a text already. */
+/** Inserts a placeholder into a JSON text; adds quotes unless the position is inside a string. */
 export function withPlaceholder(
   json: string,
   { from, to, text }: { readonly from: number; readonly to: number; readonly text: string },

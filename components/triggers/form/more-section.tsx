@@ -8,7 +8,7 @@ import type { TriggerForm } from "./use-trigger-form";
 
 const INSIDE = ["overlap_policy", "catch_up", "catch_up_limit", "jitter_seconds", "max_runs", "expires_at", "priority"];
 
-/** How it behaves out of the ordinary; the defaults are right for most, so it is folded away. */
+/** Advanced settings. Collapsed, because the defaults suit most triggers. */
 export function MoreSection({ form, queues }: { readonly form: TriggerForm; readonly queues: readonly string[] }) {
   const isEvent = form.fields.trigger_type === "event";
   const hasFault = [...INSIDE, "queue", "dedupe_key_template", "dedupe_window_seconds"].some((name) =>

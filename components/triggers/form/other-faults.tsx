@@ -1,7 +1,7 @@
 import { BLANK_TRIGGER } from "@/lib/client/triggers/trigger-form";
 import type { TriggerForm } from "./use-trigger-form";
 
-/** Faults that no field of the form can show. */
+/** Problems that no field of the form can show. */
 export function OtherFaults({ form }: { readonly form: TriggerForm }) {
   const others = [...form.faults]
     .filter(([name]) => !Object.hasOwn(BLANK_TRIGGER, name))

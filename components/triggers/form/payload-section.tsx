@@ -22,7 +22,7 @@ interface PayloadSectionProps {
   readonly definitions: readonly Definition[];
 }
 
-/** What the trigger starts, and with which payload. */
+/** The definition that the trigger starts, and its payload. */
 export function PayloadSection({ form, definitions }: PayloadSectionProps) {
   const { definition_key: key } = form.fields;
   const chosen = definitions.find((definition) => definition.key === key);
@@ -88,7 +88,7 @@ function TemplateField({ form, fields }: { readonly form: TriggerForm; readonly 
   );
 }
 
-/** The folders of the tenant, whose ids nobody knows by heart. */
+/** The tenant's folders as buttons that insert their ids. */
 function FolderButtons({ onInsert }: { readonly onInsert: (text: string) => void }) {
   const { slug } = useTenant();
   const folders = useQuery(providersOptions(slug)).data?.data ?? [];

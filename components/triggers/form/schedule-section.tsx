@@ -22,11 +22,11 @@ const UNITS = Object.fromEntries(Object.keys(UNIT_MS).map((unit) => [unit, unit]
 
 interface ScheduleSectionProps {
   readonly form: TriggerForm;
-  /** The zone that holds when none is named. */
+  /** The zone that applies when none is given. */
   readonly tenantZone: string;
 }
 
-/** When a schedule's trigger fires. */
+/** When a schedule trigger fires. */
 export function ScheduleSection({ form, tenantZone }: ScheduleSectionProps) {
   const { schedule_type: type } = form.fields;
   return (

@@ -9,7 +9,7 @@ import { triggerOptions } from "@/lib/client/triggers/triggers";
 import { useTenant } from "../../shell/viewer";
 import { TriggerFormView } from "./trigger-form-view";
 
-/** What a new trigger begins as. */
+/** The templates of a new trigger. */
 export type Template = "nightly" | "event";
 
 const TEMPLATES: Readonly<Record<Template, Partial<TriggerFields>>> = {
@@ -26,20 +26,20 @@ const TEMPLATES: Readonly<Record<Template, Partial<TriggerFields>>> = {
 
 interface TriggerFormPageProps {
   readonly tenantZone: string;
-  /** The trigger to change, or to begin a new one from; null for an empty form. */
+  /** The trigger to change, or to copy into a new one; null for an empty form. */
   readonly id: string | null;
   readonly mode: "new" | "edit";
   readonly template?: Template | null;
 }
 
-/** The page of a new trigger, or of one that is changed. */
+/** The page that creates or changes a trigger. */
 export function TriggerFormPage({ tenantZone, id, mode, template }: TriggerFormPageProps) {
   const { slug } = useTenant();
   const query = useQuery({
     ...triggerOptions(slug, id ?? ""),
     enabled: id !== null,
     refetchOnWindowFocus: false,
-    // A form begins with what is stored now, also when the page before it has just read it.
+    // Always refetch, because the form must start with the stored state, even if the previous page has just read it.
     refetchOnMount: "always",
   });
   const list = `/t/${slug}/jobs/triggers`;

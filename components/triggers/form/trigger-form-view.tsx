@@ -24,14 +24,14 @@ import { type TriggerForm, useTriggerForm } from "./use-trigger-form";
 
 interface TriggerFormViewProps {
   readonly initial: TriggerFields;
-  /** The trigger that is edited; null for a new one. */
+  /** The edited trigger; null for a new one. */
   readonly trigger: Trigger | null;
   readonly tenantZone: string;
 }
 
 const KINDS = { schedule: "A schedule", event: "An event" };
 
-/** The form of a trigger, and beside it what it will do. */
+/** The form of a trigger, beside a preview of what it will do. */
 export function TriggerFormView({ initial, trigger, tenantZone }: TriggerFormViewProps) {
   const { slug } = useTenant();
   const router = useRouter();

@@ -10,16 +10,16 @@ import { type Faults, faultsOfError } from "./use-trigger-form";
 export interface SchedulePreviewState {
   readonly preview: TriggerPreview | undefined;
   readonly faults: Faults;
-  /** Why there is no preview. What is wrong with a field is said at the field. */
+  /** Why there is no preview. Problems of a field are shown at the field. */
   readonly fault: string | null;
   readonly busy: boolean;
-  /** There is no schedule to look at. */
+  /** True if there is no schedule to preview. */
   readonly none: boolean;
 }
 
 const NONE: Faults = new Map();
 
-/** What the schedule in the form would do, asked a quarter of a second after the last change. */
+/** The preview of the schedule in the form, requested a quarter of a second after the last change. */
 export function useSchedulePreview(slug: string, fields: TriggerFields): SchedulePreviewState {
   const body = previewBodyOf(fields);
   const asked = useDebounced(body);

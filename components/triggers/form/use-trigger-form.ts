@@ -18,7 +18,7 @@ import {
 import { triggerOptions, useCreateTrigger, useUpdateTrigger } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
 
-/** What is wrong with a field; `at` is the place inside it, a JSON pointer. */
+/** A problem of a field; `at` is a JSON pointer inside the field. */
 export interface Fault {
   readonly at: string;
   readonly detail: string;
@@ -27,7 +27,7 @@ export type Faults = ReadonlyMap<string, readonly Fault[]>;
 
 interface Base {
   readonly fields: TriggerFields;
-  /** The version that `fields` are of; null for a trigger that is not stored yet. */
+  /** The version of `fields`; null for a trigger that is not stored yet. */
   readonly version: number | null;
 }
 
@@ -44,7 +44,7 @@ export interface TriggerForm {
   readonly set: (name: FieldName, value: string) => void;
   readonly faults: Faults;
   readonly general: string | null;
-  /** What somebody else has changed since the form was opened; my own edits are kept. */
+  /** Changes by another user since the form was opened; the user's own edits are kept. */
   readonly clashes: readonly Clash[];
   readonly isNew: boolean;
   readonly isChanged: boolean;
@@ -55,14 +55,14 @@ export interface TriggerForm {
 interface FormStart {
   readonly slug: string;
   readonly initial: TriggerFields;
-  /** The trigger that is edited; null for a new one. */
+  /** The edited trigger; null for a new one. */
   readonly trigger: Trigger | null;
   readonly onSaved: (trigger: Trigger) => void;
 }
 
 const NO_FAULTS: Faults = new Map();
 
-/** The state of a trigger that is being written: a new one is made once, an old one never over somebody else's change. */
+/** The state of a trigger form. A new trigger is created once; an edit never overwrites another user's change. */
 export function useTriggerForm({ slug, initial, trigger, onSaved }: FormStart): TriggerForm {
   const client = useQueryClient();
   const create = useCreateTrigger(slug);
@@ -123,17 +123,17 @@ export function useTriggerForm({ slug, initial, trigger, onSaved }: FormStart): 
   };
 }
 
-/** What goes with a kind of trigger unless somebody wants it otherwise. */
+/** The defaults of a kind of trigger, unless the user changes them. */
 const usualFor = (kind: string) => ({ overlap_policy: kind === "event" ? "allow" : "skip" });
 
 function without(faults: Faults, name: string): Faults {
   return faults.has(name) ? new Map([...faults].filter(([other]) => other !== name)) : faults;
 }
 
-/** Fields that the form names otherwise than the API does. */
+/** Fields whose names differ between form and API. */
 const RENAMED: Readonly<Record<string, FieldName>> = { interval_ms: "interval_every" };
 
-/** The faults that a refusal names, by field, and what belongs to none. `inside` is where the trigger is in the body. */
+/** Returns the problems in a refusal by field, and the general one. `inside` is the trigger's position in the body. */
 export function faultsOfError(error: Error, inside = ""): [Faults, string | null] {
   if (!(error instanceof ApiError)) return [NO_FAULTS, error.message];
   const faults = new Map<string, Fault[]>();

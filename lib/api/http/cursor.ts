@@ -5,7 +5,7 @@ import { HttpProblem } from "./problem";
 const MAC_BYTES = 16;
 const ID_BYTES = 16;
 
-/** What a cursor belongs to: it is refused for another tenant, list or filter. */
+/** The scope of a cursor: a cursor is refused for another tenant, list or filter. */
 export interface CursorScope {
   readonly secret: string;
   readonly list: string;
@@ -13,13 +13,13 @@ export interface CursorScope {
   readonly filter: unknown;
 }
 
-/** An opaque position after the row with this id. */
+/** Returns an opaque position after the row with this id. */
 export function encodeCursor(scope: CursorScope, id: string): string {
   const bytes = Buffer.from(id.replaceAll("-", ""), "hex");
   return Buffer.concat([bytes, mac(scope, bytes)]).toString("base64url");
 }
 
-/** The id that a cursor stands for. Throws 400 `invalid-cursor` when it was not made for this list and filter. */
+/** Returns the id in a cursor. @throws HttpProblem 400 invalid-cursor when it was not made for this list and filter */
 export function decodeCursor(scope: CursorScope, cursor: string): string {
   const bytes = Buffer.from(cursor, "base64url");
   const id = bytes.subarray(0, ID_BYTES);
@@ -35,7 +35,7 @@ export function decodeCursor(scope: CursorScope, cursor: string): string {
 export const encodeNumber = (scope: CursorScope, n: number): string =>
   encodeCursor(scope, n.toString(16).padStart(2 * ID_BYTES, "0"));
 
-/** The number that such a cursor stands for. Throws as `decodeCursor` does. */
+/** Returns the number in such a cursor. @throws HttpProblem 400 invalid-cursor, as `decodeCursor` */
 export const decodeNumber = (scope: CursorScope, cursor: string): number =>
   Number.parseInt(decodeCursor(scope, cursor).replaceAll("-", ""), 16);
 

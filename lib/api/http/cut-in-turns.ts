@@ -4,7 +4,8 @@ import { cutAnswer, isShownWhole, shownFields } from "@/lib/contract/shown";
 import { mapInTurns } from "@/lib/turns";
 
 /**
- * Returns an answer cut as by `cutAnswer`. The rows of its lists are cut in turns, so that other requests go on meanwhile.
+ * Returns an answer cut as by `cutAnswer`. Cuts the rows of its lists in turns, so that other requests are served
+ * meanwhile.
  * @throws Error for a value that no option of its union describes
  */
 export async function cutInTurns(schema: z.ZodType, value: unknown, held: ReadonlySet<Permission>): Promise<unknown> {

@@ -7,7 +7,7 @@ import { HttpProblem, notFound } from "./problem";
 const RETRY_SOON = { "retry-after": "2" };
 const RETRY_LATER = { "retry-after": "10" };
 
-/** Finds the answer to whatever a route threw; null when it is a fault of ours (500). */
+/** Maps an error thrown by a route to its answer. Returns null for an internal error (500). */
 export function toHttpProblem(error: unknown): HttpProblem | null {
   if (error instanceof HttpProblem) return error;
   if (error instanceof AmbiguousCredentials) return new HttpProblem("ambiguous-credentials");
@@ -16,7 +16,8 @@ export function toHttpProblem(error: unknown): HttpProblem | null {
   return null;
 }
 
-// By name and not by class: front and pages are bundled apart and reload apart, so one class may exist twice.
+// Matched by name and not by class, because the front and the pages are bundled and reloaded separately, so one class
+// may exist twice.
 function isNamed<T extends Error>(error: unknown, name: string): error is T {
   return error instanceof Error && error.name === name;
 }
@@ -47,7 +48,7 @@ const QUEUE_PROBLEMS: Readonly<Record<QueueError["code"], ProblemCode>> = {
 
 function fromQueue(error: QueueError): HttpProblem {
   if (error.code === "not-found") return notFound();
-  // A schema is checked by itself, so its problems point into it; where it stands in the body is known here.
+  // A schema is validated on its own, so its pointers are relative to it; the prefix is its position in the body.
   const at = error.code === "schema-invalid" ? "/arg_schema" : "";
   const errors = error.problems.map(
     ({ pointer, code, detail }): ProblemError => ({ pointer: at + pointer, code, detail }),

@@ -1,11 +1,11 @@
-/** The strong entity tag of something that has a version: it changes when somebody changes it. */
+/** Returns the strong entity tag of a versioned resource. The tag changes with every change. */
 export const etagOf = ({ version }: { readonly version: number }): { etag: string } => ({ etag: `"${version}"` });
 
 const MAX_TAGS = 20;
 
 /**
- * The versions that `If-Match` allows; null = any. Weak tags and tags that were never given out match nothing, as RFC
- * 9110 asks: the answer is 412 then.
+ * Returns the versions that `If-Match` allows; null means any. Weak and unknown tags match nothing, as RFC 9110
+ * requires, so the answer is 412.
  */
 export function expectedVersions(ifMatch: string | null): number[] | null {
   if (ifMatch === null || ifMatch.trim() === "*") return null;

@@ -9,10 +9,10 @@ import { wordsOf } from "./zod-messages";
 
 const MAX_ERRORS = 20;
 const MAX_KEY_IN_TEXT = 100;
-// Shorter than the time in which a route answers: a slow client is told so, and not that the service is away.
+// Shorter than the deadline of a route, so a slow client gets `body-too-slow` and not `unavailable`.
 const BODY_WITHIN_MS = 3500;
 
-/** Turns the first of zod's issues into pointers and texts; never quotes a value that was sent. */
+/** Converts the first of zod's issues to pointers and texts. Never quotes a value from the request. */
 export function toProblemErrors(error: z.ZodError, within: readonly (string | number)[] = []): ProblemError[] {
   const errors: ProblemError[] = [];
   for (const issue of error.issues) {
@@ -30,14 +30,14 @@ export function toProblemErrors(error: z.ZodError, within: readonly (string | nu
 const pointerTo = (path: readonly PropertyKey[]): string =>
   path.map((step) => `/${escapeToken(cutCharacters(String(step), MAX_KEY_IN_TEXT))}`).join("");
 
-/** Checks path parameters; what is malformed answers 400, before any lookup. */
+/** Parses path parameters. Malformed ones answer 400, before any lookup. */
 export function parseParams<T>(schema: z.ZodType<T>, raw: unknown): T {
   const result = schema.safeParse(raw, { error: wordsOf });
   if (result.success) return result.data;
   throw new HttpProblem("invalid-path", { errors: toProblemErrors(result.error) });
 }
 
-/** Checks the query string; unknown, repeated and malformed parameters answer 400. */
+/** Parses the query string. Unknown, repeated and malformed parameters answer 400. */
 export function parseQuery<T>(schema: z.ZodType<T>, search: string): T {
   const raw = Object.create(null) as Record<string, string | string[]>;
   for (const [name, value] of decodeQuery(search)) {
@@ -60,7 +60,7 @@ function decodeQuery(search: string): URLSearchParams {
   return new URLSearchParams(search);
 }
 
-/** Reads a JSON body with a cap on its size and on its values. An empty body counts as `{}`. */
+/** Reads a JSON body, limited in bytes and in JSON values. An empty body counts as `{}`. */
 export async function readJson(
   request: Request,
   maxBytes: number = LIMITS.bodyBytes,
@@ -74,7 +74,7 @@ export async function readJson(
     const errors = await scanJsonInTurns(text, pause, maxNodes);
     await pause();
     const value = parsed(text, errors);
-    // The check of the value is another turn.
+    // Validation of the value takes a turn of its own.
     await pause();
     return value;
   } catch (error) {
@@ -93,8 +93,8 @@ function refusalOf(error: unknown): unknown {
 }
 
 /**
- * As `readJson`, for what a worker captured: what cannot be stored exactly is not refused but has to be cleaned, since
- * recording how an attempt ended must not fail. `report` hears what is not as it was sent.
+ * Reads JSON that a worker captured. Values that cannot be stored exactly are not refused but must be cleaned, because
+ * recording the end of an attempt must not fail. `report` is called for every value that differs from what was sent.
  */
 export async function readCapturedJson(request: Request, report: ReportChange): Promise<unknown> {
   const text = await readText(request, LIMITS.bodyBytes);
@@ -124,7 +124,7 @@ function requireJsonType(headers: Headers): void {
   }
 }
 
-/** Reads a body as bytes, with a cap on its size. */
+/** Reads a body as bytes, up to `maxBytes`. */
 export const readBytes = (request: Request, maxBytes: number): Promise<Uint8Array> => readCapped(request, maxBytes);
 
 async function readCapped(request: Request, maxBytes: number): Promise<Uint8Array> {
@@ -164,7 +164,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Parses JSON strictly: 400 when it is none, 422 with pointers when parsing would lose or change something. */
+/** Parses JSON strictly: 400 for malformed JSON, 422 with pointers when parsing would lose or change a value. */
 export function parseJson(text: string, maxNodes?: number): unknown {
   try {
     return parsed(text, scanJson(text, maxNodes));
@@ -173,7 +173,7 @@ export function parseJson(text: string, maxNodes?: number): unknown {
   }
 }
 
-/** Checks a parsed body; faults answer 422 with pointers. */
+/** Validates a parsed body. Problems answer 422 with pointers. */
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { error: wordsOf });
   if (result.success) return result.data;
@@ -181,14 +181,15 @@ export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /**
- * As `parseBody`, for a long list under `field` in a body without rules across its fields. Checks the entries in turns and
- * stops at as many faults as an answer shows, so that a body full of faults does not block the event loop.
+ * Like `parseBody`, for a body with a long list under `field` and no rules across its fields. Checks the entries in
+ * turns and stops at the maximum number of errors in an answer, so that a body full of errors does not block the event
+ * loop.
  */
 export async function parseListBody<T>(schema: z.ZodType<T>, value: unknown, field: string): Promise<T> {
   const { shape } = schema as unknown as z.ZodObject<Record<string, z.ZodArray<z.ZodType>>>;
   const list = shape[field];
   if (!list) throw new Error(`the schema has no list ${field}`);
-  // The bounds of the list alone: all of its checks are about its length.
+  // Only the list's own checks, all of which concern its length.
   const bounds = (list.def.checks ?? []) as unknown as readonly z.core.$ZodCheck<unknown[]>[];
   const unchecked = z.array(z.unknown()).check(...bounds);
   const body = parseBody(z.strictObject({ ...shape, [field]: unchecked }), value);

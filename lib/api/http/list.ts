@@ -15,7 +15,7 @@ export interface ListPosition {
   readonly afterId?: string;
 }
 
-/** Where a list request starts; `offset` together with `cursor` answers 400. */
+/** Returns where a list request starts. `offset` together with `cursor` answers 400. */
 export function listPosition(request: ListRequest, scope: CursorScope): ListPosition {
   const limit = request.limit ?? LIMITS.pageSizeDefault;
   if (request.cursor === undefined) return request.offset === undefined ? { limit } : { limit, offset: request.offset };
@@ -31,7 +31,7 @@ interface FoundPage<T> {
   readonly totalRelation: "eq" | "gte";
 }
 
-/** A page with its pagination, and a Link header to the next one. */
+/** Returns a page with its pagination, and a Link header to the next page. */
 export function listReply<T extends { id: string }>(
   page: FoundPage<T>,
   position: ListPosition,

@@ -8,10 +8,10 @@ const post = (body: string) =>
 const fill = (part: string, more: number) => Array.from({ length: more }, () => part).join(",");
 const MOST = LIMITS.bodyBytes - 100;
 const ROUNDS = 3;
-/** Five times what is promised, for machines that are busy. */
+/** Five times the promised time, for busy machines. */
 const MOST_MS = 500;
 
-/** Of several rounds the best one: the compiler and the garbage collector take turns of their own. */
+/** Returns the best of several rounds, because the compiler and the garbage collector take turns of their own. */
 async function bestTurn(read: () => Promise<unknown>): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS && best > 50; round += 1)

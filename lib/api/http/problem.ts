@@ -10,7 +10,7 @@ interface ProblemOptions {
   currentStatus?: JobStatus;
 }
 
-/** An answer that is an error on purpose: thrown anywhere below a route, turned into problem+json at its edge. */
+/** An intentional error answer. Thrown anywhere below a route; the route's edge turns it into problem+json. */
 export class HttpProblem extends Error {
   readonly status: number;
   readonly errors: ProblemError[] | undefined;
@@ -29,7 +29,7 @@ export class HttpProblem extends Error {
   }
 }
 
-/** The body of a problem as it is sent. */
+/** Returns the body of a problem as it is sent. */
 export function problemBody(problem: HttpProblem, instance: string, requestId: string): Problem {
   return {
     type: `/docs/errors/${problem.code}`,
@@ -44,19 +44,19 @@ export function problemBody(problem: HttpProblem, instance: string, requestId: s
   };
 }
 
-/** The one answer for what does not exist and for what belongs to someone else. */
+/** The one answer for a resource that does not exist and for one of another tenant. */
 export function notFound(): HttpProblem {
   return new HttpProblem("not-found", { detail: "There is nothing here, or it is not yours to see." });
 }
 
-/** Refuses a parent that is not a job of the tenant; a foreign one like an absent one. */
+/** Refuses a parent that is not a job of the tenant, with the same answer for a foreign and a missing job. */
 export async function requireParent(id: string | undefined, find: (id: string) => Promise<unknown>): Promise<void> {
   if (id === undefined || (await find(id))) return;
   const errors = [{ pointer: "/parent_job_id", code: "job-unknown", detail: "there is no such job" }];
   throw new HttpProblem("validation-failed", { errors });
 }
 
-/** The same for the items of a bulk, asked of the database once. */
+/** The same for the items of a bulk, with one query. */
 export async function requireParents(
   jobs: readonly { readonly parent_job_id?: string | undefined }[],
   findKnown: (ids: string[]) => Promise<ReadonlySet<string>>,

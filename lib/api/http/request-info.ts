@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 
-/** Set by the front, which removes whatever a client sent under these names. */
+/** Set by the front, which removes these headers from client requests. */
 export const REQUEST_ID_HEADER = "x-request-id";
 export const CLIENT_IP_HEADER = "x-leasehold-client-ip";
-/** Set by a route that sends a file: its length in bytes, which the front makes the answer's length. */
+/** Set by a route that sends a file: its length in bytes, which the front sends as Content-Length. */
 export const FILE_LENGTH_HEADER = "x-leasehold-file-length";
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-/** What every part of a request's handling may need to know about it. */
+/** The parts of a request that its handling may need anywhere. */
 export interface RequestInfo {
   readonly id: string;
   readonly method: string;
@@ -17,11 +17,11 @@ export interface RequestInfo {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly ifMatch: string | null;
-  /** What a job says of itself, see `chainDepth`. */
+  /** The chain depth sent by a job, see `chainDepth`. */
   readonly chain: string | null;
 }
 
-/** What is read of a request before its body. */
+/** The parts of a request that are read before its body. */
 export type RequestHead = Pick<Request, "url" | "method" | "headers">;
 
 export function requestInfo(request: RequestHead): RequestInfo {
@@ -38,7 +38,7 @@ export function requestInfo(request: RequestHead): RequestInfo {
   };
 }
 
-/** A client's request id is kept when it can be logged safely. */
+/** Returns a client's request id if it is safe to log, else null. */
 export function usableRequestId(sent: string | null | undefined): string | null {
   return sent && REQUEST_ID.test(sent) ? sent : null;
 }

@@ -5,11 +5,11 @@ import { mapInTurns } from "@/lib/turns";
 import { cutInTurns } from "./cut-in-turns";
 import { HttpProblem, problemBody } from "./problem";
 
-/** Shorter lists are turned into text at once: no row is large enough to matter. */
+/** Shorter lists are serialized at once, because no row is large enough to matter. */
 const LONG_LIST = 20;
 const NEVER_STORED = { "cache-control": "private, no-store" };
 
-/** What a handler answers when the body alone does not say it all. */
+/** An answer with a status or headers beside its body. */
 export class Reply<T> {
   constructor(
     readonly body: T,
@@ -18,9 +18,9 @@ export class Reply<T> {
 }
 
 /**
- * Returns the text of an answer, cut to what a caller who holds these permissions may see; uncut if no permissions are given.
- * The rows of a long list are cut and turned into text in turns, so that other requests go on meanwhile. A test build refuses to send
- * what the schema does not describe.
+ * Returns the text of an answer, cut to what a caller with these permissions may see; uncut if no permissions are
+ * given. The rows of a long list are cut and serialized in turns, so that other requests are served meanwhile.
+ * @throws Error in a test build, for an answer that does not fit its schema
  */
 export async function answerText(schema: z.ZodType, body: unknown, held?: ReadonlySet<Permission>): Promise<string> {
   if (isTestBuild) {
@@ -30,7 +30,7 @@ export async function answerText(schema: z.ZodType, body: unknown, held?: Readon
   return textInTurns(held ? await cutInTurns(schema, body, held) : body);
 }
 
-/** Returns the text of an answer; the rows of its long lists are turned into text in turns. */
+/** Returns the text of an answer. The rows of its long lists are serialized in turns. */
 export async function textInTurns(body: unknown): Promise<string> {
   const fields = Object.entries((body ?? {}) as object).filter(([, value]) => value !== undefined);
   if (!fields.some(([, value]) => isLongList(value))) return JSON.stringify(body);
@@ -49,7 +49,7 @@ export function jsonResponse(text: string, status: number, headers: Record<strin
   return new Response(text, { status, headers: { "content-type": "application/json", ...NEVER_STORED, ...headers } });
 }
 
-/** An error answer; never more than the problem itself says. */
+/** Returns an error answer, which holds nothing beyond the problem itself. */
 export function problemResponse(problem: HttpProblem, instance: string, requestId: string): Response {
   const challenge: Record<string, string> =
     problem.status === 401 ? { "www-authenticate": 'Bearer realm="leasehold"' } : {};

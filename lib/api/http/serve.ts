@@ -1,3 +1,11 @@
+/*
+ * HTTP without the domain: reading and checking input, cursors, ETags, problem+json, and answers. Bodies are limited in
+ * size and time, long work is divided into turns, and no answer quotes a value from the request in an error.
+ *
+ * Start with `guarded` below, then `input.ts` (requests), `respond.ts` (answers) and `errors.ts` (which error answers
+ * what).
+ */
+
 import type * as z from "zod";
 import { withDeadline } from "@/lib/async/deadline";
 import { isUnavailable } from "@/lib/db";
@@ -8,12 +16,12 @@ import { HttpProblem } from "./problem";
 import { requestInfo } from "./request-info";
 import { internalError, problemResponse } from "./respond";
 
-/** What Next hands to a route beside the request. */
+/** What Next passes to a route beside the request. */
 export interface NextContext {
   readonly params: Promise<unknown>;
 }
 
-/** A declaration as documentation and tests read it. */
+/** A route's declaration, as documentation and tests read it. */
 export interface RouteDeclaration {
   readonly access: RouteAccess;
   readonly summary: string;
@@ -27,11 +35,11 @@ export interface RouteDeclaration {
   readonly etag?: boolean;
   readonly chained?: boolean;
   readonly status?: number;
-  /** What is refused with 429, if anything is. */
+  /** What is refused with 429, if anything. */
   readonly tooMany?: string;
-  /** Media type of the body where it is not JSON. */
+  /** Media type of the body if not JSON. */
   readonly bodyMediaType?: string;
-  /** Media type of the answer where it is not JSON. */
+  /** Media type of the answer if not JSON. */
   readonly mediaType?: string;
 }
 
@@ -40,10 +48,13 @@ export interface RouteHandler {
   readonly declaration: RouteDeclaration;
 }
 
-// The pools give up on connecting sooner; this is for a server that took a connection and then says nothing.
+// The pools give up on connecting sooner. This limit is for a server that accepted a connection and then falls silent.
 export const ANSWER_WITHIN_MS = 4500;
 
-/** Gives a route its one edge: whatever it throws becomes problem+json, and no database makes a client wait for ever. */
+/**
+ * Guards a route: every thrown error becomes problem+json, and no silent database keeps a client waiting beyond the
+ * deadline.
+ */
 export function guarded(
   serve: (request: Request, context: NextContext) => Promise<Response>,
   declaration: RouteDeclaration,

@@ -23,8 +23,9 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What is wrong with a value, in words that go on from its name. For zod's `error` of one parse: a message that the
- * schema has of its own wins. Undefined for what it has no words for; zod's own stand then.
+ * Describes what is wrong with a value, in words that continue after its name. For zod's `error` option of one parse: a
+ * message of the schema itself takes precedence. Returns undefined for issues without words here; zod's message
+ * applies.
  */
 export function wordsOf(issue: RawIssue): string | undefined {
   switch (issue.code) {

@@ -26,14 +26,14 @@ import { authorizeWorker, holderOf, leaseLost } from "./route";
 
 type Query = z.output<typeof uploadQuery>;
 
-/** Reading a whole artifact back for its hash takes longer than other answers. */
+/** Longer than for other routes, because the whole artifact is read back for its hash. */
 const ANSWER_WITHIN_MS = 60_000;
 
 const answer = z.object({ artifact: artifact.nullable() });
 
 /**
- * Takes a part of an artifact of at most 1 MiB, in order. The last part makes the artifact visible. A part that is sent
- * again changes nothing, so that a worker may repeat what was not answered.
+ * Takes an artifact in parts of at most 1 MiB, in order. The last part makes the artifact visible. Resending a part
+ * changes nothing, so a worker may retry after a lost answer.
  */
 export const uploadArtifact: RouteHandler = guarded(
   serve,
@@ -77,7 +77,7 @@ interface Part {
   readonly contentType: string;
 }
 
-/** Stores the part; answers the artifact's id. */
+/** Stores the part; returns the artifact's id. */
 async function store(
   { worker, config }: ApiRuntime,
   lease: Lease,
@@ -86,11 +86,11 @@ async function store(
   const known = query.part === 0 ? null : await findAttemptArtifact(worker, lease, query.name);
   if (query.part > 0 && !known) throw gone();
   const id = known?.id ?? (await beginArtifact(worker, lease, { name: query.name, contentType }));
-  // A repeated last part finds the artifact complete.
+  // When the last part is resent, the artifact is already complete.
   if (known?.isComplete || bytes.length === 0) return id;
   const chunk = { id, no: query.part, bytes, quota: config.artifactQuota };
   await appendArtifact(worker, lease, chunk).catch(async (error: unknown) => {
-    // What cannot be finished must not take the place of another artifact.
+    // An artifact that cannot be completed must not use up the quota.
     if (error instanceof QueueError && error.code === "artifact-quota") await discardArtifacts(worker, lease, [id]);
     throw error;
   });
@@ -103,7 +103,7 @@ async function finish(
   { id, query, isEmpty }: { readonly id: string; readonly query: Query; readonly isEmpty: boolean },
 ): Promise<Artifact> {
   const known = await findAttemptArtifact(worker, lease, query.name);
-  // Fewer chunks than parts: a part in between did not arrive, or was empty.
+  // Fewer chunks than parts: a part in between is missing or was empty.
   if (known?.id !== id || known.chunks !== query.part + (isEmpty ? 0 : 1)) throw gone();
   const hash = createHash("sha256");
   for (let no = 0; no < known.chunks; no += 1) {
@@ -123,7 +123,7 @@ async function finish(
 
 function typeOf(name: string, header: string | null): string {
   try {
-    // What curl says of every body that it sends.
+    // curl's default for every body.
     const isSaid = header !== null && header !== "application/x-www-form-urlencoded";
     return contentTypeOf(name, isSaid ? header : undefined);
   } catch (error) {

@@ -1,3 +1,13 @@
+/*
+ * The routes of remote workers: claim, heartbeat, complete, fail, artifacts, and cancel requests. Only workers' keys
+ * are accepted, and each reaches only its scope and the jobs in flight at its own workers. Every write names its lease;
+ * a write under a lost lease changes nothing. Ends and artifact parts are safe to resend. A claim whose answer is lost
+ * spends no attempt.
+ *
+ * Start with `route.ts` (the wrapper), then this file (`claim`), `hand-out.ts`, `heartbeat.ts`, `end.ts` and
+ * `settle.ts`.
+ */
+
 import type * as z from "zod";
 import { BoundedMap } from "@/lib/async/bounded-map";
 import { Slots } from "@/lib/async/slots";
@@ -22,10 +32,10 @@ import { giveBack } from "./settle";
 
 type Context = WorkerContext<unknown, z.output<typeof claimWork>>;
 
-/** The longest that a claim may take: its wait, and the time that any answer has. */
+/** The longest that a claim may take: its wait, plus the time that any answer has. */
 export const CLAIM_WITHIN_MS = LIMITS.remoteWaitSecondsMax * 1000 + ANSWER_WITHIN_MS;
 
-/** An answer that comes this late may be cut off by the limit. */
+/** An answer this close to the limit may be cut off by it. */
 const LATE_MS = 500;
 const SAY_AGAIN_MS = 4000;
 const MOST_SHARES = 1000;
@@ -34,14 +44,15 @@ const counts = new WholeLooks();
 const polls = new Slots(LIMITS.remotePollsPerKey);
 
 /**
- * Answers jobs for a remote worker, and waits for some when there are none. Whoever left before the answer was sent
- * whole has claimed nothing: the jobs go back without an attempt spent.
+ * Claims jobs for a remote worker, and waits for some when there are none. If the client disconnects before the answer
+ * is sent completely, the jobs are given back and no attempt is spent.
  */
 export async function claim(context: Context): Promise<ClaimedWork> {
   await refuseWhilePaused();
   const { key, body, signal } = context;
   const scope = scopeOf(key, body);
-  // Before the poll, which others hear of from its making on: a claim without a slot must leave nothing behind.
+  // Taken before the poll is made, because a poll is visible to others at once. A claim without a slot must leave
+  // nothing behind.
   const release = body.wait_seconds > 0 ? takeSlot(key.id) : () => {};
   const poll = new LongPoll(body.wait_seconds, signal, (lane) => covers(scope, lane));
   try {
@@ -56,7 +67,7 @@ async function untilSome(context: Context, scope: RemoteScope, poll: LongPoll): 
   const workerId = context.holder + context.body.worker.name;
   let saidAt = Number.NEGATIVE_INFINITY;
   while (!poll.over) {
-    // Also while it waits, so that a worker without work is seen to live.
+    // Repeated while waiting, so that an idle worker counts as alive.
     if (poll.age() - saidAt >= SAY_AGAIN_MS) {
       await sayItLives(context, scope);
       saidAt = poll.age();
@@ -102,7 +113,7 @@ async function look(context: Context, scope: RemoteScope, poll: LongPoll): Promi
       await backAgain();
       return { answer: null, retryInMs };
     }
-    // The connection may still break while the answer is on its way.
+    // The connection may still break while the answer is in flight.
     signal.addEventListener("abort", () => void backAgain(jobs), { once: true });
     if (sent.length === 0) return { answer: null, retryInMs };
     return { answer: { jobs: [...sent], cancel_requested: await canceled(context, workerId) }, retryInMs };

@@ -3,14 +3,14 @@ import { dropTerminalSequences, storable } from "@/lib/execution/output/clean-te
 import { redactText } from "@/lib/execution/output/redactor";
 import { secretForms } from "@/lib/execution/output/secret-forms";
 
-/** Which secrets a remote worker has is not known here; what looks like one is masked. */
+/** The secrets of a remote worker are unknown here, so text that looks like a secret is masked. */
 const NO_LITERALS = secretForms([]);
 
-/** Text of a remote worker that can be stored and shown. */
+/** Cleans a text of a remote worker for storing and showing. */
 export const cleanLine = (text: string): string => redactText(storable(dropTerminalSequences(text)), NO_LITERALS);
 
-/** An error text of a remote worker: cleaned, redacted, cut. */
+/** Cleans an error text of a remote worker: storable, redacted, cut. */
 export const cleanError = (text: string): string => cleanMessage(dropTerminalSequences(text), NO_LITERALS);
 
-/** A result of a remote worker as it can be stored, exactly as those of handlers are. */
+/** Cleans a result of a remote worker, exactly like the results of handlers. */
 export const cleanAnswer = (result: unknown, report: ReportChange): unknown => cleanResult(result, NO_LITERALS, report);

@@ -1,4 +1,7 @@
 import { DefinitionVersions } from "@/lib/queue/remote";
 
-/** What the jobs of remote workers were accepted with, for all requests of this process. */
+/**
+ * Cache of the definition versions that the jobs of remote workers were accepted with, for all requests of this
+ * process.
+ */
 export const versions = new DefinitionVersions();

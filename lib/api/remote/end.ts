@@ -18,7 +18,7 @@ import { cleanAnswer, cleanError } from "./clean";
 import type { WorkerContext } from "./route";
 import { endAttempt } from "./settle";
 
-/** Above the numbers that a worker may give its lines, so that the same end sent again writes no second line. */
+/** Above the numbers that a worker may give its lines, so that resending an end writes no second line. */
 const FIRST_OWN_LINE = 2_000_000_001;
 
 type Settled = z.infer<typeof settledWork>;
@@ -30,7 +30,7 @@ export async function complete(context: WorkerContext<Params, z.output<typeof co
   const lease = { jobId: context.params.jobId, leaseNo: context.body.lease_no };
   const ended = await endAttempt(context, lease, {
     isRepeat: ({ status }) => status === "succeeded",
-    // Only a worker that holds the lease has its result cleaned.
+    // The result is cleaned only if the worker holds the lease.
     decide: async ({ job }, definition) => {
       const changes = new Set(context.changes);
       const result = cleanAnswer(context.body.result, (change) => changes.add(change));
@@ -43,7 +43,7 @@ export async function complete(context: WorkerContext<Params, z.output<typeof co
   return toSettled(lease, ended);
 }
 
-/** Says in the attempt's log how the stored result differs from the one that was sent. */
+/** Logs to the attempt how the stored result differs from the one that was sent. */
 async function noteChanges(db: Runner, lease: Lease, changes: readonly string[]): Promise<void> {
   const chunks = changes.map((change, index) => {
     const body = changeLine(change);
@@ -52,12 +52,12 @@ async function noteChanges(db: Runner, lease: Lease, changes: readonly string[])
   await appendLogs(db, lease, chunks);
 }
 
-/** Records any other end of a remote attempt; what follows is decided as for every job. @throws HttpProblem lease-lost */
+/** Records any other end of a remote attempt. Retries are decided as for every job. @throws HttpProblem lease-lost */
 export async function fail(context: WorkerContext<Params, FailBody>): Promise<Settled> {
   const { params, body } = context;
   const lease = { jobId: params.jobId, leaseNo: body.lease_no };
   const ended = await endAttempt(context, lease, {
-    // The release that was one too many is stored as a failure.
+    // A release beyond the limit is stored as a failure.
     isRepeat: ({ status, outcome }) =>
       status === body.outcome || (body.outcome === "released" && status === "failed" && outcome !== null),
     decide: (held, definition) => endOf(context, held, definition),

@@ -17,9 +17,9 @@ interface Prepared {
 }
 
 /**
- * Makes claimed jobs ready to be sent. An attempt begins when its worker is first heard of (`markHeard`), so that a job
- * whose answer is lost on its way spends none. A job whose payload does not fit the version that it was accepted with is
- * not sent: its attempt ends as failed. Nor is one whose expires_at may have passed: it is given back.
+ * Prepares claimed jobs for sending. An attempt begins with the worker's first request about it (`markHeard`), so a job
+ * whose answer is lost in flight spends none. A job whose payload does not fit the version that it was accepted with is
+ * not sent; its attempt ends as failed. A job whose expires_at may have passed is given back.
  * @param since when the claim was sent, by `performance.now()`
  */
 export async function handOut(
@@ -34,7 +34,7 @@ export async function handOut(
     await turns.next();
     if (!(await refused(db, one))) fit.push(one);
   }
-  // One reading of the clock for both lists, because a job must not be sent and given back.
+  // One clock reading for both lists, so that no job is both sent and given back.
   const age = performance.now() - since;
   const isInTime = ({ job }: Prepared) => age < (job.expiresInMs ?? Number.POSITIVE_INFINITY);
   const [ready, late] = [fit.filter(isInTime), fit.filter((one) => !isInTime(one))];

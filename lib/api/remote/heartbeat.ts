@@ -27,14 +27,14 @@ type Context = WorkerContext<{ jobId: string }, Body>;
 
 const LOCKED_AGAIN_MS = 100;
 const LOCKED_TRIES = 20;
-/** What a line costs beside its text, so that empty lines are no way around the limit. */
+/** Charged for each line beside its text, so that empty lines count towards the limit. */
 const LINE_BYTES = 100;
-/** Beyond the time limit and the grace: the worker is to see the limit itself, and to say so. */
+/** Allowed beyond the time limit and the grace period, so that the worker can notice and report the timeout itself. */
 const OVERTIME_SECONDS = 10;
 
 /**
- * Renews the lease of a remote attempt and stores its output and progress. An attempt that is far over its time limit is
- * ended instead, so that no worker keeps a job for ever.
+ * Renews the lease of a remote attempt and stores its output and progress. An attempt far over its time limit is ended
+ * instead, so that no worker keeps a job forever.
  * @throws HttpProblem lease-lost
  */
 export async function heartbeat({

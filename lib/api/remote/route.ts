@@ -8,21 +8,23 @@ import { ANSWER_WITHIN_MS, guarded, type NextContext, type RouteHandler } from "
 import { authenticate, NOTHING, type RouteSpec } from "../route";
 import type { ApiRuntime } from "../runtime";
 
-/** What the handler of a remote worker's route gets. */
+/** The context of a remote worker route's handler. */
 export interface WorkerContext<P, B> {
   readonly params: P;
   readonly body: B;
   readonly key: WorkerKeyPrincipal;
-  /** What the ids of all workers of this key begin with, and of nobody else's. */
+  /** Prefix of the worker ids of this key, unique to the key. */
   readonly holder: string;
-  /** Sees all tenants: narrowing it to the key's scope and to what the key's workers hold is the handler's work. */
+  /**
+   * Sees all tenants. The handler must restrict it to the key's scope and to the jobs in flight at the key's workers.
+   */
   readonly db: Database;
   readonly runtime: ApiRuntime;
   /** What reading the body changed, such as numbers that became texts. */
   readonly changes: readonly string[];
-  /** Aborted when the client leaves before it has the whole answer. */
+  /** Aborted when the client disconnects before it has the whole answer. */
   readonly signal: AbortSignal;
-  /** Throws once the key is not valid any more. */
+  /** Throws once the key is no longer valid. */
   recheck(): Promise<void>;
 }
 
@@ -31,7 +33,7 @@ interface WorkerSpec<P, B, R> extends RouteSpec<P, unknown, B, R> {
   readonly answerWithinMs?: number;
 }
 
-/** A route for remote workers: a worker's key, no session, no tenant, no other key. */
+/** Makes a route for remote workers. Accepts only a worker's key: no session, no tenant, no other key. */
 export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
   const serve = async (request: Request, context: NextContext): Promise<Response> => {
     const { runtime, info, key } = await authorizeWorker(request);
@@ -57,16 +59,16 @@ export function workerRoute<P, B, R>(spec: WorkerSpec<P, B, R>): RouteHandler {
   return guarded(serve, { ...spec, access: "worker" }, spec.answerWithinMs ?? ANSWER_WITHIN_MS);
 }
 
-/** Authenticates a worker's key, and refuses every other caller. */
+/** Authenticates a worker's key and refuses every other caller. */
 export async function authorizeWorker(request: Request) {
   const common = await authenticate(request);
   return { ...common, key: await requireWorkerKey(common.runtime, common) };
 }
 
-/** What the ids of all workers of a key begin with. */
+/** Returns the prefix of the worker ids of a key. */
 export const holderOf = ({ id }: WorkerKeyPrincipal): string => `remote:${id}:`;
 
-/** The answer to a write under a lease that is over, was taken, or is somebody else's. */
+/** The answer to a write under a lease that has ended, was taken over, or belongs to another worker. */
 export function leaseLost(
   detail = "The lease is over or was given to another worker. Nothing was written.",
 ): HttpProblem {

@@ -8,7 +8,7 @@ interface Wish {
   readonly queues?: readonly string[] | undefined;
 }
 
-/** What a worker asked for, as far as its key allows it. @throws HttpProblem insufficient-scope for anything beyond */
+/** Returns the scope that a worker asked for, if its key allows it. @throws HttpProblem insufficient-scope otherwise */
 export function scopeOf(key: WorkerKeyPrincipal, wish: Wish): RemoteScope {
   const beyond = [
     ...outside(wish.definitions, key.definitions, "definitions"),
@@ -23,7 +23,7 @@ export function scopeOf(key: WorkerKeyPrincipal, wish: Wish): RemoteScope {
   return { definitions: wish.definitions, queues: wish.queues ?? key.queues, tenantId: key.tenantId };
 }
 
-/** Whether a lane is in a scope. */
+/** Returns true if a lane is in a scope. */
 export function covers({ definitions, queues, tenantId }: RemoteScope, lane: WaitedLane): boolean {
   return (
     definitions.includes(lane.definitionKey) &&

@@ -28,15 +28,15 @@ interface Holder {
 }
 
 /**
- * Records how the attempt of a lease ended, and answers what was recorded. The same end sent again, because its answer
- * was lost, gets the same answer and changes nothing.
+ * Records how the attempt of a lease ended, and returns the recorded end. Resending the same end after a lost answer
+ * gets the same answer and changes nothing.
  * @throws HttpProblem lease-lost
  */
 export async function endAttempt(
   { db, holder }: Holder,
   lease: Lease,
   end: {
-    /** Whether what is recorded already is what is asked for now. */
+    /** True if the recorded end is the same as the requested one. */
     readonly isRepeat: (ended: EndedAttempt) => boolean;
     readonly decide: (held: LeasedAttempt, definition: RunnableDefinition) => Promise<AttemptEnd>;
   },
@@ -44,7 +44,7 @@ export async function endAttempt(
   const held = await findLeasedAttempt(db, holder, lease);
   const endOf = async (one: LeasedAttempt): Promise<AttemptEnd> => {
     const decided = await end.decide(one, await versions.of(db, one.job));
-    // What is given back unheard of did not begin.
+    // A job that is released before the worker's first request about it did not begin.
     return one.job.started || decided.status === "released" ? decided : { ...decided, beganAt: SINCE_HAND_OUT };
   };
   const stored = held && (await settle(db, held.job.laneNo, await endOf(held)));
@@ -54,15 +54,15 @@ export async function endAttempt(
 }
 
 /**
- * Records an end and tells those who wait; false when the lease is lost and nothing was written.
- * @throws HttpProblem internal-error when the database refuses even the bare end; unavailable when it stays locked
+ * Records an end and notifies workers and watchers. Returns false when the lease is lost and nothing was written.
+ * @throws HttpProblem internal-error when the database refuses even the bare end; unavailable when the row stays locked
  */
 export async function settle(db: Runner, laneNo: number, end: AttemptEnd): Promise<boolean> {
   for (let tries = 0; tries < LOCKED_TRIES; tries += 1) {
     const { locked, lost, unstorable: refused, releasedLanes } = await settleAttempts(db, [end]);
     if (lost.length > 0) return false;
-    // A bare end holds no text of the worker's, so the cause is in the database: the worker repeats the end, and once its
-    // lease is over the job is rescued.
+    // A bare end holds no text from the worker, so the cause is in the database. The worker repeats the end; once its
+    // lease has expired, the job is rescued.
     if (refused.length > 0) throw new HttpProblem("internal-error");
     if (locked.length === 0) {
       const isBack = end.outcome === undefined && (end.retryInSeconds ?? 0) <= 0;
@@ -75,7 +75,7 @@ export async function settle(db: Runner, laneNo: number, end: AttemptEnd): Promi
   throw new HttpProblem("unavailable", { headers: { "retry-after": "1" } });
 }
 
-/** Gives jobs back that nobody got; no attempt is spent. */
+/** Gives back jobs that no worker received; no attempt is spent. */
 export async function giveBack(db: Runner, jobs: readonly ClaimedJob[]): Promise<void> {
   if (jobs.length === 0) return;
   await settleAttempts(db, jobs.map(releasedEnd));

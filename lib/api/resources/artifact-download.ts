@@ -10,15 +10,15 @@ import { FILE_LENGTH_HEADER } from "../http/request-info";
 import { guarded, type NextContext, type RouteHandler } from "../http/serve";
 import { getRuntime } from "../runtime";
 
-/** Types that say what a file is and that no browser runs; all others are sent as bytes. */
+/** Types that describe a file and that no browser executes. All others are sent as bytes. */
 const HARMLESS =
   /^(?:text\/(?:plain|csv)(?:; ?charset=utf-8)?|application\/(?:json|pdf|zip|gzip|x-ndjson)|image\/(?:png|jpeg|gif|webp))$/;
 
 const tenantOf = (search: string) => parseQuery(artifactQuery, search).tenant;
 
 /**
- * Sends the bytes of an artifact as an attachment. Each chunk is read in a transaction of its own when the client has
- * taken the one before, so a slow client holds one chunk of memory and no database connection.
+ * Sends the bytes of an artifact as an attachment. Each chunk is read in its own transaction once the client has taken
+ * the previous one, so a slow client holds one chunk of memory and no database connection.
  */
 export const downloadArtifact: RouteHandler = guarded(serve, {
   access: "jobs:read",
@@ -51,7 +51,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
 function headersOf({ name, sha256 }: ArtifactView): Record<string, string> {
   return {
     etag: `"${sha256}"`,
-    // A proxy that compressed it would change its length.
+    // no-transform, because a proxy that compressed the file would change its length.
     "cache-control": "private, no-cache, no-transform",
     "content-disposition": dispositionOf(name),
   };
@@ -60,7 +60,7 @@ function headersOf({ name, sha256 }: ArtifactView): Record<string, string> {
 const shownType = ({ contentType }: ArtifactView): string =>
   HARMLESS.test(contentType) ? contentType : "application/octet-stream";
 
-/** The file's name for old clients and, exactly, for those that know RFC 5987. */
+/** Returns the file name for old clients and, exactly, for clients that support RFC 5987. */
 export function dispositionOf(name: string): string {
   const file = name.split("/").at(-1) ?? name;
   const plain = file.replace(/[^\x20-\x7e]|["\\%]/g, "_");
@@ -80,11 +80,11 @@ function isKnown(ifNoneMatch: string | null, { sha256 }: ArtifactView): boolean 
 
 interface Chunks {
   read(no: number): Promise<Buffer | null>;
-  /** Calls `end` when the client left or may read no more; returns how to stop watching. */
+  /** Calls `end` when the client disconnects or may no longer read. Returns the function that stops watching. */
   watch(end: () => void): () => void;
 }
 
-/** Fails in the middle when a chunk or the right is gone: the client sees that the length does not fit. */
+/** Fails mid-stream when a chunk or the permission is gone; the client sees that the length does not match. */
 function streamOf(chunks: number, { read, watch }: Chunks): ReadableStream<Uint8Array> {
   let no = 0;
   let leave = () => {};
@@ -92,7 +92,7 @@ function streamOf(chunks: number, { read, watch }: Chunks): ReadableStream<Uint8
     start(controller) {
       leave = watch(() => {
         leave();
-        // By this name the framework takes it for a client that left, which is nothing to log.
+        // With this name, the framework takes the error for a client disconnect and does not log it.
         controller.error(new DOMException("the download was ended", "AbortError"));
       });
     },
@@ -116,7 +116,7 @@ function streamOf(chunks: number, { read, watch }: Chunks): ReadableStream<Uint8
   return new ReadableStream(source, { highWaterMark: 0 });
 }
 
-/** Ends a download whose client left before it was sent, or whose right is gone. */
+/** Ends a download when the client disconnects or loses its permission. */
 function watchDownload(request: Request, reader: Reader, end: () => void): () => void {
   const stopWatching = watchAccess(request, reader, { tenantOf, end });
   request.signal.addEventListener("abort", end, { once: true });

@@ -2,9 +2,9 @@ import { HttpProblem } from "../http/problem";
 import type { RequestInfo } from "../http/request-info";
 
 /**
- * How many jobs that caused each other lie before this request: what the header Leasehold-Chain says, which jobs send with
- * what they ask of this API; 0 without it.
- * @throws HttpProblem 400 when it is no number
+ * Returns the chain depth of the request: how many jobs that caused each other precede it. Jobs send it in the header
+ * Leasehold-Chain with their calls to this API; 0 without the header.
+ * @throws HttpProblem 400 when it is not a number
  */
 export function chainDepth({ chain }: RequestInfo): number {
   if (chain === null) return 0;
@@ -14,7 +14,7 @@ export function chainDepth({ chain }: RequestInfo): number {
 }
 
 /**
- * The same for a job that the request asks for: one more than the job that asks.
+ * Returns the chain depth for a job that the request creates: one more than the calling job.
  * @throws HttpProblem 409 chain-too-deep
  */
 export function chainDepthOfJob(info: RequestInfo, maxDepth: number): number {

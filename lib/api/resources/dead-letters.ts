@@ -8,12 +8,15 @@ import { serializeJobRow } from "./serialize";
 
 type FilterWords = Pick<DeadLetterListQuery, "status" | "definition_key" | "error_type">;
 
-/** A filter of dead letters in the queue's words. */
+/** Converts a filter of dead letters to the queue's terms. */
 export function deadLetterFilter(words: FilterWords): DeadLetterFilter {
   return defined({ status: words.status, definitionKey: words.definition_key, errorType: words.error_type });
 }
 
-/** The body of a redrive as an act on many jobs: what is resolved or ignored is put back only when that is asked for. */
+/**
+ * Converts the body of a redrive to an action on many jobs. Resolved and ignored dead letters are included only on
+ * request.
+ */
 export function redriveRequest(body: z.output<typeof redrive>): BulkRequest {
   const { status = [...OPEN_TRIAGE] } = body;
   const target = body.ids === undefined ? { deadLetters: deadLetterFilter({ ...body, status }) } : { jobIds: body.ids };

@@ -27,7 +27,7 @@ import { dateOf, defined } from "./filters";
 type Body = z.output<typeof publishEvents>;
 type OneEvent = Pick<Body, "name" | "data" | "producer_id" | "correlation_id">;
 
-/** The events of a request in the queue's words. `depth` is that of the job that publishes them. */
+/** Converts the events of a request to the queue's terms. `depth` is the chain depth of the job that publishes them. */
 export function newEvents({ events, ...single }: Body, depth: number): NewEvent[] {
   return (events ?? [single]).map((event) => newEvent(event, depth));
 }
@@ -125,7 +125,7 @@ function serializeFiring(firing: EventFiring): EventFiringBody {
   };
 }
 
-/** Events of jobs hold what became of them, so their data is only for callers who may read jobs. */
+/** Events of jobs include their outcome, so their data is only for callers with `jobs:read`. */
 const OF_JOBS = /^job\./;
 
 export function serializeEvent(event: EventDetail, permissions: readonly TenantPermission[]): Event {

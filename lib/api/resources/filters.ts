@@ -1,3 +1,10 @@
+/*
+ * Translates between the API and lib/queue: request bodies and queries to the queue's types, and the queue's views to
+ * answers. A file named after a resource also has the checks that several of its routes share.
+ *
+ * This file translates requests about jobs; `serialize.ts` translates jobs to answers.
+ */
+
 import type * as z from "zod";
 import {
   type ChangeJob,
@@ -13,7 +20,7 @@ import type { JobChange } from "@/lib/queue";
 import type { DefinitionPatch, Dependency, JobFilter, LogStream, NewJob } from "@/lib/queue/types";
 import { retryClassesIn } from "./retry-classes";
 
-/** The query of a job list in the queue's words. */
+/** Converts the query of a job list to the queue's terms. */
 export function jobFilter(query: Omit<JobListQuery, "limit" | "offset" | "cursor">): JobFilter {
   return defined({
     status: query.status,
@@ -30,12 +37,12 @@ export function jobFilter(query: Omit<JobListQuery, "limit" | "offset" | "cursor
   });
 }
 
-/** The body of a change in the queue's words. */
+/** Converts the body of a change to the queue's terms. */
 export function jobChange(body: ChangeJob): JobChange {
   return defined({ priority: body.priority, scheduledFor: dateOf(body.scheduled_for) });
 }
 
-/** The body of an enqueue request, or an item of a bulk, in the queue's words. */
+/** Converts the body of an enqueue request, or an item of a bulk, to the queue's terms. */
 export function newJob(body: z.output<typeof createJob> & { readonly ref?: string | undefined }): NewJob {
   return {
     definitionKey: body.definition_key,
@@ -70,8 +77,8 @@ export function newJob(body: z.output<typeof createJob> & { readonly ref?: strin
 }
 
 /**
- * Returns the permissions that a new job needs besides `jobs:create`: `jobs:read` if it takes in or depends on the result of
- * an existing job, `jobs:update` if it may change the job that holds its dedupe key.
+ * Returns the permissions that a new job needs besides `jobs:create`: `jobs:read` if it takes in or depends on the
+ * result of an existing job, `jobs:update` if it may change the job that holds its dedupe key.
  */
 export function permissionsForNewJob({ depends_on = [], dedupe }: z.output<typeof createJob>): TenantPermission[] {
   const reads = depends_on.some((edge) => edge.job_id !== undefined && readsResult(edge));
@@ -83,8 +90,8 @@ const readsResult = ({ type, condition, as }: NewDependency): boolean =>
   condition !== undefined || as !== undefined || type === "data" || type === "conditional";
 
 /**
- * A time that is long past means now: no job is older than its request, or it would come before everything in its lane.
- * The minute is for clocks that differ.
+ * A time long past means the current time. Otherwise the job would be older than its request and come before everything
+ * in its lane. The minute allows for clock differences.
  */
 function dueOf(asked: string | undefined): Date | undefined {
   const due = dateOf(asked);
@@ -104,19 +111,19 @@ function newDependency(edge: NewDependency): Dependency {
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-/** What was not sent must be absent, not undefined: the queue fills in defaults for what is absent. */
+/** Drops undefined members, because the queue fills in defaults only for absent ones. */
 export function defined<T extends object>(value: T): Partial<Defined<T>> & Pick<Defined<T>, RequiredKeys<T>> {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<Defined<T>> &
     Pick<Defined<T>, RequiredKeys<T>>;
 }
 type RequiredKeys<T> = { [K in keyof T]: undefined extends T[K] ? never : K }[keyof T];
 
-/** An instant of a request, which its schema has checked. */
+/** Parses an instant that the request's schema has validated. */
 export function dateOf(text: string | undefined): Date | undefined {
   return text === undefined ? undefined : new Date(text);
 }
 
-/** The body of a definition request in the queue's words. */
+/** Converts the body of a definition request to the queue's terms. */
 export function definitionInput(body: UpdateDefinition): DefinitionPatch {
   const { retry } = body;
   return defined({
@@ -144,7 +151,7 @@ export function definitionInput(body: UpdateDefinition): DefinitionPatch {
   });
 }
 
-/** Where a reader of logs goes on; `after` is `<attempt>:<seq>`. */
+/** Returns where a reader of logs continues; `after` is `<attempt>:<seq>`. */
 export function logPosition(query: LogQuery): LogPosition {
   const [attemptNo, seq] = (query.after ?? "").split(":").map(Number);
   const after = attemptNo !== undefined && seq !== undefined ? { attemptNo, seq } : undefined;
@@ -161,7 +168,7 @@ interface LogPosition {
   readonly after?: { readonly attemptNo: number; readonly seq: number };
 }
 
-/** The step that `<run>:<name>` names; a name may have colons. */
+/** Parses a step position `<run>:<name>`; a name may have colons. */
 export function stepPosition(after: string | undefined): { runNo: number; name: string } | undefined {
   if (after === undefined) return undefined;
   const colon = after.indexOf(":");

@@ -14,7 +14,7 @@ import type { JobFilter } from "@/lib/queue/types";
 import { dateOf, defined, jobFilter } from "./filters";
 import { serializeJobRow } from "./serialize";
 
-/** The body of a bulk action in the queue's words. */
+/** Converts the body of a bulk action to the queue's terms. */
 export function bulkRequest(body: z.output<typeof createJobAction>): BulkRequest {
   const target = body.ids === undefined ? { filter: jobFilter(body.filter ?? {}) } : { jobIds: body.ids };
   return {
@@ -94,7 +94,7 @@ interface ResultsRequest {
   readonly codes?: readonly BulkResult["code"][];
 }
 
-/** Where a reader of results goes on, and which of them are wanted. */
+/** Returns where a reader of results continues, and which results to return. */
 export function resultsRequest(query: z.output<typeof jobActionResultsQuery>): ResultsRequest {
   const [chunkNo, place] = (query.after ?? "").split(":").map(Number);
   return {

@@ -2,7 +2,7 @@ import type { CreateLimit, CreatePause, UpdateLimit, UpdateQueue } from "@/lib/c
 import type { LimitInput, LimitValues, PauseInput, QueuePatch } from "@/lib/queue/types";
 import { dateOf, defined } from "./filters";
 
-/** The body of a queue request in the queue's words. */
+/** Converts the body of a queue request to the queue's terms. */
 export function queueInput(body: UpdateQueue): QueuePatch {
   return defined({
     description: body.description,
@@ -16,7 +16,7 @@ export function queueInput(body: UpdateQueue): QueuePatch {
   });
 }
 
-/** The body of a pause request in the queue's words. */
+/** Converts the body of a pause request to the queue's terms. */
 export function pauseInput(body: CreatePause): PauseInput {
   return {
     scope: body.scope,
@@ -30,7 +30,7 @@ export function pauseInput(body: CreatePause): PauseInput {
   };
 }
 
-/** The body of a request for a new limit in the queue's words. */
+/** Converts the body of a request for a new limit to the queue's terms. */
 export function limitInput(body: CreateLimit): LimitInput {
   return {
     scope: body.scope,
@@ -43,7 +43,7 @@ export function limitInput(body: CreateLimit): LimitInput {
   };
 }
 
-/** The numbers of a limit in the queue's words. */
+/** Converts the numbers of a limit to the queue's terms. */
 export function limitValues(body: UpdateLimit): Partial<LimitValues> {
   return defined({ maxRunning: body.max_running, startsPerSecond: body.starts_per_second, burst: body.burst });
 }

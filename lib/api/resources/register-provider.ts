@@ -11,8 +11,8 @@ import type { PlatformContext } from "../route";
 type Context = PlatformContext<unknown, unknown, z.output<typeof createProvider>>;
 
 /**
- * Registers a folder for a tenant, after its real path was found inside PROVIDER_ROOTS; audited with the change, which the
- * tenant's triggers may listen to as `provider.connection.changed`.
+ * Registers a folder for a tenant, if its real path is inside PROVIDER_ROOTS. Writes the audit line and the event
+ * `provider.connection.changed`, for the tenant's triggers, in the same transaction.
  */
 export async function registerProvider(context: Context): Promise<Provider> {
   const { body, runtime } = context;

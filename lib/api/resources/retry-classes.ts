@@ -11,10 +11,10 @@ const NAMES = [
   ["timeout_multiplier", "timeoutMultiplier"],
 ] as const;
 
-/** What a definition says for single classes of errors, as the API shows it. */
+/** Converts a definition's retry policies per error class to the API's form. */
 export const retryClassesOut = (classes: RetryClasses): Wire => renamed<Wire>(classes, ([wire, ours]) => [ours, wire]);
 
-/** The same as it comes in. */
+/** Converts the API's form back. */
 export const retryClassesIn = (classes: Wire): RetryClasses => renamed<RetryClasses>(classes, (pair) => pair);
 
 function renamed<T>(classes: object, order: (pair: (typeof NAMES)[number]) => readonly [string, string]): T {

@@ -4,7 +4,7 @@ import type { TenantView } from "@/lib/tenancy/tenants";
 
 const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
-/** A queue as a tenant sees it. */
+/** Serializes a queue as a tenant sees it. */
 export function serializeTenantQueue(queue: QueueView): TenantQueue {
   const { pause } = queue;
   return {
@@ -49,7 +49,7 @@ export function serializePause(pause: PauseView): Pause {
   };
 }
 
-/** The line of the security audit about a pause. */
+/** Returns the audit entry of a pause. */
 export function pauseChange(action: "pause.set" | "pause.ended", pause: PauseView) {
   const { id, scope, queue, definitionKey, tenant, until } = pause;
   const detail = { scope, queue, definition_key: definitionKey, tenant, until: isoOrNull(until) };
@@ -73,7 +73,7 @@ export function serializeLimit(limit: LimitView): Limit {
   };
 }
 
-/** The line of the security audit about a limit. */
+/** Returns the audit entry of a limit. */
 export function limitChange(action: "limit.created" | "limit.changed" | "limit.deleted", limit: LimitView) {
   const { id, scope, queue, definitionKey, tenant, maxRunning, startsPerSecond, burst } = limit;
   const numbers = { max_running: maxRunning, starts_per_second: startsPerSecond, burst };

@@ -37,7 +37,7 @@ import { retryClassesOut } from "./retry-classes";
 const iso = (at: Date): string => at.toISOString();
 const isoOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
-/** A job as lists show it. Masks its error, so a list is serialized in turns: {@link serializeJobRows}. */
+/** Serializes a job as lists show it. Masks its error, so serialize a list in turns: {@link serializeJobRows}. */
 export function serializeJobRow(job: JobView): JobRow {
   return {
     id: job.id,
@@ -75,14 +75,14 @@ export function serializeJobRow(job: JobView): JobRow {
   };
 }
 
-/** Serializes a list of jobs in turns: 200 errors of 16 KiB take long to mask. */
+/** Serializes a list of jobs in turns, because 200 errors of 16 KiB take long to mask. */
 export const serializeJobRows = (jobs: readonly JobView[]): Promise<JobRow[]> => mapInTurns(jobs, serializeJobRow);
 
 function waitReason({ code, detail, until }: NonNullable<JobView["waitReason"]>) {
   return { code, detail, ...(until ? { until: iso(until) } : {}) };
 }
 
-/** A job with everything that belongs to it. */
+/** Serializes a job with all its fields. */
 export function serializeJob(job: JobView): Job {
   return {
     ...serializeJobRow(job),
@@ -93,7 +93,7 @@ export function serializeJob(job: JobView): Job {
   };
 }
 
-/** What became of a request for a job. */
+/** Serializes the outcome of an enqueue request. */
 export function serializeEnqueued(job: Enqueued) {
   return {
     id: job.jobId,
@@ -179,8 +179,8 @@ function serializeLogLine(line: LogLine): LogEntry {
 }
 
 /**
- * Serializes a page of output in turns, because masking takes long. `after` is where the reader already is, so that an
- * empty page keeps its place.
+ * Serializes a page of output in turns, because masking takes long. `after` is the reader's current position; an empty
+ * page returns it as `next_after`.
  */
 export async function serializeLogPage(page: LogPageView, after: string | undefined): Promise<LogPage> {
   const last = page.lines.at(-1);
@@ -206,7 +206,7 @@ export function serializeArtifact(artifact: ArtifactView): Artifact {
   };
 }
 
-/** Serializes a page of steps; `next_after` is null after the last one. */
+/** Serializes a page of steps; `next_after` is null after the last step. */
 export function serializeSteps({ steps, hasMore }: StepsPage): StepList {
   const last = hasMore ? steps.at(-1) : undefined;
   return { data: steps.map(serializeStep), next_after: last ? `${last.runNo}:${last.name}` : null };
@@ -286,7 +286,7 @@ export function serializeWorker(worker: WorkerView): Worker {
   };
 }
 
-/** The versions of the time-zone data of living processes, and that of this web process. */
+/** Returns the time-zone data versions of living processes and of this web process. */
 export function serializeTzVersions(uses: readonly TzUse[], own: string | null): WorkerList["tz_versions"] {
   const all = uses.some(({ tzVersion }) => tzVersion === own)
     ? uses

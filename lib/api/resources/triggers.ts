@@ -23,7 +23,7 @@ import { defined } from "./filters";
 
 type Update = z.output<typeof updateTrigger>;
 
-/** The body of a request for a new trigger in the queue's words. */
+/** Converts the body of a request for a new trigger to the queue's terms. */
 export function triggerInput(body: z.output<typeof createTrigger>): TriggerInput {
   return {
     ...triggerPatch(body),
@@ -33,7 +33,7 @@ export function triggerInput(body: z.output<typeof createTrigger>): TriggerInput
   };
 }
 
-/** The body of a change in the queue's words: what was not sent is absent, and null is null. */
+/** Converts the body of a change to the queue's terms: fields not sent are absent, and null is null. */
 export function triggerPatch(body: z.output<typeof updateTrigger>): TriggerPatch {
   return defined({
     label: body.label,
@@ -75,7 +75,7 @@ const schedulePart = (body: SchedulePart) => ({
 const dateOrNull = (text: string | null | undefined): Date | null | undefined =>
   typeof text === "string" ? new Date(text) : text;
 
-/** The body of a preview in the queue's words. */
+/** Converts the body of a preview to the queue's terms. */
 export function previewInput(body: z.output<typeof previewTrigger>): PreviewInput {
   const schedule = defined({ ...schedulePart(body), maxRuns: body.max_runs });
   const { payload_template: source, definition_key: definitionKey, label } = body;
@@ -83,7 +83,7 @@ export function previewInput(body: z.output<typeof previewTrigger>): PreviewInpu
   return { schedule, count: body.count, ...defined({ after: dateOrNull(body.after) ?? undefined, template }) };
 }
 
-/** The query of a list of triggers in the queue's words. */
+/** Converts the query of a list of triggers to the queue's terms. */
 export const triggerFilter = (query: Omit<TriggerListQuery, "limit" | "offset" | "cursor">): TriggerFilter =>
   defined({
     triggerType: query.trigger_type,

@@ -29,8 +29,8 @@ export interface WebhookContext {
 }
 
 /**
- * Refuses an address that must not be written to and headers that must not be sent. Asks name servers, which may take
- * seconds, so it must not be called in a transaction.
+ * Refuses forbidden addresses and forbidden headers. Queries name servers, which may take seconds, so never call it in
+ * a transaction.
  * @throws HttpProblem 422; 429 while too many addresses of the tenant are being looked up
  */
 export async function checkEndpoint({ runtime, scope, body }: EndpointCheck): Promise<void> {
@@ -50,7 +50,7 @@ interface EndpointCheck {
   readonly body: Partial<CreateWebhook> | UpdateWebhook;
 }
 
-/** Addresses of one tenant that this process looks up at once. */
+/** Maximum number of concurrent address lookups per tenant in this process. */
 const MOST_LOOKUPS = 5;
 const lookups = new Slots(MOST_LOOKUPS);
 
@@ -65,7 +65,7 @@ async function lookedUp({ tenantId }: TenantScope, url: string, { config }: ApiR
   return checkTarget(url, config.webhooks).finally(release);
 }
 
-/** Runs a change in a transaction of the tenant, with its line in the security audit: neither without the other. */
+/** Runs a change and writes its audit line in one transaction of the tenant, so neither exists without the other. */
 export function auditedInTenant<T>(
   { db, scope, actor, info }: WebhookContext,
   action: string,
@@ -90,7 +90,7 @@ export function auditedInTenant<T>(
   });
 }
 
-/** Reads or changes in a transaction of the tenant: that of the Idempotency-Key, if there is one. */
+/** Reads or changes in a transaction of the tenant: the Idempotency-Key's transaction, if there is one. */
 export function inTenant<T>(
   { db, scope }: Pick<WebhookContext, "db" | "scope">,
   work: (tx: TenantTransaction) => Promise<T>,
@@ -98,7 +98,7 @@ export function inTenant<T>(
   return "tenantId" in db ? work(db) : withTenant(db, scope.tenantId, work);
 }
 
-/** The endpoint, whose row is held, if it is still what the client has seen. 404, 412 */
+/** Locks and returns the endpoint, if its version is one that the client expects. @throws HttpProblem 404, 412 */
 export async function lockedEndpoint(tx: TenantTransaction, id: string, info: RequestInfo): Promise<WebhookEndpoint> {
   const endpoint = await lockEndpoint(tx, id);
   if (!endpoint) throw notFound();
@@ -107,7 +107,7 @@ export async function lockedEndpoint(tx: TenantTransaction, id: string, info: Re
   return endpoint;
 }
 
-/** A change in the words of the table; what was not sent is absent. */
+/** Converts a change to the table's terms; fields not sent are absent. */
 export function endpointChange(body: UpdateWebhook): EndpointChange {
   return {
     ...(body.url === undefined ? {} : { url: body.url }),
@@ -121,7 +121,7 @@ export function endpointChange(body: UpdateWebhook): EndpointChange {
 export const tooMany = (): HttpProblem =>
   new HttpProblem("conflict", { detail: `A tenant has at most ${MOST_ENDPOINTS} webhook endpoints.` });
 
-/** A message to be delivered; the last two when it is one that was sent before. */
+/** A message to deliver. The last two fields are set when it was sent before. */
 export interface OutgoingMessage {
   readonly endpoint_id: string;
   readonly type: string;
@@ -130,7 +130,10 @@ export interface OutgoingMessage {
   readonly timestamp?: string;
 }
 
-/** Enqueues a message to an endpoint that takes some. 409 when it is switched off, or when too many jobs caused each other */
+/**
+ * Enqueues a message to an enabled endpoint.
+ * @throws HttpProblem 409 when the endpoint is disabled or the chain of jobs is too deep
+ */
 export async function sendMessage(
   { db, scope, info, runtime }: Omit<WebhookContext, "actor">,
   endpoint: WebhookEndpoint,

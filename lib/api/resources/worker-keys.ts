@@ -8,7 +8,7 @@ import type { PlatformContext } from "../route";
 
 type Made = z.infer<typeof newWorkerKey>;
 
-/** Makes a worker's key with its audit line. The key's text is in this answer and nowhere else. */
+/** Creates a worker's key with its audit line. The key's text is in this answer and nowhere else. */
 export function createKey(context: PlatformContext<unknown, unknown, CreateWorkerKey>): Promise<Made> {
   const { body, principal } = context;
   return auditedChange(
@@ -24,7 +24,7 @@ export function createKey(context: PlatformContext<unknown, unknown, CreateWorke
   );
 }
 
-/** Ends a worker's key with its audit line. */
+/** Revokes a worker's key with its audit line. */
 export function revokeKey(context: PlatformContext<{ keyId: string }, unknown, unknown>): Promise<WorkerKey> {
   return auditedChange(
     context,

@@ -1,7 +1,7 @@
 import { ApiError } from "../http";
 import { pointerHead } from "../triggers/schema-form";
 
-/** What an error says, by the field of the body that it is about; what belongs to no field stands under "". */
+/** Returns an error's messages by body field. Messages that belong to no field are under "". */
 export function faultsOf(error: Error): Map<string, string> {
   const faults = new Map<string, string>();
   if (!(error instanceof ApiError)) return faults.set("", error.message);

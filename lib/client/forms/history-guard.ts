@@ -3,8 +3,8 @@ type Listener = (event: PopStateEvent) => void;
 const listeners = new Set<Listener>();
 
 /**
- * Listens to Back and Forward of the browser. It is called before the router starts, because listeners of one event are
- * called in the order in which they were added, and the router leaves the page at once.
+ * Listens to the browser's Back and Forward. Call it before the router starts, because listeners of an event run in the
+ * order in which they were added, and the router leaves the page at once.
  */
 export function watchHistory(): void {
   window.addEventListener("popstate", (event) => {
@@ -12,7 +12,7 @@ export function watchHistory(): void {
   });
 }
 
-/** Calls `listener` before the router follows Back or Forward. The answer removes it. */
+/** Calls `listener` before the router handles Back or Forward. Returns the function that removes it. */
 export function beforeHistory(listener: Listener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);

@@ -5,15 +5,14 @@ import { beforeHistory } from "./history-guard";
 
 const QUESTION = "Discard your changes? They are not saved.";
 
-/** Asks whether unsaved input may be lost. */
+/** Asks the user to discard unsaved input. Returns true if confirmed. */
 export function mayDiscard(): boolean {
   return window.confirm(QUESTION);
 }
 
 /**
- * While `unsaved` is true, asks before the reader leaves: by a link of the console, with Back and Forward of the browser, by
- * reloading, or by closing the tab.
- * A form that was sent leaves by the router, which is not asked about.
+ * While `unsaved` is true, asks before the user leaves by a link of the console, with the browser's Back and Forward,
+ * by reloading, or by closing the tab. Navigation by the router itself, as after a submit, is not asked about.
  */
 export function useUnsavedWarning(unsaved: boolean): void {
   useEffect(() => {
@@ -25,7 +24,7 @@ export function useUnsavedWarning(unsaved: boolean): void {
         event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
       if (!(link instanceof HTMLAnchorElement) || link.target === "_blank" || staysHere) return;
       if (mayDiscard()) {
-        // The question is answered; a link that loads a whole page must not ask again.
+        // Already confirmed; a link that loads a whole page must not ask again.
         window.removeEventListener("beforeunload", onUnload);
         return;
       }
@@ -33,7 +32,7 @@ export function useUnsavedWarning(unsaved: boolean): void {
       event.stopPropagation();
     };
     const here = { href: window.location.href, state: window.history.state as unknown };
-    // Back and Forward have changed the address by now. The router would follow, unless it does not get the event.
+    // Back and Forward have changed the address already. Stopping the event keeps the router from following.
     const stopHistory = beforeHistory((event) => {
       if (window.location.href === here.href) return;
       if (mayDiscard()) {

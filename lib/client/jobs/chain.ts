@@ -10,15 +10,18 @@ export type ChainLink =
   | { readonly kind: "job"; readonly at: string; readonly job: JobRow };
 
 export interface Chain {
-  /** In the order in which they came to be. */
+  /** Ordered by creation. */
   readonly links: readonly ChainLink[];
-  /** There are more, which are not shown. */
+  /** True if there are more links than shown. */
   readonly hasMore: boolean;
 }
 
 export const chainKey = (tenant: string, correlation: string) => ["tenant", tenant, "chain", correlation] as const;
 
-/** The events and jobs of one correlation id; where that is the id of a job which began without one, that job as well. */
+/**
+ * The events and jobs of one correlation id. If the id is that of a job enqueued without a correlation id, that job is
+ * included.
+ */
 export function chainOptions(tenant: string, correlation: string) {
   const query = queryString({ limit: READ, correlation_id: correlation });
   return queryOptions({
@@ -36,7 +39,10 @@ export function chainOptions(tenant: string, correlation: string) {
   });
 }
 
-/** An event comes before the jobs that it started in its own transaction, which have its very instant. */
+/**
+ * Orders events and jobs by time. An event comes before the jobs that it started in its own transaction, which have the
+ * same instant.
+ */
 export function inOrder(events: readonly EventRow[], jobs: readonly JobRow[]): ChainLink[] {
   const links: ChainLink[] = [
     ...events.map((event) => ({ kind: "event" as const, at: event.received_at, event })),

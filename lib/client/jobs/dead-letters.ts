@@ -4,7 +4,7 @@ import { api } from "../http";
 import { queryString } from "../query-string";
 
 export const deadLetterKeys = {
-  // Below the jobs' key, so that whatever changes jobs refreshes these as well.
+  // Below the jobs' key, so that invalidating jobs also refreshes dead letters.
   all: (tenant: string) => ["tenant", tenant, "jobs", "dead-letters"] as const,
 };
 
@@ -29,7 +29,7 @@ export function deadLetterOptions(tenant: string, id: string) {
   });
 }
 
-/** Notes what became of a dead letter. */
+/** Saves the triage of a dead letter. */
 export function useTriage(tenant: string) {
   const client = useQueryClient();
   return useMutation({

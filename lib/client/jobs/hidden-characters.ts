@@ -3,7 +3,7 @@ export interface TextPart {
   readonly hidden: boolean;
 }
 
-// C0 and C1 controls but tab and newline, bidi marks and overrides, zero-width characters, line separators, BOM.
+// C0 and C1 controls except tab and newline, bidi marks and overrides, zero-width characters, line separators, BOM.
 const HIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
@@ -11,8 +11,8 @@ const HIDDEN =
 const HIDDEN_ON_ONE_LINE = new RegExp(`${HIDDEN.source}|[\\t\\n]`, "gu");
 
 /**
- * Cuts a text into what can be seen and names (`U+202E`) for what cannot. Joiners inside emoji stay as they are. Where
- * everything stands on one line, tabs and newlines are named too.
+ * Splits a text into visible parts and names (`U+202E`) of hidden characters. Joiners inside emoji are kept. On one
+ * line, tabs and newlines are named too.
  */
 export function splitHidden(text: string, oneLine = false): TextPart[] {
   const parts: TextPart[] = [];

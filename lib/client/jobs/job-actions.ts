@@ -25,14 +25,14 @@ const keys = {
   one: (tenant: string, id: string) => [...keys.all(tenant), "one", id] as const,
 };
 
-/** An act on many jobs as a request: on named jobs or filtered ones, or a redrive of dead letters. */
+/** A request for an action on many jobs: on listed jobs, on filtered jobs, or a redrive of dead letters. */
 export type BulkRequest =
   | { readonly kind: "jobs"; readonly body: CreateJobAction }
   | { readonly kind: "dead-letters"; readonly body: Redrive };
 
 const pathOf = (request: BulkRequest) => (request.kind === "jobs" ? "/jobs/actions" : "/jobs/dead-letters/redrive");
 
-/** The filters of the job list as an action takes them; the position in the list is none of it. */
+/** Returns the job list's filters as an action takes them, without the position in the list. */
 export function actionFilter(filters: JobFilters): JobActionFilter {
   const { status, source, definition, queue, after, before, q } = filters;
   return {
@@ -46,7 +46,7 @@ export function actionFilter(filters: JobFilters): JobActionFilter {
   };
 }
 
-/** What an action would be for; asked anew each time somebody is about to decide. */
+/** The jobs that an action would apply to. Never cached, because the user decides by it. */
 export function previewOptions(tenant: string, request: BulkRequest) {
   return queryOptions({
     queryKey: [...keys.all(tenant), "preview", request],
@@ -63,7 +63,7 @@ export function previewOptions(tenant: string, request: BulkRequest) {
   });
 }
 
-/** Accepts an action. The same key sent twice accepts one. */
+/** Requests an action. The same key sent twice starts one action. */
 export function useStartAction(tenant: string) {
   const client = useQueryClient();
   return useMutation({
@@ -86,7 +86,7 @@ export function useAbortAction(tenant: string) {
   });
 }
 
-/** One action, asked for each second until it is over. */
+/** One action, polled each second until it has finished. */
 export function actionOptions(tenant: string, id: string) {
   return queryOptions({
     queryKey: keys.one(tenant, id),
@@ -120,15 +120,15 @@ export function actionResultsOptions(tenant: string, id: string, place: ResultsP
 }
 
 interface ActionWords {
-  /** On a menu and as a title: "Pause". */
+  /** In a menu and as a title: "Pause". */
   readonly order: string;
   /** Before a number of jobs: "Change the priority of". */
   readonly verb: string;
-  /** What will have been done to them: "paused". */
+  /** Describes the jobs afterwards: "paused". */
   readonly done: string;
 }
 
-/** How actions are called. */
+/** The words for each action in the UI. */
 export const ACTION_WORDS: Readonly<Record<BulkAction, ActionWords>> = {
   cancel: { order: "Cancel", verb: "Cancel", done: "canceled" },
   retry: { order: "Retry", verb: "Retry", done: "queued again" },

@@ -11,7 +11,7 @@ const parseAsInstant = createParser<string>({
   serialize: (value) => value,
 });
 
-/** What the address of a job list says; names are those of the address. */
+/** The parameters in a job list's address, under their names in the address. */
 export const jobFilterParsers = {
   status: parseAsArrayOf(parseAsStringLiteral(JOB_STATUSES)).withDefault([]),
   source: parseAsStringLiteral(JOB_SOURCES),
@@ -45,19 +45,19 @@ export const NO_FILTERS: JobFilters = {
   cursor: null,
 };
 
-/** One text for the same filters, wherever they were read. */
+/** Returns the same text for the same filters, wherever they were read. */
 export function filterKey(filters: JobFilters): string {
   const { status, source, definition, queue, after, before, q, cursor } = filters;
   return JSON.stringify([status, source, definition, queue, after, before, q, cursor]);
 }
 
-/** Whether anything but the position in the list is narrowed. */
+/** Returns true if any filter is set; the position in the list does not count. */
 export function isFiltered(filters: JobFilters): boolean {
   const { cursor: _position, status, ...others } = filters;
   return status.length > 0 || Object.values(others).some((value) => value !== null && value !== "");
 }
 
-/** The query of GET /api/v1/jobs for these filters. */
+/** Returns the query of GET /api/v1/jobs for these filters. */
 export function jobListQueryString(filters: JobFilters, limit: number): string {
   return queryString({
     limit,
@@ -72,7 +72,7 @@ export function jobListQueryString(filters: JobFilters, limit: number): string {
   });
 }
 
-/** The address of a job list with these filters. */
+/** Returns the address of a job list with these filters. */
 export function jobsHref(tenant: string, filters: Partial<JobFilters>): string {
   return `/t/${tenant}/jobs${queryString({ ...filters })}`;
 }

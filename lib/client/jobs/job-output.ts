@@ -3,10 +3,10 @@ import type { LogEntry, LogPage } from "@/lib/contract";
 import { api } from "../http";
 import { queryString } from "../query-string";
 
-/** More lines than this make a page slow; the earlier ones are in the download. */
+/** More lines would make the page slow; the earlier ones are in the download. */
 export const LINES_KEPT = 5000;
 const PAGE_SIZE = 1000;
-/** Asked again soon while lines arrive, and less and less often while the job is silent. */
+/** Polled soon while lines arrive, and less and less often while the job is silent. */
 const PAUSE_MS = { running: 2000, silent: 15_000, failed: 5000 } as const;
 
 export interface OutputLine {
@@ -20,7 +20,7 @@ export interface OutputLine {
 
 export interface JobOutput {
   readonly lines: readonly OutputLine[];
-  /** Lines that were read but are not kept any more. */
+  /** Lines that were read but are no longer kept. */
   readonly droppedLines: number;
   readonly loading: boolean;
   readonly error: unknown;
@@ -36,7 +36,7 @@ interface Reading {
 
 const NOTHING: Reading = { lines: [], droppedLines: 0, loading: true, error: null };
 
-/** Reads the output of a job from its start and goes on while it runs and `live` is true. Nothing is read twice. */
+/** Reads a job's output from its start, and continues while the job runs and `live` is true. No line is read twice. */
 export function useJobOutput(
   tenant: string,
   jobId: string,
@@ -94,7 +94,7 @@ function append(now: Reading, entries: readonly LogEntry[]): Reading {
   return { lines: lines.slice(excess), droppedLines: now.droppedLines + excess, loading: false, error: null };
 }
 
-/** Joins chunks to lines: a chunk goes on the line that the chunk before it of the same stream left open. */
+/** Joins chunks to lines. A chunk continues the line that the previous chunk of its stream left open. */
 export function appendLines(lines: readonly OutputLine[], entries: readonly LogEntry[]): OutputLine[] {
   const all = [...lines];
   for (const entry of entries) {
@@ -121,7 +121,7 @@ function lineOf(entry: LogEntry, text: string, key: string): OutputLine {
   return { key, attemptNo: entry.attempt_no, stream: entry.stream, level: entry.level, at: entry.at, text };
 }
 
-/** Waits; hidden tabs wait until they are seen again. */
+/** Waits. In a hidden tab, waits until the tab is visible again. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -144,7 +144,7 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Reads the whole output, however long, and gives it as one text. */
+/** Reads the whole output, of any length, and returns it as one text. */
 export async function wholeOutput(tenant: string, jobId: string, attempt: number | null): Promise<string> {
   const signal = new AbortController().signal;
   const chunks: string[] = [];

@@ -1,3 +1,8 @@
+/*
+ * Queries and mutations of jobs, their attempts, steps, artifacts and actions. All keys lie below `jobKeys.all`, so
+ * invalidating that key refreshes everything shown about jobs.
+ */
+
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
   Artifact,
@@ -53,7 +58,7 @@ export function jobOptions(tenant: string, id: string) {
   });
 }
 
-/** The job's attempts, latest first, a page at a time. */
+/** A job's attempts, latest first, one page at a time. */
 export function attemptsOptions(tenant: string, id: string) {
   return infiniteQueryOptions({
     queryKey: jobKeys.attempts(tenant, id),
@@ -66,10 +71,10 @@ export function attemptsOptions(tenant: string, id: string) {
   });
 }
 
-/** About so many steps are shown. */
+/** Approximate maximum number of steps shown. */
 const STEPS_SHOWN = 1000;
 
-/** The job's steps, read page by page. */
+/** A job's steps, read page by page. */
 export function stepsOptions(tenant: string, id: string) {
   return queryOptions({
     queryKey: jobKeys.steps(tenant, id),
@@ -93,7 +98,7 @@ export function artifactsOptions(tenant: string, id: string) {
   });
 }
 
-/** Where a browser downloads an artifact. A link sends no headers, so it names the tenant itself. */
+/** Returns the URL at which a browser downloads an artifact. A link sends no headers, so the URL names the tenant. */
 export function artifactUrl(tenant: string, { id, job_id }: Artifact): string {
   return `/api/v1/jobs/${job_id}/artifacts/${id}?tenant=${encodeURIComponent(tenant)}`;
 }
@@ -115,7 +120,7 @@ export function dependenciesOptions(tenant: string, id: string) {
   });
 }
 
-/** The first of the jobs that this one has enqueued. */
+/** The first jobs that this job enqueued. */
 export function childrenOptions(tenant: string, id: string) {
   return queryOptions({
     queryKey: jobKeys.children(tenant, id),
@@ -123,21 +128,21 @@ export function childrenOptions(tenant: string, id: string) {
   });
 }
 
-/** The row after a change that was pushed; what the push does not say stays until the next fetch. */
+/** Returns the row after a pushed change. Fields that the push does not carry are unchanged until the next fetch. */
 export function applyChange<T extends JobRow>(row: T, change: JobChange): T {
   if (row.id !== change.id) return row;
   const left = row.status !== change.status;
   return { ...row, ...change, wait_reason: left ? null : row.wait_reason };
 }
 
-/** Attempts of this run with the one that is running, which counts as spent only when it ends. */
+/** Returns the attempts of this run, including the running one, which counts as spent only when it ends. */
 export function attemptsSoFar(job: JobRow): number {
   return job.attempt_count + (job.status === "running" ? 1 : 0);
 }
 
 export type JobAction = "cancel" | "retry" | "pause" | "resume";
 
-/** Does an act to a job that needs no more words, and refreshes what shows it. */
+/** Runs an action that takes no parameters on a job, and refreshes what shows the job. */
 export function useJobAction(tenant: string) {
   const client = useQueryClient();
   return useMutation({
@@ -148,7 +153,7 @@ export function useJobAction(tenant: string) {
   });
 }
 
-/** Gives a waiting job another priority or time. */
+/** Changes a waiting job's priority or time. */
 export function useChangeJob(tenant: string) {
   const client = useQueryClient();
   return useMutation({
@@ -159,7 +164,7 @@ export function useChangeJob(tenant: string) {
   });
 }
 
-/** Makes a new job of a finished one, with another payload. The same key sent twice makes one job. */
+/** Creates a new job from a finished one, with another payload. The same key sent twice creates one job. */
 export function useEditAndRetry(tenant: string) {
   const client = useQueryClient();
   return useMutation({
@@ -169,7 +174,10 @@ export function useEditAndRetry(tenant: string) {
   });
 }
 
-/** Enqueues a job. The same key sent twice makes one job. `deduplicated` tells that another job held the dedupe key. */
+/**
+ * Enqueues a job. The same key sent twice creates one job. `deduplicated` is true when another job holds the dedupe
+ * key.
+ */
 export function useCreateJob(tenant: string) {
   const client = useQueryClient();
   return useMutation({

@@ -2,12 +2,13 @@ import Anser from "anser";
 import { splitHidden, type TextPart } from "./hidden-characters";
 
 export interface TerminalSpan extends TextPart {
-  /** Classes of the sixteen terminal colours and of bold and the like; never a style of the job's own. */
+  /** Classes for the sixteen terminal colors, bold and the like; never a style that the job chose. */
   readonly className: string;
 }
 
 const ESC = "\u001b";
-// Operating system commands (window titles, clipboard, hyperlinks) and the like, up to their end or the end of the line.
+// Operating system commands (window titles, clipboard, hyperlinks) and the like, up to their end or the end of the
+// line.
 const STRINGS = new RegExp(
   `(?:${ESC}[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007${ESC}\u009c]*(?:\u0007|${ESC}\\\\|\u009c)?`,
   "gu",
@@ -24,8 +25,8 @@ const MODES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a terminal line says, as text with colours. Sequences that would do something (move, erase, link, set a title or
- * the clipboard) are dropped, their visible text stays. A line that was overwritten by carriage returns shows its last state.
+ * Parses a terminal line to text with colors. Sequences with an effect (move, erase, link, set a title or the
+ * clipboard) are dropped; their visible text is kept. A line overwritten by carriage returns shows its last state.
  */
 export function parseTerminalLine(line: string): TerminalSpan[] {
   const settled = lastOverwrite(line);
@@ -37,7 +38,7 @@ export function parseTerminalLine(line: string): TerminalSpan[] {
   );
 }
 
-/** The same line as plain text. */
+/** Returns the same line as plain text. */
 export function stripTerminal(line: string): string {
   return parseTerminalLine(line)
     .map((span) => span.text)

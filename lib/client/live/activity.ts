@@ -1,6 +1,6 @@
 const ACTS = ["pointerdown", "click", "keydown", "input", "wheel", "touchstart"] as const;
 
-/** True at first, because a person opened the page. */
+/** True at first, because a user opened the page. */
 let acted = true;
 
 if (typeof document !== "undefined") {
@@ -11,8 +11,8 @@ if (typeof document !== "undefined") {
 }
 
 /**
- * Returns whether the person used this page since the last call. Requests without a use are the page's own (polls, live
- * updates). They are marked as such, because they must not keep the session of an absent person alive.
+ * Returns true if the user acted on this page since the last call. Requests without such an action are the page's own
+ * (polls, live updates). They are marked, because they must not keep the session of an absent user alive.
  */
 export function takeActivity(): boolean {
   const was = acted;

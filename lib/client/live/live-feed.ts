@@ -1,3 +1,11 @@
+/*
+ * Live updates: one event stream per user and tenant in a browser, shared by its visible tabs. A missed change is never
+ * fatal, because pages refetch on reconnect and poll while disconnected. Lists update rows in place; new rows wait
+ * until the user asks for them.
+ *
+ * Start with `LiveFeed` below, then `use-live.tsx` (hooks and polling), `use-refresh.ts` and `use-pinned-rows.ts`.
+ */
+
 import type { JobChange, JobSummary } from "@/lib/contract";
 
 export type LiveState = "connecting" | "live" | "reconnecting" | "paused";
@@ -5,7 +13,7 @@ export type LiveState = "connecting" | "live" | "reconnecting" | "paused";
 export interface LiveListener {
   onChange?(change: JobChange): void;
   onSummary?(summary: JobSummary): void;
-  /** Something may have been missed: fetch again what is shown. */
+  /** Changes may have been missed: refetch what is shown. */
   onResync?(): void;
 }
 
@@ -18,8 +26,8 @@ type Message =
 const REOPEN_MS = { first: 5000, most: 60_000 } as const;
 
 /**
- * The live changes of one tenant. A browser allows few connections to a host, so the visible tabs of one user share one
- * stream: whoever holds the lock reads it and passes it on. Hidden tabs hold nothing.
+ * The live changes of one tenant. A browser allows few connections per host, so the visible tabs of one user share one
+ * stream: the tab that holds the lock reads it and broadcasts to the others. Hidden tabs hold no stream and no lock.
  */
 export class LiveFeed {
   #state: LiveState = "connecting";
@@ -138,7 +146,7 @@ export class LiveFeed {
     source.addEventListener("summary", (event) => this.#share({ kind: "summary", summary: JSON.parse(event.data) }));
   }
 
-  // An answer that is no stream (401, 429, 503) closes an EventSource for good.
+  // An EventSource never reconnects after an answer that is not a stream (401, 429, 503).
   #reopenLater(): void {
     clearTimeout(this.#reopenTimer);
     this.#reopenTimer = setTimeout(() => this.#open(), this.#reopenMs);

@@ -4,23 +4,23 @@ interface HasId {
 
 export interface ShownRows<T extends HasId> {
   readonly rows: readonly T[];
-  /** Rows that are not shown yet and wait to be asked for. */
+  /** New rows that are not shown until the user asks for them. */
   readonly waiting: readonly T[];
-  /** Shown rows that the newest answer no longer contains. */
+  /** Shown rows that are no longer in the latest answer. */
   readonly gone: ReadonlySet<T["id"]>;
 }
 
 export interface ListShape {
-  /** The answer is the whole list in any order, not a page of it, newest first: every unknown row is new. */
+  /** The answer is the whole list in any order, not a newest-first page of it, so every unknown row is new. */
   readonly whole?: boolean;
-  /** The answer gets longer when the reader asks for older rows, which go below the others. */
+  /** The answer grows when the user loads older rows, which go below the others. */
   readonly grows?: boolean;
 }
 
 /**
- * Lays a fresh answer over the rows on the screen. Known rows are updated where they stand, rows that left the answer
- * stay where they are, and new rows wait. No row moves, appears or leaves. A page is newest first, so a row below its last
- * known one is not new.
+ * Merges a fresh answer into the rows on the screen. Known rows are updated in place, rows that left the answer stay,
+ * and new rows wait. No row moves, appears or leaves. A page is newest first, so a row below its last known one is not
+ * new.
  */
 export function mergePage<T extends HasId>(
   shown: readonly T[],
@@ -40,7 +40,10 @@ export function mergePage<T extends HasId>(
   };
 }
 
-/** The newest rows, for a reader who asked for them. Selected rows stay: what is about to be acted on is not hidden. */
+/**
+ * Shows the newest rows when the user asks for them. Selected rows stay, because rows about to be acted on must be
+ * visible.
+ */
 export function showNewest<T extends HasId>(
   shown: readonly T[],
   latest: readonly T[],

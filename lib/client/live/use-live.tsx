@@ -15,7 +15,7 @@ interface Live {
 
 const LiveContext = createContext<Live | null>(null);
 
-/** Holds the live feed of one tenant for the pages below. */
+/** Provides the live feed of one tenant to the pages below. */
 export function LiveProvider({
   tenant,
   userId,
@@ -44,12 +44,12 @@ export function LiveProvider({
   return <LiveContext value={value}>{children}</LiveContext>;
 }
 
-/** The live feed; null on pages that have none. */
+/** Returns the live feed; null on pages without one. */
 export function useLive(): Live | null {
   return useContext(LiveContext);
 }
 
-/** Calls the listener of the latest render with what the feed brings. */
+/** Calls the listener of the latest render for each message of the feed. */
 export function useLiveListener(listener: LiveListener): void {
   const live = useLive();
   const latest = useRef(listener);
@@ -67,13 +67,15 @@ export function useLiveListener(listener: LiveListener): void {
   );
 }
 
-/** Of lists that also change without a job: slow enough for an idle page, which sends four requests a minute at most. */
+/**
+ * For lists that also change without a job. Slow enough for an idle page, which sends at most four requests a minute.
+ */
 export const IDLE_POLL_MS = 30_000;
 
 /**
- * How often to poll, for `refetchInterval`: every few seconds without the stream and slower after each failure, not at
- * all while paused. While the stream is live, only as often as `whileLiveMs` says: for what changes without a job. What
- * does not exist is not asked for again.
+ * Returns the poll interval, for `refetchInterval`. Without the stream: every few seconds, slower after each failure.
+ * While paused: never. While the stream is live: `whileLiveMs`, for data that changes without a job. After a 404:
+ * never.
  */
 export function usePollInterval(
   whileLiveMs: number | false = false,

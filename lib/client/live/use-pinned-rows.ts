@@ -15,18 +15,18 @@ interface State<T extends HasId> {
 }
 
 interface HeldRowsOptions extends ListShape {
-  /** What the reader changed on this page shows at once: the next answers are taken as they are. */
+  /** Shows the user's own changes on this page at once: the next answers are not pinned. */
   readonly followsOwnChanges?: boolean;
-  /** The first rows of an empty list wait, too: something stands below it. */
+  /** The first rows of an empty list wait too, because something is shown below it. */
   readonly holdsEmpty?: boolean;
 }
 
 const NO_SELECTION: ReadonlySet<never> = new Set();
 
 /**
- * The rows of a live list. Known rows change where they stand; new rows wait until `showWaiting` is called, so nothing
- * moves under the reader. Another `key` (filters, page) begins with the rows of its own answer. `latest` must be the same
- * array as long as nothing changed.
+ * The rows of a live list. Known rows are updated in place. New rows wait until `showWaiting` is called, so no row
+ * moves under the user. With another `key` (filters, page) the rows of the new answer are shown. `latest` must be the
+ * same array while nothing changed.
  */
 export function usePinnedRows<T extends HasId>(
   latest: readonly T[] | undefined,
@@ -45,7 +45,7 @@ export function usePinnedRows<T extends HasId>(
   return {
     shown,
     rows: latest ? shown.rows : undefined,
-    /** Changes known rows before the next answer, as a pushed change says. */
+    /** Changes known rows at once, for a pushed change. */
     update: (how: (row: T) => T) => change((now) => ({ ...now, rows: now.rows.map(how) })),
     /** Shows the newest rows. Selected rows stay in the list. */
     showWaiting: (selected: ReadonlySet<T["id"]> = NO_SELECTION) =>

@@ -5,10 +5,10 @@ import { useCallback, useEffect, useRef } from "react";
 import type { JobChange } from "@/lib/contract";
 import { useLiveListener } from "./use-live";
 
-/** Changes of a burst are answered with one fetch, and those of a busy tenant with one fetch in this time. */
+/** A burst of changes causes one fetch after `soon`; a busy tenant causes one fetch per `least`. */
 const REFRESH_MS = { soon: 400, least: 2000 } as const;
 
-/** Answers a function that fetches `queryKey` again soon, and at most once in two seconds however often it is called. */
+/** Returns a function that refetches `queryKey` soon, and at most once in two seconds however often it is called. */
 export function useThrottledRefresh(queryKey: QueryKey): () => void {
   const client = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -25,7 +25,7 @@ export function useThrottledRefresh(queryKey: QueryKey): () => void {
     const run = () => {
       timer.current = undefined;
       last.current = Date.now();
-      // A fetch under way may have read before the change. Aborting it would starve the page on a slow server.
+      // A fetch in flight may have read before the change. Aborting it would starve the page on a slow server.
       if (client.isFetching({ queryKey: latestKey.current }) > 0) later();
       else void client.invalidateQueries({ queryKey: latestKey.current });
     };
@@ -34,9 +34,9 @@ export function useThrottledRefresh(queryKey: QueryKey): () => void {
 }
 
 /**
- * Keeps a part of the page fresh: fetches it again when jobs of the tenant change, at most once in two seconds.
- * `concerns` narrows that to changes which can matter. `resync` is false for a part whose key lies below one that is read
- * again anyway when the stream opens. Every live page uses this hook or useThrottledRefresh.
+ * Keeps a part of the page fresh: refetches it when jobs of the tenant change, at most once in two seconds. `concerns`
+ * selects the relevant changes. Set `resync` to false for a part whose key is below one that is refetched anyway when
+ * the stream opens. Every live page uses this hook or useThrottledRefresh.
  */
 export function useRefresh(
   queryKey: QueryKey,

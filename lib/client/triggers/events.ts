@@ -12,7 +12,7 @@ export const eventKeys = {
 };
 
 export interface EventPlace {
-  /** A whole name, or its beginning followed by `*`. */
+  /** A whole name, or a prefix followed by `*`. */
   readonly name?: string | null;
   readonly cursor?: string | null;
   readonly correlation?: string | null;
@@ -35,7 +35,7 @@ export function eventOptions(tenant: string, id: string) {
   });
 }
 
-/** Compares a stored event with the triggers again. The same key sent twice replays it once. */
+/** Matches a stored event with the triggers again. The same key sent twice replays it once. */
 export function useReplayEvent(tenant: string) {
   const client = useQueryClient();
   return useMutation({
@@ -48,7 +48,7 @@ export function useReplayEvent(tenant: string) {
   });
 }
 
-/** Publishes one event. The same key sent twice publishes one. */
+/** Publishes one event. The same key sent twice publishes one event. */
 export function usePublishEvent(tenant: string) {
   const client = useQueryClient();
   return useMutation({

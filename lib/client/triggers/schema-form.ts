@@ -17,11 +17,14 @@ export interface SchemaField {
 
 export interface SchemaForm {
   readonly fields: readonly SchemaField[];
-  /** The schema is not a plain list of properties: the payload is written as JSON. */
+  /** True if the schema is not a plain list of properties; then the payload is written as JSON. */
   readonly freeform: boolean;
 }
 
-/** Lays out a form for a payload. Anything it has no control for becomes a JSON field; the server checks in any case. */
+/**
+ * Returns the form for a payload. A property without a matching control becomes a JSON field; the server validates in
+ * any case.
+ */
 export function schemaForm(schema: Readonly<Record<string, unknown>>): SchemaForm {
   const properties = isRecord(schema.properties) ? schema.properties : null;
   const combined = ["oneOf", "anyOf", "allOf", "if", "$ref"].some((word) => Object.hasOwn(schema, word));
@@ -31,7 +34,7 @@ export function schemaForm(schema: Readonly<Record<string, unknown>>): SchemaFor
   const fields = Object.entries(properties).map(([name, property]) =>
     fieldOf(name, isRecord(property) ? property : {}, required.has(name)),
   );
-  // The order of a schema's properties is not kept; what has to be filled in comes first.
+  // The order of a schema's properties is not kept, so required fields come first.
   return {
     fields: [...fields.filter((one) => one.required), ...fields.filter((one) => !one.required)],
     freeform: false,
@@ -80,23 +83,23 @@ const TYPE_OF: Readonly<Partial<Record<FieldKind, string>>> = {
 const choicesOf = (property: Record<string, unknown>): string[] =>
   Array.isArray(property.enum) ? property.enum.map((choice) => JSON.stringify(choice)) : [];
 
-/** What stands in a field at first; empty = the field is left out unless the user fills it in. */
+/** Returns a field's initial text. Empty: the field is omitted unless the user fills it in. */
 function initialOf(property: Record<string, unknown>, kind: FieldKind): string {
   const value = property.default;
   if (value === undefined) return "";
   if (kind === "json") return JSON.stringify(value, null, 2);
   if (kind === "choice") return choicesOf(property).find((choice) => choice === JSON.stringify(value)) ?? "";
-  // A default of another type, such as null for a number, is no value of this field: it starts empty.
+  // A default of another type, such as null for a number, does not fit this field, so the field starts empty.
   return typeof value === (TYPE_OF[kind] ?? "string") ? String(value) : "";
 }
 
 export interface Gathered {
   readonly payload: Record<string, unknown>;
-  /** What cannot be sent at all, by field name. Everything else is left to the server. */
+  /** Values that cannot be sent, by field name. The server validates everything else. */
   readonly faults: ReadonlyMap<string, string>;
 }
 
-/** Makes the payload of what stands in the fields. Fields left empty are left out. */
+/** Builds the payload from the form's fields. Empty fields are omitted. */
 export function gatherPayload(fields: readonly SchemaField[], values: Readonly<Record<string, string>>): Gathered {
   const faults = new Map<string, string>();
   const entries: [string, unknown][] = [];
@@ -131,7 +134,10 @@ function readInstant(text: string): { value?: string; fault?: string } {
   return Number.isNaN(date.getTime()) ? { fault: "This must be a date and a time." } : { value: date.toISOString() };
 }
 
-/** Reads JSON that a person typed, and refuses what the API would: a key that appears twice, a number that is not kept. */
+/**
+ * Parses JSON typed by a user. Refuses what the API would refuse: a duplicate key, or a number that cannot be stored
+ * exactly.
+ */
 export function parseJsonText(text: string): { value?: unknown; fault?: string } {
   try {
     const value = JSON.parse(text) as unknown;
@@ -142,7 +148,7 @@ export function parseJsonText(text: string): { value?: unknown; fault?: string }
   }
 }
 
-/** The first name of a JSON pointer, unescaped; the empty string for the whole value. */
+/** Returns the first name in a JSON pointer, unescaped; the empty string for the whole value. */
 export function pointerHead(pointer: string): string {
   const [, head = ""] = pointer.split("/");
   return head.replaceAll("~1", "/").replaceAll("~0", "~");

@@ -1,8 +1,13 @@
+/*
+ * The trigger form as plain data: its fields, the body it sends, the patch of an edit, and the merge with concurrent
+ * edits. `triggers.ts` has the requests, `schema-form.ts` the form of a payload.
+ */
+
 import type { CreateTrigger, PreviewTrigger, Trigger, UpdateTrigger } from "@/lib/contract";
 import { instantOf, localInput } from "../forms/local-input";
 import { parseJsonText } from "./schema-form";
 
-/** What stands in the form, as text, by the names of the API; what the API has in one field may be several here. */
+/** The form's fields as text, by the names of the API. One field of the API may be several here. */
 export const BLANK_TRIGGER = {
   trigger_type: "schedule",
   label: "",
@@ -38,7 +43,7 @@ export const UNIT_MS = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days:
 type Unit = keyof typeof UNIT_MS;
 const UNITS = Object.keys(UNIT_MS) as Unit[];
 
-/** A trigger as the form shows it. */
+/** Returns a trigger's values as form fields. */
 export function fieldsOf(trigger: Trigger): TriggerFields {
   const text = (value: string | number | null) => (value === null ? "" : String(value));
   const local = (value: string | null) => (value === null ? "" : localInput(value));
@@ -78,11 +83,11 @@ export function fieldsOf(trigger: Trigger): TriggerFields {
   };
 }
 
-/** What cannot be sent at all, by field. Everything else is left to the server. */
+/** Values that cannot be sent, by field. The server validates everything else. */
 export type FieldFaults = ReadonlyMap<string, string>;
 export type TriggerBody = Readonly<Record<string, unknown>>;
 
-/** The whole trigger as the API takes it. */
+/** Returns the whole trigger as the API takes it. */
 export function bodyOf(fields: TriggerFields): { readonly body: TriggerBody; readonly faults: FieldFaults } {
   const faults = new Map<string, string>();
   const template = parseJsonText(fields.payload_template);
@@ -133,7 +138,7 @@ const pastBody = (fields: TriggerFields, number: ReadNumber) => ({
   jitter_seconds: number("jitter_seconds", 0),
 });
 
-/** The fields of the other types are emptied, so that a change of the type leaves none of them behind. */
+/** Clears the fields of the other types, so that a change of the type leaves none of them behind. */
 function scheduleBody(fields: TriggerFields, number: ReadNumber) {
   const { schedule_type: type } = fields;
   const every = type === "interval" ? number("interval_every", 0) : null;
@@ -153,7 +158,9 @@ function scheduleBody(fields: TriggerFields, number: ReadNumber) {
   };
 }
 
-/** What is asked for the preview of the schedule in the form; null for a trigger that has none, or has not yet. */
+/**
+ * Returns the preview request for the schedule in the form; null if the trigger has no schedule, or an incomplete one.
+ */
 export function previewBodyOf(fields: TriggerFields): PreviewTrigger | null {
   if (fields.trigger_type === "event" || (fields.schedule_type === "once" && fields.once_at === "")) return null;
   const number = numberReader(fields, new Map());
@@ -167,7 +174,7 @@ export function previewBodyOf(fields: TriggerFields): PreviewTrigger | null {
   } as PreviewTrigger;
 }
 
-/** Only what differs between two states of the form, as a change of the trigger; null when nothing does. */
+/** Returns the differences between two states of the form as a patch; null if there are none. */
 export function patchOf(base: TriggerFields, now: TriggerFields): UpdateTrigger | null {
   const before = bodyOf(base).body;
   const entries = Object.entries(bodyOf(now).body).filter(
@@ -178,7 +185,7 @@ export function patchOf(base: TriggerFields, now: TriggerFields): UpdateTrigger 
 
 export const createBodyOf = (fields: TriggerFields): CreateTrigger => bodyOf(fields).body as unknown as CreateTrigger;
 
-/** A field that somebody else has changed meanwhile; `mine` where I have changed it too. */
+/** A field changed by another user in the meantime; `mine` is set if this user changed it too. */
 export interface Clash {
   readonly name: FieldName;
   readonly before: string;
@@ -186,7 +193,10 @@ export interface Clash {
   readonly mine: string | null;
 }
 
-/** My edits of `base` laid over what somebody else made of it: what I have not touched becomes theirs. */
+/**
+ * Merges this user's edits of `base` with another user's version: fields this user has not changed take the other's
+ * value.
+ */
 export function mergeFields(
   base: TriggerFields,
   mine: TriggerFields,

@@ -62,7 +62,7 @@ export function firingsOptions(tenant: string, id: string, { outcome, cursor }: 
   });
 }
 
-/** What a schedule would do. The same schedule is not asked for twice within a minute. */
+/** What a schedule would do. The same schedule is cached for a minute. */
 export function previewOptions(tenant: string, body: PreviewTrigger) {
   return queryOptions({
     queryKey: ["tenant", tenant, "trigger-preview", body],
@@ -73,7 +73,7 @@ export function previewOptions(tenant: string, body: PreviewTrigger) {
   });
 }
 
-/** What an event would do with triggers; nothing of it is written. */
+/** What an event would do with triggers. Nothing is written. */
 export function testOptions(tenant: string, body: TestTriggers) {
   return queryOptions({
     queryKey: ["tenant", tenant, "trigger-test", body],
@@ -95,7 +95,7 @@ export function useCreateTrigger(tenant: string) {
   });
 }
 
-/** Changes a trigger as long as nobody else has changed it since `version`. */
+/** Changes a trigger, unless it was changed since `version`. */
 export function useUpdateTrigger(tenant: string) {
   const client = useQueryClient();
   return useMutation({
@@ -106,7 +106,7 @@ export function useUpdateTrigger(tenant: string) {
   });
 }
 
-/** Switches a trigger on or off; the switch moves at once, and back when it is refused. */
+/** Enables or disables a trigger. The switch moves at once, and back when the change is refused. */
 export function useSwitchTrigger(tenant: string) {
   const client = useQueryClient();
   return useMutation({
@@ -144,7 +144,7 @@ export function useDeleteTrigger(tenant: string) {
   });
 }
 
-/** Makes a job of a trigger now. The same key sent twice makes one. */
+/** Runs a trigger now. The same key sent twice creates one job. */
 export function useRunTrigger(tenant: string) {
   const client = useQueryClient();
   return useMutation({

@@ -6,7 +6,7 @@ import { bulkJob } from "./jobs";
 /** Body of POST /api/v1/jobs/bulk: all of its jobs are accepted, or none. */
 export const createJobs = z.strictObject({ jobs: z.array(bulkJob).min(1).max(LIMITS.bulkJobsMax) });
 
-/** What became of one item: a taken dedupe key answers with the job that holds it. */
+/** The result of one item. For a taken dedupe key, this is the job that holds it. */
 const acceptedJob = z.object({
   id,
   ref: z.string().nullable(),

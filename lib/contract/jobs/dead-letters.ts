@@ -10,20 +10,20 @@ export type TriageStatus = z.infer<typeof triageStatus>;
 
 const errorType = z.string().min(1).max(100);
 
-/** A job that failed for good, and what people made of it. */
+/** A job that failed permanently, and its triage. */
 export const deadLetter = z.object({
   id,
   status: triageStatus,
   note: z.string(),
   changed_at: instant.nullable(),
   changed_by: z.string().nullable(),
-  /** The newest job made of it with another payload. */
+  /** The newest job created from it with another payload. */
   retried_by_id: id.nullable(),
   job: jobRow,
 });
 export type DeadLetter = z.infer<typeof deadLetter>;
 
-/** One act on a job: who did what, from which status to which. */
+/** One action on a job: the actor, the action, and the status before and after. */
 export const jobEvent = z.object({
   at: instant,
   action: z.string(),
@@ -88,5 +88,5 @@ export const redrive = z
   });
 export type Redrive = z.input<typeof redrive>;
 
-/** A dry run answers a count, a payload a new job, anything else an act on many jobs. */
+/** A dry run answers with a count, a payload with a new job, anything else with an action on many jobs. */
 export const redriven = z.union([jobActionPreview, jobAction, job]);

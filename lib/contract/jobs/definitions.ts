@@ -7,7 +7,7 @@ export const EXECUTORS = ["command", "handler", "remote", "webhook"] as const;
 export const executor = z.enum(EXECUTORS);
 export const RETRY_STRATEGIES = ["exponential", "linear", "fixed", "random", "none"] as const;
 
-/** What a definition says of retries; null = its queue, the class of the error, or the installation decides. */
+/** A definition's retry settings; null means the class of the error, the queue or the installation decides. */
 export const retryPolicy = z.object({
   strategy: z.enum(RETRY_STRATEGIES).nullable(),
   delay_seconds: z.number().nullable(),
@@ -30,7 +30,7 @@ const classPolicy = z.strictObject({
 });
 const timeoutPolicy = classPolicy.extend({ timeout_multiplier: multiplier.optional() });
 
-/** What a definition says for single classes of errors. */
+/** A definition's retry settings for single error classes. */
 export const retryClasses = z
   .strictObject(Object.fromEntries(RETRY_CLASSES.map((name) => [name, classPolicy])) as RetryClassShape)
   .extend({ timeout: timeoutPolicy })
@@ -78,13 +78,13 @@ const changeable = {
     .optional(),
   queue: queueName.optional(),
   arg_schema: jsonObject.optional(),
-  /** Null: as its queue says, or the installation. */
+  /** Null: the default of the queue or the installation applies. */
   timeout_seconds: z.int().min(1).max(LIMITS.timeoutSecondsMax).nullish(),
   max_attempts: z.int().min(1).max(LIMITS.maxAttemptsMax).nullish(),
   lease_seconds: z.int().min(5).max(3600).optional(),
   kill_grace_seconds: z.int().min(0).max(300).optional(),
   retry: retryIn.optional(),
-  /** Replaces what was said for all classes. */
+  /** Replaces the settings of all classes. */
   retry_classes: retryClasses.optional(),
   dead_letter: z.boolean().optional(),
   is_active: z.boolean().optional(),
@@ -94,7 +94,7 @@ const changeable = {
 export const createDefinition = z.strictObject({ key: definitionKey, ...changeable });
 export type CreateDefinition = z.infer<typeof createDefinition>;
 
-/** Body of PATCH …/{definitionId}: what is not named stays. The key of a definition never changes. */
+/** Body of PATCH …/{definitionId}: omitted fields are unchanged. The key of a definition never changes. */
 export const updateDefinition = z.strictObject(changeable);
 export type UpdateDefinition = z.infer<typeof updateDefinition>;
 

@@ -14,7 +14,7 @@ const condition = z.strictObject({
   value: json.optional(),
 });
 
-/** One job that a new job waits for: `job_id`, or `ref` of a job in the same bulk. */
+/** One parent of a new job: `job_id`, or `ref` of a job in the same bulk. */
 export const dependency = z.strictObject({
   ref: jobRef.optional(),
   job_id: id.optional(),
@@ -26,10 +26,10 @@ export type NewDependency = z.infer<typeof dependency>;
 
 export const DEPENDENCY_STATES = ["pending", "met", "failed"] as const;
 
-/** One edge as a job sees it: `job_id` and `status` are those of the job at its other end. */
+/** One edge as seen by a job: `job_id` and `status` are those of the job at the other end. */
 export const dependencyEdge = z.object({
   job_id: id,
-  /** Its place in the child's depends_on, from 1. */
+  /** Position in the child's depends_on, from 1. */
   edge_no: z.int(),
   definition_key: z.string(),
   status: jobStatus,
@@ -41,11 +41,11 @@ export const dependencyEdge = z.object({
 });
 export type DependencyEdge = z.infer<typeof dependencyEdge>;
 
-/** Whom a job waits or waited for, and who waits or waited for it. */
+/** The parents and children of a job, including past ones. */
 export const jobDependencies = z.object({
   parents: z.array(dependencyEdge),
   children: z.array(dependencyEdge),
-  /** There are more children than are listed. */
+  /** True if there are more children than listed. */
   has_more_children: z.boolean(),
 });
 export type JobDependencies = z.infer<typeof jobDependencies>;

@@ -19,7 +19,7 @@ export const bulkStatus = z.enum(BULK_STATUSES);
 export type BulkAction = z.infer<typeof bulkAction>;
 export type BulkStatus = z.infer<typeof bulkStatus>;
 
-/** Which jobs an action is for, in the words of the job list's filters; an empty filter means every job. */
+/** The jobs of an action, with the same filters as the job list. An empty filter means every job. */
 export const jobActionFilter = z.strictObject({
   status: z.array(jobStatus).min(1).max(9).optional(),
   source: jobSource.optional(),
@@ -51,13 +51,13 @@ export type CreateJobAction = z.input<typeof createJobAction>;
 
 const counts = { total: z.int(), done: z.int(), skipped: z.int(), failed: z.int() };
 
-/** An act on many jobs and how far it is. `done`, `skipped` and `failed` add up to the jobs that it has come by. */
+/** An action on many jobs and its progress. `done`, `skipped` and `failed` add up to the jobs processed so far. */
 export const jobAction = z.object({
   id,
   action: bulkAction,
   priority: z.int().nullable(),
   scheduled_for: instant.nullable(),
-  /** The filter, with the statuses that the action is for; null when the jobs were named. */
+  /** The filter, with the statuses that the action applies to; null when the jobs were listed by id. */
   filter: z.unknown(),
   status: bulkStatus,
   stop_reason: z.string().nullable(),
@@ -71,7 +71,7 @@ export const jobAction = z.object({
 });
 export type JobAction = z.infer<typeof jobAction>;
 
-/** The answer to a dry run: how many jobs the action would be for, and the newest of them. */
+/** The answer to a dry run: how many jobs the action would apply to, and the newest of them. */
 export const jobActionPreview = z.object({
   dry_run: z.literal(true),
   action: bulkAction,
@@ -89,7 +89,7 @@ export const jobActionListQuery = z.strictObject(pageQuery);
 export const jobActionParams = z.strictObject({ actionId: id });
 export const abortJobAction = z.strictObject({});
 
-/** What became of one job; `code` says why when it is not done. */
+/** The result for one job; `code` is the reason when it was not done. */
 export const jobActionResult = z.object({
   job_id: id,
   result: z.enum(BULK_RESULTS),
@@ -100,7 +100,7 @@ export type JobActionResult = z.infer<typeof jobActionResult>;
 export const jobActionResults = z.object({ data: z.array(jobActionResult), next_after: z.string().nullable() });
 export type JobActionResults = z.infer<typeof jobActionResults>;
 
-/** Query of GET /api/v1/jobs/actions/{id}/jobs; `after` is what `next_after` gave. */
+/** Query of GET /api/v1/jobs/actions/{id}/jobs; `after` is a `next_after` from the previous page. */
 export const jobActionResultsQuery = z.strictObject({
   result: z.enum(BULK_RESULTS).optional(),
   limit: queryInteger(1, LIMITS.actionResultsMax).optional(),

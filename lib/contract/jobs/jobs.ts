@@ -38,7 +38,7 @@ export type WaitReason = z.infer<typeof waitReason>;
 
 export const jobProgress = z.object({ percent: z.number(), message: z.string().nullable() });
 
-/** A row of the job list: everything but what may be large. */
+/** A row of the job list, without the fields that may be large. */
 export const jobRow = z.object({
   id,
   tenant_id: id,
@@ -83,7 +83,7 @@ export const job = jobRow.extend({
     description: "The newest job made of this one with another payload; retried_from_id of that job leads back",
   }),
   deduplicated: z.boolean().optional(),
-  /** With `deduplicated`: what was done to the job that holds the key. */
+  /** With `deduplicated`: what happened to the job that holds the key. */
   conflict: z.enum(["returned", "replaced", "rescheduled"]).optional(),
 });
 export type Job = z.infer<typeof job>;
@@ -93,7 +93,7 @@ const dedupe = z
   .strictObject({
     mode: z.enum(["live", "window", "retained"]).default("live"),
     window_seconds: z.int().min(1).max(LIMITS.dedupeWindowSecondsMax).optional(),
-    /** What a taken key does to the job that holds it, as long as no worker has it. */
+    /** What a request with a taken key does to the job that holds it, unless a worker has claimed that job. */
     on_conflict: z.enum(["return", "replace_payload", "reschedule"]).default("return"),
   })
   .refine((value) => (value.mode === "window") === (value.window_seconds !== undefined), {
@@ -127,11 +127,11 @@ const hasDedupeKey = (value: { dedupe?: unknown; dedupe_key?: string | undefined
 
 /** Body of POST /api/v1/jobs. */
 export const createJob = z.strictObject(newJob).refine(hasDedupeKey, keyOfDedupe);
-/** One item of POST /api/v1/jobs/bulk; the others name it by its `ref`. */
+/** One item of POST /api/v1/jobs/bulk; other items refer to it by its `ref`. */
 export const bulkJob = z.strictObject({ ...newJob, ref: jobRef.optional() }).refine(hasDedupeKey, keyOfDedupe);
 export type CreateJob = z.input<typeof createJob>;
 
-/** Body of POST /api/v1/jobs/{id}/retry: with a payload the answer is a new job. */
+/** Body of POST /api/v1/jobs/{id}/retry. With a payload, the answer is a new job. */
 export const retryJob = z.strictObject({ payload: json.optional() });
 export type RetryJob = z.infer<typeof retryJob>;
 
@@ -141,7 +141,7 @@ export const cancelJob = z.strictObject({});
 /** Body of POST /api/v1/jobs/{id}/pause and /resume. */
 export const pauseJob = z.strictObject({});
 
-/** Body of PATCH /api/v1/jobs/{id}, for a job that is queued or paused. */
+/** Body of PATCH /api/v1/jobs/{id}, for a queued or paused job. */
 export const changeJob = z
   .strictObject({ priority: z.int().min(1).max(LIMITS.priorityMax).optional(), scheduled_for: instantIn.optional() })
   .refine((value) => Object.keys(value).length > 0, "must name priority, scheduled_for or both");

@@ -45,7 +45,9 @@ export const attempt = z.object({
 });
 export type Attempt = z.infer<typeof attempt>;
 
-/** Query of GET /api/v1/jobs/{id}/attempts. A page ends before its texts exceed 512 KiB, but has at least one attempt. */
+/**
+ * Query of GET /api/v1/jobs/{id}/attempts. A page ends before its texts exceed 512 KiB, but has at least one attempt.
+ */
 export const attemptListQuery = z.strictObject({
   limit: pageQuery.limit,
   cursor: pageQuery.cursor,
@@ -58,14 +60,14 @@ export const attemptListQuery = z.strictObject({
     }),
 });
 
-/** There is a cursor, and no total: `attempt_no` of the first row says how many there are. */
+/** A list with a cursor and no total; `attempt_no` of the first row is the number of attempts. */
 export const attemptList = z.object({
   data: z.array(attempt),
   pagination: z.object({ limit: z.int(), has_more: z.boolean(), next_cursor: z.string().nullable() }),
 });
 export type AttemptList = z.infer<typeof attemptList>;
 
-/** A step of a handler; `result` is null and `result_omitted` true when it is too large to be shown. */
+/** A step of a handler. `result` is null and `result_omitted` true when the result is too large to show. */
 export const step = z.object({
   name: z.string(),
   run_no: z.int(),
@@ -76,12 +78,12 @@ export const step = z.object({
   result_omitted: z.boolean(),
 });
 export type Step = z.infer<typeof step>;
-/** `next_after` is the position to go on from; null after the last step. */
+/** `next_after` is the position of the next page; null after the last step. */
 export const stepList = z.object({ data: z.array(step), next_after: z.string().nullable() });
 export type StepList = z.infer<typeof stepList>;
 
 /**
- * Query of GET /api/v1/jobs/{id}/steps; `after` is `<run>:<name>` as `next_after` gave it. A page ends after 1,000 steps, or
+ * Query of GET /api/v1/jobs/{id}/steps; `after` is `<run>:<name>`, from `next_after`. A page ends after 1,000 steps, or
  * before they exceed 512 KiB.
  */
 export const stepListQuery = z.strictObject({
@@ -106,8 +108,8 @@ export const logEntry = z.object({
 export type LogEntry = z.infer<typeof logEntry>;
 
 /**
- * `next_after` is the position to go on from. `has_more` says whether more is stored, whatever the length of the page;
- * `running` whether more may come.
+ * `next_after` is the position of the next page. `has_more` is true if more is stored, regardless of the page's length.
+ * `running` is true if more may follow.
  */
 export const logPage = z.object({
   data: z.array(logEntry),
@@ -117,7 +119,7 @@ export const logPage = z.object({
 });
 export type LogPage = z.infer<typeof logPage>;
 
-/** Query of GET /api/v1/jobs/{id}/logs; `after` is `<attempt>:<seq>` as `next_after` gave it. */
+/** Query of GET /api/v1/jobs/{id}/logs; `after` is `<attempt>:<seq>`, from `next_after`. */
 export const logQuery = z.strictObject({
   attempt: queryInteger(1, 2_147_483_647).optional(),
   after: z

@@ -1,4 +1,4 @@
-// Where the PostgreSQL programs come from. Built-ins only: the start script imports this before anything is built.
+// Finds the PostgreSQL programs. Built-ins only, because the start script imports this file before the build.
 import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,12 +9,13 @@ const OLDEST_MAJOR = 15;
 /**
  * @typedef {object} Binaries
  * @property {string} binDir folder with `initdb` and `postgres`
- * @property {string | null} root folder that must travel along when the programs are copied; null for an installed PostgreSQL
+ * @property {string | null} root folder to copy together with the programs; null for an installed PostgreSQL
  */
 
 /**
- * Finds the programs: `pgBin` when given, else the npm package of this platform, whose symbolic links are completed
- * here because npm may have skipped its install script. Throws with advice when there are none.
+ * Finds the programs: those in `pgBin` if given, else those of this platform's npm package. Repairs the package's
+ * symbolic links, because npm may have skipped its install script.
+ * @throws with advice when there are no programs
  * @param {{ pgBin?: string | undefined }} [options]
  * @returns {Binaries}
  */
@@ -38,7 +39,7 @@ export function findBinaries({ pgBin } = {}) {
 }
 
 /**
- * Major version of the programs, asked as the user who will run them.
+ * Returns the major version of the programs, as reported to the user who will run them.
  * @param {string} binDir
  * @param {{ uid?: number, gid?: number }} [runAs]
  * @returns {number}

@@ -1,4 +1,4 @@
-// The data folder of one server: making it, and judging the pid file a former server left in it.
+// The data folder of one server: creates it, and handles a pid file left by a previous server.
 import { execFile, execFileSync } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -8,12 +8,13 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const ORPHAN_STOP_MS = 10_000;
 
-/** Environment of every PostgreSQL program: nothing of ours, so that no secret reaches it. */
+/** Environment of every PostgreSQL program. Nothing is inherited, so no secret reaches the server. */
 export const CLEAN_ENV = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C", LC_ALL: "C", TZ: "UTC" };
 export const ADMIN_USER = "postgres";
 
 /**
- * Makes the cluster unless it is there. An interrupted attempt leaves only `<folder>.new`, which the next one replaces.
+ * Creates the cluster if it does not exist. An interrupted attempt leaves only `<folder>.new`, which the next attempt
+ * replaces.
  * @param {{ pgData: string, placement: import("./placement.mjs").Placement, password: string, durable: boolean }} options
  */
 export async function ensureCluster({ pgData, placement, password, durable }) {
@@ -71,8 +72,8 @@ function assertSameMajor(pgData, major) {
 }
 
 /**
- * Clears the way for a new server: stops a server that outlived its owner, and removes a pid file whose number now
- * belongs to somebody else (PostgreSQL itself would refuse to start then).
+ * Prepares the data folder for a new server: stops a server that outlived its owner, and removes a pid file whose pid
+ * now belongs to another process (PostgreSQL would refuse to start because of it).
  * @param {string} pgData
  */
 export async function clearFormerServer(pgData) {
@@ -94,7 +95,7 @@ async function stopOrphan(pid) {
 }
 
 /**
- * What the pid file says: the process, its port, and whether it accepts connections. Null when there is no file.
+ * Reads the pid file: the process, its port, and whether it accepts connections. Returns null when there is no file.
  * @param {string} pgData
  * @returns {{ pid: number, port: number, ready: boolean } | null}
  */
@@ -108,7 +109,7 @@ export function postmasterStatus(pgData) {
 }
 
 /**
- * Command line of a process; empty when there is none (or it is a zombie).
+ * Returns the command line of a process; empty if there is no such process or if it is a zombie.
  * @param {number} pid
  */
 export function commandLine(pid) {

@@ -1,4 +1,4 @@
-// Which operating system user runs PostgreSQL, and where its files can lie so that this user reaches them.
+// Chooses the operating system user that runs PostgreSQL, and a folder for its files that this user can reach.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
@@ -15,17 +15,17 @@ const ROOT_STAND_INS = ["postgres", "nobody"];
  */
 /**
  * @typedef {object} Placement
- * @property {string} dir folder for the cluster and for files which other local users must reach
+ * @property {string} dir folder for the cluster and for files that other local users must reach
  * @property {string} binDir
  * @property {number} major
- * @property {RunAs} runAs empty unless we are root
+ * @property {RunAs} runAs empty unless this process runs as root
  */
 
 /**
- * Decides where the data of `home` lies. Everything stays in `home`, except under root when the stand-in user cannot
- * reach it (a clone in /root): then data and a copy of the programs go to /var/lib/leasehold/<hash of home>. A cluster
- * stays where it is when the permissions of `home` change later.
- * @throws if the cluster lies in `home` and the stand-in user can no longer enter it
+ * Chooses where the data of `home` is stored. Everything stays in `home`, except under root when the stand-in user
+ * cannot reach it (a clone in /root). Then the data and a copy of the programs go to /var/lib/leasehold/<hash of home>.
+ * An existing cluster never moves, even if the permissions of `home` change later.
+ * @throws if the cluster is in `home` and the stand-in user can no longer enter it
  * @param {{ home: string, binaries: import("./binaries.mjs").Binaries }} options
  * @returns {Placement}
  */
@@ -36,7 +36,7 @@ export function place({ home, binaries }) {
   const direct = moved && binaries.root ? null : versionOrNull(binaries.binDir, runAs);
   if (direct) return { dir, binDir: binaries.binDir, major: direct, runAs };
   if (!binaries.root || runAs.uid === undefined) {
-    // Not a question of reach: run it again for the real reason.
+    // Reachability is not the cause, so run the programs again to get the real error.
     return { dir, binDir: binaries.binDir, major: majorVersion(binaries.binDir, runAs), runAs };
   }
   const binDir = path.join(copyPrograms(binaries.root, dir), "bin");
@@ -44,7 +44,7 @@ export function place({ home, binaries }) {
 }
 
 /**
- * The folder which `place` would choose, without the programs: for callers that only lay out files.
+ * Returns the folder that `place` would choose, without looking for the programs. For callers that only write files.
  * @param {string} home
  */
 export function dataDir(home) {
@@ -80,7 +80,7 @@ export function standIn() {
 function reachableDir(home, runAs) {
   if (runAs.uid === undefined) return { dir: home, moved: false };
   const away = fallbackDir(home);
-  // The permissions decide only once: another folder later would be an empty installation.
+  // Permissions decide only once, because another folder later would be an empty installation.
   const [isHere, isAway] = [holdsCluster(home), holdsCluster(away)];
   const mayStay = isHere || !isAway;
   if (mayStay && (canEnter(home, runAs) || letThrough(home, runAs))) return { dir: home, moved: false };
@@ -99,7 +99,7 @@ function reachableDir(home, runAs) {
 const holdsCluster = (dir) => existsSync(path.join(dir, "pg", "PG_VERSION"));
 
 /**
- * Lets others pass through the folder (not list it) if that is all that is missing.
+ * Lets other users pass through the folder (not list it), if that is enough to reach it.
  * @param {string} home
  * @param {RunAs} runAs
  */
@@ -147,7 +147,7 @@ function versionOrNull(binDir, runAs) {
 }
 
 /**
- * Copies the packaged programs once per package version; half a copy is never used.
+ * Copies the packaged programs once per package version. A partial copy is never used.
  * @param {string} root
  * @param {string} dir
  */
@@ -159,7 +159,7 @@ function copyPrograms(root, dir) {
   const half = `${target}.${process.pid}`;
   rmSync(half, { recursive: true, force: true });
   cpSync(root, half, { recursive: true, verbatimSymlinks: true });
-  // A strict umask at install time would leave files that only root can read.
+  // With a strict umask at install time, only root could read the copied files.
   execFileSync("chmod", ["-R", "a+rX", half]);
   try {
     renameSync(half, target);

@@ -14,8 +14,9 @@ const LOG_LIMIT_BYTES = 10_000_000;
 const PORT_TAKEN = /Address already in use|could not create any TCP\/IP sockets/;
 const NO_STATEMENTS = /could not access file "pg_stat_statements"/;
 
-// Reads our end of a pipe. When it closes, because we asked for a stop or because we were killed, PostgreSQL gets its
-// fast shutdown. Signals to the terminal's group must not reach the server before the workers are done.
+// Reads our end of a pipe. When the pipe closes, because we asked for a stop or because we were killed, PostgreSQL gets
+// a fast shutdown. The server has its own session, because signals to the terminal's process group must not reach it
+// before the workers are done.
 const WATCHDOG = `exec 3<&0 </dev/null
 "$@" & p=$!
 (cat <&3 >/dev/null; kill -INT $p 2>/dev/null) & exec 3<&-
@@ -28,24 +29,25 @@ exit $s`;
  * @typedef {object} EmbeddedServer
  * @property {number} port
  * @property {number} pid of the postmaster
- * @property {string} dir folder of the data, reachable for other local users
+ * @property {string} dir folder of the data, reachable by other local users
  * @property {number} major
  * @property {(database?: string) => string} adminUrl
- * @property {Promise<number | null>} exited settles when the server is gone, whoever ended it
- * @property {() => Promise<void>} stop fast shutdown; returns when the server is gone
+ * @property {Promise<number | null>} exited settles when the server has exited, for any reason
+ * @property {() => Promise<void>} stop fast shutdown; resolves when the server has exited
  */
 /**
  * @typedef {object} EmbeddedOptions
  * @property {string} home
- * @property {string} password of the administrator, fixed when the cluster is made
- * @property {number} [port] wished for; another one is taken when it is not free
- * @property {boolean} [durable] false gives up crash safety for speed: throw-away data only
+ * @property {string} password of the administrator, fixed when the cluster is created
+ * @property {number} [port] preferred port; another one is used if it is taken
+ * @property {boolean} [durable] false trades crash safety for speed: throw-away data only
  * @property {string | undefined} [pgBin]
  * @property {Record<string, string>} [settings]
  */
 
 /**
- * Starts the server of `home`, making its cluster first when needed. Rejects with the end of its log when it does not come up.
+ * Starts the server of `home`, creating its cluster first if needed. Rejects with the end of the server log if the
+ * server does not start.
  * @param {EmbeddedOptions} options
  * @returns {Promise<EmbeddedServer>}
  */
@@ -70,7 +72,7 @@ export async function startEmbedded(options) {
 }
 
 /**
- * Stops what is left of the server of `home` and deletes its cluster, with all databases in it.
+ * Stops any running server of `home` and deletes its cluster, with all databases in it.
  * @param {Pick<EmbeddedOptions, "home" | "pgBin">} options
  */
 export async function removeCluster({ home, pgBin }) {
@@ -89,7 +91,7 @@ function baseSettings(durable) {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
     max_connections: "200",
-    // A client that never sends its password, such as a command, holds one of them for that long.
+    // A client that never sends its password holds a connection slot for this long.
     authentication_timeout: "5s",
     shared_preload_libraries: "pg_stat_statements",
     timezone: "UTC",
@@ -134,13 +136,13 @@ function launch({ placement, pgData, settings }) {
     },
   );
   closeSync(log.fd);
-  child.stdin?.on("error", () => {}); // the server may be gone before we close our end
+  child.stdin?.on("error", () => {}); // the server may have exited already
   /** @type {Promise<number | null>} */
   const exited = new Promise((resolve) => {
     child.on("error", () => resolve(null));
     child.on("exit", (code) => resolve(code));
   }).then((code) => {
-    child.stdin?.destroy(); // ends the reader that outlives a crashed server
+    child.stdin?.destroy(); // ends the pipe reader, which outlives a crashed server
     return /** @type {number | null} */ (code);
   });
   const stop = async () => {
@@ -151,7 +153,7 @@ function launch({ placement, pgData, settings }) {
 }
 
 /**
- * Null when the server accepts connections, else the reason why it never did.
+ * Returns null once the server accepts connections, else the reason why it never did.
  * @param {{ pgData: string, exited: Promise<unknown>, stop: () => Promise<void>, logTail: () => string }} parts
  * @returns {Promise<string | null>}
  */
@@ -185,7 +187,7 @@ function readFrom(file, start) {
   return readFileSync(file).subarray(start).toString("utf8").trim().slice(-2000);
 }
 
-/** @returns {Promise<number>} a port of 127.0.0.1 that was free a moment ago */
+/** @returns {Promise<number>} a port of 127.0.0.1 that was free when probed */
 export function freePort() {
   return new Promise((resolve, reject) => {
     const probe = net.createServer();
@@ -198,7 +200,7 @@ export function freePort() {
 }
 
 /**
- * Ends a server at once, as a crash would: for tests of recovery.
+ * Kills a server at once, as a crash would. For recovery tests.
  * @param {EmbeddedServer} server
  */
 export async function crashServer(server) {

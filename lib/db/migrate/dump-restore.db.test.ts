@@ -19,7 +19,9 @@ const tools = await findPostgresTools();
 afterAll(() => tools?.remove());
 if (!tools) console.info("no pg_dump was found and none could be downloaded: dump and restore are not tested");
 
-/** A server of its own, with a login as the README asks for: it may create roles and databases, and is no superuser. */
+/**
+ * Starts a server of its own with the login that the README asks for: may create roles and databases, not a superuser.
+ */
 async function startServer(binDir: string): Promise<{ adminUrl: string; superUrl: string; folder: string }> {
   const folder = mkdtempSync(path.join(tmpdir(), "leasehold-restore-"));
   chmodSync(folder, 0o755);
@@ -53,7 +55,7 @@ function open(adminUrl: string, role: "scheduler" | "admin"): Database {
   return db;
 }
 
-/** Rows of each table, without the partitions. */
+/** Counts the rows of each table, without the partitions. */
 async function rowsOf(superUrl: string): Promise<Record<string, number>> {
   const tables = await query(
     superUrl,

@@ -3,32 +3,32 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { MigrationError } from "./migration-error";
 
-/** A file of SQL, by its name without `.sql`. */
+/** A SQL file; `name` is without `.sql`. */
 export interface SqlFile {
   readonly name: string;
   readonly sql: string;
   readonly sha256: string;
 }
 
-/** All files that make the schema. */
+/** All files that define the schema. */
 export interface SchemaFiles {
   /** Numbered files, in order. Each is applied once. */
   readonly migrations: readonly SqlFile[];
-  /** Today's text of the SQL functions. A file is applied whenever its text has changed. */
+  /** The current SQL functions. A file is applied whenever its text has changed. */
   readonly functions: readonly SqlFile[];
 }
 
 const NUMBERED = /^\d{4}_[a-z0-9_]+\.sql$/;
 const FUNCTIONS = /^[a-z][a-z0-9-]*\.sql$/;
 
-/** Where the files lie when the caller names no folder: under the folder that the process was started in. */
+/** Returns the folder of the schema files when the caller names none: `drizzle` in the working directory. */
 export function defaultSchemaFolder(): string {
   return path.resolve(process.cwd(), "drizzle");
 }
 
 /**
- * Reads `migrations/` and `functions/` below the folder.
- * @throws MigrationError when one of them is missing or empty, or a number is missing or taken twice
+ * Reads `migrations/` and `functions/` in the folder.
+ * @throws MigrationError when one of them is missing or empty, or a number is missing or used twice
  */
 export function readSchemaFiles(folder = defaultSchemaFolder()): SchemaFiles {
   const migrations = readFiles(path.join(folder, "migrations"), NUMBERED);
@@ -49,7 +49,7 @@ function readFiles(folder: string, wanted: RegExp): SqlFile[] {
     .sort();
   if (names.length === 0) throw new MigrationError("bad-folder", `There are no SQL files in ${folder}.`);
   return names.map((name) => {
-    // A checkout may turn line ends around; that is no change.
+    // A checkout may convert line endings; that does not count as a change.
     const sql = readFileSync(path.join(folder, name), "utf8").replaceAll("\r\n", "\n");
     return { name: name.replace(/\.sql$/, ""), sql, sha256: createHash("sha256").update(sql).digest("hex") };
   });

@@ -8,7 +8,7 @@ import { startEmbedded } from "@/lib/db/embedded/index.mjs";
 import { migrate } from "./index";
 import { roleName, roleUrl, withLogin } from "./role-logins.mjs";
 
-// Roles belong to a whole server, so what makes them needs a server where none of them exists yet.
+// Roles belong to a whole server, so these tests need a server that has none yet.
 const home = mkdtempSync(path.join(tmpdir(), "leasehold-fresh-"));
 const SECRET = "a secret of this test";
 let server: Awaited<ReturnType<typeof startEmbedded>>;
@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** Returns the rows of the last statement. */
+/** Runs the statements in order and returns the rows of the last. */
 async function asSuperuser(...texts: string[]): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: server.adminUrl("postgres") });
   await client.connect();

@@ -1,3 +1,12 @@
+/*
+ * Migrations: creates the roles and the schema, or brings them up to date. Numbered files are applied once, in order,
+ * each in a transaction with its ledger row. Function files are applied whenever their text has changed. Any number of
+ * processes may migrate at once. No other session waits much longer than half a second for a migration's locks.
+ *
+ * Start with `migrate` below, then `ledger.ts` (what is pending), `roles.ts` (roles and their settings) and
+ * `lock-patience.ts` (how locks are taken).
+ */
+
 import pg from "pg";
 import { readSchemaFiles, type SchemaFiles, type SqlFile } from "./files";
 import { type Applied, applyFailure, LEDGERS, pendingFunctions, pendingMigrations } from "./ledger";
@@ -11,34 +20,34 @@ export { MigrationError, type MigrationFailure } from "./migration-error";
 type Log = (line: string) => void;
 
 export interface MigrateOptions {
-  /** A login that may create roles and owns the database; a direct connection or a pooler, both will do. */
+  /** A login that owns the database and may create roles. Works over a direct connection or a pooler. */
   readonly adminUrl: string;
   readonly secret: string;
-  /** Passwords of roles that were given one of their own. */
+  /** Passwords of roles that do not use the derived one. */
   readonly rolePasswords?: RolePasswords;
   readonly log: Log;
   /** The folder with `migrations/` and `functions/`; default `drizzle` under the working directory. */
   readonly folder?: string;
-  /** How long to keep trying for locks that other sessions hold; default ten minutes. */
+  /** How long to retry for locks held by other sessions; default ten minutes. */
   readonly lockPatienceMs?: number;
 }
 
 const CONNECT_TIMEOUT_MS = 4000;
 
-// Held until the end of a transaction and never longer, so a process that dies leaves no lock, and a pooler that
-// hands every transaction to another session does no harm.
+// The lock ends with its transaction. So a process that dies leaves no lock, and a pooler in transaction mode is safe.
 const LOCK_KEY = "hashtextextended('leasehold.migrate', 0)";
 
-// A server busy with one long statement learns only by looking that its client was killed, and would keep the lock
-// until that statement ends. Windows servers cannot look.
+// A server that runs one long statement notices a killed client only if it polls for that, and would otherwise hold the
+// lock until the statement ends. Windows servers cannot poll.
 const NOTICE_DEATH = `select set_config('client_connection_check_interval', '1000', true)
   where version() !~* 'windows|mingw|visual c'`;
 
 /**
- * Creates roles and schema, or brings them up to date: first the numbered files, each in one transaction with its ledger
- * row, then in one transaction all files of functions whose text has changed. Safe from any number of processes at once: each
- * file is applied by exactly one. Returns the names of the files that this call applied. Throws {@link MigrationError} and
- * then has changed nothing of the file that failed.
+ * Creates roles and schema, or brings them up to date. First applies the numbered files, each in one transaction with
+ * its ledger row. Then applies all function files whose text has changed, in one transaction. Safe to run from any
+ * number of processes at once: each file is applied by exactly one.
+ * @returns the names of the files that this call applied
+ * @throws MigrationError; nothing of the failed file is stored
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const files = readSchemaFiles(options.folder);
@@ -54,8 +63,9 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
 }
 
 /**
- * Creates the roles alone, and opens the database to them: what a server needs before a dump is restored on it. The
- * database stays empty. Throws {@link MigrationError}.
+ * Creates only the roles, and grants them the right to connect. A server needs this before a dump is restored on it.
+ * The database stays empty.
+ * @throws MigrationError
  */
 export async function makeRoles(options: Omit<MigrateOptions, "log">): Promise<void> {
   const client = await connect(options.adminUrl);
@@ -101,15 +111,15 @@ async function applyAll(
 }
 
 /**
- * Applies the first numbered file that is missing, or else all changed functions. Another process may have applied some
- * since the last look.
+ * Applies the first pending numbered file, or else all changed function files. Reads the ledger each time, because
+ * another process may have applied some.
  */
 async function applyNext(client: pg.Client, files: SchemaFiles, log: Log): Promise<string[]> {
   await client.query("begin");
   try {
     await client.query(NOTICE_DEATH);
     await takeLock(client, log);
-    // After the wait for other processes, behind which nothing else queues.
+    // Set after the wait for other migrating processes, because nothing else queues behind that wait.
     await client.query(LOCK_TIMEOUT);
     await client.query("set local role leasehold_owner");
     const [next] = pendingMigrations(files.migrations, await readLedger(client, MIGRATIONS));
@@ -143,7 +153,7 @@ async function readLedger(client: pg.Client, { table, order }: typeof MIGRATIONS
 async function applyMigration(client: pg.Client, file: SqlFile): Promise<string> {
   await apply(client, file);
   try {
-    // The first file makes the schema that the ledgers lie in.
+    // Here and not before, because the first file creates the schema of the ledgers.
     await client.query(LEDGERS);
   } catch (error) {
     throw applyFailure(file, error);
@@ -154,7 +164,7 @@ async function applyMigration(client: pg.Client, file: SqlFile): Promise<string>
 
 async function applyFunctions(client: pg.Client, files: readonly SqlFile[]): Promise<string[]> {
   const changed = pendingFunctions(files, await readLedger(client, FUNCTIONS));
-  // They call each other across files, in no order.
+  // Functions call each other across files, in any order.
   if (changed.length > 0) await client.query("set local check_function_bodies = off");
   for (const file of changed) {
     await apply(client, { ...file, name: `functions/${file.name}` });

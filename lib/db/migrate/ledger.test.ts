@@ -10,7 +10,7 @@ import { scramVerifier } from "./scram-verifier";
 const file = (name: string, sha256 = `hash of ${name}`) => ({ name, sha256, sql: "" });
 const files = [file("0001_a"), file("0002_b"), file("0003_c")];
 
-/** A folder of schema files; `functions/` has one file unless the contents name others. */
+/** Makes a folder of schema files; `functions/` has one file unless the contents name others. */
 function folderWith(contents: Record<string, string>): string {
   const folder = mkdtempSync(path.join(tmpdir(), "leasehold-migrations-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -65,7 +65,7 @@ test.each([
   expect(() => pendingFunctions([file("claim", "1")], applied)).toThrow("which this build does not know");
 });
 
-// In the form of sha256sum: `cd drizzle/migrations && sha256sum -c hashes.txt` says the same.
+// In the format of sha256sum: `cd drizzle/migrations && sha256sum -c hashes.txt` checks the same.
 test("a migration that was committed is never edited (UPDATE_SNAPSHOT=1 adds the hashes of new ones)", () => {
   const list = path.join(defaultSchemaFolder(), "migrations/hashes.txt");
   const read = () => readFileSync(list, "utf8").split("\n").filter(Boolean);

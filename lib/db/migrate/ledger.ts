@@ -7,7 +7,7 @@ export interface Applied {
   readonly sha256: string;
 }
 
-/** The tables that say what was applied. Every process reads them to see whether it knows the schema. */
+/** The tables that record what was applied. Every process reads them to check that it knows the schema. */
 export const LEDGERS = `
   create table if not exists app.schema_migrations (
     name text primary key,
@@ -25,20 +25,20 @@ export const LEDGERS = `
   grant select on app.schema_migrations, app.schema_functions
     to leasehold_web, leasehold_worker, leasehold_scheduler, leasehold_platform, leasehold_auth`;
 
-/** The first migration of development versions. Their databases have another history. */
+/** The first migration of development versions, whose databases have a different history. */
 const FIRST_BEFORE_BASELINE = "0001_schema_and_clock";
 
 export const BEFORE_BASELINE_ADVICE =
   "The database was made by a development version, which this version cannot bring up to date. Name an empty database, or make a new demo with `npm start -- --new-demo`, which deletes the data of the old one.";
 
-/** Whether a database was made by a version from before the first migration of this one. */
+/** Returns true if the database was created by a version older than this version's first migration. */
 export const isBeforeBaseline = (applied: readonly { readonly name: string }[]): boolean =>
   applied.some(({ name }) => name === FIRST_BEFORE_BASELINE);
 
 /**
- * Returns the numbered files that are left to apply.
- * @throws MigrationError when the ledger tells of another history than the files do: a changed file, a database newer than
- * this build, a gap
+ * Returns the numbered files that are still to be applied.
+ * @throws MigrationError when the ledger and the files disagree: a changed file, a database newer than this build, a
+ * gap
  */
 export function pendingMigrations(files: readonly SqlFile[], applied: readonly Applied[]): SqlFile[] {
   if (isBeforeBaseline(applied)) {
@@ -67,9 +67,9 @@ export function pendingMigrations(files: readonly SqlFile[], applied: readonly A
 }
 
 /**
- * Returns the files of functions whose text is not in force yet. `applied`: all rows of the ledger, oldest first.
- * @throws MigrationError when the database had the text of a file before it got the one in force, or has a file that is not
- * there: a newer build was here
+ * Returns the function files whose text is not in force yet. `applied`: all rows of the ledger, oldest first.
+ * @throws MigrationError when a newer build has migrated the database: a file's text was in force before the current
+ * one, or the ledger has a file that this build does not
  */
 export function pendingFunctions(files: readonly SqlFile[], applied: readonly Applied[]): SqlFile[] {
   const found = newerFunctions(files, applied);
@@ -78,7 +78,7 @@ export function pendingFunctions(files: readonly SqlFile[], applied: readonly Ap
   return files.filter(({ name, sha256 }) => inForce.get(name) !== sha256);
 }
 
-/** Returns the name of a file of functions that a newer build has applied, if there is one. */
+/** Returns the name of a function file that a newer build has applied, if there is one. */
 export function newerFunctions(files: readonly SqlFile[], applied: readonly Applied[]): string | undefined {
   const known = new Map(files.map(({ name, sha256 }) => [name, sha256]));
   const inForce = new Map(applied.map(({ name, sha256 }) => [name, sha256]));
@@ -96,7 +96,7 @@ const newer = (name: string): MigrationError =>
 
 const ALREADY_THERE = new Set(["42P06", "42P07", "42701", "42710", "42723", "42P16"]);
 
-/** Says what went wrong with one file, and how to repair what can be repaired by hand. */
+/** Explains what failed in one file, and how to repair by hand what can be repaired. */
 export function applyFailure(file: SqlFile, error: unknown): MigrationError {
   const { code, message } = error as { code?: string; message?: string };
   if (code && ALREADY_THERE.has(code)) {

@@ -43,7 +43,7 @@ test("while a migration waits for the lock of a long reader, no enqueue waits lo
     done = true;
   });
   await waitFor(() => lines.length > 0);
-  // Several attempts of the migration pass meanwhile; each looks the same, however long the reader stays.
+  // Several attempts of the migration pass during this time. Each is alike, however long the reader stays.
   let longest = 0;
   const until = performance.now() + 6000;
   while (performance.now() < until) {
@@ -51,7 +51,7 @@ test("while a migration waits for the lock of a long reader, no enqueue waits lo
     await enqueueJob(make.web, scope, { definitionKey });
     longest = Math.max(longest, performance.now() - from);
   }
-  expect(longest).toBeGreaterThan(50); // at least one of them did queue behind an attempt
+  expect(longest).toBeGreaterThan(50); // at least one insert queued behind an attempt
   expect(longest).toBeLessThan(1000);
   expect(done).toBe(false);
   expect(lines[0]).toContain("a long report");
@@ -62,7 +62,7 @@ test("while a migration waits for the lock of a long reader, no enqueue waits lo
 test("a lock that is never free ends the migration with the session that holds it, and nothing changed", async () => {
   await longReader();
   const folder = folderWith("gives_up", "alter table app.jobs add column never int;");
-  // The database may hold the extra file of the test before; it is not one of this folder.
+  // The database may hold the extra file of the previous test, which is not in this folder.
   await database.query("delete from app.schema_migrations where name like '%\\_waits'");
   await expect(migrate({ ...options(folder), lockPatienceMs: 500 })).rejects.toMatchObject({
     reason: "failed",

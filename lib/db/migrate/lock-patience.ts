@@ -2,18 +2,18 @@ import type pg from "pg";
 import { jitter, pause } from "../pause";
 import { MigrationError } from "./migration-error";
 
-/** Ten minutes: longer than a backup of an everyday installation, and than a forgotten session should live. */
+/** Ten minutes: longer than the backup of a typical installation, and than a forgotten session should live. */
 export const LOCK_PATIENCE_MS = 600_000;
-/** Every other session queues behind a lock that is waited for, so no wait is longer than this. */
+/** Every other session queues behind a pending lock request, so no single wait is longer than this. */
 export const LOCK_TIMEOUT = "set local lock_timeout = '500ms'";
-/** Between two attempts, so that the sessions which queued behind the first one get their turn. */
+/** Pause between two attempts, so that the sessions queued behind the first attempt get their turn. */
 const PAUSE_MS = 1500;
 
 export const isLockTimeout = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === "55P03";
 
 /**
- * Repeats `work`, a transaction that sets {@link LOCK_TIMEOUT}, until its locks are free. Between attempts the locks
- * that it already had are free, so no other session waits much longer than half a second.
+ * Repeats `work`, a transaction that sets {@link LOCK_TIMEOUT}, until it gets its locks. Each failed attempt releases
+ * the locks it had, so no other session waits much longer than half a second.
  * @throws MigrationError when the locks are not free within `patienceMs`; its message names the oldest transactions
  */
 export async function withoutQueueing<T>(

@@ -1,8 +1,8 @@
 import type pg from "pg";
 
 /**
- * Makes the partitions of the coming days, which a database that had no scheduler for a week lacks. A failure is only
- * logged, because the leading scheduler tries again and rows without a day are kept in a DEFAULT partition.
+ * Creates the partitions of the coming days, which a database without a scheduler for a week lacks. A failure is only
+ * logged, because the leading scheduler retries, and rows without a partition go to the DEFAULT partition.
  */
 export async function makeDays(client: pg.Client, log: (line: string) => void): Promise<void> {
   await client.query("begin");

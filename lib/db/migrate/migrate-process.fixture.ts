@@ -1,4 +1,4 @@
-// One process that migrates, as a real one would: node --import tsx <this file> <adminUrl> <secret> [folder]
+// A process that migrates: node --import tsx <this file> <adminUrl> <secret> [folder]
 import { MigrationError, migrate } from "@/lib/db";
 
 const [adminUrl = "", secret = "", folder] = process.argv.slice(2);

@@ -108,7 +108,7 @@ describe("OPS-06 ledger and schema disagree", () => {
   });
 
   test("one ledger row is lost: the message names the file, and following it repairs the database", async () => {
-    // The last one of its own: some of the others change nothing when they are applied again.
+    // Adds a file of its own as the last one, because some of the real files change nothing when applied again.
     const folder = schemaFolder({ [nextMigration("x")]: "create table app.x (id integer);" });
     await migrate(options(folder));
     const last = readSchemaFiles(folder).migrations.at(-1);

@@ -9,7 +9,7 @@ export type MigrationFailure =
   | "failed"
   | "bad-folder";
 
-/** Why a database could not be brought up to date; the message says what to do about it. */
+/** Thrown when a database could not be brought up to date; the message says what to do. */
 export class MigrationError extends Error {
   override readonly name = "MigrationError";
   readonly reason: MigrationFailure;

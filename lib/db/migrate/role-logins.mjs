@@ -1,4 +1,4 @@
-// Built-ins only: scripts use this before packages are installed.
+// Built-ins only, because scripts use this file before packages are installed.
 import { hkdfSync } from "node:crypto";
 
 /** @typedef {import("../types").ApplicationRole} ApplicationRole */
@@ -14,8 +14,8 @@ export function roleName(role) {
 }
 
 /**
- * Returns the password that a role has unless it was given one of its own. It derives from the secret of the
- * installation, so it is stored nowhere. The roles `owner` and `migrator` have no password.
+ * Returns a role's default password. It derives from the secret of the installation, so it is stored nowhere. The roles
+ * `owner` and `migrator` have no password.
  * @param {string} secret
  * @param {ApplicationRole} role
  * @returns {string}
@@ -26,7 +26,7 @@ export function rolePassword(secret, role) {
 }
 
 /**
- * Returns the admin's URL with the login of another role; host, port, database and options stay.
+ * Returns the admin's URL with the login of another role; host, port, database and options are kept.
  * @param {string} adminUrl
  * @param {string} secret
  * @param {ApplicationRole | "admin"} role
@@ -59,7 +59,7 @@ export function withLogin(serverUrl, { user, password }) {
 }
 
 /**
- * Returns the login that a URL names, decoded.
+ * Returns the decoded login of a URL.
  * @param {string} text
  * @returns {{ user: string, password: string }}
  */

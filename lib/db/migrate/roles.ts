@@ -10,7 +10,7 @@ const OWNER = roleName("owner");
 const MIGRATOR = roleName("migrator");
 const LOGINS = [...APPLICATION_ROLES.map(roleName), MIGRATOR];
 
-/** Passwords that an operator chose for roles, instead of those that derive from the secret. */
+/** Passwords that an operator chose for roles, instead of the derived ones. */
 export type RolePasswords = Readonly<Partial<Record<ApplicationRole, string>>>;
 
 interface Passwords {
@@ -21,8 +21,8 @@ interface Passwords {
 const PEOPLE_WAIT = { statement_timeout: "10s", lock_timeout: "3s", idle_in_transaction_session_timeout: "15s" };
 const BACKGROUND = { statement_timeout: "60s", lock_timeout: "5s", idle_in_transaction_session_timeout: "30s" };
 
-// A claim planned while the tables were empty and run at a million rows took 16 s; with these it keeps the index
-// scans it was written for, whatever the statistics say. On the role, because pooled sessions take no SET.
+// A claim that was planned on empty tables took 16 s at a million rows. These settings keep the index scans that it was
+// written for, regardless of statistics. They are set on the role, because pooled sessions take no SET.
 const INDEX_SCANS = {
   enable_seqscan: "off",
   enable_bitmapscan: "off",
@@ -31,9 +31,9 @@ const INDEX_SCANS = {
 };
 const PINNED_PLANS = { ...INDEX_SCANS, jit: "off", plan_cache_mode: "force_generic_plan" };
 
-// A statement that was prepared while a table was empty may keep the plan for an empty table: 4.5 s for a page of 113,000
-// jobs. These roles plan each execution by its values and the tables' present size. The functions of the hot path
-// (app.enqueue_*) have pinned generic plans of their own.
+// A statement prepared on an empty table may keep that plan: 4.5 s for a page of 113,000 jobs. These roles plan each
+// execution by its values and the current table size. The functions of the hot path (app.enqueue_*) have pinned generic
+// plans of their own.
 const FRESH_PLANS = { plan_cache_mode: "force_custom_plan", jit: "off" };
 
 const SETTINGS: Readonly<Record<ApplicationRole, Readonly<Record<string, string>>>> = {
@@ -46,9 +46,9 @@ const SETTINGS: Readonly<Record<ApplicationRole, Readonly<Record<string, string>
 };
 
 /**
- * Makes the roles, their passwords, settings and right to connect. May run at any time and from several processes;
- * roles belong to the whole server, so databases of one server share them and must share the secret.
- * A login that may not create roles is accepted when somebody else has made them.
+ * Creates the roles and sets their passwords, settings and right to connect. Safe to run at any time and from several
+ * processes. Roles belong to the whole server, so all databases of one server must share the secret. A login that may
+ * not create roles is accepted if the roles exist.
  */
 export async function ensureRoles(client: pg.Client, passwords: Passwords): Promise<void> {
   if (await mayCreateRoles(client)) {
@@ -65,7 +65,7 @@ async function createRoles(client: pg.Client, { secret, rolePasswords = {} }: Pa
   );
   const present = new Set(rows.map(({ rolname }) => rolname));
   if (!present.has(OWNER)) await client.query(`create role ${OWNER} nologin`);
-  // May act as the owner, so it has no password that a process could derive. An operator gives it one when needed.
+  // May act as the owner, so no process can derive a password for it. An operator sets one when needed.
   if (!present.has(MIGRATOR)) await client.query(`create role ${MIGRATOR} nologin`);
   await client.query(`alter role ${MIGRATOR} set timezone = 'UTC'`);
   for (const role of APPLICATION_ROLES) {
@@ -82,8 +82,8 @@ async function createRoles(client: pg.Client, { secret, rolePasswords = {} }: Pa
   await becomeMemberOfOwner(client);
 }
 
-// app.snapshot_holders names sessions of other roles if the owner may see them. From PostgreSQL 16 on, only a member with
-// ADMIN OPTION or a superuser may grant that; without it, the scheduler says what it cannot see.
+// app.snapshot_holders names sessions of other roles only if the owner may see them. From PostgreSQL 16 on, only a
+// member with ADMIN OPTION or a superuser may grant that. Without the grant, the scheduler reports what it cannot see.
 async function letOwnerSeeSessions(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ may: boolean }>(
     `select not pg_has_role('${OWNER}', 'pg_read_all_stats', 'MEMBER') and (rolsuper
@@ -94,7 +94,7 @@ async function letOwnerSeeSessions(client: pg.Client): Promise<void> {
   if (rows[0]?.may) await client.query(`grant pg_read_all_stats to ${OWNER}`);
 }
 
-// A superuser may act as any role without being a member; from PostgreSQL 16 on, one that created the role may not.
+// A superuser may act as any role without membership. From PostgreSQL 16 on, a login that created the role may not.
 async function becomeMemberOfOwner(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ needed: boolean }>(
     `select not rolsuper and not pg_has_role(current_user, '${OWNER}',
@@ -161,7 +161,8 @@ async function inTransaction(client: pg.Client, work: () => Promise<void>): Prom
   }
 }
 
-// Roles and database rights live in shared catalogs that no lock of one database guards.
+// Roles and database privileges are in shared catalogs, which no lock of one database protects, so racing changes are
+// retried.
 async function againWhileRacing(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -2,7 +2,9 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 
 const SCRAM_ITERATIONS = 4096;
 
-/** What the server stores of a password. Sent instead of it, so that no statement log ever shows one. */
+/**
+ * Returns the verifier that the server stores for a password. Sent in its place, so no statement log shows a password.
+ */
 export function scramVerifier(password: string): string {
   const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, SCRAM_ITERATIONS, 32, "sha256");

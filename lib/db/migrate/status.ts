@@ -5,8 +5,8 @@ import { readSchemaFiles, type SchemaFiles } from "./files";
 import { type Applied, isBeforeBaseline, newerFunctions } from "./ledger";
 
 /**
- * behind: files are missing in the database; newer: it has some that this build does not know; before-baseline: a
- * development version made it.
+ * behind: the database lacks files of this build. newer: the database has files that this build does not know.
+ * before-baseline: a development version created the database.
  */
 export type SchemaStatus = "behind" | "current" | "newer" | "before-baseline";
 
@@ -28,9 +28,9 @@ const appliedBeforeBaseline = statement("applied_migrations", "select name from 
 
 let ofThisBuild: SchemaFiles | undefined;
 
-/** Compares the database with the files of this build. Throws DatabaseError when the database is not there. */
+/** Compares the database with the files of this build. @throws DatabaseError when the database does not answer */
 export async function schemaStatus(db: Runner): Promise<SchemaStatus> {
-  // Read once, because the files of a later version may replace these while the process runs.
+  // Read once, because a later version may replace the files while the process runs.
   ofThisBuild ??= readSchemaFiles();
   const { migrations, functions } = ofThisBuild;
   const rows = await orIfMissing(() => db.run<LedgerRow>(appliedFiles), null);
@@ -51,7 +51,7 @@ async function statusWithoutFunctions(db: Runner): Promise<SchemaStatus> {
   return isBeforeBaseline(rows) ? "before-baseline" : "behind";
 }
 
-// No schema, no ledger, no right to it yet.
+// No schema or no ledger, or no privilege to read it yet.
 const MISSING = new Set(["42P01", "3F000", "42501"]);
 
 async function orIfMissing<T, U>(read: () => Promise<T>, missing: U): Promise<T | U> {

@@ -20,7 +20,7 @@ afterAll(() => web.close());
 const asA = (text: string, values: unknown[] = []) =>
   withTenant(web, a.tenantId, (tx) => tx.run(statement("attempt", text), values));
 
-/** How an attempt ended: the number of rows it touched, or the SQLSTATE that refused it. */
+/** Returns how an attempt ended: the number of rows it touched, or the SQLSTATE that refused it. */
 const attempt = (text: string, values?: unknown[]): Promise<number | string | undefined> =>
   asA(text, values).then(
     (rows) => rows.length,
@@ -34,7 +34,7 @@ const rowsOf = async (table: string, tenantId: string) =>
   query(`select to_jsonb(t) as row from app.${table} t where tenant_id = $1 order by 1`, [tenantId]);
 
 const REFUSED = "42501";
-/** No grant for it at all, a grant and no row that the policy shows, or a column that nobody can write. */
+/** No grant at all, a grant but no row that the policy shows, or a generated column that cannot be written. */
 const NOTHING = [0, REFUSED, "428C9"];
 
 test("every tenant table has a row of each tenant, so that no attempt below aims at nothing", async () => {
@@ -51,7 +51,7 @@ describe.each(tables)("TENANT-11 D3 as tenant A against tenant B's rows of $tabl
   test("no attempt has any effect", async () => {
     const before = await rowsOf(table, b.tenantId);
     const foreign = JSON.stringify(before[0]?.row);
-    // Web may not read every column of every table, so existence is asked for by the tenant column.
+    // The role web may not read every column of every table, so existence is checked by the tenant column.
     expect(NOTHING).toContain(await attempt(`select tenant_id from ${name} where tenant_id = $1`, [b.tenantId]));
     expect(NOTHING).toContain(await attempt(`delete from ${name} where tenant_id = $1 returning 1`, [b.tenantId]));
     for (const column of columns) {
@@ -100,7 +100,7 @@ describe("RLS-5 rows cannot be tied to another tenant's", () => {
 });
 
 test("TENANT-11 the same names and keys are free for each tenant", async () => {
-  // Both tenants were seeded with equal list names, dedupe keys and idempotency keys.
+  // Both tenants were seeded with the same list names, dedupe keys and idempotency keys.
   expect(await asA("select key from app.dedupe_keys")).toEqual([{ key: "same-key" }]);
   expect(await attempt("insert into app.lists (tenant_id, name) values ($1, 'canary')", [a.tenantId])).toBe("23505");
 });

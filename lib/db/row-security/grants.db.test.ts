@@ -15,7 +15,7 @@ const handles = new Map(
 );
 afterAll(() => Promise.all([...handles.values()].map((db) => db.close())));
 
-/** The SQLSTATE that refused it, or how many rows came back. */
+/** Returns the SQLSTATE that refused the statement, or the number of rows it returned. */
 async function attempt(role: ApplicationRole, text: string): Promise<string | number | undefined> {
   try {
     return (await handles.get(role)?.run(statement("grant_probe", text)))?.length;
@@ -25,7 +25,7 @@ async function attempt(role: ApplicationRole, text: string): Promise<string | nu
   }
 }
 
-/** Tables that a role may do something with, at least in one column. */
+/** Returns the tables on which a role has the privilege, in at least one column. */
 async function tablesWith(role: ApplicationRole, privilege: string): Promise<unknown[]> {
   const check = privilege === "DELETE" ? "has_table_privilege" : "has_any_column_privilege";
   const rows = await query(
@@ -35,7 +35,7 @@ async function tablesWith(role: ApplicationRole, privilege: string): Promise<unk
   return rows.map(({ relname }) => relname);
 }
 
-/** Columns of a table that a role may update. */
+/** Returns the columns of a table that a role may update. */
 async function updatable(role: ApplicationRole, table: string): Promise<unknown[]> {
   const rows = await query(
     `select attname from pg_attribute where attrelid = 'app.${table}'::regclass and attnum > 0 and not attisdropped

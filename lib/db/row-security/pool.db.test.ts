@@ -30,7 +30,7 @@ function open(max: number): Database {
   return db;
 }
 
-/** Runs `work` for 0 … count-1, `width` at a time. */
+/** Runs `work` for 0 … count-1, at most `width` at a time. */
 async function interleave(count: number, width: number, work: (n: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async () => {
@@ -41,7 +41,10 @@ async function interleave(count: number, width: number, work: (n: number) => Pro
 
 const tenantOf = (n: number) => tenants[n % tenants.length]?.tenantId ?? "";
 
-/** One request: reads as its tenant, as nobody, or throws in mid transaction. Returns how many foreign rows it saw. */
+/**
+ * One request: reads as its tenant, without a tenant, or throws in mid transaction. Returns the number of foreign rows
+ * seen.
+ */
 async function request(db: Database, n: number): Promise<number> {
   const tenantId = tenantOf(n);
   if (n % 4 === 3) return (await db.run(readLists)).length;

@@ -10,7 +10,10 @@ const look: Look = async (text) => (await client.query(text)).rows;
 beforeAll(() => client.connect());
 afterAll(() => client.end());
 
-/** What the sweep says with something planted; the plant is rolled back. Other test files may be changing roles too. */
+/**
+ * Sweeps the schema with a violation planted, then rolls it back. Retries, because other test files may change roles
+ * too.
+ */
 async function sweepWith(plant: string, tries = 10): Promise<string[]> {
   await client.query("begin");
   try {

@@ -1,9 +1,15 @@
-/** Runs one query as an administrator of the database that is swept. */
+/*
+ * Tests that tenants are separated by row security: grants of every role, policies of every table, and pooled
+ * connections. `sweepSchema` below is a list of rules for the whole schema, so a new table without policies fails the
+ * tests.
+ */
+
+/** Runs one query as an administrator of the swept database. */
 export type Look = (text: string) => Promise<Record<string, unknown>[]>;
 
 /**
- * Tables without tenant_id, each with the reason why no tenant owns its rows. A new table is either a tenant's, or
- * comes here after somebody thought about it.
+ * Tables without tenant_id, each with the reason why no tenant owns its rows. A new table either has a tenant_id or is
+ * added here on purpose.
  */
 const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   tenants: "the tenants themselves; web sees its own row only",
@@ -25,7 +31,10 @@ const WITHOUT_TENANT: Readonly<Record<string, string>> = {
   installation: "facts about the installation; processes read them, people never",
 };
 
-/** Keys that do not begin with a tenant, but hold ids or secrets that only the server makes, so that nobody probes them. */
+/**
+ * Keys that do not begin with a tenant. They hold ids or secrets that only the server generates, so they cannot be
+ * probed.
+ */
 const SERVER_MADE_KEYS = new Set([
   "api_keys_pkey",
   "api_keys_key_id_key",
@@ -61,7 +70,7 @@ const HAS_TENANT = `exists (select 1 from pg_attribute a
   where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)`;
 const TABLES = `pg_class c where c.relnamespace = 'app'::regnamespace and c.relkind in ('r', 'p')`;
 
-/** Each rule is a query whose rows are the objects that break it. */
+/** Each rule is a query whose rows are the objects that violate it. */
 const RULES: Readonly<Record<string, string>> = {
   "row security is not enabled and forced": `
     select c.relname as what from ${TABLES} and not c.relispartition and ${HAS_TENANT}
@@ -151,7 +160,7 @@ const RULES: Readonly<Record<string, string>> = {
         and (c.relkind = 'p' or c.relispartition))`,
 };
 
-/** Everything in schema app that breaks a rule, as "rule: object" lines; empty when all is well. */
+/** Returns everything in schema app that violates a rule, as "rule: object" lines; empty if there is nothing. */
 export async function sweepSchema(look: Look): Promise<string[]> {
   const found: string[] = [];
   for (const [rule, query] of Object.entries(RULES)) {
@@ -160,7 +169,7 @@ export async function sweepSchema(look: Look): Promise<string[]> {
   return found.sort();
 }
 
-/** Entries of the reviewed lists that name nothing any more. */
+/** Returns entries of the reviewed lists that no longer name an existing object. */
 export async function staleReviews(look: Look): Promise<string[]> {
   const reviewed = [...Object.keys(WITHOUT_TENANT), ...SERVER_MADE_KEYS];
   const rows = await look(

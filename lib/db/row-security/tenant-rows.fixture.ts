@@ -76,7 +76,7 @@ const SEED = `
   insert into app.idempotency_keys (tenant_id, route, key, request_hash, response_status, response_body, expires_at)
     values ($tenant, 'POST /jobs', 'same-key', sha256('x'), 201, 'canary', now() + interval '1 day')`;
 
-/** Gives a new tenant one row in every tenant table; two tenants get equal names and keys wherever that is allowed. */
+/** Gives a new tenant one row in every tenant table. Two tenants get equal names and keys wherever that is allowed. */
 export async function seedTenant(query: Query, slug: string): Promise<SeededTenant> {
   const [made] = await query("select app.new_id()::text as job");
   const ids = {
@@ -101,7 +101,7 @@ export async function seedTenant(query: Query, slug: string): Promise<SeededTena
   };
 }
 
-/** Every table that belongs to tenants, with its columns. */
+/** Returns every tenant table with its columns. */
 export async function tenantTables(query: Query): Promise<{ table: string; columns: string[] }[]> {
   const rows = await query(`
     select c.relname as "table", array_agg(a.attname::text order by a.attnum) as columns

@@ -14,7 +14,7 @@ const COLUMNS = `
   from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`;
 
-// From PostgreSQL 18 on NOT NULL is a constraint as well; the columns say it already.
+// PostgreSQL 18 and newer also list NOT NULL as a constraint; the columns already include it.
 const CONSTRAINTS = `
   select 'constraint ' || conname || ' ' || pg_get_constraintdef(oid) as line from pg_constraint
   where conrelid = $1 and contype <> 'n' order by conname`;
@@ -82,14 +82,15 @@ interface Relation {
 }
 
 /**
- * The whole of schema app as text, the same from every supported version of PostgreSQL: tables, domains, constraints, indexes,
- * policies, grants, triggers, functions. Days of the partitioned tables are left out, they depend on the date.
+ * Returns the whole schema app as text, the same on every supported version of PostgreSQL: tables, domains,
+ * constraints, indexes, policies, grants, triggers, functions. Day partitions are left out, because they depend on the
+ * date.
  */
 export async function dumpSchema(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    // With nothing on the path every name comes out qualified.
+    // With an empty search path, every name is printed qualified.
     await client.query("set search_path = ''");
     const lines = async (text: string, values: unknown[] = []) =>
       (await client.query<{ line: string }>(text, values)).rows.map(({ line }) => line);

@@ -32,7 +32,7 @@ const stamp = async (days: number) =>
     )
   )[0]?.day ?? "";
 
-/** As after ten days without a scheduler: every day that was made ahead has passed. */
+/** Simulates ten days without a scheduler: every partition that was created ahead has passed. */
 beforeEach(async () => {
   for (const parent of PARENTS) await database.query(`delete from app.${parent}_default`);
   for (const name of await dayNames()) await database.query(`drop table app.${name}`);

@@ -12,7 +12,7 @@ const scope = await make.tenant();
 const { key } = await make.definition({ key: "speaks", commandKey: "speak" });
 afterAll(() => make.close());
 
-/** One job that ended after a retry, one that runs, one that waits with a key. */
+/** Creates one job that ended after a retry, one that is running, and one that waits and holds a dedupe key. */
 async function someJobs() {
   const first = await make.runningJob(scope, { definitionKey: key });
   await settleAttempts(make.worker, [{ ...retried(first, 0), output: { stdoutTail: "1\n" } }]);
@@ -27,7 +27,7 @@ async function someJobs() {
 const jobs = await someJobs();
 const { ended, running, waiting } = jobs;
 
-/** Names of the rules that are broken after a change, which is taken back at once. */
+/** Returns the names of the rules broken by a change. The change is rolled back. */
 async function brokenBy(text: string, values: unknown[] = [], options: CheckOptions = {}): Promise<string[]> {
   const client = new pg.Client({ connectionString: database.adminUrl });
   await client.connect();

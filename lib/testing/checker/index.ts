@@ -1,3 +1,10 @@
+/*
+ * Checks the tables after faults: no job lost, no result accepted under a lost lease, no limit exceeded. The checker
+ * reads only the tables and the caller's own list of accepted jobs, and shares no code with the queue.
+ *
+ * Start with `expectSound` below; `rules.ts` and `limits.ts` have the rules.
+ */
+
 import { expect } from "vitest";
 import type { TestDatabase } from "../database";
 import { type Bound, type HeldSpan, overstepped, SPANS_SQL } from "./limits";
@@ -12,17 +19,17 @@ export interface Breach {
 }
 
 export interface CheckOptions {
-  /** Ids that callers were told are accepted. */
+  /** Ids that the API reported as accepted. */
   readonly accepted?: readonly string[];
   /** Commands that print the number of their attempt and nothing else. */
   readonly speakers?: readonly string[];
-  /** Whether everything must have ended by now. */
+  /** True if every job must have ended. */
   readonly over?: boolean;
   readonly bounds?: readonly Bound[];
 }
 
 export interface Verdict {
-  /** How many rows break each rule; a rule that holds is there with 0. */
+  /** Number of rows that break each rule; 0 for a rule that holds. */
   readonly counts: Readonly<Record<string, number>>;
   readonly breaches: readonly Breach[];
   readonly jobs: number;
@@ -31,7 +38,7 @@ export interface Verdict {
 
 const MOST_SHOWN = 20;
 
-/** Looks at the tables of a database, and at nothing else but the caller's own list of what was accepted. */
+/** Checks the tables of a database. Reads nothing else but the caller's own list of accepted jobs. */
 export async function inspect(
   { query }: Pick<TestDatabase, "query">,
   { accepted = [], speakers = [], over = false, bounds = [] }: CheckOptions = {},

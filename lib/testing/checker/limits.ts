@@ -1,20 +1,20 @@
-/** A bound that leases must keep, told by the test: nothing of it is read from the tables. */
+/** A limit on leases, given by the test: none of it is read from the tables. */
 export interface Bound {
   readonly name: string;
-  /** What it counts together; left out: whatever there is. */
+  /** What is counted together; omitted: everything. */
   readonly tenantId?: string;
   readonly queue?: string;
   readonly definitionKey?: string;
-  /** Leases that may be held at once. */
+  /** Maximum number of concurrent leases. */
   readonly running?: number;
   /** In any interval of s seconds at most `burst + perSecond * s` leases begin. */
   readonly starts?: { readonly perSecond: number; readonly burst: number };
-  /** The bound holds for instants from here to there only: limits may be changed. */
+  /** The limit applies only from here to there, because limits may be changed. */
   readonly from?: Date;
   readonly to?: Date;
 }
 
-/** One lease, in milliseconds; one that is still held ends at infinity. */
+/** One lease, in milliseconds; an active lease ends at infinity. */
 export interface HeldSpan {
   readonly tenantId: string;
   readonly queue: string;
@@ -23,7 +23,7 @@ export interface HeldSpan {
   readonly endedAt: number;
 }
 
-/** All leases that ever were, rescued ones included. */
+/** All leases ever granted, including rescued ones. */
 export const SPANS_SQL = `
   with spans as (
     select job_id, claimed_at, finished_at from app.job_attempts where worker_id is not null
@@ -36,7 +36,7 @@ export const SPANS_SQL = `
   join app.lanes l on l.lane_no = j.lane_no join app.job_queues q on q.id = l.queue_id
   join app.job_definitions d on d.id = j.definition_id`;
 
-/** How far a bound was overstepped at worst; 0 = it was kept. */
+/** Returns by how much a limit was exceeded at worst; 0 if it was kept. */
 export function overstepped(bound: Bound, spans: readonly HeldSpan[]): number {
   const counted = spans.filter(
     (span) =>
@@ -60,7 +60,7 @@ function overRunning({ running, from, to }: Bound, spans: readonly HeldSpan[]): 
   let worst = 0;
   for (const { at, by } of turns) {
     held += by;
-    // Leases from before a lower limit may run on; only one that begins under it can break it.
+    // Leases from before a lower limit may continue; only a lease that begins under it can break it.
     if (by > 0 && isWithin(at, from, to)) worst = Math.max(worst, held - running);
   }
   return worst;
@@ -72,7 +72,7 @@ function overStarts({ starts, from, to }: Bound, spans: readonly HeldSpan[]): nu
     .map(({ claimedAt }) => claimedAt)
     .filter((at) => isWithin(at, from, to))
     .sort((a, b) => a - b);
-  // n starts from the i-th to the j-th: the most of (j + 1 − rate·t_j) − (i − rate·t_i) over all i ≤ j.
+  // For the starts from the i-th to the j-th: the maximum of (j + 1 − rate·t_j) − (i − rate·t_i) over all i ≤ j.
   let least = Number.POSITIVE_INFINITY;
   let worst = 0;
   begun.forEach((at, index) => {

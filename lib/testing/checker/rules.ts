@@ -1,7 +1,7 @@
 /**
- * What must hold in the tables whatever happened to the processes. Each rule is one query over the tables alone, which
- * answers the rows that break it; it shares no code with the queue. `$1` is the ids of jobs that callers were told are
- * accepted, `$2` the commands that print the number of their attempt and nothing else.
+ * A rule that must hold in the tables, whatever happened to the processes. Each rule is one query over the tables
+ * alone, which returns the rows that break it; it shares no code with the queue. `$1` is the ids of jobs that the API
+ * reported as accepted, `$2` the commands that print the number of their attempt and nothing else.
  */
 export interface Rule {
   readonly name: string;
@@ -10,14 +10,16 @@ export interface Rule {
 
 const OUTCOMES = "select job_id, run_no, attempt_no from app.job_attempts where outcome is not null and not superseded";
 
-/** Everything that ever held a job: ended leases, and those that are held now. */
+/** Every lease of a job: ended leases and active ones. */
 const LEASES = `select job_id, tenant_id, run_no, attempt_no as lease_no, claimed_at, started_at, finished_at
     from app.job_attempts where worker_id is not null
   union all
   select job_id, tenant_id, run_no, lease_no, claimed_at, attempt_started_at, 'infinity'::timestamptz
     from app.live_jobs where state = 'running'`;
 
-/** An accepted job is in the tables, and is live or has an outcome; so is every other one that is there. */
+/**
+ * An accepted job is in the tables, and is live or has an outcome. The same is true for every other job in the tables.
+ */
 const lost: Rule = {
   name: "lost",
   text: `select coalesce(a.id, j.id) as job_id, case when j.id is null then 'accepted, not stored' else 'neither live nor ended' end as detail
@@ -93,8 +95,8 @@ const SIMPLE: readonly Rule[] = [
 ];
 
 /**
- * A worker whose lease was over must not have its result taken. Seen by what the attempts themselves said: commands of
- * these definitions print the number of their attempt, and nothing else.
+ * No result is accepted from a worker whose lease has expired. Checked by the output of the attempts: commands of these
+ * definitions print the number of their attempt, and nothing else.
  */
 const staleSettle: Rule = {
   name: "stale settle accepted",
@@ -114,7 +116,7 @@ const doubled: Rule = {
     from app.jobs where correlation_id like 'once:%' group by correlation_id having count(*) > 1`,
 };
 
-/** Who waits for other jobs waits for one that is still to come. */
+/** A blocked job waits for at least one parent that is still live. */
 const forgotten: Rule = {
   name: "blocked for ever",
   text: `select l.job_id, 'waits for nothing that is still to come' as detail from app.live_jobs l
@@ -131,7 +133,7 @@ const notOver: Rule = {
   text: "select job_id, state || ', lease ' || lease_no as detail from app.live_jobs",
 };
 
-/** @param over whether everything must have ended by now */
+/** @param over true if every job must have ended */
 export function rulesFor({ over }: { readonly over: boolean }): readonly Rule[] {
   return [lost, ...SIMPLE, staleSettle, doubled, forgotten, ...(over ? [notOver] : [])];
 }

@@ -7,7 +7,7 @@ import { compileArgSchema } from "@/lib/queue/definitions/arg-schema.policy";
 import { expectLinear, hostile } from "./growth";
 import { functionsIn, ROOT, readerFiles } from "./readers";
 
-/** Functions of those files that read no text from outside, with what they read. */
+/** Functions of those files that read no outside text, with what they read. */
 const NOT_READ: Readonly<Record<string, string>> = {
   "lib/auth/cookies.ts": "our origin and ids of sessions; cookieValues reads a header, which the HTTP server bounds",
   "lib/db/statement.ts": "our own statements",
@@ -42,11 +42,11 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   pathOnly: ["http://a"],
   scanJsonInTurns: [async () => {}],
 };
-/** Functions that read values: the text is one of an object. */
+/** Functions that read values: the text is one value of an object. */
 const OF_VALUES =
   /^(?:cleanResult|cleanAnswer|asExactJson|redactFields|canonicalJson|contentKey|checkPayload|isPlainJson|scanTemplate|compileTemplate|compileTriggerTemplate|compileArgSchema)$/;
 
-/** The exported functions of a file whose first argument is a text, or any value. */
+/** Returns the exported functions of a file whose first argument is a text, or any value. */
 const readersIn = (file: string): string[] =>
   functionsIn(file)
     .filter(({ parameters: [first = ""] }) => /^(?:string|unknown)\b/.test(first))
@@ -68,7 +68,7 @@ test.each(rows)("$file: the cost of $name grows no faster than its input", async
   const taken = OF_VALUES.test(name)
     ? (text: string) => read({ a: text, [text]: 1 }, ...more)
     : (text: string) => read(text, ...more);
-  // A parser of JSON sees the text as JSON as well.
+  // A JSON parser gets the text as JSON as well.
   const isOfJson = /json|scan|captured/i.test(name);
   hostile(name, isOfJson ? (text) => [silent(() => taken(text)), silent(() => taken(JSON.stringify(text)))] : taken);
 });
@@ -78,7 +78,7 @@ function silent(run: () => unknown): void {
     const result = run();
     if (result instanceof Promise) result.catch(() => {});
   } catch {
-    // A refusal.
+    // A refusal also counts as read.
   }
 }
 

@@ -1,19 +1,26 @@
+/*
+ * Measures cost without a benchmark: growth with the size of an input, the longest pause of the event loop, memory, and
+ * regular expressions that could be superlinear. Costs are processor time, so a busy machine does not change a result.
+ *
+ * Start with `expectLinear` and `hostile` below; `longest-turn.ts` measures pauses, `patterns.ts` regular expressions.
+ */
+
 import { expect } from "vitest";
 
-/** Of the largest of three inputs, in characters; the others are a quarter and a sixteenth of it. */
+/** The largest of three inputs, in characters; the others are a quarter and a sixteenth of it. */
 const LARGEST = 32 * 1024;
-/** Nothing that is not linear reads the largest input in this time; most inputs need a small part of it. */
+/** No superlinear code reads the largest input in this time; most inputs need a fraction of it. */
 const SURELY_LINEAR_MS = 5;
-/** How far the cost may exceed what is in proportion to the size. */
+/** How far the cost may exceed proportional growth. */
 const SLACK = 1.5;
-/** What the clock of the processor and the garbage collector add to any cost. */
+/** Noise that the processor's clock and the garbage collector add to any cost. */
 const NOISE_MS = 20;
-/** The first one decides on an idle machine. */
+/** On an idle machine the first round decides. */
 const ROUNDS = 20;
 
 /**
- * Fails when the cost of an input grows faster than its size. In processor time, and of several rounds the best one, so
- * that a busy machine does not change it.
+ * Fails when the cost of an input grows faster than its size. Measures processor time and takes the best of several
+ * rounds, so that a busy machine does not change the result.
  */
 export function expectLinear(
   name: string,
@@ -33,13 +40,13 @@ export function expectLinear(
   expect(isLinear(), `${name} is not linear: ${told}`).toBe(true);
 }
 
-/** Milliseconds of processor time. Refusing an input is reading it, too. */
+/** Returns milliseconds of processor time. Refusing an input counts as reading it. */
 function cost(read: (text: string) => unknown, text: string): number {
   const began = process.cpuUsage();
   try {
     read(text);
   } catch {
-    // A refusal.
+    // A refusal also counts as read.
   }
   const { user, system } = process.cpuUsage(began);
   return (user + system) / 1000;
@@ -112,7 +119,7 @@ const BITS = [
   "<a ",
 ];
 
-/** Feeds a parser with every kind of text, each at three sizes if it takes long, and fails as `expectLinear` does. */
+/** Feeds a parser with every kind of text, each at three sizes if it takes long. Fails like `expectLinear`. */
 export function hostile(name: string, read: (text: string) => unknown): void {
   for (const head of HEADS)
     for (const bit of BITS)
@@ -124,7 +131,7 @@ export function hostile(name: string, read: (text: string) => unknown): void {
         );
 }
 
-/** The same with a few kinds of text, for what passes its texts on to parsers that `hostile` feeds. */
+/** The same with a few kinds of text, for functions that pass their texts to parsers that `hostile` feeds. */
 export function hostileInPlaces(name: string, read: (text: string) => unknown): void {
   for (const bit of ["a", " ", ".", '\\"', "{{", "a@", "://a:", "1", "-eyJaaaaaa", "/", "abab", "\u{1f600}"])
     expectLinear(
@@ -134,7 +141,7 @@ export function hostileInPlaces(name: string, read: (text: string) => unknown): 
     );
 }
 
-/** A text as a pipe gives it, in parts. */
+/** Cuts a text into parts, as read from a pipe. */
 export function cut(text: string): Buffer[] {
   const bytes = Buffer.from(text);
   return Array.from({ length: Math.ceil(bytes.length / 4096) }, (_, part) =>

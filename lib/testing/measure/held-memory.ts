@@ -6,7 +6,7 @@ setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 const ROUNDS = 3;
 
-/** Bytes that this process holds, inside and outside of the heap of V8, once what nobody can reach is collected. */
+/** Returns the bytes in use by this process, inside and outside of V8's heap, after garbage collection. */
 export async function heldBytes(): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round += 1) {

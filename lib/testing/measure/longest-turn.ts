@@ -1,9 +1,9 @@
-/** A turn of less processor time did nothing: this is how the loop turns while an answer is waited for. */
+/** A turn with less processor time did nothing: the loop was waiting for an answer. */
 const IDLE_MS = 0.2;
 
 /**
- * Runs something and measures the longest turn of the event loop and the total of all but idle turns, in milliseconds of
- * processor time, which other processes on the machine do not change.
+ * Runs a function and measures the longest turn of the event loop and the total of all but idle turns, in milliseconds
+ * of processor time, which other processes on the machine do not change.
  */
 export async function longestTurn<Result>(
   run: () => Promise<Result>,
@@ -35,8 +35,8 @@ export async function longestTurn<Result>(
 const ROUNDS = 3;
 
 /**
- * Runs something up to three times and returns the least share of the whole that the longest turn had: the compiler and the
- * garbage collector take turns of their own.
+ * Runs a function up to three times and returns the smallest share that the longest turn had in the whole, because the
+ * compiler and the garbage collector take turns of their own.
  */
 export async function shareOfLongestTurn(run: () => Promise<unknown>, wanted: number): Promise<number> {
   let least = 1;

@@ -5,7 +5,7 @@ import { fullFormats } from "ajv-formats/dist/formats";
 import { expect, test, vi } from "vitest";
 import { patternsIn, superLinear } from "./patterns";
 
-// Deciding about all patterns takes a second alone and minutes beside others.
+// Deciding about all patterns takes a second alone, and minutes beside other tests.
 vi.setConfig({ testTimeout: 300_000 });
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -26,7 +26,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
     "reads what JSON.stringify made, in which every text ends, and not more than 100,000 characters",
 };
 
-/** Files that make a pattern within a function, with the reason why it is linear. */
+/** Files that build a pattern within a function, with the reason why it is linear. */
 const MADE_IN_FUNCTIONS: Readonly<Record<string, string>> = {
   "lib/execution/output/patterns.ts": "copies of literals, which are checked",
   "lib/execution/output/spellings.ts": "a fixed number of any characters",
@@ -61,7 +61,7 @@ test("nor does one that is put together", async () => {
   globalThis.RegExp = new Proxy(Native, {
     construct(target, args, newTarget) {
       const made = Reflect.construct(target, args, newTarget) as RegExp;
-      // Packages that are loaded meanwhile make patterns of their own.
+      // Packages loaded at the same time build patterns of their own.
       const caller = new Error().stack?.split("\n")[2] ?? "";
       if (makers.some(({ file }) => caller.includes(`/${file}:`))) recorded.push(made);
       return made;
@@ -79,7 +79,7 @@ test("nor does one that is put together", async () => {
   expect(slow).toEqual([]);
 });
 
-// Too large a pattern to be decided; lib/testing/measure/growth.test.ts feeds it.
+// The pattern is too large to be decided; lib/testing/measure/growth.test.ts feeds it.
 test("nor does a format of argument schemas, except url, whose work is counted", async () => {
   const slow: string[] = [];
   for (const [name, format] of Object.entries(fullFormats)) {

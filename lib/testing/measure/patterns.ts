@@ -1,14 +1,14 @@
 import { createRequire } from "node:module";
 import ts from "typescript";
 
-/** A regular expression of the sources. */
+/** A regular expression in the sources. */
 export interface FoundPattern {
   readonly source: string;
   readonly flags: string;
   readonly line: number;
 }
 
-/** The regular expression literals of a file, and the lines on which it makes others. */
+/** Returns the regular expression literals of a file, and the lines that build others. */
 export function patternsIn(
   text: string,
   name: string,
@@ -42,15 +42,18 @@ interface Diagnostics {
 }
 type Check = (source: string, flags: string, options: object) => Promise<Diagnostics>;
 
-// Its program, where there is one for this machine, takes a tenth of the time of its JavaScript.
+// The native program, where one exists for this machine, takes a tenth of the time of the JavaScript.
 const { check } = createRequire(import.meta.url)("recheck") as { readonly check: Check };
 
-/** What a second decides alone may take a minute beside others. Fuzzing is bounded by steps alone: a busy machine is no proof. */
+/**
+ * A decision that takes a second alone may take a minute beside others. Fuzzing is limited by steps only, because a
+ * timeout on a busy machine proves nothing.
+ */
 const LIMITS = { timeout: 120_000, incubationTimeout: null, seedingTimeout: null };
 
 /**
- * Why matching may take longer than in proportion to the text, or null. Bounded repetitions count as constants, so that
- * only nested or overlapping unbounded ones are found; a search that begins anew at each character counts as well.
+ * Returns why matching may be superlinear in the text, or null. Bounded repetitions count as constants, so only nested
+ * or overlapping unbounded ones are found. A search that starts over at each character counts as well.
  */
 export async function superLinear({ source, flags }: Pick<FoundPattern, "source" | "flags">): Promise<string | null> {
   if (!/[*+]|\{\d+,\}/.test(source)) return null;

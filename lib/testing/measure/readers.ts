@@ -4,11 +4,11 @@ import { join } from "node:path";
 import ts from "typescript";
 
 export const ROOT = join(import.meta.dirname, "../../..");
-/** Where texts of tenants, commands, receivers and clients are read. */
+/** Files that read texts of tenants, commands, receivers and clients. */
 const READERS =
   /^(?:lib\/(?:execution\/(?:output|retry-after|unicode)|webhooks\/delivery|text\/|queue\/.*\.policy\.ts|contract\/scan|api\/(?:remote|http\/(?:input|etag)|resources\/filters)|auth\/(?:api-key|cookies|safe)|client\/jobs\/(?:terminal|hidden)|observability|db\/statement)|web\/front\/(?:check|client))/;
 
-/** The files of the above. */
+/** Returns the files that match READERS. */
 export const readerFiles = (): string[] =>
   execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "lib/*.ts", "web/*.ts"], {
     cwd: ROOT,
@@ -17,13 +17,13 @@ export const readerFiles = (): string[] =>
     .split("\n")
     .filter((file) => READERS.test(file) && !/\.test\.ts$|fixture/.test(file));
 
-/** An exported function with its parameters' types as they are written. */
+/** An exported function with its parameters' types as written. */
 interface ExportedFunction {
   readonly name: string;
   readonly parameters: readonly string[];
 }
 
-/** The exported functions of a file. */
+/** Returns the exported functions of a file. */
 export function functionsIn(file: string): ExportedFunction[] {
   const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.Latest, true);
   return source.statements.flatMap((statement) => {

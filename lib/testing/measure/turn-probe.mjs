@@ -1,5 +1,5 @@
-// Loaded into a process under test with --import: says how long its event loop was held at most. Counts the processor time
-// of the main thread, which the work of other processes does not change.
+// Loaded into a process under test with --import: reports the longest pause of its event loop. Measures processor time
+// of the main thread, which other processes do not change.
 import { readFileSync } from "node:fs";
 
 const LOOK_EVERY_MS = 2;
@@ -23,7 +23,7 @@ setInterval(() => {
 
 process.on("message", (message) => {
   if (message?.type !== "longest-turn") return;
-  // After the turns that were due when this was asked.
+  // Runs after the turns that were due when the report was requested.
   setTimeout(() => {
     process.send?.({ type: "longest-turn", longestMs });
     longestMs = 0;

@@ -128,7 +128,7 @@ const release = leaseStep(
   "release",
   (lease) => (model, real) => settle(model, real, { lease, end: { status: "released", spent: false, retryInMs: 0 } }),
 );
-/** What a handler's `ctx.snooze` comes to. */
+/** The end of an attempt whose handler called `ctx.snooze`. */
 const snooze = leaseStep("snooze", (lease) => (model, real) => {
   const end = { status: "snoozed", spent: false, retryInMs: 45 * SECOND } as const;
   return settle(model, real, { lease, end, sent: decided(lease, real, { kind: "snoozed", seconds: 45 }) });
@@ -139,13 +139,13 @@ const acknowledgeCancel = leaseStep(
     settle(model, real, { lease, end: { status: "canceled", spent: false, outcome: "canceled" } }),
 );
 
-/** The worker's own decision about a lease that was handed out. */
+/** Returns the worker's own decision about a lease that was handed out. */
 function decided(lease: LeaseModel, real: Real, execution: ExecutionEnd): AttemptEnd | undefined {
   const claimed = real.claimed.get(keyOf(lease));
   return claimed && decideEnd({ claimed, definition: real.definition, execution }, () => 0.5);
 }
 
-/** The worker's own decision, against the model's. */
+/** Compares the worker's own decision with the model's. */
 const fail = leaseStep("fail", (lease) => (model, real) => {
   const claimed = real.claimed.get(keyOf(lease));
   if (!claimed) return settle(model, real, { lease, end: { status: "failed", spent: true, retryInMs: BACKOFF_MS } });
@@ -195,7 +195,7 @@ const retry = step("retry", fc.nat(11), (n) => async (model, { make, scope }) =>
   expect(code).toBe(jobId === NOBODY ? "not-found" : expected[model.retry(jobId)]);
 });
 
-/** Dead letters redriven by one bulk action: the named ones, or all that there are. */
+/** Redrives dead letters with one bulk action: the listed ones, or all. */
 const redrive = step(
   "redrive",
   fc.record({ picks: fc.oneof(fc.constant(null), fc.array(fc.nat(11), { minLength: 1, maxLength: 4 })) }),
@@ -228,7 +228,7 @@ const wait = step("wait", fc.constantFrom(1, 5, 25, 35, 61), (seconds) => async 
   await setClock(model.now);
 });
 
-/** Any step; those that make work and take it come more often. */
+/** Any step; steps that create and claim work are more frequent. */
 export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: enqueue },
   { weight: 3, arbitrary: enqueueChild },

@@ -5,7 +5,7 @@ import type { EdgeModel } from "./shapes";
 import { aJob, SECOND, step } from "./step";
 
 const HOLD_FOR_EVER = 1e300;
-/** What most jobs have. */
+/** The defaults of most jobs. */
 const PLAIN = { priority: 100, key: null, onParentFailure: "cancel", payload: {}, fallback: null } as const;
 
 export const enqueue = step(
@@ -53,7 +53,7 @@ const edge: fc.Arbitrary<Pick<EdgeModel, "type" | "condition">> = fc.oneof(
   }),
 );
 
-/** A job that waits for one or two others, and may take numbers of theirs. */
+/** Enqueues a job that depends on one or two others, and may take in numbers from their results. */
 export const enqueueChild = step(
   "enqueue child",
   fc.record({

@@ -1,8 +1,8 @@
 import type { TestDatabase } from "../database";
 
 /**
- * Makes time stand still in a database, for all its users: `app.now()` reads one row, and moves when that row is
- * written. Milliseconds since 1970; set it through a connection of the administrator.
+ * Freezes time in a database, for all its users: `app.now()` reads one row, and changes when that row is written.
+ * Milliseconds since 1970; set it through a connection of the administrator.
  */
 export async function freezeClock({ query }: TestDatabase, atMs: number): Promise<void> {
   await query("create table public.frozen_clock as select to_timestamp($1::float8 / 1000) as at", [atMs]);
@@ -11,7 +11,7 @@ export async function freezeClock({ query }: TestDatabase, atMs: number): Promis
     as $$ select at from public.frozen_clock $$`);
   await query(`create or replace function app.clock() returns timestamptz language sql volatile parallel safe
     as $$ select at from public.frozen_clock $$`);
-  // What measures the time since its transaction began would let the server's own clock in.
+  // Code that measures the time since its transaction began would use the server's real clock.
   const [claim] = await query<{ text: string }>(
     "select pg_get_functiondef(oid) as text from pg_proc where proname = 'reserve_slots'",
   );

@@ -1,6 +1,6 @@
 import type { LimitModel } from "./shapes";
 
-/** A limit of one tenant: leases that may be held at once, and a bucket of starts that fills with time. */
+/** A limit of one tenant: concurrent leases, and a token bucket for starts that refills with time. */
 export class LimitsModel {
   private limit: LimitModel = { running: null, starts: null };
   private bucket: { tokens: number; at: number } | null = null;
@@ -9,13 +9,13 @@ export class LimitsModel {
     return this.limit.running !== null || this.limit.starts !== null;
   }
 
-  /** Another limit. One that is taken away takes its bucket along; one that is changed keeps it. */
+  /** Replaces the limit. Removing a limit removes its bucket; changing a limit keeps it. */
   set(limit: LimitModel): void {
     this.limit = limit;
     if (!this.any) this.bucket = null;
   }
 
-  /** How many a claim may take at most while so many run. */
+  /** Returns the maximum number of jobs that a claim may take while `running` jobs run. */
   room(running: number, now: number): number {
     const places = this.limit.running === null ? Number.POSITIVE_INFINITY : Math.max(0, this.limit.running - running);
     return Math.min(places, Math.floor(this.tokens(now)));

@@ -3,7 +3,7 @@ import type { EdgeModel, JobModel } from "./shapes";
 
 type Jobs = ReadonlyMap<string, JobModel>;
 
-/** How a job's last run ended; null while it lives. */
+/** Returns how a job's last run ended; null while the job is live. */
 export function outcomeOf(jobs: Jobs, id: string): TerminalState | null {
   const standing = jobs.get(id)?.attempts.find(({ outcome, superseded }) => outcome !== null && !superseded);
   return standing?.outcome ?? null;
@@ -17,7 +17,7 @@ function holds(jobs: Jobs, { type, condition, parentId }: EdgeModel, outcome: Te
   return typeof seen === typeof condition.value && (seen ?? 0) > condition.value;
 }
 
-/** Notes on a job's edges what became of a parent that is over. @returns whether it had waited for it */
+/** Records on a job's edges the outcome of an ended parent. @returns true if the job was waiting for it */
 export function lookAt(jobs: Jobs, job: JobModel, parent: string): boolean {
   const outcome = outcomeOf(jobs, parent);
   const waited = job.edges.filter((edge) => edge.parentId === parent && edge.state === "pending");
@@ -26,14 +26,16 @@ export function lookAt(jobs: Jobs, job: JobModel, parent: string): boolean {
   return true;
 }
 
-/** What follows for a blocked job from the state of its edges: a parent that failed counts before one that is pending. */
+/** Returns what happens to a blocked job, from the state of its edges. A failed parent counts before a pending one. */
 export function afterParents({ edges, onParentFailure }: JobModel): "free" | "waits" | "canceled" | "failed" {
   if (onParentFailure !== "run" && edges.some(({ state }) => state === "failed"))
     return onParentFailure === "fail" ? "failed" : "canceled";
   return edges.some(({ state }) => state === "pending") ? "waits" : "free";
 }
 
-/** Parents that are over and still not what the job waits for, also ones of whose end it has not heard. */
+/**
+ * Returns ended parents that did not meet the job's edge, including parents whose end was not recorded on the edge yet.
+ */
 function unmetParents(jobs: Jobs, { edges, onParentFailure }: JobModel): string[] {
   if (onParentFailure === "run") return [];
   return edges.flatMap((edge) => {
@@ -43,8 +45,8 @@ function unmetParents(jobs: Jobs, { edges, onParentFailure }: JobModel): string[
 }
 
 /**
- * Which of these jobs cannot run again together, because a parent is over, was not what they wait for, and does not run
- * again with them: it is none of them, is refused, or is held itself.
+ * Returns which of these jobs cannot run again together, because a parent has ended, did not meet the edge, and does
+ * not run again with them: the parent is not among them, is refused, or is blocked itself.
  */
 export function heldByParents(
   jobs: Jobs,
@@ -62,8 +64,8 @@ export function heldByParents(
 }
 
 /**
- * Puts the numbers that the parents have by now into the payload of a job that is about to be released. False when one is
- * missing: what the job waited for counts as failed then.
+ * Renders the parents' numbers into the payload of a job that is about to be released. Returns false when one is
+ * missing; then the edges count as failed.
  */
 export function render(jobs: Jobs, job: JobModel): boolean {
   const wanted = job.edges.filter(({ type }) => type === "data");

@@ -7,14 +7,14 @@ type ChangeAnswer = "state-conflict" | "invalid-value" | null;
 
 export const LEASE_MS = 30_000;
 
-/** What the queue should do, written down once more and without a database. */
+/** What the queue should do, implemented independently and without a database. */
 export class QueueModel {
   readonly limits = new LimitsModel();
-  /** Ended in the act that is under way; those that wait for them hear of it at its end. */
+  /** Jobs that ended in the current operation; their dependents are released at its end. */
   private over: string[] = [];
   readonly jobs = new Map<string, JobModel>();
   readonly keys = new Map<string, KeyModel>();
-  /** Every lease that was ever given, the latest last. */
+  /** Every lease ever granted, the latest last. */
   readonly leases: LeaseModel[] = [];
 
   constructor(public now: number) {}
@@ -36,7 +36,7 @@ export class QueueModel {
     this.releaseChildren();
   }
 
-  /** How many a claim may take at most. */
+  /** Returns the maximum number of jobs that a claim may take. */
   room(): number {
     const running = this.living().filter(({ live }) => live.state === "running").length;
     return this.limits.room(running, this.now);
@@ -60,13 +60,13 @@ export class QueueModel {
     this.limits.started(this.now);
   }
 
-  /** The live row if this lease holds it. */
+  /** Returns the live row if this lease is active. */
   held({ jobId, leaseNo }: LeaseModel): LiveModel | null {
     const live = this.jobs.get(jobId)?.live;
     return live?.state === "running" && live.leaseNo === leaseNo ? live : null;
   }
 
-  /** What a settle answers for this lease. */
+  /** Returns the result of settling this lease. */
   settle(lease: LeaseModel, end: EndModel): "settled" | "canceled" | "lost" {
     const live = this.held(lease);
     const job = this.jobs.get(lease.jobId);
@@ -110,7 +110,10 @@ export class QueueModel {
     return "retried";
   }
 
-  /** Retries dead letters among these; those that are held by a parent once more at the end. @returns how many it retried */
+  /**
+   * Retries the dead letters among these jobs. Those blocked by a parent are tried once more at the end. @returns how
+   * many it retried
+   */
   redrive(ids: readonly string[]): number {
     const dead = ids.flatMap((id) => (outcomeOf(this.jobs, id) === "dead_letter" ? (this.jobs.get(id) ?? []) : []));
     const inOrder = dead.toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -119,7 +122,7 @@ export class QueueModel {
     return dead.filter(({ live, attempts }, n) => live !== null || attempts.at(-1)?.runNo !== runs[n]).length;
   }
 
-  /** @returns those that a parent holds back */
+  /** @returns the jobs blocked by a parent */
   private retryTogether(jobs: readonly JobModel[]): JobModel[] {
     const heldFirst = heldByParents(this.jobs, jobs);
     const free = jobs.filter(({ id }) => !heldFirst.has(id));
@@ -134,7 +137,7 @@ export class QueueModel {
     if (key === null) return true;
     const holder = this.holderOf(key);
     if (holder !== null && holder !== id) return false;
-    // A window that goes on keeps its end; a key that was free is taken for as long as the job lives.
+    // A window in progress keeps its end; a free key is taken for as long as the job is live.
     const heldUntil = holder === id ? (this.keys.get(key)?.heldUntil ?? null) : null;
     this.keys.set(key, { jobId: id, live: true, heldUntil });
     return true;
@@ -164,7 +167,7 @@ export class QueueModel {
     );
   }
 
-  /** Another priority, another time, or both; null = as it is. */
+  /** Changes the priority, the time, or both; null means unchanged. */
   change(id: string, { priority, at }: { readonly priority: number | null; readonly at: number | null }): ChangeAnswer {
     const job = this.jobs.get(id);
     if (job?.live?.state !== "queued" && job?.live?.state !== "paused") return "state-conflict";
@@ -221,7 +224,7 @@ export class QueueModel {
     this.end(job, { status: outcome, spent: false, outcome });
   }
 
-  /** A job with pending edges is blocked; those whose parents are over already hear of it at once. */
+  /** Blocks a job with pending edges. Edges to ended parents are resolved at once. */
   private block(id: string): void {
     const pending = this.jobs.get(id)?.edges.filter((edge) => edge.state === "pending") ?? [];
     if (pending.length === 0) return;

@@ -1,3 +1,11 @@
+/*
+ * Model test of the queue: fast-check draws sequences of operations, each runs for real and in a model without a
+ * database, and the whole state is compared after every step. The model states the queue's rules independently.
+ *
+ * Start with `runModel` below, then `model.ts` (the model), `commands.ts` (the operations) and `stored.ts` (the
+ * comparison).
+ */
+
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import pg from "pg";
@@ -17,19 +25,19 @@ export interface ModelRun {
   readonly runs: number;
   readonly steps: number;
   readonly seed: number;
-  /** Hears of each run that found no difference, with the steps so far. */
+  /** Called after each run without a difference, with the number of steps so far. */
   readonly onRun?: (steps: number) => void;
 }
 
 export interface ModelReport {
   readonly steps: number;
-  /** How often each kind of step was done. */
+  /** How often each kind of step ran. */
   readonly kinds: ReadonlyMap<string, number>;
 }
 
 /**
- * Draws sequences of steps, does each step for real and in the model, and compares the whole of the database with the
- * model after every one. Each run has a tenant of its own, and time is one that only `wait` moves.
+ * Draws sequences of steps, runs each step for real and in the model, and compares the whole database with the model
+ * after every step. Each run has a tenant of its own, and only `wait` moves the time.
  * @throws with the seed and the steps that led to the difference
  */
 export async function runModel(database: TestDatabase, { runs, steps, seed, onRun }: ModelRun): Promise<ModelReport> {
@@ -85,7 +93,7 @@ export async function runModel(database: TestDatabase, { runs, steps, seed, onRu
         trace.push(step.toString());
         await step.run(model, real);
         const { stored, expected } = await compare(admin, model, tenantId);
-        // vitest's own comparison is slow, and its words are wanted for a difference only.
+        // vitest's own comparison is slow, and its output is needed only for a difference.
         if (!isDeepStrictEqual(stored, expected)) expect(stored).toEqual(expected);
         const kind = step.toString().split(/ [{"\d]/)[0] ?? "";
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1);

@@ -32,11 +32,11 @@ export interface AttemptModel {
   superseded: boolean;
 }
 
-/** What a job waits for. */
+/** One dependency of a job. */
 export interface EdgeModel {
   readonly parentId: string;
   readonly type: DependencyType;
-  /** Of a conditional edge: about how the parent ended, or about the number in its result. */
+  /** The condition of a conditional edge: about the parent's outcome, or about the number in its result. */
   readonly condition: {
     readonly about: "status" | "n";
     readonly op: "eq" | "gt";
@@ -52,11 +52,11 @@ export interface JobModel {
   readonly maxAttempts: number;
   readonly key: string | null;
   readonly edges: EdgeModel[];
-  /** What becomes of it when a parent does not do what it waits for. */
+  /** What happens to the job when a parent does not meet its edge. */
   readonly onParentFailure: "cancel" | "fail" | "run";
-  /** As it is stored: with its placeholders until the results are put in. */
+  /** As stored: with its placeholders until the results are rendered. */
   payload: unknown;
-  /** What stands for a result that has no number; null = the job fails. */
+  /** Replaces a result without a number; null = the job fails. */
   readonly fallback: number | null;
   live: LiveModel | null;
   attempts: AttemptModel[];
@@ -64,13 +64,13 @@ export interface JobModel {
   n: number | null;
 }
 
-/** What a job is made of when it is accepted. */
+/** The properties of a job when it is accepted. */
 export type NewJobModel = Pick<
   JobModel,
   "id" | "priority" | "maxAttempts" | "key" | "edges" | "onParentFailure" | "payload" | "fallback"
 >;
 
-/** What may run at once, and start in time; null = as much as there is. */
+/** Limits on concurrent leases and on starts per second; null = unlimited. */
 export interface LimitModel {
   readonly running: number | null;
   readonly starts: { readonly perSecond: number; readonly burst: number } | null;

@@ -8,16 +8,16 @@ export interface Real {
   readonly make: Factory;
   readonly scope: TenantScope;
   readonly definition: RunnableDefinition;
-  /** What was handed out with each lease. */
+  /** The claimed job of each lease. */
   readonly claimed: Map<string, ClaimedJob>;
   setClock(atMs: number): Promise<void>;
   /** Lanes of this run's tenant. */
   lanes(): Promise<number[]>;
-  /** Limits what this run's tenant may have running and may start. */
+  /** Limits the concurrent leases and the starts of this run's tenant. */
   setLimit(limit: LimitModel): Promise<void>;
 }
 
-/** One step: does it for real, does it in the model, and compares the answers. */
+/** One step: runs for real, runs in the model, and compares the results. */
 export type Step = fc.AsyncCommand<QueueModel, Real>;
 export type Act = (model: QueueModel, real: Real) => Promise<void>;
 
@@ -48,7 +48,7 @@ export const refusal = (work: Promise<unknown>): Promise<string | null> =>
     },
   );
 
-/** One of the latest, so that most picks mean something; now and then one that never was. */
+/** Picks one of the latest, so that most picks are meaningful, and sometimes one that never existed. */
 function pick<T>(all: readonly T[], n: number, absent: T): T {
   return all.length === 0 ? absent : (all[Math.max(0, all.length - 1 - (n % 6))] ?? absent);
 }

@@ -3,7 +3,7 @@ import type { QueueModel } from "./model";
 
 const MS = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
 
-/** All that the tables say about the jobs of a tenant, in the words of the model. */
+/** Everything in the tables about a tenant's jobs, in the model's terms. */
 const STORED = `select
   (select coalesce(json_object_agg(job_id, json_build_object('state', state, 'ready', ready, 'scheduledFor', ${MS("scheduled_for")},
      'expiresAt', ${MS("expires_at")}, 'runNo', run_no, 'leaseNo', lease_no, 'spent', attempts_spent, 'reclaims', reclaims,
@@ -20,7 +20,7 @@ const STORED = `select
    from app.dedupe_keys where tenant_id = $1) as keys,
   (select coalesce(json_object_agg(id, payload), '{}') from app.jobs where id = any ($2::uuid[]) and tenant_id = $1) as payloads`;
 
-/** What the database says, and what it should say; equal when all is well. */
+/** Returns the stored and the expected state; equal when the queue is correct. */
 export async function compare(
   client: pg.Client,
   model: QueueModel,

@@ -1,7 +1,7 @@
 import type { JobStatus } from "@/lib/queue/states";
 import type { Condition, DependencyType, OnParentFailure } from "@/lib/queue/testing";
 
-/** What jobs that wait for jobs must do, without a database: the reference of a test. */
+/** What dependent jobs must do, without a database: the reference of a test. */
 export interface ModelEdge {
   readonly parent: number;
   readonly type: DependencyType;
@@ -12,7 +12,7 @@ export interface ModelEdge {
 export interface ModelJob {
   readonly edges: ModelEdge[];
   readonly onParentFailure: OnParentFailure;
-  /** A job that is not blocked is running: the test claims whatever is ready. */
+  /** A job that is not blocked is running, because the test claims every ready job. */
   status: JobStatus;
   n: number | null;
 }
@@ -23,7 +23,7 @@ const takesResults = (job: ModelJob) => job.edges.some(({ type }) => type === "d
 export class WorkflowModel {
   readonly jobs: ModelJob[] = [];
 
-  /** Adds jobs that wait for each other and for earlier ones; they may be over at once. */
+  /** Adds jobs that depend on each other and on earlier ones; they may end at once. */
   add(jobs: readonly ModelJob[]): void {
     this.jobs.push(...jobs);
     this.settle();
@@ -34,7 +34,7 @@ export class WorkflowModel {
     this.settle();
   }
 
-  /** Whether the retry is taken; it is refused while a parent is over and not good. */
+  /** Returns true if the retry is accepted. It is refused while an ended parent does not meet its edge. */
   retry(index: number): boolean {
     const job = this.job(index);
     const open = job.edges.filter(({ state }) => state !== "met");

@@ -30,10 +30,10 @@ interface KeyOptions {
   readonly kind?: "tenant" | "super_admin" | "worker";
   readonly tenantId?: string;
   readonly scopes?: readonly (ApiKeyScope | string)[];
-  /** Of a worker's key; one of no definition that there is, when left out. */
+  /** For a worker's key; a nonexistent definition when omitted. */
   readonly definitions?: readonly string[];
   readonly queues?: readonly string[] | null;
-  /** Seconds from now; negative for an expired key. */
+  /** Seconds from the current time; negative for an expired key. */
   readonly expiresIn?: number;
 }
 
@@ -49,9 +49,9 @@ const EVERY_TENANT_SCOPE = [
   "assets:read",
 ];
 
-/** Makes tenants, people and keys, as the administrator of a test database. */
+/** Creates tenants, users and keys, as the administrator of a test database. */
 export function accountsIn(database: TestDatabase) {
-  // One slow hash for all: what is tested elsewhere need not be paid for here.
+  // One slow hash for all accounts, because hashing is tested elsewhere.
   const password = "correct horse battery";
   let hash: Promise<string> | undefined;
 

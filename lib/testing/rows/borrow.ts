@@ -1,7 +1,7 @@
 import type { Database } from "@/lib/db";
 import { whenDone } from "../when-done";
 
-/** Borrows a connection of the pool until the test ends. Resolves with the function that gives it back earlier. */
+/** Borrows a connection of the pool until the test ends. Resolves with the function that returns it earlier. */
 export function borrow(db: Database): Promise<() => Promise<void>> {
   return new Promise((resolve, reject) => {
     const held = db.transaction(

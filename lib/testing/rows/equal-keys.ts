@@ -1,7 +1,10 @@
-/** Keys that are stored as the same text, because PostgreSQL can store no lone surrogate; up to four million. */
+/** Returns keys that are stored as the same text, because PostgreSQL stores no lone surrogate; up to four million. */
 export const equalKey = (n: number): string => String.fromCharCode(0xd800 + (n % 2000), 0xd800 + Math.floor(n / 2000));
 
-/** An object of which half of the keys are stored as the same text. The others have names with which a second one could be told apart. */
+/**
+ * Returns an object in which half of the keys are stored as the same text. The other half has the names that numbering
+ * would use to make the equal keys unique.
+ */
 export function withEqualKeys(count: number): Record<string, number> {
   const half = Math.floor(count / 2);
   const number = (n: number) => (n % 2 === 0 ? 2 : half) + Math.floor(n / 2);

@@ -17,7 +17,10 @@ import {
 } from "@/lib/queue/testing";
 import type { TestDatabase } from "../database";
 
-/** Tenants, definitions and jobs for tests, made only through the product's own verbs, so no impossible row can exist. */
+/**
+ * Creates tenants, definitions and jobs for tests, only through the product's own operations, so no impossible row can
+ * exist.
+ */
 export interface Factory {
   readonly web: Database;
   readonly worker: Database;
@@ -28,7 +31,7 @@ export interface Factory {
   job(scope: TenantScope, job?: Partial<NewJob>): Promise<JobView>;
   /** Claims up to `limit` ready jobs of any lane, as a worker of this name. */
   claim(workerId: string, limit?: number): Promise<ClaimedJob[]>;
-  /** A job that a worker has claimed and started. */
+  /** Returns a job that a worker has claimed and begun. */
   runningJob(scope: TenantScope, job?: Partial<NewJob>): Promise<ClaimedJob>;
   close(): Promise<void>;
 }

@@ -12,16 +12,16 @@ import type { TestDatabase } from "../database";
 import { succeeded } from "./attempt-ends";
 import { type Factory, makeFactory } from "./factories";
 
-/** One tenant and one definition, and what tests of jobs that wait for jobs do all the time. */
+/** One tenant and one definition, with helpers for tests of dependent jobs. */
 export interface LinkedJobs {
   readonly make: Factory;
   readonly scope: TenantScope;
   readonly definitionKey: string;
-  /** Enqueues a job that waits for others; resolves to its id. */
+  /** Enqueues a job that depends on others; resolves to its id. */
   child(parents: readonly Dependency[], job?: Partial<NewJob>): Promise<string>;
   see(jobId: string): Promise<JobView>;
   statusOf(jobId: string): Promise<JobView["status"]>;
-  /** Claims whatever is ready, so that no later claim of the test meets it. */
+  /** Claims every ready job, so that no later claim of the test gets it. */
   claimAll(): Promise<ClaimedJob[]>;
   /** Claims a ready job and ends it as succeeded. */
   succeed(jobId: string, result?: unknown): Promise<void>;

@@ -17,7 +17,7 @@ export interface ListenerFields {
   readonly expiresAt?: string | null;
 }
 
-/** A trigger as it would be stored, also one that the door would refuse. Answers its id. */
+/** Stores an event trigger, even one that the API would refuse. Returns its id. */
 export async function listener(
   { query }: TestDatabase,
   { tenantId }: TenantScope,

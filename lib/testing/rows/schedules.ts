@@ -31,7 +31,7 @@ interface DueTriggers {
 const HOUR_MS = 3_600_000;
 const ISO = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 
-/** Schedules as rows, a clock that stands where a test puts it, and what came of them. */
+/** Schedules as rows, a clock set by the test, and the resulting firings. */
 export function scheduleFixture(database: TestDatabase, make: Factory) {
   const { query } = database;
   let after: string | undefined;
@@ -41,9 +41,9 @@ export function scheduleFixture(database: TestDatabase, make: Factory) {
     return fallback;
   };
   return {
-    /** Puts the database's clock to an instant; it goes on from there. */
+    /** Sets the database's clock to an instant, from which it runs on. */
     clock: (iso: string) => database.moveClock(Date.parse(iso) - Date.now()),
-    /** A row as a person's request would have left it: a cron of each minute unless something else is said. */
+    /** Inserts a row as a user's request would have left it: a cron of each minute by default. */
     trigger: async (scope: TenantScope, columns: Readonly<Record<string, unknown>> = {}): Promise<string> => {
       const all: Record<string, unknown> = {
         tenant_id: scope.tenantId,
@@ -64,7 +64,10 @@ export function scheduleFixture(database: TestDatabase, make: Factory) {
       );
       return rows[0]?.id ?? "";
     },
-    /** Interval schedules of a tenant in one statement. The first is due since so many seconds, each other a microsecond later. */
+    /**
+     * Inserts interval schedules of a tenant in one statement. The first has been due for `secondsAgo` seconds, each
+     * other one a microsecond less.
+     */
     dueTriggers: async (
       tenantId: string,
       count: number,
@@ -78,7 +81,7 @@ export function scheduleFixture(database: TestDatabase, make: Factory) {
          cross join lateral (select app.now() - make_interval(secs => $5::float8) + n * interval '1 us' as at) x`,
         [tenantId, await definitionId(), count, JSON.stringify(template), secondsAgo, everyMs],
       )),
-    /** One turn of a leader, after its turns before. */
+    /** Runs one turn of a leader, continuing after its previous turns. */
     fire: async (limit = 100): Promise<FiredSchedules> => {
       const fired = await make.scheduler.transaction((tx: Transaction) => fireDueSchedules(tx, { limit, after }));
       after = fired.after;

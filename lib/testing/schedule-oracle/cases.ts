@@ -3,7 +3,10 @@ import { offsetsOf, type Rule } from "./oracle";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Whole hours and quarters, gaps at midnight and of two hours, both hemispheres, Ramadan, and no changes at all. */
+/**
+ * Offsets in whole hours and quarters, gaps at midnight and of two hours, both hemispheres, Ramadan, and zones without
+ * changes.
+ */
 export const ZONES = [
   ...["America/New_York", "America/Chicago", "America/St_Johns", "America/Havana", "America/Santiago", "America/Nuuk"],
   ...["America/Scoresbysund", "Atlantic/Azores", "Europe/London", "Europe/Dublin", "Europe/Berlin", "Europe/Chisinau"],
@@ -14,7 +17,7 @@ export const ZONES = [
 
 const YEARS = [2026, 2029] as const;
 
-/** Changes that are over: a day left out, half hours, a day that came twice. */
+/** Past changes: a skipped day, half hours, a day that occurred twice. */
 const PAST: readonly (readonly [zone: string, from: string])[] = [
   ["Pacific/Apia", "2011-12-30"],
   ["Pacific/Fakaofo", "2011-12-30"],
@@ -31,11 +34,14 @@ export interface Span {
   readonly zone: string;
   readonly from: number;
   readonly until: number;
-  /** One of its kind: a part of the windows must have it. */
+  /** The only one of its kind: some of the windows must contain it. */
   readonly isRare: boolean;
 }
 
-/** Two days around each change of each zone in three years, around two ends of months that are no changes, and the past. */
+/**
+ * Returns two days around each clock change of each zone in three years, around two ends of months without changes, and
+ * the past ones.
+ */
 export function spans(): Span[] {
   const present = ZONES.flatMap((zone) => [...changesOf(zone), ...ENDS_OF_MONTHS].map((at) => around(zone, at)));
   return [...present, ...PAST.map(([zone, date]) => ({ ...around(zone, Date.parse(date)), isRare: true }))];
@@ -108,7 +114,7 @@ const WRITTEN = [
   ...["0 0 30 12 *", "0 9 30 12 *", "0 9 31 12 *", "30 0 1 1 *", "0 2-4/2 * 3,10 0,6", "0 0 * * 6#4,SUNL", "5 0 * 8 *"],
 ];
 
-/** Written ones for what is known to go wrong, drawn ones for what is not; the same ones in each run. */
+/** Hand-written rules for known problems, drawn rules for unknown ones; the same in each run. */
 export function rules(count: number): Rule[] {
   const chance = chanceOf(20_260_308);
   const drawn = Array.from({ length: count - WRITTEN.length }, () => drawExpression(chance));
@@ -171,7 +177,7 @@ function drawDays(chance: Chance): string {
     () => [day(), weekday()],
   ])();
   const month = pick(chance, ["*", "*", "*", "3-4,9-11", "MAR,APR,sep,OCT,NOV", "*/2", "JAN-OCT/3"]);
-  // A day that no given month has would be refused; 28 is in all of them.
+  // A day that occurs in none of the given months would be refused; 28 occurs in all of them.
   return `${days === "*" || days === "L" ? days : `${days},28`} ${month} ${weekdays}`;
 }
 

@@ -6,7 +6,10 @@ import { type Occurrence, occurrencesIn, type Rule, type Window, watch } from ".
 
 const RULES = 240;
 
-/** `npm run oracle` compares everything. Here it is a twentieth: some windows, as they cost more, with some of the rules. */
+/**
+ * `npm run oracle` compares everything. This is about a twentieth: some windows, because they cost more, with some of
+ * the rules.
+ */
 const isFull = process.env.ORACLE_FORM === "full";
 const [WINDOWS_SHARE, RULES_SHARE] = isFull ? [1, 1] : [0.12, 1 / 3];
 

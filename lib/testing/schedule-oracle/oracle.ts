@@ -1,6 +1,7 @@
 /*
- * When a cron schedule is due, found the slow way: minute by minute, by what the clock on the wall shows. Shares nothing
- * with the engine that it is compared with: it reads expressions itself, and asks Intl for offsets instead of local times.
+ * Finds when a cron schedule is due the slow way: minute by minute, by the time that a wall clock shows. Shares no code
+ * with the engine that it is compared with: it parses expressions itself, and asks Intl for offsets instead of local
+ * times.
  */
 
 export interface Rule {
@@ -9,7 +10,7 @@ export interface Rule {
   readonly overlap: "first" | "both" | null;
 }
 
-/** What a clock on the wall shows at one minute. */
+/** What a wall clock shows at one minute. */
 interface Reading {
   /** Minutes since 1970-01-01T00:00 on that clock. */
   readonly wall: number;
@@ -21,13 +22,13 @@ interface Reading {
   readonly daysInMonth: number;
 }
 
-/** What a zone's clock shows as a minute begins, and how it came to that. */
+/** What a zone's clock shows at the start of a minute, and how it got there. */
 interface Minute {
   readonly at: number;
   readonly reading: Reading;
-  /** The same has been shown before. */
+  /** True if the clock has shown the same before. */
   readonly isSecond: boolean;
-  /** What was jumped over to get here; nothing, as a rule. */
+  /** Readings that the clock skipped to get here; usually none. */
   readonly jumpedOver: readonly Reading[];
 }
 
@@ -52,7 +53,7 @@ export function watch(zone: string, from: number, until: number): Window {
     { length: (until - from) / MINUTE },
     (_, n) => from / MINUTE + n + offsetAt(from + n * MINUTE),
   );
-  // A date of which the zone has no minute at all was no date there, so nothing of it was jumped over.
+  // A date without a single minute did not exist in the zone, so none of it was skipped.
   const dates = new Set(walls.map(dateOf));
   const seen = new Set<number>();
   const minutes = walls.map((wall, n) => {
@@ -69,7 +70,7 @@ const dateOf = (wall: number): number => Math.floor(wall / MINUTES_A_DAY);
 const missing = (before: number, wall: number): number[] =>
   Array.from({ length: Math.max(0, wall - before - 1) }, (_, n) => before + 1 + n);
 
-/** Local time minus UTC in minutes, from texts such as GMT-03:30. */
+/** Returns local time minus UTC in minutes, from texts such as GMT-03:30. */
 export function offsetsOf(zone: string): (instant: number) => number {
   const format = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset", hour: "2-digit" });
   return (instant) => {
@@ -92,7 +93,7 @@ function readingOf(wall: number): Reading {
   };
 }
 
-/** All instants of a rule within a window. */
+/** Returns all instants of a rule within a window. */
 export function occurrencesIn(window: Window, rule: Rule): Occurrence[] {
   const matches = readExpression(rule.expr);
   const isCadence = rule.expr.startsWith("@hourly") || rule.expr.split(" ")[1]?.startsWith("*") === true;
@@ -164,7 +165,7 @@ function membersOf(field: string, min: number, max: number, names: readonly stri
     if (item === "") continue;
     const [range = "", step = "1"] = item.split("/");
     const [from = "", to = from] = range === "*" ? [String(min), String(max)] : range.split("-");
-    // A week that ends on Sunday ends on its seventh day.
+    // A range of weekdays that ends on Sunday ends on day 7.
     const end = names === WEEKDAYS && from !== to && to.toLowerCase() === "sun" ? 7 : numberOf(to, names);
     for (let value = numberOf(from, names); value <= end; value += Number(step)) members.add(value);
   }

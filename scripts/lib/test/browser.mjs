@@ -16,8 +16,8 @@ const INSTALLED = [
 ];
 
 /**
- * Path of a Chromium: CHROMIUM_PATH, Playwright's own, an installed one, or one that is installed now. Throws with
- * advice when none can be had.
+ * Returns the path of a Chromium: CHROMIUM_PATH, Playwright's own, an installed one, or one installed by this call.
+ * @throws with advice when none is available
  * @returns {Promise<string>}
  */
 export async function findBrowser() {

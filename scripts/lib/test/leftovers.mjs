@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Living processes that carry `marker` in their environment or command line, this one left out. Linux only; elsewhere none.
+ * Returns living processes with `marker` in their environment or command line, except this one. Linux only; elsewhere
+ * none.
  * @param {string} marker
  * @returns {{ pid: number, command: string }[]}
  */

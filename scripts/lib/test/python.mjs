@@ -9,7 +9,8 @@ const PATIENCE_MS = 240_000;
 const CHECK = "import sys; sys.exit(sys.version_info < (3, 9))";
 
 /**
- * A Python of 3.9 or newer: the one on the PATH, or one that is installed now. Throws with advice when none can be had.
+ * Returns a Python of 3.9 or newer: the one on the PATH, or one installed by this call.
+ * @throws with advice when none is available
  * @returns {Promise<string>}
  */
 export async function findPython() {

@@ -1,6 +1,6 @@
 import { readText } from "../files.mjs";
 
-/** Counts tests and checks; what is broken apart from any test counts as one failure. */
+/** Counts tests and checks. An error outside of any test counts as one failure. */
 export class Tally {
   passed = 0;
   failed = 0;

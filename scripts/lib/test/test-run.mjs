@@ -1,4 +1,4 @@
-// One run of tests: a scratch folder that takes whatever they leave, an environment without the machine's settings, a tally.
+// One test run: a scratch folder for all temporary files, an environment without the machine's settings, and a tally.
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import path from "node:path";
@@ -9,15 +9,15 @@ import { say } from "../progress.mjs";
 import { processesWith } from "./leftovers.mjs";
 import { Tally } from "./tally.mjs";
 
-/** A stage that takes longer is ended. Beside four busy loops a stage takes about three times as long as alone. */
+/** A stage that takes longer is stopped. Beside four busy loops a stage takes about three times as long as alone. */
 const STAGE_LIMIT_MS = 60 * 60_000;
 const DRAIN_MS = 5000;
 
-/** A developer's own settings must not reach the tests, nor the tests a database of theirs. */
+/** A developer's own settings must not reach the tests, nor the tests a developer's database. */
 const OWN_SETTINGS =
   /^(DATABASE_|LEASEHOLD_|AUTH_|NEXTAUTH_|WORKER_|PG(?!_BIN$)|PORT$|HOST$|HEALTH_PORT$|DATA_KEY$|PROVIDER_ROOTS$|LOG_|COMMANDS_|COMMAND_FOLDERS$|SECRETS_FILE$|TRUSTED_PROXIES$|ALLOWED_HOSTS$|MAX_CONNECTIONS$|MAX_TIMEOUT_SECONDS$|SHUTDOWN_GRACE_SECONDS$|NODE_ENV$)/;
 
-/** Where data goes when the clone itself cannot be reached by PostgreSQL's user; the tests keep out of it. */
+/** The fallback folder of data when PostgreSQL's user cannot reach the clone; the tests must not use it. */
 const ELSEWHERE = "/var/lib/leasehold";
 
 export const tally = new Tally();
@@ -28,7 +28,7 @@ chmodSync(scratch, 0o755); // under root, PostgreSQL runs as another user
 export const env = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN_SETTINGS.test(name))),
   TMPDIR: scratch,
-  // Where the browser and the linter would leave things in the home folder.
+  // Otherwise the browser and the linter would write to the home folder.
   XDG_CACHE_HOME: path.join(scratch, "cache"),
   XDG_CONFIG_HOME: path.join(scratch, "config"),
   NEXT_TELEMETRY_DISABLED: "1",
@@ -56,8 +56,8 @@ export async function check(name, args) {
 }
 
 /**
- * Runs the tests of some of vitest's projects. A run that goes on beside another one shows nothing until it is over, so
- * that what both say can be read.
+ * Runs the tests of some of vitest's projects. A run beside another one prints nothing until it has finished, so that
+ * both outputs stay readable.
  * @param {string} name
  * @param {string[]} projects
  * @param {string[]} filters

@@ -6,7 +6,7 @@ import { loginPath } from "@/lib/auth/login-path";
 
 export const metadata: Metadata = { title: "Change password" };
 
-/** Where everybody changes their password, and where a one-time password leads first. */
+/** The page to change a password. A user with a one-time password is sent here first. */
 export default async function PasswordPage() {
   const viewer = await currentViewer();
   if (!viewer) redirect(loginPath("/account/password"));

@@ -10,7 +10,9 @@ interface TenantLayoutProps {
   readonly children: ReactNode;
 }
 
-/** The frame of a tenant's pages. It guards itself; each page does so too, since a layout does not protect them. */
+/**
+ * The frame of a tenant's pages. It guards itself, and each page does too, because a layout does not protect its pages.
+ */
 export default async function TenantLayout({ params, children }: TenantLayoutProps) {
   const { tenant: tenantSlug } = await params;
   const page = await requirePage({ tenantSlug, permission: "jobs:read" });

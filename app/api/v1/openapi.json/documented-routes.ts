@@ -136,7 +136,7 @@ const MODULES: Readonly<Record<string, object>> = {
   "/api/v1/admin/jobs/definitions/[definitionId]": adminDefinition,
 };
 
-/** Every route that the reference describes, with its declaration; a test compares it with what is on disk. */
+/** Every route in the reference, with its declaration; a test compares the list with the files. */
 export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = Object.entries(MODULES).flatMap(([path, module]) =>
   Object.entries(module)
     .filter((entry): entry is [string, RouteHandler] => isRoute(entry[1]))

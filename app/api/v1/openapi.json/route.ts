@@ -23,7 +23,10 @@ function inParts(bytes: Uint8Array): readonly Uint8Array[] {
   return Array.from({ length: count }, (_, no) => bytes.subarray(no * PART_BYTES, (no + 1) * PART_BYTES));
 }
 
-/** Sends bytes that all answers share, a part once the one before it is sent, so that an unread answer costs no memory. */
+/**
+ * Streams bytes that all answers share, each part once the previous one is sent, so that an unread answer costs no
+ * memory.
+ */
 function streamOf(bytes: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   let no = 0;
   return new ReadableStream<Uint8Array>(

@@ -8,13 +8,13 @@ interface ErrorDocsProps {
   readonly params: Promise<{ readonly code: string }>;
 }
 
-/** The title of the error in the tab; of an unknown code nothing, since its page is "not found". */
+/** Returns the error's title for the tab; nothing for an unknown code, whose page is "not found". */
 export async function generateMetadata({ params }: ErrorDocsProps): Promise<Metadata> {
   const known = problemCode.safeParse((await params).code);
   return known.success ? { title: PROBLEMS[known.data][1] } : {};
 }
 
-/** What one error code means and what to do about it: the page that `type` of an error answer names. */
+/** The meaning of one error code and what to do: the page named by `type` in an error answer. */
 export default async function ErrorDocs({ params }: ErrorDocsProps) {
   const known = problemCode.safeParse((await params).code);
   if (!known.success) notFound();

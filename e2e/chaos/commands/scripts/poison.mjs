@@ -1,4 +1,4 @@
-// Does harm of the kind that its payload names.
+// Does the kind of harm that its payload names.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-// Prints the number of its attempt and nothing else, then goes on for a while and ends as its payload says.
+// Prints the number of its attempt and nothing else, then runs for a while and ends as its payload says.
 import { existsSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 

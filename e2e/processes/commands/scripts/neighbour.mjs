@@ -1,4 +1,4 @@
-// Takes as much of the machine as it can in the way that its payload names, until a file appears.
+// Uses up the machine as its payload says, until a file appears.
 import { spawn } from "node:child_process";
 import { existsSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +9,7 @@ for await (const chunk of process.stdin) payload += chunk;
 const { kind, text = "", bytes = 0, ready, until, fd = 1, head = "", tail = "", times } = JSON.parse(payload);
 const isOver = () => existsSync(until);
 
-/** Each shell forks on and on, and ends when it gets no further process. */
+/** Each shell forks endlessly, and ends when it gets no further process. */
 const BOMB = "bomb() { while :; do bomb & done; }; bomb";
 
 async function fork() {
@@ -28,7 +28,7 @@ async function fill() {
       try {
         for (;;) writeFileSync(`${folder}/full`, part, { flag: "a" });
       } catch {
-        // It is full.
+        // The limit is reached.
       }
     }
     writeFileSync(ready, "");
@@ -37,7 +37,10 @@ async function fill() {
   }
 }
 
-/** Prints `head`, the text so many times with `#` for a number that grows, and `tail`; on and on, in rounds of `bytes`. */
+/**
+ * Prints `head`, the text `times` times with a growing number for each `#`, and `tail`; endlessly, in rounds of
+ * `bytes`.
+ */
 function print() {
   const count = times ?? Math.ceil(PART_BYTES / text.length);
   const bits = Array.from({ length: count }, (_, n) => text.replaceAll("#", n));

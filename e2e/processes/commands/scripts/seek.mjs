@@ -1,5 +1,5 @@
-// Reads all that it can of other processes and of some folders, and tells where it found one of the texts it looks for.
-// They come reversed, so that it does not find itself.
+// Reads everything it can of other processes and of some folders, and reports where it found one of the texts. The
+// texts are given reversed, so that it does not find itself.
 import {
   closeSync,
   constants,

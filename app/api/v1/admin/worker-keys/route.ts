@@ -16,7 +16,7 @@ export const GET = platformRoute({
 export const POST = platformRoute({
   permission: "platform:worker-keys:write",
   summary: "Make a key for remote workers; its text is answered once",
-  // A key could make one that outlives it.
+  // A key could otherwise create a key that outlives it.
   sessionOnly: true,
   body: createWorkerKey,
   response: newWorkerKey,

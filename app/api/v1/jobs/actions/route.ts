@@ -31,7 +31,7 @@ export const POST = tenantRoute({
   response: createdJobAction,
   status: 202,
   tooMany: "As many actions as a tenant may have are open; see Retry-After",
-  // A filter finds jobs by fields that only readers of jobs see.
+  // A filter selects jobs by fields that only callers with jobs:read may see.
   sometimes: ({ action, filter }) => [...bulkActionPermissions(action), ...(filter ? READ : [])],
   handler: async ({ db, scope, body }) => {
     const request = bulkRequest(body);

@@ -34,7 +34,7 @@ export const POST = signedInRoute({
   },
 });
 
-// In the form in which passwords are hashed, where two spellings are one password.
+// Compares passwords in the form that is hashed, in which two spellings may be one password.
 function isSame(one: string, other: string): boolean {
   return one.normalize("NFKC") === other.normalize("NFKC");
 }

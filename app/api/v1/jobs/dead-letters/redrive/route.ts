@@ -17,7 +17,7 @@ export const POST = tenantRoute({
   status: 202,
   tooMany: "As many actions as a tenant may have are open; see Retry-After",
   afterCommit: wakeWorkers,
-  // A filter finds jobs by fields that only readers of jobs see.
+  // A filter selects jobs by fields that only callers with jobs:read may see.
   sometimes: ({ ids }) => (ids === undefined ? ["jobs:read"] : []),
   handler: async ({ db, scope, body }) => {
     const [jobId] = body.ids ?? [];
