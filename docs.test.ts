@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { createDefinition } from "@/lib/contract";
+import { createDefinitionBody } from "@/lib/contract";
 
 const ROOT = import.meta.dirname;
 const SKIPPED = new Set(["node_modules", "dist", ".git", ".next", ".next-test", ".leasehold", "test-results"]);
@@ -144,7 +144,7 @@ describe("settings", () => {
 
 test("docs/definitions.md explains exactly the fields that a definition takes", () => {
   expect(sorted(matches(read("docs/definitions.md"), /^\| `([a-z_]+)` \|/gm))).toEqual(
-    sorted(Object.keys(createDefinition.shape)),
+    sorted(Object.keys(createDefinitionBody.shape)),
   );
 });
 

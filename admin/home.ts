@@ -19,7 +19,7 @@ export function setHome(admin: Database, wish: "resume" | "pause"): Promise<void
 }
 
 /** True while nothing runs because the database is a restored copy. */
-export function isPaused(admin: Database): Promise<boolean> {
+export function isInstallationPaused(admin: Database): Promise<boolean> {
   return admin.transaction(async (tx) => {
     await tx.run(actAsOwnerSql);
     return isRestoredCopy(tx);

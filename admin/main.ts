@@ -13,7 +13,7 @@ import { PAUSED } from "@/lib/process";
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { ensureDatabase } from "./create-database";
 import { settleDataKey } from "./data-key";
-import { isPaused, setHome } from "./home";
+import { isInstallationPaused, setHome } from "./home";
 import { migrateOptions, seedOptions, USAGE } from "./options";
 import { writeSecretFiles } from "./secret-files";
 import { seed } from "./seed";
@@ -40,7 +40,7 @@ async function main([verb, ...args]: string[]): Promise<void> {
       say("Resumed: workers and schedulers go on by themselves.");
     }
     if (options.pause) await setHome(admin, "pause");
-    if (await isPaused(admin)) say(PAUSED.advice);
+    if (await isInstallationPaused(admin)) say(PAUSED.advice);
   });
   if (options.secrets !== undefined) writeSecretFiles(options.secrets, heldSecrets().values);
   say(applied.length === 0 ? "The database is up to date." : `${applied.length} migrations applied.`);

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Database, openDatabase, type TenantTransaction, withTenant } from "@/lib/db";
 import {
+  AttemptLostError,
   type CommandRegistry,
   executeHandler,
+  type HandlerEvent,
   type HandlerRunContext,
-  type JobEvent,
-  LeaseLostError,
   loadCommandRegistry,
   openInside,
 } from "@/lib/execution";
@@ -78,12 +78,12 @@ export async function openHandlerBench() {
       withTenant(web, tenantId, async (tx) => {
         const value = await fn(tx);
         left -= 1;
-        if (left < 0) throw new LeaseLostError();
+        if (left < 0) throw new AttemptLostError();
         return value;
       });
     const openProviderPath = (_id: string, relative: string) =>
       openInside({ root: data, relative, allowedRoots: [folder.root] });
-    const publish = (tx: TenantTransaction, { name, data, key = name }: JobEvent) =>
+    const publish = (tx: TenantTransaction, { name, data, key = name }: HandlerEvent) =>
       publishEvent(tx, { tenantId, actor }, { name, data, producerId: `${jobId}:1:${key}`, source: "job" });
     const { ctx } = testContext({
       jobId,

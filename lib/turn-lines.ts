@@ -1,5 +1,5 @@
 /** A line of waiting callers. */
-export interface Line {
+export interface WaitingLine {
   readonly name: string;
   /** Lines with `first` get three of four turns, so other lines neither delay them nor are starved by them. */
   readonly first?: boolean;
@@ -60,7 +60,7 @@ export class TurnLines {
    * @throws TooManyWaiting
    * @throws Error after `patienceMs`, or the error that closed the lines
    */
-  async enter(line: Line, patienceMs?: number): Promise<() => void> {
+  async enter(line: WaitingLine, patienceMs?: number): Promise<() => void> {
     if (this.#closed) throw this.#closed;
     if (this.#admitted < this.#limits.atOnce && !this.#isFull(line.name)) this.#count(line.name, 1);
     else await this.#wait(line, patienceMs);
@@ -76,7 +76,7 @@ export class TurnLines {
     }
   }
 
-  async #wait({ name, first }: Line, patienceMs: number | undefined): Promise<void> {
+  async #wait({ name, first }: WaitingLine, patienceMs: number | undefined): Promise<void> {
     const { mostWaiting = Number.POSITIVE_INFINITY } = this.#limits;
     const lines = first ? this.#first : this.#others;
     const line = lines.get(name) ?? new Set();

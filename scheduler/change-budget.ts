@@ -1,5 +1,5 @@
 /** A burst of up to `most`, refilled by one every `everyMs`. */
-export interface Bucket {
+export interface ChangeBucket {
   readonly most: number;
   readonly everyMs: number;
 }
@@ -10,7 +10,7 @@ export class ChangeBudget {
   #at: number;
 
   constructor(
-    private readonly buckets: readonly Bucket[],
+    private readonly buckets: readonly ChangeBucket[],
     now: number,
   ) {
     this.#left = buckets.map(({ most }) => most);

@@ -4,7 +4,7 @@ import { checkProviderPath } from "@/lib/inventory/provider-path";
 import { compareLook, type FolderLook, packLook, readFolders } from "@/lib/inventory/read-folders";
 import { beginWatch, listWatchedFolders, replaceLook, type WatchedFolder } from "@/lib/inventory/watches";
 import { publishWatched, QueueError, SYSTEM } from "@/lib/queue/scheduler";
-import { type Bucket, ChangeBudget } from "./change-budget";
+import { type ChangeBucket, ChangeBudget } from "./change-budget";
 import type { Loop, Turn } from "./run-loops";
 import { TimeShare } from "./time-share";
 
@@ -21,7 +21,7 @@ export interface WatchLimits {
    */
   readonly restFactor: number;
   /** How often the changes of one folder may be published. */
-  readonly changes: readonly Bucket[];
+  readonly changes: readonly ChangeBucket[];
 }
 
 const LIMITS: WatchLimits = {

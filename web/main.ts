@@ -23,7 +23,7 @@ import { announceReady, DirectConnection, installShutdown, requireFit, TZ_VERSIO
 import { dataKeyCheck } from "@/lib/tenancy/data-key";
 import { createFront, type Front } from "./front/front";
 import type { NextHandler } from "./front/render-page";
-import { findAsset, listAssets, PUBLISH_EVERY_MS, publishAssets } from "./front/shared-assets";
+import { findAsset, listBuildAssets, PUBLISH_EVERY_MS, publishAssets } from "./front/shared-assets";
 
 /** Exit code after which a supervisor chooses another port. */
 const EXIT_PORT_TAKEN = 98;
@@ -105,7 +105,7 @@ interface Assets {
 }
 
 async function openAssets(shutdown: ReturnType<typeof installShutdown>): Promise<Assets> {
-  const own = await listAssets(join(projectFolder(), BUILD_FOLDER));
+  const own = await listBuildAssets(join(projectFolder(), BUILD_FOLDER));
   const db = openDatabase({
     ...opening,
     url: env.databaseUrls.web,

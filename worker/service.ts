@@ -1,4 +1,4 @@
-import { type Listener, listen } from "@/lib/db";
+import { listen, type NotifyListener } from "@/lib/db";
 import { heldSecrets } from "@/lib/env/secret-source.mjs";
 import { hasFailpoints } from "@/lib/env/test-build";
 import type { WorkerEnv } from "@/lib/env/worker";
@@ -44,7 +44,7 @@ export class WorkerService {
   private readonly wanted: Wanted;
   private readonly quarantine: Quarantine;
   private readonly standInMarks = new StandInMarks();
-  private listener: Listener | undefined;
+  private listener: NotifyListener | undefined;
   private servedVersion: number | undefined;
 
   private constructor(

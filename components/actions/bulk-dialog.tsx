@@ -10,7 +10,12 @@ import { formatCount, plural } from "@/lib/client/format";
 import { faultsOf } from "@/lib/client/forms/faults";
 import { instantOf, localInput } from "@/lib/client/forms/local-input";
 import { randomKey } from "@/lib/client/forms/random-key";
-import { ACTION_WORDS, type BulkRequest, previewOptions, useStartAction } from "@/lib/client/jobs/job-actions";
+import {
+  ACTION_WORDS,
+  actionPreviewOptions,
+  type BulkActionDraft,
+  useStartAction,
+} from "@/lib/client/jobs/job-actions";
 import type { BulkAction, JobAction, JobActionPreview } from "@/lib/contract";
 import { StatusBadge } from "../jobs/status";
 import { useTenant } from "../shell/viewer";
@@ -20,7 +25,7 @@ const SHOWN_SAMPLES = 5;
 interface BulkDialogProps {
   readonly action: BulkAction;
   /** The request, without the value that some actions need. */
-  readonly request: BulkRequest;
+  readonly request: BulkActionDraft;
   readonly onClose: () => void;
   readonly onStarted: (action: JobAction) => void;
 }
@@ -32,7 +37,7 @@ export function BulkDialog({ action, request, onClose, onStarted }: BulkDialogPr
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const [countedAt] = useState(() => new Date().toISOString());
   const preview = useQuery(
-    previewOptions(slug, withValue(request, action, action === "reschedule" ? countedAt : "100")),
+    actionPreviewOptions(slug, withValue(request, action, action === "reschedule" ? countedAt : "100")),
   );
   const start = useStartAction(slug);
   const key = useRef(randomKey());
@@ -145,7 +150,7 @@ function Counted({ preview, done }: { readonly preview: JobActionPreview; readon
   );
 }
 
-function withValue(request: BulkRequest, action: BulkAction, value: string): BulkRequest {
+function withValue(request: BulkActionDraft, action: BulkAction, value: string): BulkActionDraft {
   if (request.kind === "dead-letters") return request;
   if (action === "set_priority") return { ...request, body: { ...request.body, priority: Number(value) } };
   if (action === "reschedule") return { ...request, body: { ...request.body, scheduled_for: value } };

@@ -17,7 +17,7 @@ import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
 import type { Asset } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
-import { ImportedLists } from "./imported-lists";
+import { ImportedListsPanel } from "./imported-lists";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
 
@@ -90,7 +90,7 @@ export function AssetsPage() {
           </nav>
         ) : null}
       </section>
-      <ImportedLists />
+      <ImportedListsPanel />
     </div>
   );
 }

@@ -14,7 +14,7 @@ import { useTenant } from "../shell/viewer";
 const COLUMNS_SHOWN = 6;
 
 /** The lists filled by `import-csv`; renders nothing if there are none. */
-export function ImportedLists() {
+export function ImportedListsPanel() {
   const { slug } = useTenant();
   const query = useQuery({ ...importedListsOptions(slug), refetchInterval: usePollInterval() });
   useRefresh(

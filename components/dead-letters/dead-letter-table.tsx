@@ -13,7 +13,7 @@ import { ApiError } from "@/lib/client/http";
 import { useTriage } from "@/lib/client/jobs/dead-letters";
 import type { DeadLetter } from "@/lib/contract";
 import { TRIAGE_STATUSES } from "@/lib/queue/states";
-import { errorMessage } from "../jobs/error-text";
+import { messageBeforeTrace } from "../jobs/error-text";
 import { type ActOnJob, useActOnJob } from "../jobs/job-actions";
 import { RetryLink } from "../jobs/retry-links";
 import { useReason, useTenant } from "../shell/viewer";
@@ -94,7 +94,7 @@ function LetterRow({ letter, gone, actions, onNote }: LetterRowProps) {
           {job.definition_key}
         </Link>
         <p className="truncate text-bad text-xs" title={job.error_type ?? undefined}>
-          <Plain oneLine text={errorMessage(job.last_error ?? job.error_type ?? "It failed.")} />
+          <Plain oneLine text={messageBeforeTrace(job.last_error ?? job.error_type ?? "It failed.")} />
         </p>
         {/* Always present, so that no row grows when its job is retried or gets a note. */}
         <p className="h-4 truncate text-muted text-xs">

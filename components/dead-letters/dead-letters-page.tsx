@@ -10,7 +10,7 @@ import { ListBar } from "@/components/ui/list-bar";
 import { Empty, ProblemPanel } from "@/components/ui/states";
 import { formatCount } from "@/lib/client/format";
 import { deadLetterKeys, deadLettersOptions } from "@/lib/client/jobs/dead-letters";
-import type { BulkRequest } from "@/lib/client/jobs/job-actions";
+import type { BulkActionDraft } from "@/lib/client/jobs/job-actions";
 import { usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useRefresh } from "@/lib/client/live/use-refresh";
@@ -99,7 +99,7 @@ export function DeadLettersPage() {
   );
 }
 
-function redriveOf({ status, definition }: DeadLetterFilters): BulkRequest {
+function redriveOf({ status, definition }: DeadLetterFilters): BulkActionDraft {
   const filter = {
     // Omitted, it would mean the open ones.
     status: status && status.length > 0 ? [...status] : [...TRIAGE_STATUSES],

@@ -5,7 +5,7 @@ import { FoldMark } from "@/components/ui/fold-mark";
 import { Plain } from "@/components/ui/plain";
 
 /** Returns the message of an error, without the stack trace that follows it. */
-export function errorMessage(text: string): string {
+export function messageBeforeTrace(text: string): string {
   const trace = text.search(/\n[ \t]{1,100}at /u);
   return (trace === -1 ? text : text.slice(0, trace)).trim();
 }
@@ -23,7 +23,7 @@ export function FoldedError({ type, text, className }: ErrorProps & { readonly c
         <FoldMark />
         <span className="shrink-0 font-medium text-bad">{(type ?? "error").replaceAll("_", " ")}</span>
         <span className="truncate font-mono">
-          <Plain oneLine text={errorMessage(text)} />
+          <Plain oneLine text={messageBeforeTrace(text)} />
         </span>
       </summary>
       <div className="px-4 pb-2.5">
@@ -35,7 +35,7 @@ export function FoldedError({ type, text, className }: ErrorProps & { readonly c
 
 /** An error: its class, its message, and its expandable stack trace. */
 export function ErrorText({ type, text }: ErrorProps) {
-  const message = errorMessage(text);
+  const message = messageBeforeTrace(text);
   const trace = text.trim().slice(message.length).replace(/^\n/u, "");
   return (
     <>

@@ -10,7 +10,7 @@ export const hasSourcePage = ({ source, source_ref: ref }: Job): boolean =>
   ref !== null && (source === "schedule" || source === "event");
 
 /** The source of a job: a link to a trigger's schedule or to an event, otherwise its name. */
-export function JobSource({ job }: { readonly job: Job }) {
+export function JobSourceLine({ job }: { readonly job: Job }) {
   const { slug } = useTenant();
   const { source, source_ref: ref } = job;
   if (ref === null) return source;

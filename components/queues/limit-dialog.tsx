@@ -5,9 +5,9 @@ import { Button } from "@/components/ui/button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Field } from "@/components/ui/field";
 import { randomKey } from "@/lib/client/forms/random-key";
-import { createLimit } from "@/lib/client/queues";
+import { postLimit } from "@/lib/client/queues";
 import type { CreateLimit } from "@/lib/contract";
-import { faultsOf, useChange } from "./use-change";
+import { changeFaultsOf, useChange } from "./use-change";
 
 const SCOPES = {
   queue: "A queue",
@@ -34,12 +34,12 @@ export function LimitDialog({ open, onClose }: { readonly open: boolean; readonl
 
 function LimitForm({ onClose }: { readonly onClose: () => void }) {
   const [form, setForm] = useState<Fields>(EMPTY);
-  const [faults, setFaults] = useState<ReturnType<typeof faultsOf>>({ fields: new Map(), general: null });
+  const [faults, setFaults] = useState<ReturnType<typeof changeFaultsOf>>({ fields: new Map(), general: null });
   const create = useChange({
-    send: () => createLimit(bodyOf(form), randomKey()),
+    send: () => postLimit(bodyOf(form), randomKey()),
     done: "The limit holds",
     onDone: onClose,
-    onRefused: (error) => setFaults(faultsOf(error)),
+    onRefused: (error) => setFaults(changeFaultsOf(error)),
   });
   const set = (name: keyof Fields) => (event: { target: { value: string } }) =>
     setForm((now) => ({ ...now, [name]: event.target.value }));

@@ -6,7 +6,7 @@ import { cn } from "@/components/ui/cn";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
-import { deleteLimit } from "@/lib/client/queues";
+import { removeLimit } from "@/lib/client/queues";
 import type { Limit } from "@/lib/contract";
 import { targetName } from "./names";
 import { useChange } from "./use-change";
@@ -31,7 +31,7 @@ export function LimitTable({ limits, gone }: LimitTableProps) {
 
 function LimitRow({ limit, gone }: { readonly limit: Limit; readonly gone: boolean }) {
   const remove = useChange({
-    send: () => deleteLimit(limit.id),
+    send: () => removeLimit(limit.id),
     done: "Limit removed",
     onDone: () => setAsking(false),
   });

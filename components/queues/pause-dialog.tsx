@@ -7,7 +7,7 @@ import { Field } from "@/components/ui/field";
 import { randomKey } from "@/lib/client/forms/random-key";
 import { setPause } from "@/lib/client/queues";
 import type { CreatePause } from "@/lib/contract";
-import { faultsOf, useChange } from "./use-change";
+import { changeFaultsOf, useChange } from "./use-change";
 
 export interface PauseStart {
   readonly scope: CreatePause["scope"];
@@ -33,12 +33,12 @@ export function PauseDialog({ start, onClose }: { readonly start: PauseStart | n
 
 function PauseForm({ start, onClose }: { readonly start: PauseStart; readonly onClose: () => void }) {
   const [form, setForm] = useState({ scope: start.scope, name: start.name, reason: "", until: "" });
-  const [faults, setFaults] = useState<ReturnType<typeof faultsOf>>({ fields: new Map(), general: null });
+  const [faults, setFaults] = useState<ReturnType<typeof changeFaultsOf>>({ fields: new Map(), general: null });
   const pause = useChange({
     send: () => setPause(bodyOf(form), randomKey()),
     done: "Paused",
     onDone: onClose,
-    onRefused: (error) => setFaults(faultsOf(error)),
+    onRefused: (error) => setFaults(changeFaultsOf(error)),
   });
   const set = (name: keyof typeof form) => (event: { target: { value: string } }) =>
     setForm((now) => ({ ...now, [name]: event.target.value }));

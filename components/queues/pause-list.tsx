@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
-import { endPause } from "@/lib/client/queues";
+import { removePause } from "@/lib/client/queues";
 import type { Pause } from "@/lib/contract";
 import { targetName } from "./names";
 import { useChange } from "./use-change";
@@ -27,7 +27,7 @@ export function PauseList({ pauses, gone }: PauseListProps) {
 }
 
 function PauseRow({ pause, gone }: { readonly pause: Pause; readonly gone: boolean }) {
-  const end = useChange({ send: () => endPause(pause.id), done: "Goes on again" });
+  const end = useChange({ send: () => removePause(pause.id), done: "Goes on again" });
   const name = targetName(pause);
   return (
     <li

@@ -2,10 +2,10 @@
 
 import { Pause, Play, RefreshCw } from "lucide-react";
 import { cn } from "@/components/ui/cn";
-import type { LiveState } from "@/lib/client/live/live-feed";
+import type { FeedState } from "@/lib/client/live/live-feed";
 import { useLive } from "@/lib/client/live/use-live";
 
-const LOOKS: Readonly<Record<LiveState, { label: string; hint: string; className: string }>> = {
+const LOOKS: Readonly<Record<FeedState, { label: string; hint: string; className: string }>> = {
   connecting: { label: "Connecting", hint: "Waiting for the live stream", className: "text-muted" },
   live: { label: "Live", hint: "Changes appear as they happen. Press to pause.", className: "text-ok" },
   reconnecting: {
@@ -40,7 +40,7 @@ export function LiveIndicator() {
   );
 }
 
-function StateMark({ state }: { readonly state: LiveState }) {
+function StateMark({ state }: { readonly state: FeedState }) {
   if (state === "reconnecting" || state === "connecting") {
     return <RefreshCw aria-hidden className="size-3 animate-spin-slow" />;
   }

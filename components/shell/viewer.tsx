@@ -26,7 +26,13 @@ export interface CurrentTenant extends TenantLink {
 
 const TenantContext = createContext<CurrentTenant | null>(null);
 
-export function TenantProvider({ tenant, children }: { readonly tenant: CurrentTenant; readonly children: ReactNode }) {
+export function CurrentTenantProvider({
+  tenant,
+  children,
+}: {
+  readonly tenant: CurrentTenant;
+  readonly children: ReactNode;
+}) {
   return <TenantContext value={tenant}>{children}</TenantContext>;
 }
 

@@ -22,7 +22,7 @@ interface SchedulePreviewProps {
 }
 
 /** What the schedule in the form would do, computed by the engine that will fire it. */
-export function SchedulePreview({ preview, fault, busy, showNewest }: SchedulePreviewProps) {
+export function SchedulePreviewPanel({ preview, fault, busy, showNewest }: SchedulePreviewProps) {
   return (
     <section aria-label="What it will do" className="panel min-w-0 overflow-hidden">
       <header className="px-4 py-3">

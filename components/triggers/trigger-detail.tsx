@@ -17,7 +17,7 @@ import { LiveIndicator } from "../shell/live-indicator";
 import { useTenant } from "../shell/viewer";
 import { EventTest } from "./event-test/event-test";
 import { Firings } from "./firings";
-import { TriggerSettings } from "./trigger-settings";
+import { TriggerSettingsPanel } from "./trigger-settings";
 import { TriggerMarks } from "./trigger-state";
 import { UpcomingInstants } from "./upcoming-instants";
 import { type TriggerActions, useTriggerActions } from "./use-trigger-actions";
@@ -114,7 +114,7 @@ function LoadedTrigger({ trigger }: { readonly trigger: Trigger }) {
           ) : (
             <UpcomingInstants trigger={trigger} />
           )}
-          <TriggerSettings trigger={trigger} />
+          <TriggerSettingsPanel trigger={trigger} />
         </div>
       </div>
       {actions.dialog}

@@ -23,7 +23,7 @@ interface TriggerRowProps {
 }
 
 /** One trigger of the list. */
-export const TriggerRow = memo(function TriggerRow({ trigger, gone, actions }: TriggerRowProps) {
+export const TriggerTableRow = memo(function TriggerRow({ trigger, gone, actions }: TriggerRowProps) {
   const { slug } = useTenant();
   const href = `/t/${slug}/jobs/triggers/${trigger.id}`;
   const Icon = trigger.trigger_type === "event" ? Radio : CalendarClock;

@@ -12,7 +12,7 @@ import { NextFiring, runsWords } from "./trigger-state";
 import { CATCH_UP_WORDS, GAP_WORDS, OVERLAP_WORDS, REPEAT_WORDS, whenWords } from "./words";
 
 /** The settings of a trigger, in words. */
-export function TriggerSettings({ trigger }: { readonly trigger: Trigger }) {
+export function TriggerSettingsPanel({ trigger }: { readonly trigger: Trigger }) {
   const { slug } = useTenant();
   return (
     <>

@@ -2,7 +2,7 @@
 
 import { Skeleton } from "@/components/ui/states";
 import type { Trigger } from "@/lib/contract";
-import { TriggerRow } from "./trigger-row";
+import { TriggerTableRow } from "./trigger-row";
 import { useTriggerActions } from "./use-trigger-actions";
 
 const HEAD = "h-9 px-3 text-left font-medium text-muted text-xs";
@@ -48,7 +48,7 @@ export function TriggerTable({
         </thead>
         <tbody>
           {triggers?.map((trigger) => (
-            <TriggerRow key={trigger.id} trigger={trigger} gone={gone.has(trigger.id)} actions={actions} />
+            <TriggerTableRow key={trigger.id} trigger={trigger} gone={gone.has(trigger.id)} actions={actions} />
           )) ?? <Waiting />}
         </tbody>
       </table>

@@ -4,20 +4,20 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { ShowNewest } from "@/components/ui/show-newest";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
-import { fieldsOf, previewBodyOf } from "@/lib/client/triggers/trigger-form";
-import { previewOptions } from "@/lib/client/triggers/triggers";
+import { previewBodyOf, triggerFieldsOf } from "@/lib/client/triggers/trigger-form";
+import { triggerPreviewOptions } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
-import { SchedulePreview } from "./schedule-preview";
+import { SchedulePreviewPanel } from "./schedule-preview";
 
 const AGAIN_MS = 60_000;
 
 /** When a schedule trigger fires next. A past instant is dimmed and stays until the user asks for newer ones. */
 export function UpcomingInstants({ trigger }: { readonly trigger: Trigger }) {
   const { slug } = useTenant();
-  const body = previewBodyOf(fieldsOf(trigger));
+  const body = previewBodyOf(triggerFieldsOf(trigger));
   const query = useQuery({
-    ...previewOptions(slug, { ...body, ...exactTimes(trigger) }),
+    ...triggerPreviewOptions(slug, { ...body, ...exactTimes(trigger) }),
     enabled: body !== null,
     staleTime: 0,
     refetchInterval: AGAIN_MS,
@@ -26,7 +26,7 @@ export function UpcomingInstants({ trigger }: { readonly trigger: Trigger }) {
   const latest = useMemo(() => preview?.occurrences.map((one) => ({ ...one, id: one.at })), [preview]);
   const { rows = [], shown, showWaiting } = usePinnedRows(latest, JSON.stringify(body), { whole: true });
   return (
-    <SchedulePreview
+    <SchedulePreviewPanel
       preview={preview && { ...preview, occurrences: [...rows] }}
       fault={preview ? null : (query.error?.message ?? null)}
       busy={false}

@@ -8,7 +8,7 @@ import { faultsOf } from "@/lib/client/forms/faults";
 import { useWebhookAct } from "@/lib/client/webhooks";
 import type { UpdateWebhook, WebhookEndpoint } from "@/lib/contract";
 import { useTenant } from "../shell/viewer";
-import { bodyOf, type Fields, fieldsOf, headerLinesFault } from "./endpoint-fields";
+import { endpointBodyOf, endpointFieldsOf, type Fields, headerLinesFault } from "./endpoint-fields";
 import { MadeSecret } from "./made-secret";
 
 interface DialogProps {
@@ -49,7 +49,7 @@ interface FormProps {
 function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
   const { slug } = useTenant();
   const act = useWebhookAct(slug);
-  const [fields, setFields] = useState<Fields>(() => fieldsOf(endpoint));
+  const [fields, setFields] = useState<Fields>(() => endpointFieldsOf(endpoint));
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const set = (name: keyof Fields) => (event: { target: { value: string } }) =>
     setFields((now) => ({ ...now, [name]: event.target.value }));
@@ -58,7 +58,7 @@ function EndpointForm({ endpoint, onMade, onClose }: FormProps) {
     const fault = headerLinesFault(fields.headers);
     if (fault) return setFaults(new Map([["headers", fault]]));
     if (act.isPending) return;
-    const body = bodyOf(fields, endpoint);
+    const body = endpointBodyOf(fields, endpoint);
     act.mutate(endpoint ? { act: "change", endpoint, body: body as UpdateWebhook } : { act: "create", body }, {
       onSuccess: ({ secret }) => (endpoint ? onClose() : onMade(secret ?? "")),
       onError: (error) => setFaults(faultsOf(error)),

@@ -11,7 +11,7 @@ export interface Fields {
 }
 
 /** Returns the form of an endpoint; header values are unknown here. */
-export const fieldsOf = (endpoint: WebhookEndpoint | undefined): Fields => ({
+export const endpointFieldsOf = (endpoint: WebhookEndpoint | undefined): Fields => ({
   url: endpoint?.url ?? "",
   description: endpoint?.description ?? "",
   types: endpoint?.event_types?.join(", ") ?? "",
@@ -25,7 +25,10 @@ export function headerLinesFault(text: string): string | null {
 }
 
 /** Returns the request of a form. An unchanged URL is not sent, so that its name server is not queried again. */
-export function bodyOf({ url, description, types, headers }: Fields, endpoint?: WebhookEndpoint): CreateWebhook {
+export function endpointBodyOf(
+  { url, description, types, headers }: Fields,
+  endpoint?: WebhookEndpoint,
+): CreateWebhook {
   const names = types.split(",").flatMap((name) => name.trim() || []);
   const pairs = linesOf(headers).map((line) => {
     const at = line.indexOf(":");

@@ -19,7 +19,7 @@ export function auditedChange<T>(
 ): Promise<T> {
   const { db, actor, info } = context;
   return db.transaction(async (tx) => {
-    const done = await work(within(db, tx));
+    const done = await work(poolWithin(db, tx));
     await writeAudit(tx, {
       actorKind: actor.kind,
       actorId: actor.id,
@@ -35,6 +35,6 @@ export function auditedChange<T>(
 }
 
 /** Returns the pool as seen inside one of its transactions: opening a transaction on it joins that one. */
-export function within(pool: Database, tx: Transaction): Database {
+export function poolWithin(pool: Database, tx: Transaction): Database {
   return { ...pool, run: tx.run, orm: tx.orm, transaction: (fn) => fn(tx) };
 }

@@ -3,7 +3,7 @@ import NextAuth from "next-auth";
 import { type Admission, admitSignIn, slowDown } from "@/lib/auth/admit-sign-in";
 import { cookieNames, cookieValues } from "@/lib/auth/cookies";
 import { deviceCookie, findDevice } from "@/lib/auth/device";
-import { authOptions, type Outcome } from "@/lib/auth/next-auth";
+import { authOptions, type SignInOutcome } from "@/lib/auth/next-auth";
 import { isSameOrigin } from "@/lib/auth/same-origin";
 import { returnToBuckets } from "@/lib/auth/throttle";
 import { accountEmail } from "@/lib/contract";
@@ -38,7 +38,7 @@ async function serve(request: Request, context: NextContext): Promise<Response> 
   const isSignIn = action === "callback/credentials";
   const cookies = request.headers.get("cookie");
   const admission = isSignIn ? await admit(runtime, info, { email: body?.email ?? "", cookies }) : null;
-  const outcome: Outcome = { error: undefined, signedIn: null };
+  const outcome: SignInOutcome = { error: undefined, signedIn: null };
   const isKnown = admission?.isKnown ?? false;
   const client = { ip: info.ip, userAgent: info.userAgent, requestId: info.id, isKnown };
   const settings = {

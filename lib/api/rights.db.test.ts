@@ -6,7 +6,7 @@ import { testDatabase } from "@/lib/testing/database";
 import { accountsIn } from "@/lib/testing/rows/accounts";
 import { makeFactory } from "@/lib/testing/rows/factories";
 import { CANARIES, LOOPBACK, type RouteRequest, requestsIn, TENANT_ROUTES } from "./requests.fixture";
-import { ruleOf } from "./routes";
+import { routeRuleOf } from "./routes";
 import { routesOn } from "./routes.fixture";
 
 const database = await testDatabase();
@@ -28,7 +28,7 @@ async function tenantWith(slug: string) {
 
 const named = ({ method, path }: RouteRequest) => `${method} ${path}`;
 const needs = ({ method, path }: RouteRequest): readonly string[] => {
-  const { access, also = [] } = ruleOf(method, path.replace(/\[\w+\]/g, "x"));
+  const { access, also = [] } = routeRuleOf(method, path.replace(/\[\w+\]/g, "x"));
   return [access, ...also];
 };
 

@@ -18,7 +18,7 @@ import type { QueueError } from "@/lib/queue";
 import type { Actor, TenantScope } from "@/lib/queue/types";
 import { platformPermissions } from "@/lib/tenancy/permissions";
 import type { TenantMembership } from "@/lib/tenancy/resolve";
-import { within } from "./audited";
+import { poolWithin } from "./audited";
 import {
   actorOf,
   denied,
@@ -36,7 +36,7 @@ import { type RequestHead, type RequestInfo, requestInfo } from "./http/request-
 import { answerText, jsonResponse, Reply, textInTurns } from "./http/respond";
 import { guarded, type NextContext, type RouteHandler } from "./http/serve";
 import { answerOnce, idempotencyKey, requestHash, type StoredAnswer, storedAnswer } from "./idempotency";
-import { type RouteRule, ruleOf } from "./routes";
+import { type RouteRule, routeRuleOf } from "./routes";
 import { type ApiRuntime, getRuntime } from "./runtime";
 
 export const NOTHING = z.strictObject({});
@@ -171,7 +171,7 @@ export function platformRoute<P, Q, B, R>(spec: PlatformSpec<P, Q, B, R>): Route
     if (key === null) return send(await run(runtime.platform), info);
     const repeat = { key, tenantId: null, ...identityOf(request, common, input.body) };
     const done = await runtime.platform.transaction((tx) =>
-      answerOnce(tx, repeat, () => run(within(runtime.platform, tx))),
+      answerOnce(tx, repeat, () => run(poolWithin(runtime.platform, tx))),
     );
     return send(done.replayed ? await cutStored(spec, done.answer, held) : done.answer, info, done.replayed);
   };
@@ -222,7 +222,7 @@ async function readInput<P, Q, B, R>(
 
 /** Returns the row of a tenant route. @throws Error if the route declares another permission than its row */
 function ruleFor(permission: TenantPermission, request: Request, info: RequestInfo): RouteRule {
-  const rule = ruleOf(request.method, info.path);
+  const rule = routeRuleOf(request.method, info.path);
   if (rule.access !== permission)
     throw new Error(`${request.method} ${info.path} declares ${permission}; the table of routes has ${rule.access}`);
   return rule;

@@ -5,7 +5,7 @@ import { DOCUMENTED_ROUTES } from "@/app/api/v1/openapi.json/documented-routes";
 import { bulkActionPermissions } from "@/lib/tenancy/permissions";
 import type { RouteHandler } from "./http/serve";
 import { openApiDocument } from "./openapi";
-import { allowedMethods, ROUTES, type RouteMethod, ruleOf } from "./routes";
+import { allowedMethods, ROUTES, type RouteMethod, routeRuleOf } from "./routes";
 
 const APP = join(import.meta.dirname, "../../app");
 const METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"];
@@ -64,7 +64,7 @@ test("every route that starts jobs needs the right to start jobs", () => {
   ];
   for (const route of starts) {
     const [method = "", path = ""] = route.split(" ");
-    const { access, also = [] } = ruleOf(method, path);
+    const { access, also = [] } = routeRuleOf(method, path);
     expect([access, ...also], route).toContain("jobs:create");
   }
   for (const action of ["retry", "redrive"] as const) expect(bulkActionPermissions(action)).toContain("jobs:create");

@@ -138,7 +138,7 @@ export function allowedMethods(pathname: string): string[] | null {
 }
 
 /** Returns the rule for a request of this method to this path. @throws Error if there is no such route */
-export function ruleOf(method: string, pathname: string): RouteRule {
+export function routeRuleOf(method: string, pathname: string): RouteRule {
   const rule = routeOf(pathname)?.rules[(method === "HEAD" ? "GET" : method) as RouteMethod];
   if (!rule) throw new Error(`no rule for ${method} ${pathname}`);
   return rule;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { Slots } from "./slots";
+import { CountedSlots } from "./slots";
 
 test("a holder takes no more slots than the limit, gets one back when it gives one back, and leaves others theirs", () => {
-  const slots = new Slots(2);
+  const slots = new CountedSlots(2);
   const [first, second] = [slots.take("ada"), slots.take("ada")];
   expect(slots.take("ada")).toBeNull();
   expect(slots.take("max")).not.toBeNull();

@@ -1,5 +1,5 @@
 /** Counts what each holder has open in this process, such as the streams of a user, up to a limit of `most` each. */
-export class Slots {
+export class CountedSlots {
   readonly #taken = new Map<string, number>();
 
   constructor(private readonly most: number) {}

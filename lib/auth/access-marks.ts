@@ -23,7 +23,7 @@ const marksSql = statement(
 );
 
 /** Sessions by the hex of their hash, keys by their id. */
-export interface Credentials {
+export interface MarkedCredentials {
   readonly sessions: readonly string[];
   readonly keys: readonly string[];
 }
@@ -32,7 +32,7 @@ export interface Credentials {
  * Returns a mark for each valid credential: a text that changes whenever its rights change. Runs one statement, which
  * does not keep sessions from going idle.
  */
-export async function accessMarks(db: Runner, { sessions, keys }: Credentials): Promise<Map<string, string>> {
+export async function accessMarks(db: Runner, { sessions, keys }: MarkedCredentials): Promise<Map<string, string>> {
   const hashes = sessions.map((hex) => Buffer.from(hex, "hex"));
   const rows = await db.run<{ credential: string; mark: string }>(marksSql, [hashes, keys]);
   return new Map(rows.map(({ credential, mark }) => [credential, mark]));

@@ -1,6 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import type { Runner } from "@/lib/db";
-import { accountBucket, addressBucket, type Bucket, deviceBucket, pairBucket, takeFromBucket } from "./throttle";
+import {
+  accountBucket,
+  addressBucket,
+  deviceBucket,
+  pairBucket,
+  type ThrottleBucket,
+  takeFromBucket,
+} from "./throttle";
 
 /** An attempt to sign in to an account. */
 export interface SignInAttempt {
@@ -22,7 +29,7 @@ export interface Admission {
    */
   readonly slow: boolean;
   /** Put these tokens back when the sign-in succeeds, so that only failures count. */
-  readonly taken: readonly Bucket[];
+  readonly taken: readonly ThrottleBucket[];
 }
 
 /**
@@ -32,9 +39,9 @@ export interface Admission {
  * account.
  */
 export async function admitSignIn(db: Runner, { email, ip, device }: SignInAttempt): Promise<Admission> {
-  const taken: Bucket[] = [];
+  const taken: ThrottleBucket[] = [];
   const isKnown = device !== null;
-  const take = async (bucket: Bucket): Promise<number> => {
+  const take = async (bucket: ThrottleBucket): Promise<number> => {
     const wait = await takeFromBucket(db, bucket);
     if (wait === 0) taken.push(bucket);
     return wait;

@@ -20,7 +20,7 @@ const revokeAll = statement(
   "update app.sessions set revoked_at = app.now() where user_id = $1 and revoked_at is null",
 );
 
-export interface PasswordChange {
+export interface PasswordChangeRequest {
   readonly userId: string;
   readonly current: string;
   readonly next: string;
@@ -34,7 +34,7 @@ export interface PasswordChange {
  */
 export async function changePassword(
   db: Database,
-  change: PasswordChange,
+  change: PasswordChangeRequest,
   client: LoginClient,
 ): Promise<string | null> {
   const [user] = await db.run<{ password_hash: string | null }>(storedHash, [change.userId]);

@@ -1,6 +1,6 @@
 import { credentials } from "@/lib/contract";
 import { type Runner, statement } from "@/lib/db";
-import type { Line } from "@/lib/turn-lines";
+import type { WaitingLine } from "@/lib/turn-lines";
 import { networkOf } from "./address-group";
 import { writeAudit } from "./audit";
 import { verifyPassword } from "./password";
@@ -51,7 +51,7 @@ export async function login(
 }
 
 // Known browsers of one account share a line, so one user's many sign-ins do not delay another user's.
-const lineOf = (email: string, { ip, isKnown = false }: LoginClient): Line => ({
+const lineOf = (email: string, { ip, isKnown = false }: LoginClient): WaitingLine => ({
   name: isKnown ? email : networkOf(ip),
   first: isKnown,
 });

@@ -8,7 +8,7 @@ import { type LoginClient, login } from "./login";
 import { isSessionLive, revokeSession, SESSION_ABSOLUTE_SECONDS, SESSION_ID } from "./session";
 
 /** The outcome of the callbacks. Kept outside next-auth, which would put an error's text into a redirect. */
-export interface Outcome {
+export interface SignInOutcome {
   error: unknown;
   /** The account that has just signed in. */
   signedIn: string | null;
@@ -25,7 +25,7 @@ export interface AuthSettings {
  * Returns the options that restrict next-auth: its cookie holds only our opaque session id. There are no claims to
  * forge or change, and every decode reads the session's row.
  */
-export function authOptions(settings: AuthSettings, client: LoginClient, outcome: Outcome): NextAuthOptions {
+export function authOptions(settings: AuthSettings, client: LoginClient, outcome: SignInOutcome): NextAuthOptions {
   const { db, origin, secret } = settings;
   const keepError = async <T>(work: () => Promise<T | null>): Promise<T | null> => {
     try {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hash, verify } from "@node-rs/argon2";
-import { type Line, TurnLines } from "@/lib/turn-lines";
+import { TurnLines, type WaitingLine } from "@/lib/turn-lines";
 
 export const PASSWORD_MIN = 12;
 export const PASSWORD_MAX = 256;
@@ -13,7 +13,7 @@ const OPTIONS = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
 /** Maximum waiting checks per line. A further check is refused, because its answer would come too late. */
 const MOST_WAITING = 20;
 
-const OWN: Line = { name: "own", first: true };
+const OWN: WaitingLine = { name: "own", first: true };
 const checks = new TurnLines({ atOnce: MAX_AT_ONCE, mostWaiting: MOST_WAITING });
 
 /**
@@ -21,7 +21,7 @@ const checks = new TurnLines({ atOnce: MAX_AT_ONCE, mostWaiting: MOST_WAITING })
  * @throws RangeError when it has fewer than 12 or more than 256 characters
  * @throws TooManyWaiting while too many hashes of the line wait
  */
-export async function hashPassword(password: string, line: Line = OWN): Promise<string> {
+export async function hashPassword(password: string, line: WaitingLine = OWN): Promise<string> {
   const text = password.normalize("NFKC");
   const length = [...text].length;
   if (length < PASSWORD_MIN || length > PASSWORD_MAX) {
@@ -34,7 +34,11 @@ export async function hashPassword(password: string, line: Line = OWN): Promise<
  * Checks a password. Without a stored hash (unknown user) it does the same work and returns false.
  * @throws TooManyWaiting while too many hashes of the line wait
  */
-export async function verifyPassword(password: string, stored: string | null, line: Line = OWN): Promise<boolean> {
+export async function verifyPassword(
+  password: string,
+  stored: string | null,
+  line: WaitingLine = OWN,
+): Promise<boolean> {
   const text = password.normalize("NFKC").slice(0, PASSWORD_MAX * 2);
   const against = stored ?? (await dummyHash());
   const matches = await limited(line, () => verify(against, text).catch(() => false));
@@ -48,7 +52,7 @@ function dummyHash(): Promise<string> {
   return dummy;
 }
 
-async function limited<T>(line: Line, work: () => Promise<T>): Promise<T> {
+async function limited<T>(line: WaitingLine, work: () => Promise<T>): Promise<T> {
   const leave = await checks.enter(line);
   try {
     return await work();

@@ -9,7 +9,7 @@ export interface BucketRule {
 }
 
 /** One bucket of the table. */
-export interface Bucket {
+export interface ThrottleBucket {
   readonly key: string;
   readonly rule: BucketRule;
 }
@@ -48,35 +48,35 @@ const giveBack = statement(
 );
 
 /** Takes a token. Returns 0, or the seconds to wait if there is none. */
-export async function takeFromBucket(db: Runner, { key, rule }: Bucket): Promise<number> {
+export async function takeFromBucket(db: Runner, { key, rule }: ThrottleBucket): Promise<number> {
   const rows = await db.run(takeToken, [key, rule.burst, rule.secondsPerToken]);
   return rows.length === 1 ? 0 : rule.secondsPerToken;
 }
 
 /** Puts back tokens that were taken for an attempt that succeeded. */
-export async function returnToBuckets(db: Runner, buckets: readonly Bucket[]): Promise<void> {
+export async function returnToBuckets(db: Runner, buckets: readonly ThrottleBucket[]): Promise<void> {
   for (const { key, rule } of buckets) await db.run(giveBack, [key, rule.burst]);
 }
 
-export function addressBucket(ip: string | null): Bucket {
+export function addressBucket(ip: string | null): ThrottleBucket {
   return { key: `login:ip:${addressGroup(ip)}`, rule: LOGIN_ADDRESS };
 }
 
-export function pairBucket(email: string, ip: string | null): Bucket {
+export function pairBucket(email: string, ip: string | null): ThrottleBucket {
   return { key: `login:pair:${hashed(email)}:${addressGroup(ip)}`, rule: LOGIN_PAIR };
 }
 
 /** The bucket of a browser that signed in to the account before; see `findDevice`. */
-export function deviceBucket(device: string): Bucket {
+export function deviceBucket(device: string): ThrottleBucket {
   return { key: `login:device:${device}`, rule: LOGIN_PAIR };
 }
 
-export function accountBucket(email: string): Bucket {
+export function accountBucket(email: string): ThrottleBucket {
   return { key: `login:account:${hashed(email)}`, rule: LOGIN_ACCOUNT };
 }
 
 /** For wrong current passwords of a signed-in user. Only requests with one of the user's sessions take from it. */
-export function passwordBucket(userId: string): Bucket {
+export function passwordBucket(userId: string): ThrottleBucket {
   return { key: `password:${userId}`, rule: LOGIN_PAIR };
 }
 

@@ -30,7 +30,7 @@ export function limitsOptions() {
 
 export const setPause = (body: CreatePause, idempotencyKey: string) =>
   api<Pause>("/admin/pause", { method: "POST", body, idempotencyKey });
-export const endPause = (id: string) => api<Pause>(`/admin/pause/${id}`, { method: "DELETE" });
-export const createLimit = (body: CreateLimit, idempotencyKey: string) =>
+export const removePause = (id: string) => api<Pause>(`/admin/pause/${id}`, { method: "DELETE" });
+export const postLimit = (body: CreateLimit, idempotencyKey: string) =>
   api<Limit>("/admin/limits", { method: "POST", body, idempotencyKey });
-export const deleteLimit = (id: number) => api<Limit>(`/admin/limits/${id}`, { method: "DELETE" });
+export const removeLimit = (id: number) => api<Limit>(`/admin/limits/${id}`, { method: "DELETE" });

@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import type {
   CreateWebhook,
-  JobChange,
+  JobUpdate,
   Pagination,
   UpdateWebhook,
   WebhookDelivery,
@@ -17,13 +17,13 @@ export const webhookKeys = {
   one: (tenant: string, id: string) => [...webhookKeys.all(tenant), "one", id] as const,
 };
 
-export interface DeliveryPage {
+export interface DeliveryRows {
   readonly data: readonly WebhookDelivery[];
   readonly pagination: Pagination;
 }
 
 /** Returns true for a change of a delivery job. No other job changes what the webhook pages show. */
-export const isDelivery = ({ definition_key: key }: Pick<JobChange, "definition_key">): boolean =>
+export const isDelivery = ({ definition_key: key }: Pick<JobUpdate, "definition_key">): boolean =>
   key === "deliver-webhook";
 
 export function webhooksOptions(tenant: string) {
@@ -50,7 +50,7 @@ export function deliveriesOptions(tenant: string, { id, outcome, cursor }: Deliv
   const query = queryString({ limit: 25, outcome, cursor });
   return queryOptions({
     queryKey: [...webhookKeys.one(tenant, id), "deliveries", query],
-    queryFn: ({ signal }) => api<DeliveryPage>(`/webhooks/${id}/deliveries${query}`, { tenant, signal }),
+    queryFn: ({ signal }) => api<DeliveryRows>(`/webhooks/${id}/deliveries${query}`, { tenant, signal }),
   });
 }
 

@@ -23,7 +23,7 @@ const newEvent = z.strictObject(eventFields);
 export type NewEventBody = z.input<typeof newEvent>;
 
 /** Body of POST /api/v1/events: one event, or `events` with up to 500. All are stored, or none. */
-export const publishEvents = z
+export const publishEventsBody = z
   .strictObject({
     ...eventFields,
     name: eventName.optional(),
@@ -39,7 +39,7 @@ export const publishEvents = z
     for (const field of Object.keys(single))
       context.addIssue({ code: "custom", path: [field], message: "does not go with events" });
   });
-export type PublishEvents = z.input<typeof publishEvents>;
+export type PublishEvents = z.input<typeof publishEventsBody>;
 
 /** The outcome for one trigger that matched an event. */
 export const eventFiring = z.object({
@@ -122,7 +122,7 @@ export type Published = z.infer<typeof published>;
 export const publishedEvents = z.union([published, z.object({ data: z.array(published) })]);
 
 /** Body of POST /api/v1/events/{id}/replay. */
-export const replayEvent = z.strictObject({});
+export const replayEventBody = z.strictObject({});
 /** The result of a replay; earlier firings are not counted. */
 export const replayedEvent = published.pick({
   id: true,
@@ -173,7 +173,7 @@ const draftTrigger = z.strictObject({
  * Body of POST /api/v1/jobs/triggers/test: `event` or `replay`, tested against one trigger, a draft, or all listening
  * triggers.
  */
-export const testTriggers = z
+export const testTriggersBody = z
   .strictObject({
     event: z.strictObject({ ...eventFields, producer_id: eventFields.producer_id }).optional(),
     /** Number of stored events to test, newest first. */
@@ -186,7 +186,7 @@ export const testTriggers = z
     path: ["draft"],
     error: "does not go with trigger_id",
   });
-export type TestTriggers = z.input<typeof testTriggers>;
+export type TestTriggers = z.input<typeof testTriggersBody>;
 
 export const dedupeOfTest = z.object({ key: z.string(), window_seconds: z.int(), held_by_job_id: id.nullable() });
 

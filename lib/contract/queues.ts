@@ -45,10 +45,10 @@ const changeable = {
 };
 
 /** Body of POST /api/v1/admin/queues. */
-export const createQueue = z.strictObject({ name: queueName, ...changeable });
+export const createQueueBody = z.strictObject({ name: queueName, ...changeable });
 /** Body of PATCH …/{queueId}: omitted fields are unchanged; null removes a value. The name never changes. */
-export const updateQueue = z.strictObject(changeable);
-export type UpdateQueue = z.infer<typeof updateQueue>;
+export const updateQueueBody = z.strictObject(changeable);
+export type UpdateQueue = z.infer<typeof updateQueueBody>;
 export const queueParams = z.strictObject({ queueId: queryInteger(1, 2_147_483_647) });
 
 export const pauseView = z.object({
@@ -108,7 +108,7 @@ const limitValues = {
 const limitTenant = z.union([id, slug]).optional();
 
 /** Body of POST /api/v1/admin/limits. A tenant scope without `tenant` limits each tenant separately. */
-export const createLimit = z.discriminatedUnion("scope", [
+export const createLimitBody = z.discriminatedUnion("scope", [
   z.strictObject({ scope: z.literal("queue"), queue: queueName, ...limitValues }),
   z.strictObject({ scope: z.literal("definition"), definition_key: definitionKey, ...limitValues }),
   z.strictObject({ scope: z.literal("tenant_queue"), queue: queueName, tenant: limitTenant, ...limitValues }),
@@ -119,8 +119,8 @@ export const createLimit = z.discriminatedUnion("scope", [
     ...limitValues,
   }),
 ]);
-export type CreateLimit = z.infer<typeof createLimit>;
+export type CreateLimit = z.infer<typeof createLimitBody>;
 /** Body of PATCH …/{limitId}: omitted fields are unchanged; null removes a number. */
-export const updateLimit = z.strictObject(limitValues);
-export type UpdateLimit = z.infer<typeof updateLimit>;
+export const updateLimitBody = z.strictObject(limitValues);
+export type UpdateLimit = z.infer<typeof updateLimitBody>;
 export const limitParams = z.strictObject({ limitId: queryInteger(1, 2_147_483_647) });

@@ -77,7 +77,7 @@ const logLine = z.strictObject({
 });
 
 /** Body of POST /api/v1/worker/jobs/{jobId}/heartbeat. */
-export const heartbeat = z.strictObject({
+export const heartbeatBody = z.strictObject({
   lease_no: leaseNo,
   lease_seconds: z.int().min(5).max(3600).optional(),
   progress: z

@@ -15,7 +15,7 @@ export const streamQuery = z.strictObject({ tenant: z.union([id, slug]).optional
 export const STREAM_EVENTS = { jobChanged: "job.changed", summary: "summary", bye: "bye" } as const;
 
 /** The data of a `job.changed` event; fetch the job for the other fields. */
-export const jobChange = jobRow.pick({
+export const jobUpdate = jobRow.pick({
   id: true,
   status: true,
   definition_key: true,
@@ -28,4 +28,4 @@ export const jobChange = jobRow.pick({
   claimed_by_worker: true,
   cancel_requested_at: true,
 });
-export type JobChange = z.infer<typeof jobChange>;
+export type JobUpdate = z.infer<typeof jobUpdate>;

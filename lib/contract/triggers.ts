@@ -77,14 +77,14 @@ const settings = {
 };
 
 /** Body of POST /api/v1/jobs/triggers. */
-export const createTrigger = z.strictObject({
+export const createTriggerBody = z.strictObject({
   label,
   trigger_type: triggerType,
   definition_key: definitionKey,
   event_name: eventName.nullable().optional(),
   ...settings,
 });
-export type CreateTrigger = z.input<typeof createTrigger>;
+export type CreateTrigger = z.input<typeof createTriggerBody>;
 
 /**
  * Body of PATCH /api/v1/jobs/triggers/{id}: omitted fields are unchanged; null removes a value, so that its default
@@ -217,18 +217,18 @@ export type FiringList = z.infer<typeof firingList>;
  * Body of POST /api/v1/jobs/triggers/{id}/run: `payload` replaces the template's result. `event` is the data of a
  * made-up event for the template of an event trigger.
  */
-export const runTrigger = z
+export const runTriggerBody = z
   .strictObject({ payload: json.optional(), event: jsonObject.optional() })
   .refine((value) => !("payload" in value && "event" in value), {
     path: ["event"],
     error: "does not go with a payload, which takes the place of the template",
   });
-export type RunTrigger = z.input<typeof runTrigger>;
+export type RunTrigger = z.input<typeof runTriggerBody>;
 export const triggerRun = z.object({ firing, job });
 export type TriggerRun = z.infer<typeof triggerRun>;
 
 /** Body of POST /api/v1/jobs/triggers/preview: the schedule of a trigger; `after` is the instant to count from. */
-export const previewTrigger = z.strictObject({
+export const previewTriggerBody = z.strictObject({
   ...scheduleFields,
   max_runs: settings.max_runs,
   after: instantIn.optional(),
@@ -238,7 +238,7 @@ export const previewTrigger = z.strictObject({
   definition_key: definitionKey.optional(),
   label: z.string().max(LIMITS.nameLength).optional(),
 });
-export type PreviewTrigger = z.input<typeof previewTrigger>;
+export type PreviewTrigger = z.input<typeof previewTriggerBody>;
 
 export const PREVIEW_WARNINGS = ["never", "too_often"] as const;
 export const triggerPreview = z.object({

@@ -20,13 +20,13 @@ export interface ListenOptions {
   readonly onError?: (error: DatabaseError) => void;
 }
 
-export interface Listener {
+export interface NotifyListener {
   /** Closes the connection for good, and resolves once it is closed. */
   close(): Promise<void>;
 }
 
 /** Listens on a connection of its own. Reconnects whenever it breaks, with jittered exponential backoff. */
-export function listen(options: ListenOptions): Listener {
+export function listen(options: ListenOptions): NotifyListener {
   const session = new ListenSession(options);
   session.start();
   return { close: () => session.close() };

@@ -5,6 +5,6 @@ export function jitter(ms: number): number {
   return ms / 2 + randomInt(Math.max(1, Math.round(ms)));
 }
 
-export function pause(ms: number): Promise<void> {
+export function waitMs(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

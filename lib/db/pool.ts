@@ -4,7 +4,7 @@ import { TurnLines } from "@/lib/turn-lines";
 import { asUndone, DatabaseError, PREPARED_LOST, toAcquireError, toDatabaseError } from "./errors";
 import { COMMON_LINE, currentLine } from "./in-line";
 import { outsideTransactions } from "./network-guard";
-import { jitter, pause } from "./pause";
+import { jitter, waitMs } from "./pause";
 import { stemOf } from "./statement";
 import type { OpenOptions, PoolStats, Statement } from "./types";
 import { valueTypes } from "./value-types";
@@ -97,7 +97,7 @@ export class ConnectionPool {
       } catch (error) {
         if (this.#closing || !isWorthRetrying(error) || Date.now() >= giveUpAt) throw error;
       }
-      await pause(jitter(150));
+      await waitMs(jitter(150));
     }
   }
 

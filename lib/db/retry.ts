@@ -1,5 +1,5 @@
 import { DatabaseError } from "./errors";
-import { jitter, pause } from "./pause";
+import { jitter, waitMs } from "./pause";
 
 const FIRST_DELAY_MS = 20;
 
@@ -18,7 +18,7 @@ export async function repeatWhile<T>(
     } catch (error) {
       if (attempt >= retries || !(error instanceof DatabaseError) || !worthIt(error)) throw error;
     }
-    await pause(jitter(FIRST_DELAY_MS * 2 ** attempt));
+    await waitMs(jitter(FIRST_DELAY_MS * 2 ** attempt));
   }
 }
 

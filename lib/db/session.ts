@@ -26,7 +26,7 @@ export interface Session {
  * Opens a session. Its locks are released when it ends, for any reason.
  * @throws DatabaseError when there is no connection
  */
-export async function openSession(options: SessionOptions): Promise<Session> {
+export async function openDatabaseSession(options: SessionOptions): Promise<Session> {
   const client = new pg.Client({
     connectionString: options.url,
     application_name: options.applicationName,

@@ -2,7 +2,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { cutCharacters } from "@/lib/text/cut-characters";
 import { stoppedOutcome } from "./command/outcome";
-import { AttemptStoppedError, JobError, LeaseLostError, ReleasedError, SnoozedError } from "./errors";
+import { AttemptLostError, AttemptStoppedError, JobError, ReleasedError, SnoozedError } from "./errors";
 import { cleanMessage } from "./output/clean-result";
 import type { SecretForms } from "./output/secret-forms";
 import type { ErrorClass, Failure, Outcome } from "./types";
@@ -27,7 +27,7 @@ export function outcomeOfError(
   secrets: SecretForms,
   { isShipped = false }: { readonly isShipped?: boolean } = {},
 ): Outcome {
-  if (error instanceof LeaseLostError) return stoppedOutcome("lease-lost", "");
+  if (error instanceof AttemptLostError) return stoppedOutcome("lease-lost", "");
   if (error instanceof SnoozedError) return snoozed(error, secrets);
   if (isReleased(error)) return { kind: "released", reason: cleanMessage(messageOf(error), secrets) };
   if (isLostConnection(error)) return { kind: "released", reason: "The connection to PostgreSQL was lost." };

@@ -42,7 +42,7 @@ export class RateLimitedError extends JobError {
 }
 
 /** The attempt no longer holds the job's lease. Thrown by operations under the fence, such as `ctx.transaction`. */
-export class LeaseLostError extends Error {
+export class AttemptLostError extends Error {
   override readonly name = "LeaseLostError";
 
   constructor(message = "the lease of this attempt was lost") {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import type { TenantTransaction } from "@/lib/db";
 import { defineJob, type HandlerContext } from "./define-job";
-import { CommandFailedError, LeaseLostError, NonRetryableError, RateLimitedError } from "./errors";
+import { AttemptLostError, CommandFailedError, NonRetryableError, RateLimitedError } from "./errors";
 import { executeHandler } from "./execute-handler";
 import type { HandlerRunContext } from "./handler/run-context";
 import type { CommandRegistry } from "./registry/registry";
@@ -122,7 +122,7 @@ test.each([
 });
 
 test("a lost lease that the handler meets is reported as such", async () => {
-  const transaction = () => Promise.reject(new LeaseLostError());
+  const transaction = () => Promise.reject(new AttemptLostError());
   const { execution } = handlerRun((ctx) => ctx.transaction(async () => 1), { transaction });
   expect((await execution).outcome).toEqual({ kind: "lease_lost" });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineJob, type HandlerContext } from "./define-job";
-import { LeaseLostError, NonRetryableError } from "./errors";
+import { AttemptLostError, NonRetryableError } from "./errors";
 import { executeCommand } from "./execute-command";
 import { executeHandler } from "./execute-handler";
 import type { CommandRegistry } from "./registry/registry";
@@ -80,7 +80,7 @@ describe("G-03 steps", () => {
   });
 
   test("a lease that was lost ends the attempt without a result", async () => {
-    const steps = { ...memorySteps().steps, store: () => Promise.reject(new LeaseLostError()) };
+    const steps = { ...memorySteps().steps, store: () => Promise.reject(new AttemptLostError()) };
     expect((await run((ctx) => ctx.step("a", () => 1), steps).execution).outcome).toEqual({ kind: "lease_lost" });
   });
 

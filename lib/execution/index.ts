@@ -25,11 +25,11 @@ export {
   jsonSchemaOf,
 } from "./define-job";
 export {
+  AttemptLostError,
   AttemptStoppedError,
   CommandFailedError,
   JobError,
   type JobErrorOptions,
-  LeaseLostError,
   NonRetryableError,
   RateLimitedError,
   ReleasedError,
@@ -49,7 +49,7 @@ export type {
   ErrorClass,
   Execution,
   Failure,
-  JobEvent,
+  HandlerEvent,
   LogLevel,
   OpenedPath,
   Outcome,

@@ -57,7 +57,7 @@ export async function registryOf(
   return loadCommandRegistry(await writeRegistry(folder, entries), { sharedFolder: folder.shared, isolation });
 }
 
-export interface Recorded {
+export interface RecordedRun {
   readonly output: { stream: OutputStream; text: string }[];
   readonly progress: { percent: number; message: string | null }[];
   readonly logs: { level: LogLevel; text: string }[];
@@ -66,13 +66,13 @@ export interface Recorded {
 
 export interface TestContext {
   readonly ctx: RunContext;
-  readonly recorded: Recorded;
+  readonly recorded: RecordedRun;
   stop(reason: StopReason): void;
 }
 
 export function testContext(changes: Partial<RunContext> = {}): TestContext {
   const abort = new AbortController();
-  const recorded: Recorded = { output: [], progress: [], logs: [], pids: [] };
+  const recorded: RecordedRun = { output: [], progress: [], logs: [], pids: [] };
   const ctx: RunContext = {
     jobId: "0190a000-0000-7000-8000-000000000001",
     tenantId: "0190a000-0000-7000-8000-000000000002",

@@ -123,7 +123,7 @@ export interface Execution {
 export type ChildJob = Omit<NewJob, "parentJobId" | "retriedFromId" | "source" | "sourceRef" | "chainDepth">;
 
 /** An event that a job publishes. */
-export interface JobEvent extends Pick<NewEvent, "name" | "data"> {
+export interface HandlerEvent extends Pick<NewEvent, "name" | "data"> {
   /** An event with the same key is published once per run of the job, whichever attempt does it; default: the name. */
   readonly key?: string;
 }

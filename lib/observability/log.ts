@@ -7,7 +7,7 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
 import { lossyOutput } from "./lossy-output";
 import { prettyStream } from "./pretty";
-import { redactFields, redactText } from "./redact";
+import { redactFields, redactLogText } from "./redact";
 
 export type { Logger };
 
@@ -40,7 +40,7 @@ export function createLogger({ process: name, level, format, stream }: LogOption
       },
       hooks: {
         logMethod(args, method) {
-          const clean = args.map((arg) => (typeof arg === "string" ? redactText(arg) : arg));
+          const clean = args.map((arg) => (typeof arg === "string" ? redactLogText(arg) : arg));
           method.apply(this, clean as typeof args);
         },
       },

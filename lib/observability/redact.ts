@@ -9,7 +9,7 @@ const MAX_DEPTH = 6;
 const MARK = "[redacted]";
 
 /** Returns the text without logins in URLs, authorization values and API keys. */
-export function redactText(text: string): string {
+export function redactLogText(text: string): string {
   return SECRET_TEXT.reduce((clean, [pattern, replacement]) => clean.replace(pattern, replacement), text);
 }
 
@@ -18,7 +18,7 @@ export function redactText(text: string): string {
  * fields.
  */
 export function redactFields(value: unknown, depth = 0): unknown {
-  if (typeof value === "string") return redactText(value);
+  if (typeof value === "string") return redactLogText(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return "[deep]";
   if (value instanceof Date) return value.toISOString();

@@ -5,7 +5,7 @@ import {
   keepsSessions,
   type OpenOptions,
   openDatabase,
-  openSession,
+  openDatabaseSession,
   statement,
 } from "@/lib/db";
 import { DirectConnection, misfit } from "@/lib/process";
@@ -47,7 +47,7 @@ test("a pooler in transaction mode keeps no session; the server itself does", as
 test("a session sends no startup parameters, which poolers refuse, and ends when it is silent all the same", async () => {
   const through = await startPooler({ urlFor });
   const openOn = async (url: string) => {
-    const session = await openSession({
+    const session = await openDatabaseSession({
       url,
       applicationName: "leasehold-test",
       idleTimeoutSeconds: 600,

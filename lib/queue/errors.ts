@@ -1,5 +1,5 @@
 import type { JobStatus } from "./states";
-import type { Problem } from "./types";
+import type { FieldProblem } from "./types";
 
 export type QueueErrorCode =
   | "definition-unknown"
@@ -25,7 +25,7 @@ export type QueueErrorCode =
   | "artifact-gone";
 
 interface QueueErrorDetail {
-  readonly problems?: readonly Problem[];
+  readonly problems?: readonly FieldProblem[];
   /** The job's current status, for a state-conflict. */
   readonly current?: JobStatus;
 }
@@ -33,7 +33,7 @@ interface QueueErrorDetail {
 /** A refusal by the queue that the caller can act on. Messages contain no values of payloads. */
 export class QueueError extends Error {
   override readonly name = "QueueError";
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FieldProblem[];
   readonly current: JobStatus | undefined;
 
   constructor(

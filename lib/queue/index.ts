@@ -13,7 +13,7 @@ export { getBulkAction, listBulkActions, listBulkResults } from "./actions/read-
 export { retryJob } from "./actions/retry-job";
 export type * from "./actions/types";
 export { deleteArtifact } from "./artifacts/delete-artifact";
-export { artifactUsage, getArtifact, listArtifacts, readArtifactChunk } from "./artifacts/read-artifacts";
+export { getArtifact, listArtifacts, readArtifactChunk, readArtifactUsage } from "./artifacts/read-artifacts";
 export type { ArtifactQuota } from "./artifacts/store-artifacts";
 export { canonicalJson } from "./canonical-json.policy";
 export { getDeadLetter, listDeadLetters, listJobEvents } from "./dead-letters/read-dead-letters";

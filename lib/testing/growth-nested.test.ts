@@ -4,22 +4,22 @@ import { parseBody, parseParams, parseQuery } from "@/lib/api/http/input";
 import {
   claimWork,
   completeWork,
-  createDefinition,
+  createDefinitionBody,
   createJob,
   createJobAction,
   createJobs,
-  createTrigger,
+  createTriggerBody,
   createWebhook,
   eventListQuery,
   failWork,
-  heartbeat,
+  heartbeatBody,
   jobListQuery,
-  previewTrigger,
-  publishEvents,
-  testTriggers,
+  previewTriggerBody,
+  publishEventsBody,
+  testTriggersBody,
   triggerListQuery,
 } from "@/lib/contract";
-import { toArtifact } from "@/lib/execution/output/artifact-frame";
+import { artifactOfFrame } from "@/lib/execution/output/artifact-frame";
 import { cleanContext } from "@/lib/execution/output/clean-result";
 import { TextCleaner } from "@/lib/execution/output/clean-text";
 import { FrameReader } from "@/lib/execution/output/frames";
@@ -75,17 +75,17 @@ const occurred = (text: string) => ({
 const BODIES = {
   claimWork,
   completeWork,
-  createDefinition,
+  createDefinitionBody,
   createJob,
   createJobAction,
   createJobs,
-  createTrigger,
+  createTriggerBody,
   createWebhook,
   failWork,
-  heartbeat,
-  previewTrigger,
-  publishEvents,
-  testTriggers,
+  heartbeatBody,
+  previewTriggerBody,
+  publishEventsBody,
+  testTriggersBody,
 };
 const QUERIES = { jobListQuery, eventListQuery, triggerListQuery };
 
@@ -101,7 +101,7 @@ const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
       attempt(() => parseBody(schema as z.ZodType, filled(schema, text))),
       attempt(() => parseBody(schema as z.ZodType, filled(schema, pieces(text)))),
     ]),
-  toArtifact: (text) => toArtifact({ name: "", path: text, content_type: text }),
+  toArtifact: (text) => artifactOfFrame({ name: "", path: text, content_type: text }),
   cleanContext: (text) => cleanContext({ a: text, [text]: keyed(text) }, FORMS, new Set(pieces(text))),
   failureOf: (text) => failureOf(new Error(text), "response"),
   headerProblems: (text) => [headerProblems({ "x-a": text, [text]: text }), headerProblems(keyed(text))],

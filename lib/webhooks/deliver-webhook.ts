@@ -12,7 +12,7 @@ import { throughOutage } from "@/lib/db/through-outage";
 import type { Execution, Outcome, RunContext, StopReason } from "@/lib/execution";
 import { stoppedOutcome } from "@/lib/execution/command/outcome";
 import { EMPTY_OUTPUT, refused } from "@/lib/execution/refused";
-import { type DeliveryPlace, findDeliveryPlace, recordDelivery } from "@/lib/webhooks/deliveries";
+import { type DeliveryTarget, findDeliveryPlace, recordDelivery } from "@/lib/webhooks/deliveries";
 import {
   type Delivered,
   type DeliveryTools,
@@ -83,7 +83,7 @@ export async function deliverWebhook(job: WebhookJob, around: Surroundings): Pro
 
 async function toPlace(
   job: WebhookJob,
-  { payload, place, around }: { payload: WebhookPayload; place: DeliveryPlace | null; around: Surroundings },
+  { payload, place, around }: { payload: WebhookPayload; place: DeliveryTarget | null; around: Surroundings },
 ): Promise<Execution> {
   if (!place?.endpoint) return refused("not_found", "There is no such webhook endpoint.");
   const { endpoint } = place;

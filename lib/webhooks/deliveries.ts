@@ -16,7 +16,7 @@ import {
 const COUNTED = 10_000;
 
 /** An endpoint with its secrets in the clear, for the worker that delivers. Never show it. */
-export interface DeliveryPlace {
+export interface DeliveryTarget {
   readonly queuedAt: Date;
   /** Null for a job that was not made by a schedule. */
   readonly fired: { readonly triggerId: string; readonly at: Date } | null;
@@ -58,7 +58,7 @@ export async function findDeliveryPlace(
     /** Set when an earlier message is sent again. */
     readonly messageId: string | undefined;
   },
-): Promise<DeliveryPlace | null> {
+): Promise<DeliveryTarget | null> {
   const { tenantId, jobId, endpointId } = job;
   const [row] = await withTenant(db, tenantId, (tx) =>
     tx.run<PlaceRow>(findDeliverySql, [tenantId, jobId, endpointId, job.messageId ?? null, job.type]),
@@ -82,7 +82,7 @@ export async function findDeliveryPlace(
   };
 }
 
-function firedInstant({ fired_by: triggerId, fired_at }: PlaceRow): DeliveryPlace["fired"] {
+function firedInstant({ fired_by: triggerId, fired_at }: PlaceRow): DeliveryTarget["fired"] {
   const at = new Date(fired_at ?? "");
   return triggerId !== null && !Number.isNaN(at.getTime()) ? { triggerId, at } : null;
 }

@@ -21,7 +21,7 @@ import { PageFront } from "./page-front";
 import { refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
 import { SentAhead } from "./sent-ahead";
-import type { Asset } from "./shared-assets";
+import type { BuildAsset } from "./shared-assets";
 import { isSignIn, SIGN_IN_BODY_BYTES, SignInSlots } from "./sign-in-slots";
 
 export interface FrontOptions {
@@ -33,7 +33,7 @@ export interface FrontOptions {
   /** The framework, once it is ready; until then every request gets a 503. */
   readonly next: () => NextHandler | undefined;
   /** Finds a script or style of another build, published by another process. */
-  readonly findAsset?: (path: string) => Promise<Asset | null>;
+  readonly findAsset?: (path: string) => Promise<BuildAsset | null>;
   /** The hosts that requests may name. */
   readonly hosts: OwnHosts;
   /** Proxies whose `X-Forwarded-For` is trusted. */

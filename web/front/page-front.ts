@@ -5,7 +5,7 @@ import { sentSessionId } from "@/lib/auth/session";
 import { isFile, needsSession, OpenPages } from "./open-pages";
 import { PageTurns } from "./page-turns";
 import type { NextHandler } from "./render-page";
-import type { Asset } from "./shared-assets";
+import type { BuildAsset } from "./shared-assets";
 
 export interface PageRequest {
   readonly req: IncomingMessage;
@@ -13,7 +13,7 @@ export interface PageRequest {
   readonly path: string;
   readonly next: NextHandler;
   /** See `FrontOptions`. */
-  readonly findAsset: ((path: string) => Promise<Asset | null>) | undefined;
+  readonly findAsset: ((path: string) => Promise<BuildAsset | null>) | undefined;
 }
 
 /**

@@ -4,7 +4,7 @@ import { REQUEST_ID_HEADER } from "@/lib/api/http/request-info";
 import type { DeviceSettings } from "@/lib/auth/device";
 import { TooManyWaiting, TurnLines } from "@/lib/turn-lines";
 import { lineOf } from "./line-of";
-import { type Refusal, refuse } from "./refuse";
+import { type HttpRefusal, refuse } from "./refuse";
 import type { NextHandler } from "./render-page";
 
 /**
@@ -22,12 +22,12 @@ const LOOK_EVERY_MS = 100;
 /** The longest turn while other work keeps the event loop busy: many times what a page takes on a slow machine. */
 const LONGEST_MS = 2000;
 
-const TOO_MANY: Pick<Refusal, "code" | "detail" | "headers"> = {
+const TOO_MANY: Pick<HttpRefusal, "code" | "detail" | "headers"> = {
   code: "too-many-requests",
   detail: "Too many pages at once. Try again in a few seconds.",
   headers: { "retry-after": "2" },
 };
-const TOO_LATE: Pick<Refusal, "code" | "headers"> = { code: "unavailable", headers: { "retry-after": "2" } };
+const TOO_LATE: Pick<HttpRefusal, "code" | "headers"> = { code: "unavailable", headers: { "retry-after": "2" } };
 
 /** Renders a few pages at a time. Networks, and the accounts of known browsers, take turns. */
 export class PageTurns {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { HttpProblem, problemBody } from "@/lib/api/http/problem";
 import type { ProblemCode } from "@/lib/contract";
 
-export interface Refusal {
+export interface HttpRefusal {
   readonly code: ProblemCode;
   readonly instance: string;
   readonly requestId: string;
@@ -12,7 +12,7 @@ export interface Refusal {
 }
 
 /** Answers a refused request with problem+json. A no-op once the answer has begun. */
-export function refuse(res: ServerResponse, { code, instance, requestId, detail, headers = {} }: Refusal): void {
+export function refuse(res: ServerResponse, { code, instance, requestId, detail, headers = {} }: HttpRefusal): void {
   if (res.headersSent || res.destroyed) return;
   const problem = new HttpProblem(code, detail === undefined ? {} : { detail });
   const body = JSON.stringify(problemBody(problem, instance, requestId));

@@ -37,13 +37,13 @@ const pruneSql = statement(
 );
 const findSql = statement("web_assets_find", "select media_type, body from app.web_assets where path = $1");
 
-export interface Asset {
+export interface BuildAsset {
   readonly mediaType: string;
   readonly body: Buffer;
 }
 
 /** Returns a build's scripts, styles and fonts: the path that browsers ask for, and the file. */
-export async function listAssets(buildFolder: string): Promise<Map<string, string>> {
+export async function listBuildAssets(buildFolder: string): Promise<Map<string, string>> {
   const folder = path.join(buildFolder, "static");
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
@@ -66,7 +66,7 @@ export async function publishAssets(db: Runner, assets: ReadonlyMap<string, stri
 }
 
 /** Returns an asset that a process of any build published, or null. */
-export async function findAsset(db: Runner, name: string): Promise<Asset | null> {
+export async function findAsset(db: Runner, name: string): Promise<BuildAsset | null> {
   if (!SHAPE.test(name)) return null;
   const [row] = await db.run<{ media_type: string; body: Buffer }>(findSql, [name]);
   return row ? { mediaType: row.media_type, body: row.body } : null;

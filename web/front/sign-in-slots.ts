@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { Slots } from "@/lib/async/slots";
+import { CountedSlots } from "@/lib/async/slots";
 import type { DeviceSettings } from "@/lib/auth/device";
 import { lineOf } from "./line-of";
-import type { Refusal } from "./refuse";
+import type { HttpRefusal } from "./refuse";
 import { wholeBody } from "./whole-body";
 
 const SIGN_IN_PATH = "/api/auth/callback/";
@@ -21,7 +21,7 @@ export const isSignIn = ({ method }: IncomingMessage, path: string): boolean =>
   method === "POST" && decodeURIComponent(path).startsWith(SIGN_IN_PATH);
 
 /** The answer to a refused sign-in. */
-type SignInRefusal = Pick<Refusal, "code" | "detail" | "headers">;
+type SignInRefusal = Pick<HttpRefusal, "code" | "detail" | "headers">;
 
 const TOO_MANY: SignInRefusal = {
   code: "too-many-requests",
@@ -36,8 +36,8 @@ const TOO_SLOW: SignInRefusal = { code: "body-too-slow", headers: { connection: 
  * before the framework sees them, because a refusal has to cost much less than an attempt.
  */
 export class SignInSlots {
-  readonly #slots = new Slots(IN_PROGRESS);
-  readonly #strangers = new Slots(STRANGERS_IN_PROGRESS);
+  readonly #slots = new CountedSlots(IN_PROGRESS);
+  readonly #strangers = new CountedSlots(STRANGERS_IN_PROGRESS);
 
   /**
    * Waits for the body and then takes a slot, so that half a request takes none. Resolves with the function that

@@ -1,6 +1,6 @@
 import { serializeJobRow, serializeSummary } from "@/lib/api/resources/serialize";
 import { type ApiRuntime, getRuntime, onShutdown } from "@/lib/api/runtime";
-import { type JobChange, STREAM_EVENTS } from "@/lib/contract";
+import { type JobUpdate, STREAM_EVENTS } from "@/lib/contract";
 import { inLine } from "@/lib/db";
 import { CHANNELS, changedJobs, type FeedPosition, type JobView, summarizeJobs } from "@/lib/queue";
 import { tenantLanes } from "@/lib/tenancy/lanes";
@@ -47,7 +47,7 @@ function sourceOf(runtime: ApiRuntime): FeedSource {
   };
 }
 
-function toChange(job: JobView): JobChange {
+function toChange(job: JobView): JobUpdate {
   // A change contains no error, so there is nothing to mask.
   const row = serializeJobRow({ ...job, lastError: null });
   return {

@@ -10,7 +10,7 @@ import { parseQuery } from "@/lib/api/http/input";
 import { HttpProblem } from "@/lib/api/http/problem";
 import { guarded, type RouteHandler } from "@/lib/api/http/serve";
 import { shutdownSignal } from "@/lib/api/runtime";
-import { Slots } from "@/lib/async/slots";
+import { CountedSlots } from "@/lib/async/slots";
 import type { Principal } from "@/lib/auth/principal";
 import { LIMITS, streamQuery } from "@/lib/contract";
 import { eventStream } from "@/web/live/event-stream";
@@ -24,7 +24,7 @@ const HEADERS = {
 };
 
 const tenantOf = (search: string) => parseQuery(streamQuery, search).tenant;
-const openStreams = new Slots(LIMITS.streamsPerCaller);
+const openStreams = new CountedSlots(LIMITS.streamsPerCaller);
 
 /** Streams a tenant's changes as they happen. The stream ends after ten minutes, and the client reconnects. */
 export const jobStream: RouteHandler = guarded(serve, {

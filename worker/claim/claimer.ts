@@ -20,7 +20,7 @@ import {
 } from "@/lib/queue/worker";
 import { processClock } from "../lease/lease-protocol";
 import type { BegunMarks } from "../run/begun-marks";
-import type { Room } from "../run/runner";
+import type { Capacity } from "../run/runner";
 import { LaneDirectory } from "./lane-directory";
 import { SlotsByTenant } from "./slots-by-tenant";
 import type { Supported } from "./supported";
@@ -37,7 +37,7 @@ export interface ClaimerOptions {
   readonly log: Logger;
   readonly workerId: string;
   readonly random: () => number;
-  readonly room: () => Room;
+  readonly room: () => Capacity;
   /** True if jobs of this definition may be claimed ahead. */
   readonly isQuick: (definitionId: string) => boolean;
   readonly served: () => Supported;
@@ -49,7 +49,7 @@ export interface ClaimerOptions {
   readonly onPolled: (poll: Awaited<ReturnType<typeof pollWork>>) => Promise<void> | void;
 }
 
-const hasRoom = ({ free, ahead }: Room): boolean => free + ahead > 0;
+const hasRoom = ({ free, ahead }: Capacity): boolean => free + ahead > 0;
 
 /**
  * Keeps a worker's free slots filled. Claims at once when a wake-up names a lane, polls at least once a second, and
@@ -209,7 +209,7 @@ export class Claimer {
   }
 
   /** Picks the lanes to claim from, in order, each with its share. Only quick jobs are claimed ahead of free slots. */
-  private choose({ free, ahead }: Room, now: number): LaneRequest[] {
+  private choose({ free, ahead }: Capacity, now: number): LaneRequest[] {
     const served = this.options.served();
     const lanes = this.directory.lanes().filter((lane) => this.keepServed(lane, served));
     this.directory.sawTenants(lanes, now);

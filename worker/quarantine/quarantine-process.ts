@@ -12,7 +12,7 @@ const LEAST_HEAP_MB = 64;
 const SECRETS_PIPE = 4;
 
 /** How a process ended. */
-export interface ProcessEnd {
+export interface QuarantineEnd {
   readonly exitCode: number | null;
   readonly signal: string | null;
 }
@@ -21,7 +21,7 @@ export interface ProcessEnd {
 export class QuarantineProcess {
   private readonly child: ChildProcess;
   /** Resolves when the process is gone, or could not be started. */
-  readonly exited: Promise<ProcessEnd>;
+  readonly exited: Promise<QuarantineEnd>;
   /** False when the process ended before it was ready. */
   readonly ready: Promise<boolean>;
 
@@ -55,7 +55,7 @@ export class QuarantineProcess {
   run(
     attempt: { readonly job: ClaimedJob; readonly isNoted: boolean },
     onSpawned: (pid: number) => void,
-  ): Promise<Execution | ProcessEnd> {
+  ): Promise<Execution | QuarantineEnd> {
     return new Promise((resolve) => {
       const hear = (message: FromQuarantine) => {
         if (message.type === "spawned") onSpawned(message.pid);

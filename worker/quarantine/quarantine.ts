@@ -18,7 +18,7 @@ import {
   MAX_RECLAIMS,
   type RunnableDefinition,
 } from "@/lib/queue/worker";
-import { type ProcessEnd, QuarantineProcess } from "./quarantine-process";
+import { type QuarantineEnd, QuarantineProcess } from "./quarantine-process";
 import { OVER_MEMORY_LIMIT } from "./quarantine-protocol";
 
 /** Limit on processes, because each takes about as much memory as an idle worker. */
@@ -199,7 +199,7 @@ export class Quarantine {
   }
 
   /** Records that a handler has ended its process, which ran nothing else. */
-  private convict(job: ClaimedJob, { exitCode, signal }: ProcessEnd): Execution {
+  private convict(job: ClaimedJob, { exitCode, signal }: QuarantineEnd): Execution {
     const now = performance.now();
     for (const [key, until] of this.convicted) if (until <= now) this.convicted.delete(key);
     this.convicted.set(keyOf(job), now + CONVICTED_MS);
@@ -231,7 +231,7 @@ const keyOf = ({ tenantId, definitionId }: ClaimedJob): string => `${tenantId} $
 
 const withoutOutput = (outcome: Outcome): Execution => ({ outcome, output: EMPTY_OUTPUT });
 
-function howItEnded({ exitCode, signal }: ProcessEnd): string {
+function howItEnded({ exitCode, signal }: QuarantineEnd): string {
   if (signal !== null) return signal;
   return exitCode === OVER_MEMORY_LIMIT ? "over the memory limit" : `exit code ${exitCode}`;
 }

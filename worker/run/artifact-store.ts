@@ -1,6 +1,6 @@
 import type { Database } from "@/lib/db";
 import { throughOutage } from "@/lib/db/through-outage";
-import { type ArtifactStore, LeaseLostError, NonRetryableError } from "@/lib/execution";
+import { type ArtifactStore, AttemptLostError, NonRetryableError } from "@/lib/execution";
 import {
   type ArtifactQuota,
   appendArtifact,
@@ -37,7 +37,7 @@ export function artifactsOf(
 }
 
 function translated(error: unknown): never {
-  if (error instanceof QueueLeaseLost) throw new LeaseLostError();
+  if (error instanceof QueueLeaseLost) throw new AttemptLostError();
   if (error instanceof QueueError) throw new NonRetryableError(error.message, { errorType: "internal" });
   throw error;
 }

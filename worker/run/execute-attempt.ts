@@ -9,7 +9,7 @@ import { AttemptOutputWriter } from "./attempt-output";
 import { AttemptContext, type RunTools, runAttempt } from "./run-attempt";
 
 /** One attempt of a job in flight. */
-export interface Attempt extends WatchedLease {
+export interface AttemptToRun extends WatchedLease {
   readonly job: ClaimedJob;
   /** Why the attempt was stopped. */
   readonly stopReason: StopReason | undefined;
@@ -28,12 +28,12 @@ interface Surroundings {
   readonly tools: RunTools;
   readonly logMaxBytes: number;
   /** Called when the lease turns out to be lost. */
-  readonly onLost: (attempt: Attempt) => void;
+  readonly onLost: (attempt: AttemptToRun) => void;
 }
 
 /** Runs an attempt to its end; its output and progress are stored when this resolves. Never rejects. */
 export async function executeAttempt(
-  attempt: Attempt,
+  attempt: AttemptToRun,
   definition: RunnableDefinition,
   around: Surroundings,
 ): Promise<Execution> {
@@ -56,10 +56,10 @@ function withDropped(execution: Execution, dropped: number): Execution {
 
 class WorkerAttempt extends AttemptContext {
   #output: AttemptOutputWriter | undefined;
-  readonly #attempt: Attempt;
+  readonly #attempt: AttemptToRun;
   readonly #around: Surroundings;
 
-  constructor(attempt: Attempt, definition: RunnableDefinition, around: Surroundings) {
+  constructor(attempt: AttemptToRun, definition: RunnableDefinition, around: Surroundings) {
     super(attempt.job, definition, around.tools);
     this.#attempt = attempt;
     this.#around = around;

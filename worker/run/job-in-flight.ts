@@ -2,10 +2,10 @@ import type { StopReason } from "@/lib/execution";
 import type { ClaimedJob } from "@/lib/queue/worker";
 import { processClock } from "../lease/lease-protocol";
 import type { KeptLease, WatchedLease } from "../lease/leases";
-import type { Attempt } from "./execute-attempt";
+import type { AttemptToRun } from "./execute-attempt";
 
 /** A job in flight on this worker. Its abort signal is created on first use, because few attempts use it. */
-export class JobInFlight implements Attempt, WatchedLease {
+export class JobInFlight implements AttemptToRun, WatchedLease {
   /** `aside` = runs without a slot; `ended` = no longer runs, and its end is being recorded. */
   phase: "waiting" | "running" | "aside" | "ended" = "waiting";
   /** How long the job had a slot, once it has left it. */

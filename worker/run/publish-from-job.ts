@@ -1,5 +1,5 @@
 import type { Database, TenantTransaction } from "@/lib/db";
-import { JobError, type JobEvent, ReleasedError } from "@/lib/execution";
+import { type HandlerEvent, JobError, ReleasedError } from "@/lib/execution";
 import { type ClaimedJob, type PublishedEvent, publishEvent, QueueError, SYSTEM } from "@/lib/queue/worker";
 
 /**
@@ -9,7 +9,7 @@ import { type ClaimedJob, type PublishedEvent, publishEvent, QueueError, SYSTEM 
 export async function publishFromJob(
   tx: Database | TenantTransaction,
   job: ClaimedJob,
-  { event, maxDepth }: { readonly event: JobEvent; readonly maxDepth: number | undefined },
+  { event, maxDepth }: { readonly event: HandlerEvent; readonly maxDepth: number | undefined },
 ): Promise<PublishedEvent> {
   const { name, data, key = name } = event;
   const scope = { tenantId: job.tenantId, actor: SYSTEM } as const;

@@ -3,15 +3,15 @@ import { withTenant } from "@/lib/db";
 import { throughOutage } from "@/lib/db/through-outage";
 import {
   type ArtifactStore,
+  AttemptLostError,
   type CommandRegistry,
   type Execution,
   executeCommand,
   executeHandler,
+  type HandlerEvent,
   type HandlerRunContext,
   JobError,
-  type JobEvent,
   type JobHandler,
-  LeaseLostError,
   type LogLevel,
   type OpenedPath,
   type OutputStream,
@@ -170,7 +170,7 @@ export abstract class AttemptContext implements HandlerRunContext {
     );
   }
 
-  publishEvent(event: JobEvent, tx?: TenantTransaction): Promise<PublishedEvent> {
+  publishEvent(event: HandlerEvent, tx?: TenantTransaction): Promise<PublishedEvent> {
     const { job, tools } = this;
     const asked = { event, maxDepth: tools.eventMaxDepth };
     if (tx) return publishFromJob(tx, job, asked);
@@ -185,7 +185,7 @@ function stepsOf(worker: Database, attempt: { readonly job: ClaimedJob; readonly
     find: (name) => throughOutage(attempt, () => findStep(worker, job, name)),
     store: (name, result) =>
       throughOutage(attempt, () => storeStep(worker, job, { name, result })).catch((error: unknown) => {
-        if (error instanceof QueueLeaseLost) throw new LeaseLostError();
+        if (error instanceof QueueLeaseLost) throw new AttemptLostError();
         if (!(error instanceof QueueError)) throw error;
         const message = `the result of step ${JSON.stringify(name)} cannot be stored: ${error.message}`;
         throw new JobError(message, { errorType: "internal", retryable: false });
@@ -198,7 +198,7 @@ function inLease<T>(web: Database, job: ClaimedJob, fn: Parameters<typeof withTe
   return withTenant(web, job.tenantId, async (tx) => {
     const result = await fn(tx);
     await holdLease(tx, job).catch((error: unknown) => {
-      throw error instanceof QueueLeaseLost ? new LeaseLostError() : error;
+      throw error instanceof QueueLeaseLost ? new AttemptLostError() : error;
     });
     return result;
   });

@@ -49,7 +49,7 @@ export interface RunnerOptions {
 }
 
 /** How many jobs may be claimed now. */
-export interface Room {
+export interface Capacity {
   /** Jobs that would run at once. */
   readonly free: number;
   /** Quick jobs on top, which wait here for a slot. */
@@ -90,7 +90,7 @@ export class Runner {
   }
 
   /** Offers room ahead only when half of it is used up, so that a claim is worth its round trip. */
-  room(): Room {
+  room(): Capacity {
     const unsettled = this.held.size - this.running - this.waiting.size;
     if (this.draining || unsettled >= MOST_UNSETTLED) return { free: 0, ahead: 0 };
     const ahead = this.pace.ahead(this.options.places);

@@ -1,4 +1,4 @@
-import type { Answer, Post } from "@/lib/webhooks/delivery";
+import type { Post, ReceiverAnswer } from "@/lib/webhooks/delivery";
 
 /** What the worker says to the thread that sends webhooks. `no` names one post. */
 export type ToWebhookThread =
@@ -8,5 +8,5 @@ export type ToWebhookThread =
 /** The answer to a post that was not stopped. */
 export interface FromWebhookThread {
   readonly no: number;
-  readonly answer: Omit<Answer, "body"> & { readonly body: Uint8Array };
+  readonly answer: Omit<ReceiverAnswer, "body"> & { readonly body: Uint8Array };
 }

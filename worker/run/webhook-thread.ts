@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Answer, Post } from "@/lib/webhooks/delivery";
+import type { Post, ReceiverAnswer } from "@/lib/webhooks/delivery";
 import type { FromWebhookThread, ToWebhookThread } from "./webhook-protocol";
 
 /** Where the program of the thread is. Tests, which run from sources, set another place. */
@@ -15,10 +15,10 @@ const HEAP_MB = 128;
 export class WebhookThread {
   #worker: Worker | null = null;
   #lastNo = 0;
-  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  readonly #waiting = new Map<number, (answer: ReceiverAnswer) => void>();
 
   /** Posts once, as `post` of the delivery does. Never rejects. */
-  readonly post = ({ signal, ...message }: Post): Promise<Answer> => {
+  readonly post = ({ signal, ...message }: Post): Promise<ReceiverAnswer> => {
     const began = performance.now();
     if (signal.aborted) return Promise.resolve(stopped(began));
     const worker = this.#running();
@@ -67,10 +67,10 @@ export class WebhookThread {
 
 const send = (worker: Worker, message: ToWebhookThread): void => worker.postMessage(message);
 
-const stopped = (began: number): Answer =>
+const stopped = (began: number): ReceiverAnswer =>
   unanswered({ code: "stopped", detail: "the attempt was stopped" }, performance.now() - began);
 
-const unanswered = (failed: Answer["failed"], ms: number): Answer => ({
+const unanswered = (failed: ReceiverAnswer["failed"], ms: number): ReceiverAnswer => ({
   statusCode: null,
   failed,
   body: Buffer.alloc(0),

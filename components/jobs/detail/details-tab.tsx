@@ -9,7 +9,7 @@ import { Time } from "@/components/ui/time";
 import { formatDuration } from "@/lib/client/format";
 import type { Job } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
-import { JobSource } from "../job-source";
+import { JobSourceLine } from "../job-source";
 import { RetryLink } from "../retry-links";
 import { ChildrenPanel } from "./children-panel";
 
@@ -29,7 +29,7 @@ export function DetailsTab({ job }: { readonly job: Job }) {
         <Row name="Queue">{job.queue}</Row>
         <Row name="Priority">{job.priority}</Row>
         <Row name="Source">
-          <JobSource job={job} />
+          <JobSourceLine job={job} />
         </Row>
         <Row name="Tags">{job.tags.length > 0 ? <Tags tags={job.tags} /> : <None />}</Row>
         <Row name="Created">

@@ -20,7 +20,7 @@ import { ChainPanel } from "../../chain/chain-panel";
 import { LiveIndicator } from "../../shell/live-indicator";
 import { useTenant } from "../../shell/viewer";
 import { useActOnJob } from "../job-actions";
-import { hasSourcePage, JobSource } from "../job-source";
+import { hasSourcePage, JobSourceLine } from "../job-source";
 import { RetryLinks } from "../retry-links";
 import { ArtifactsTab } from "./artifacts-tab";
 import { AttemptsTab } from "./attempts-tab";
@@ -123,7 +123,7 @@ function LoadedJob({ job, failed }: { readonly job: Job; readonly failed: boolea
           </p>
           {hasSourcePage(job) ? (
             <p className="text-muted text-xs">
-              Started by <JobSource job={job} />
+              Started by <JobSourceLine job={job} />
             </p>
           ) : null}
           <RetryLinks retryOf={job.retried_from_id} retriedBy={wasRetried ? job.retried_by_id : null} />

@@ -12,7 +12,7 @@ import { useToast } from "@/components/ui/toast";
 import { attemptsSoFar } from "@/lib/client/jobs/jobs";
 import type { JobRow } from "@/lib/contract";
 import { isCancelable } from "@/lib/queue/states";
-import { errorMessage } from "../error-text";
+import { messageBeforeTrace } from "../error-text";
 import type { ActOnJob } from "../job-actions";
 import { StatusBadge } from "../status";
 import { Duration } from "../wait-line";
@@ -103,7 +103,7 @@ function SecondLine({ job }: { readonly job: JobRow }) {
       </span>
       {failed ? (
         <span className="text-bad">
-          <Plain oneLine text={errorMessage(job.last_error ?? "")} />
+          <Plain oneLine text={messageBeforeTrace(job.last_error ?? "")} />
         </span>
       ) : null}
       {!failed && message ? <Plain oneLine text={message} /> : null}

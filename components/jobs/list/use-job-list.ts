@@ -8,7 +8,7 @@ import { applyChange, jobKeys, jobListOptions, jobSummaryOptions } from "@/lib/c
 import { useLiveListener, usePollInterval } from "@/lib/client/live/use-live";
 import { usePinnedRows } from "@/lib/client/live/use-pinned-rows";
 import { useThrottledRefresh } from "@/lib/client/live/use-refresh";
-import type { JobChange, JobList, JobRow, JobSummary } from "@/lib/contract";
+import type { JobList, JobRow, JobSummary, JobUpdate } from "@/lib/contract";
 import { isTerminal } from "@/lib/queue/states";
 
 /** The data that the server rendered the page with. */
@@ -68,7 +68,7 @@ function useJobEvents({ tenant, filters, rows, update }: JobEvents): void {
   });
 }
 
-function announceEnd(change: JobChange, announce: ReturnType<typeof useAnnounce>): void {
+function announceEnd(change: JobUpdate, announce: ReturnType<typeof useAnnounce>): void {
   if (!isTerminal(change.status)) return;
   if (change.status === "succeeded") announce("finished", (count) => `${plural(count, "job")} finished`);
   else announce("failed", (count) => `${plural(count, "job")} ended without success`);

@@ -11,7 +11,7 @@ import { useToast } from "@/components/ui/toast";
 import { definitionsOptions } from "@/lib/client/jobs/definitions";
 import type { Definition, Job } from "@/lib/contract";
 import { useTenant } from "../../shell/viewer";
-import { NewJobOptions, OtherFaults } from "./new-job-options";
+import { NewJobOptions, OtherJobFaults } from "./new-job-options";
 import { PayloadFields } from "./payload-fields";
 import { type OptionName, useNewJob } from "./use-new-job";
 
@@ -129,7 +129,7 @@ function NewJobForm({
           />
         )}
         <NewJobOptions options={state.options} faults={state.faults} onChange={setOption} />
-        <OtherFaults
+        <OtherJobFaults
           faults={state.faults}
           known={form.fields.map((field) => `payload.${field.name}`)}
           freeform={form.freeform}

@@ -79,7 +79,7 @@ interface OtherFaultsProps {
 }
 
 /** Problems that no visible field can show. */
-export function OtherFaults({ faults, known, freeform, general }: OtherFaultsProps) {
+export function OtherJobFaults({ faults, known, freeform, general }: OtherFaultsProps) {
   const shown = new Set([
     ...known,
     "definition_key",

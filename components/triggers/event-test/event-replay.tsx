@@ -9,7 +9,7 @@ import { useTenant } from "../../shell/viewer";
 import type { TestTarget } from "./test-target";
 
 /** How many of the newest stored events would match. */
-export function EventReplay({ target }: { readonly target: TestTarget }) {
+export function EventReplayPanel({ target }: { readonly target: TestTarget }) {
   const { slug } = useTenant();
   const [asked, setAsked] = useState<TestTarget | null>(null);
   const replay = useQuery({

@@ -10,7 +10,7 @@ import { parseJsonText } from "@/lib/client/triggers/schema-form";
 import { testOptions } from "@/lib/client/triggers/triggers";
 import { useDebounced } from "@/lib/client/use-debounced";
 import { useTenant } from "../../shell/viewer";
-import { EventReplay } from "./event-replay";
+import { EventReplayPanel } from "./event-replay";
 import { SendForReal } from "./send-for-real";
 import { TestResult } from "./test-result";
 import type { TestTarget } from "./test-target";
@@ -70,7 +70,7 @@ export function EventTest({ eventName, target, definitionKey, sendable }: EventT
           <p className="text-muted text-sm">Name the event and write its data to see what would happen.</p>
         )}
         <div className="flex flex-wrap items-center gap-2 empty:hidden">
-          {target ? <EventReplay target={target} /> : null}
+          {target ? <EventReplayPanel target={target} /> : null}
           {sendable && data ? <SendForReal name={eventName} data={data} /> : null}
         </div>
       </div>

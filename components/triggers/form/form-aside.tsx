@@ -4,7 +4,7 @@ import { parseJsonText } from "@/lib/client/triggers/schema-form";
 import type { TriggerFields } from "@/lib/client/triggers/trigger-form";
 import { EventTest } from "../event-test/event-test";
 import type { TestTarget } from "../event-test/test-target";
-import { SchedulePreview } from "../schedule-preview";
+import { SchedulePreviewPanel } from "../schedule-preview";
 import type { SchedulePreviewState } from "./use-schedule-preview";
 import type { TriggerForm } from "./use-trigger-form";
 
@@ -20,7 +20,7 @@ export function FormAside({ form, preview }: FormAsideProps) {
     return <EventTest eventName={name.trim()} target={draftOf(form.fields)} definitionKey={definition} />;
   }
   if (preview.none) return null;
-  return <SchedulePreview preview={preview.preview} fault={preview.fault} busy={preview.busy} />;
+  return <SchedulePreviewPanel preview={preview.preview} fault={preview.fault} busy={preview.busy} />;
 }
 
 /** Returns the parts of the form that a test of an event trigger needs; null while they are incomplete. */

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { ArrowLeft } from "lucide-react";
 import { Link } from "@/components/ui/link";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
-import { BLANK_TRIGGER, fieldsOf, type TriggerFields } from "@/lib/client/triggers/trigger-form";
+import { BLANK_TRIGGER, type TriggerFields, triggerFieldsOf } from "@/lib/client/triggers/trigger-form";
 import { triggerOptions } from "@/lib/client/triggers/triggers";
 import { useTenant } from "../../shell/viewer";
 import { TriggerFormView } from "./trigger-form-view";
@@ -66,7 +66,11 @@ export function TriggerFormPage({ tenantZone, id, mode, template }: TriggerFormP
         </div>
       ) : query.data && query.isFetchedAfterMount ? (
         <TriggerFormView
-          initial={isEdit ? fieldsOf(query.data) : { ...fieldsOf(query.data), label: `Copy of ${query.data.label}` }}
+          initial={
+            isEdit
+              ? triggerFieldsOf(query.data)
+              : { ...triggerFieldsOf(query.data), label: `Copy of ${query.data.label}` }
+          }
           trigger={isEdit ? query.data : null}
           tenantZone={tenantZone}
         />

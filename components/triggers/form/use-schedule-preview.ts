@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { previewBodyOf, type TriggerFields } from "@/lib/client/triggers/trigger-form";
-import { previewOptions } from "@/lib/client/triggers/triggers";
+import { triggerPreviewOptions } from "@/lib/client/triggers/triggers";
 import { useDebounced } from "@/lib/client/use-debounced";
 import type { TriggerPreview } from "@/lib/contract";
 import { type Faults, faultsOfError } from "./use-trigger-form";
@@ -23,7 +23,7 @@ const NONE: Faults = new Map();
 export function useSchedulePreview(slug: string, fields: TriggerFields): SchedulePreviewState {
   const body = previewBodyOf(fields);
   const asked = useDebounced(body);
-  const query = useQuery({ ...previewOptions(slug, asked ?? {}), enabled: asked !== null });
+  const query = useQuery({ ...triggerPreviewOptions(slug, asked ?? {}), enabled: asked !== null });
   const [faults, general] = asked !== null && query.error ? faultsOfError(query.error) : [NONE, null];
   const example = asked === null || query.error ? [] : (query.data?.example?.problems ?? []);
   const template = example.map(({ pointer, detail }) => ({ at: pointer, detail }));

@@ -6,14 +6,14 @@ import { randomKey } from "@/lib/client/forms/random-key";
 import { ApiError } from "@/lib/client/http";
 import { pointerHead } from "@/lib/client/triggers/schema-form";
 import {
-  bodyOf,
   type Clash,
   createBodyOf,
   type FieldName,
-  fieldsOf,
   mergeFields,
   patchOf,
   type TriggerFields,
+  triggerBodyOf,
+  triggerFieldsOf,
 } from "@/lib/client/triggers/trigger-form";
 import { triggerOptions, useCreateTrigger, useUpdateTrigger } from "@/lib/client/triggers/triggers";
 import type { Trigger } from "@/lib/contract";
@@ -80,7 +80,7 @@ export function useTriggerForm({ slug, initial, trigger, onSaved }: FormStart): 
   const adopt = async (id: string) => {
     const fresh = await client.fetchQuery({ ...triggerOptions(slug, id), staleTime: 0 });
     setState((now) => {
-      const theirs = fieldsOf(fresh);
+      const theirs = triggerFieldsOf(fresh);
       const { fields, clashes } = mergeFields(now.base.fields, now.fields, theirs);
       return { fields, clashes, base: { fields: theirs, version: fresh.version }, faults: NO_FAULTS, general: null };
     });
@@ -93,7 +93,7 @@ export function useTriggerForm({ slug, initial, trigger, onSaved }: FormStart): 
   };
   const submit = () => {
     if (create.isPending || update.isPending) return;
-    const { faults } = bodyOf(state.fields);
+    const { faults } = triggerBodyOf(state.fields);
     if (faults.size > 0) return fail(new Map([...faults].map(([name, detail]) => [name, [{ at: "", detail }]])), null);
     const handlers = { onSuccess: onSaved, onError: refused };
     const { version } = state.base;

@@ -10,7 +10,7 @@
 
 import type * as z from "zod";
 import { BoundedMap } from "@/lib/async/bounded-map";
-import { Slots } from "@/lib/async/slots";
+import { CountedSlots } from "@/lib/async/slots";
 import { type ClaimedWork, type claimWork, LIMITS } from "@/lib/contract";
 import {
   canceledAttempts,
@@ -41,7 +41,7 @@ const SAY_AGAIN_MS = 4000;
 const MOST_SHARES = 1000;
 const shares = new BoundedMap<string, FairShare>(MOST_SHARES);
 const counts = new WholeLooks();
-const polls = new Slots(LIMITS.remotePollsPerKey);
+const polls = new CountedSlots(LIMITS.remotePollsPerKey);
 
 /**
  * Claims jobs for a remote worker, and waits for some when there are none. If the client disconnects before the answer

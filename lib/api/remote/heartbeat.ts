@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type * as z from "zod";
-import type { heartbeatAnswer, heartbeat as heartbeatBody } from "@/lib/contract";
+import type { heartbeatAnswer, heartbeatBody } from "@/lib/contract";
 import type { Runner } from "@/lib/db";
 import {
   appendLogs,

@@ -39,7 +39,7 @@ export function serializeDeadLetter(letter: DeadLetterView): DeadLetter {
 export const serializeDeadLetters = (letters: readonly DeadLetterView[]): Promise<DeadLetter[]> =>
   mapInTurns(letters, serializeDeadLetter);
 
-export function serializeEvent(event: JobEventView): JobEvent {
+export function serializeJobEvent(event: JobEventView): JobEvent {
   return {
     at: event.at.toISOString(),
     action: event.action,

@@ -5,11 +5,11 @@ import type {
   EventListQuery,
   EventRow,
   Published,
-  publishEvents,
+  publishEventsBody,
   ReplayedEvent as ReplayedBody,
   TenantPermission,
   TriggerTests as TriggerTestsBody,
-  testTriggers,
+  testTriggersBody,
 } from "@/lib/contract";
 import type {
   EventDetail,
@@ -24,7 +24,7 @@ import type {
 } from "@/lib/queue/types";
 import { dateOf, defined } from "./filters";
 
-type Body = z.output<typeof publishEvents>;
+type Body = z.output<typeof publishEventsBody>;
 type OneEvent = Pick<Body, "name" | "data" | "producer_id" | "correlation_id">;
 
 /** Converts the events of a request to the queue's terms. `depth` is the chain depth of the job that publishes them. */
@@ -51,7 +51,7 @@ export function eventFilter(query: Omit<EventListQuery, "limit" | "cursor">): Ev
   });
 }
 
-export function testRequest(body: z.output<typeof testTriggers>): TestRequest {
+export function testRequest(body: z.output<typeof testTriggersBody>): TestRequest {
   const { draft } = body;
   return defined({
     event: body.event && newEvent(body.event, 0),

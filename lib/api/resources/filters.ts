@@ -38,7 +38,7 @@ export function jobFilter(query: Omit<JobListQuery, "limit" | "offset" | "cursor
 }
 
 /** Converts the body of a change to the queue's terms. */
-export function jobChange(body: ChangeJob): JobChange {
+export function jobChangeOf(body: ChangeJob): JobChange {
   return defined({ priority: body.priority, scheduledFor: dateOf(body.scheduled_for) });
 }
 

@@ -26,7 +26,7 @@ export function bulkRequest(body: z.output<typeof createJobAction>): BulkRequest
 
 const relation = (isExact: boolean) => (isExact ? ("eq" as const) : ("gte" as const));
 
-export function serializePreview(request: BulkRequest, preview: BulkPreview): JobActionPreview {
+export function serializeActionPreview(request: BulkRequest, preview: BulkPreview): JobActionPreview {
   return {
     dry_run: true,
     action: request.action,

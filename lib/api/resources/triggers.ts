@@ -1,10 +1,10 @@
 import type * as z from "zod";
 import type {
-  createTrigger,
+  createTriggerBody,
   FIRING_OUTCOMES,
   Firing,
   FiringListQuery,
-  previewTrigger,
+  previewTriggerBody,
   Trigger,
   TriggerListQuery,
   TriggerPreview,
@@ -24,7 +24,7 @@ import { defined } from "./filters";
 type Update = z.output<typeof updateTrigger>;
 
 /** Converts the body of a request for a new trigger to the queue's terms. */
-export function triggerInput(body: z.output<typeof createTrigger>): TriggerInput {
+export function triggerInput(body: z.output<typeof createTriggerBody>): TriggerInput {
   return {
     ...triggerPatch(body),
     label: body.label,
@@ -76,7 +76,7 @@ const dateOrNull = (text: string | null | undefined): Date | null | undefined =>
   typeof text === "string" ? new Date(text) : text;
 
 /** Converts the body of a preview to the queue's terms. */
-export function previewInput(body: z.output<typeof previewTrigger>): PreviewInput {
+export function previewInput(body: z.output<typeof previewTriggerBody>): PreviewInput {
   const schedule = defined({ ...schedulePart(body), maxRuns: body.max_runs });
   const { payload_template: source, definition_key: definitionKey, label } = body;
   const template = source === undefined ? undefined : { source, ...defined({ definitionKey, label }) };
@@ -171,7 +171,7 @@ export const serializeFiring = (firing: FiringView): Firing => ({
   created_at: firing.createdAt.toISOString(),
 });
 
-export const serializePreview = ({ description, occurrences, warnings, example }: Preview): TriggerPreview => ({
+export const serializeTriggerPreview = ({ description, occurrences, warnings, example }: Preview): TriggerPreview => ({
   description,
   occurrences: occurrences.map(({ at, local, note }) => ({ at: at.toISOString(), local, note })),
   warnings: [...warnings],

@@ -1,4 +1,4 @@
-import { Slots } from "@/lib/async/slots";
+import { CountedSlots } from "@/lib/async/slots";
 import { writeAudit } from "@/lib/auth/audit";
 import {
   type CreateWebhook,
@@ -10,7 +10,7 @@ import {
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import { enqueueJob } from "@/lib/queue";
 import type { Actor, TenantScope } from "@/lib/queue/types";
-import { checkTarget, headerProblems, type Refusal } from "@/lib/webhooks/delivery";
+import { checkTarget, headerProblems, type TargetRefusal } from "@/lib/webhooks/delivery";
 import { type EndpointChange, lockEndpoint, MOST_ENDPOINTS } from "@/lib/webhooks/endpoints";
 import { expectedVersions } from "../http/etag";
 import { HttpProblem, notFound } from "../http/problem";
@@ -52,9 +52,9 @@ interface EndpointCheck {
 
 /** Maximum number of concurrent address lookups per tenant in this process. */
 const MOST_LOOKUPS = 5;
-const lookups = new Slots(MOST_LOOKUPS);
+const lookups = new CountedSlots(MOST_LOOKUPS);
 
-async function lookedUp({ tenantId }: TenantScope, url: string, { config }: ApiRuntime): Promise<Refusal | null> {
+async function lookedUp({ tenantId }: TenantScope, url: string, { config }: ApiRuntime): Promise<TargetRefusal | null> {
   const release = lookups.take(tenantId);
   if (!release) {
     throw new HttpProblem("too-many-requests", {
@@ -71,7 +71,7 @@ export function auditedInTenant<T>(
   action: string,
   work: (tx: TenantTransaction) => Promise<{ readonly objectId: string; readonly done: T }>,
 ): Promise<T> {
-  return inTenant({ db, scope }, async (tx) => {
+  return inTenantOf({ db, scope }, async (tx) => {
     const { objectId, done } = await work(tx);
     await writeAudit(tx, {
       tenantId: scope.tenantId,
@@ -91,7 +91,7 @@ export function auditedInTenant<T>(
 }
 
 /** Reads or changes in a transaction of the tenant: the Idempotency-Key's transaction, if there is one. */
-export function inTenant<T>(
+export function inTenantOf<T>(
   { db, scope }: Pick<WebhookContext, "db" | "scope">,
   work: (tx: TenantTransaction) => Promise<T>,
 ): Promise<T> {

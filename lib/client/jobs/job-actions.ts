@@ -26,11 +26,11 @@ const keys = {
 };
 
 /** A request for an action on many jobs: on listed jobs, on filtered jobs, or a redrive of dead letters. */
-export type BulkRequest =
+export type BulkActionDraft =
   | { readonly kind: "jobs"; readonly body: CreateJobAction }
   | { readonly kind: "dead-letters"; readonly body: Redrive };
 
-const pathOf = (request: BulkRequest) => (request.kind === "jobs" ? "/jobs/actions" : "/jobs/dead-letters/redrive");
+const pathOf = (request: BulkActionDraft) => (request.kind === "jobs" ? "/jobs/actions" : "/jobs/dead-letters/redrive");
 
 /** Returns the job list's filters as an action takes them, without the position in the list. */
 export function actionFilter(filters: JobFilters): JobActionFilter {
@@ -47,7 +47,7 @@ export function actionFilter(filters: JobFilters): JobActionFilter {
 }
 
 /** The jobs that an action would apply to. Never cached, because the user decides by it. */
-export function previewOptions(tenant: string, request: BulkRequest) {
+export function actionPreviewOptions(tenant: string, request: BulkActionDraft) {
   return queryOptions({
     queryKey: [...keys.all(tenant), "preview", request],
     queryFn: ({ signal }) =>
@@ -67,7 +67,7 @@ export function previewOptions(tenant: string, request: BulkRequest) {
 export function useStartAction(tenant: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ request, key }: { request: BulkRequest; key: string }) =>
+    mutationFn: ({ request, key }: { request: BulkActionDraft; key: string }) =>
       api<JobAction>(pathOf(request), { tenant, method: "POST", body: request.body, idempotencyKey: key }),
     onSuccess: () => void client.invalidateQueries({ queryKey: keys.all(tenant) }),
   });

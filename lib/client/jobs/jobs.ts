@@ -11,11 +11,11 @@ import type {
   ChangeJob,
   CreateJob,
   Job,
-  JobChange,
   JobDependencies,
   JobList,
   JobRow,
   JobSummary,
+  JobUpdate,
   Step,
   StepList,
 } from "@/lib/contract";
@@ -129,7 +129,7 @@ export function childrenOptions(tenant: string, id: string) {
 }
 
 /** Returns the row after a pushed change. Fields that the push does not carry are unchanged until the next fetch. */
-export function applyChange<T extends JobRow>(row: T, change: JobChange): T {
+export function applyChange<T extends JobRow>(row: T, change: JobUpdate): T {
   if (row.id !== change.id) return row;
   const left = row.status !== change.status;
   return { ...row, ...change, wait_reason: left ? null : row.wait_reason };

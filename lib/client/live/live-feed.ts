@@ -6,21 +6,21 @@
  * Start with `LiveFeed` below, then `use-live.tsx` (hooks and polling), `use-refresh.ts` and `use-pinned-rows.ts`.
  */
 
-import type { JobChange, JobSummary } from "@/lib/contract";
+import type { JobSummary, JobUpdate } from "@/lib/contract";
 
-export type LiveState = "connecting" | "live" | "reconnecting" | "paused";
+export type FeedState = "connecting" | "live" | "reconnecting" | "paused";
 
 export interface LiveListener {
-  onChange?(change: JobChange): void;
+  onChange?(change: JobUpdate): void;
   onSummary?(summary: JobSummary): void;
   /** Changes may have been missed: refetch what is shown. */
   onResync?(): void;
 }
 
 type Message =
-  | { kind: "change"; change: JobChange }
+  | { kind: "change"; change: JobUpdate }
   | { kind: "summary"; summary: JobSummary }
-  | { kind: "state"; state: LiveState }
+  | { kind: "state"; state: FeedState }
   | { kind: "hello" };
 
 const REOPEN_MS = { first: 5000, most: 60_000 } as const;
@@ -30,7 +30,7 @@ const REOPEN_MS = { first: 5000, most: 60_000 } as const;
  * stream: the tab that holds the lock reads it and broadcasts to the others. Hidden tabs hold no stream and no lock.
  */
 export class LiveFeed {
-  #state: LiveState = "connecting";
+  #state: FeedState = "connecting";
   readonly #listeners = new Set<LiveListener>();
   readonly #stateListeners = new Set<() => void>();
   readonly #name: string;
@@ -49,7 +49,7 @@ export class LiveFeed {
     this.#name = `leasehold-live-${userId}-${tenant}`;
   }
 
-  get state(): LiveState {
+  get state(): FeedState {
     return this.#state;
   }
 
@@ -176,7 +176,7 @@ export class LiveFeed {
     for (const listener of this.#listeners) listener.onResync?.();
   }
 
-  #setState(state: LiveState): void {
+  #setState(state: FeedState): void {
     if (this.#state === state || (this.#paused && state !== "paused")) return;
     this.#state = state;
     for (const listener of this.#stateListeners) listener();

@@ -10,7 +10,7 @@ export interface ShownRows<T extends HasId> {
   readonly gone: ReadonlySet<T["id"]>;
 }
 
-export interface ListShape {
+export interface MergedList {
   /** The answer is the whole list in any order, not a newest-first page of it, so every unknown row is new. */
   readonly whole?: boolean;
   /** The answer grows when the user loads older rows, which go below the others. */
@@ -25,7 +25,7 @@ export interface ListShape {
 export function mergePage<T extends HasId>(
   shown: readonly T[],
   latest: readonly T[],
-  { whole = false, grows = false }: ListShape = {},
+  { whole = false, grows = false }: MergedList = {},
 ): ShownRows<T> {
   const fresh = new Map<T["id"], T>(latest.map((row) => [row.id, row]));
   const known = new Set<T["id"]>(shown.map((row) => row.id));

@@ -3,13 +3,13 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { isAbsent } from "../http";
 import { usePreference } from "../preferences";
-import { LiveFeed, type LiveListener, type LiveState } from "./live-feed";
+import { type FeedState, LiveFeed, type LiveListener } from "./live-feed";
 
 const POLL_MS = { normal: 5000, most: 60_000 } as const;
 
 interface Live {
   readonly feed: LiveFeed;
-  readonly state: LiveState;
+  readonly state: FeedState;
   readonly setPaused: (paused: boolean) => void;
 }
 

@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { type ListShape, mergePage, type ShownRows, showNewest } from "./merge-page";
+import { type MergedList, mergePage, type ShownRows, showNewest } from "./merge-page";
 import { changedJustNow } from "./own-change";
 
 interface HasId {
@@ -14,7 +14,7 @@ interface State<T extends HasId> {
   readonly shown: ShownRows<T>;
 }
 
-interface HeldRowsOptions extends ListShape {
+interface HeldRowsOptions extends MergedList {
   /** Shows the user's own changes on this page at once: the next answers are not pinned. */
   readonly followsOwnChanges?: boolean;
   /** The first rows of an empty list wait too, because something is shown below it. */

@@ -2,7 +2,7 @@
 
 import { type QueryKey, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
-import type { JobChange } from "@/lib/contract";
+import type { JobUpdate } from "@/lib/contract";
 import { useLiveListener } from "./use-live";
 
 /** A burst of changes causes one fetch after `soon`; a busy tenant causes one fetch per `least`. */
@@ -40,7 +40,7 @@ export function useThrottledRefresh(queryKey: QueryKey): () => void {
  */
 export function useRefresh(
   queryKey: QueryKey,
-  concerns: (change: JobChange) => boolean = () => true,
+  concerns: (change: JobUpdate) => boolean = () => true,
   { resync = true }: { readonly resync?: boolean } = {},
 ): void {
   const refresh = useThrottledRefresh(queryKey);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BLANK_TRIGGER, bodyOf, mergeFields, patchOf, previewBodyOf } from "./trigger-form";
+import { BLANK_TRIGGER, mergeFields, patchOf, previewBodyOf, triggerBodyOf } from "./trigger-form";
 
 const nightly = { ...BLANK_TRIGGER, label: "Nightly", definition_key: "sync-folder", timezone: "Europe/Berlin" };
 
@@ -22,7 +22,7 @@ describe("the form of a trigger", () => {
   });
 
   test("an event's trigger says nothing of schedules", () => {
-    const { body } = bodyOf({ ...nightly, trigger_type: "event", event_name: "user.created" });
+    const { body } = triggerBodyOf({ ...nightly, trigger_type: "event", event_name: "user.created" });
     expect(
       Object.keys(body).filter((name) => /cron|interval|anchor|once|timezone|dst|catch|jitter/.test(name)),
     ).toEqual([]);
@@ -30,7 +30,7 @@ describe("the form of a trigger", () => {
   });
 
   test("tells what cannot be sent, by field", () => {
-    const { faults } = bodyOf({ ...nightly, label: " ", payload_template: "{", max_runs: "1.5" });
+    const { faults } = triggerBodyOf({ ...nightly, label: " ", payload_template: "{", max_runs: "1.5" });
     expect([...faults.keys()].sort()).toEqual(["label", "max_runs", "payload_template"]);
   });
 

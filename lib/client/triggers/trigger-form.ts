@@ -44,7 +44,7 @@ type Unit = keyof typeof UNIT_MS;
 const UNITS = Object.keys(UNIT_MS) as Unit[];
 
 /** Returns a trigger's values as form fields. */
-export function fieldsOf(trigger: Trigger): TriggerFields {
+export function triggerFieldsOf(trigger: Trigger): TriggerFields {
   const text = (value: string | number | null) => (value === null ? "" : String(value));
   const local = (value: string | null) => (value === null ? "" : localInput(value));
   const unit = UNITS.findLast((one) => (trigger.interval_ms ?? 1) % UNIT_MS[one] === 0);
@@ -88,7 +88,7 @@ export type FieldFaults = ReadonlyMap<string, string>;
 export type TriggerBody = Readonly<Record<string, unknown>>;
 
 /** Returns the whole trigger as the API takes it. */
-export function bodyOf(fields: TriggerFields): { readonly body: TriggerBody; readonly faults: FieldFaults } {
+export function triggerBodyOf(fields: TriggerFields): { readonly body: TriggerBody; readonly faults: FieldFaults } {
   const faults = new Map<string, string>();
   const template = parseJsonText(fields.payload_template);
   if (template.fault) faults.set("payload_template", template.fault);
@@ -176,14 +176,15 @@ export function previewBodyOf(fields: TriggerFields): PreviewTrigger | null {
 
 /** Returns the differences between two states of the form as a patch; null if there are none. */
 export function patchOf(base: TriggerFields, now: TriggerFields): UpdateTrigger | null {
-  const before = bodyOf(base).body;
-  const entries = Object.entries(bodyOf(now).body).filter(
+  const before = triggerBodyOf(base).body;
+  const entries = Object.entries(triggerBodyOf(now).body).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
   );
   return entries.length === 0 ? null : (Object.fromEntries(entries) as UpdateTrigger);
 }
 
-export const createBodyOf = (fields: TriggerFields): CreateTrigger => bodyOf(fields).body as unknown as CreateTrigger;
+export const createBodyOf = (fields: TriggerFields): CreateTrigger =>
+  triggerBodyOf(fields).body as unknown as CreateTrigger;
 
 /** A field changed by another user in the meantime; `mine` is set if this user changed it too. */
 export interface Clash {

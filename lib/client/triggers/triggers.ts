@@ -63,7 +63,7 @@ export function firingsOptions(tenant: string, id: string, { outcome, cursor }: 
 }
 
 /** What a schedule would do. The same schedule is cached for a minute. */
-export function previewOptions(tenant: string, body: PreviewTrigger) {
+export function triggerPreviewOptions(tenant: string, body: PreviewTrigger) {
   return queryOptions({
     queryKey: ["tenant", tenant, "trigger-preview", body],
     queryFn: ({ signal }) => api<TriggerPreview>("/jobs/triggers/preview", { tenant, method: "POST", body, signal }),

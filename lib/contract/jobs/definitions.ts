@@ -91,11 +91,11 @@ const changeable = {
 };
 
 /** Body of POST /api/v1/admin/jobs/definitions. `command_key` defaults to the key, `queue` to `default`. */
-export const createDefinition = z.strictObject({ key: definitionKey, ...changeable });
-export type CreateDefinition = z.infer<typeof createDefinition>;
+export const createDefinitionBody = z.strictObject({ key: definitionKey, ...changeable });
+export type CreateDefinition = z.infer<typeof createDefinitionBody>;
 
 /** Body of PATCH …/{definitionId}: omitted fields are unchanged. The key of a definition never changes. */
-export const updateDefinition = z.strictObject(changeable);
-export type UpdateDefinition = z.infer<typeof updateDefinition>;
+export const updateDefinitionBody = z.strictObject(changeable);
+export type UpdateDefinition = z.infer<typeof updateDefinitionBody>;
 
 export const definitionParams = z.strictObject({ definitionId: id });

@@ -42,10 +42,10 @@ export const dependencyEdge = z.object({
 export type DependencyEdge = z.infer<typeof dependencyEdge>;
 
 /** The parents and children of a job, including past ones. */
-export const jobDependencies = z.object({
+export const dependenciesAnswer = z.object({
   parents: z.array(dependencyEdge),
   children: z.array(dependencyEdge),
   /** True if there are more children than listed. */
   has_more_children: z.boolean(),
 });
-export type JobDependencies = z.infer<typeof jobDependencies>;
+export type JobDependencies = z.infer<typeof dependenciesAnswer>;

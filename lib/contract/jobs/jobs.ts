@@ -132,20 +132,20 @@ export const bulkJob = z.strictObject({ ...newJob, ref: jobRef.optional() }).ref
 export type CreateJob = z.input<typeof createJob>;
 
 /** Body of POST /api/v1/jobs/{id}/retry. With a payload, the answer is a new job. */
-export const retryJob = z.strictObject({ payload: json.optional() });
-export type RetryJob = z.infer<typeof retryJob>;
+export const retryJobBody = z.strictObject({ payload: json.optional() });
+export type RetryJob = z.infer<typeof retryJobBody>;
 
 /** Body of POST /api/v1/jobs/{id}/cancel. */
-export const cancelJob = z.strictObject({});
+export const cancelJobBody = z.strictObject({});
 
 /** Body of POST /api/v1/jobs/{id}/pause and /resume. */
-export const pauseJob = z.strictObject({});
+export const pauseJobBody = z.strictObject({});
 
 /** Body of PATCH /api/v1/jobs/{id}, for a queued or paused job. */
-export const changeJob = z
+export const changeJobBody = z
   .strictObject({ priority: z.int().min(1).max(LIMITS.priorityMax).optional(), scheduled_for: instantIn.optional() })
   .refine((value) => Object.keys(value).length > 0, "must name priority, scheduled_for or both");
-export type ChangeJob = z.infer<typeof changeJob>;
+export type ChangeJob = z.infer<typeof changeJobBody>;
 
 export const jobParams = z.strictObject({ jobId: id });
 

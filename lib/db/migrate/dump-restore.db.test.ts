@@ -5,7 +5,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { isPaused, setHome } from "@/admin/home";
+import { isInstallationPaused, setHome } from "@/admin/home";
 import { type Database, makeRoles, migrate, openDatabase, roleUrl } from "@/lib/db";
 import { startEmbedded } from "@/lib/db/embedded/index.mjs";
 import { createLogger } from "@/lib/observability/log";
@@ -104,7 +104,7 @@ test.skipIf(!tools)("a dump as the docs say restores whole on an empty server, a
   expect((await misfit(needsOf(restored)))?.summary).toMatch(/^Paused: .*--resume/);
   const started = requireFit(needsOf(restored), { log, signal: AbortSignal.timeout(30_000) });
   const admin = open(to.adminUrl, "admin");
-  expect(await Promise.race([isPaused(admin), started])).toBe(true);
+  expect(await Promise.race([isInstallationPaused(admin), started])).toBe(true);
   await setHome(admin, "resume");
   await started;
   expect(await misfit(needsOf(restored))).toBeNull();

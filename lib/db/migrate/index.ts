@@ -11,7 +11,7 @@ import pg from "pg";
 import { readSchemaFiles, type SchemaFiles, type SqlFile } from "./files";
 import { type Applied, applyFailure, LEDGERS, pendingFunctions, pendingMigrations } from "./ledger";
 import { isLockTimeout, LOCK_PATIENCE_MS, LOCK_TIMEOUT, withoutQueueing } from "./lock-patience";
-import { makeDays } from "./make-days";
+import { makeDaysOnce } from "./make-days";
 import { MigrationError } from "./migration-error";
 import { ensureRoles, type RolePasswords } from "./roles";
 
@@ -55,7 +55,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   try {
     await ensureRoles(client, options);
     const applied = await applyAll(client, files, options);
-    await makeDays(client, options.log);
+    await makeDaysOnce(client, options.log);
     return { applied };
   } finally {
     await client.end().catch(() => {});

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { jitter, pause } from "../pause";
+import { jitter, waitMs } from "../pause";
 import { MigrationError } from "./migration-error";
 
 /** Ten minutes: longer than the backup of a typical installation, and than a forgotten session should live. */
@@ -38,7 +38,7 @@ export async function withoutQueueing<T>(
         );
       }
       if (!told) log(`waiting for a lock; trying again every second or two. Oldest transactions: ${holders}`);
-      await pause(jitter(PAUSE_MS));
+      await waitMs(jitter(PAUSE_MS));
     }
   }
 }

@@ -4,7 +4,7 @@ import type pg from "pg";
  * Creates the partitions of the coming days, which a database without a scheduler for a week lacks. A failure is only
  * logged, because the leading scheduler retries, and rows without a partition go to the DEFAULT partition.
  */
-export async function makeDays(client: pg.Client, log: (line: string) => void): Promise<void> {
+export async function makeDaysOnce(client: pg.Client, log: (line: string) => void): Promise<void> {
   await client.query("begin");
   try {
     await client.query("set local role leasehold_owner");

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { jitter, pause } from "../pause";
+import { jitter, waitMs } from "../pause";
 import { APPLICATION_ROLES, type ApplicationRole } from "../types";
 import { MigrationError } from "./migration-error";
 import { roleName, rolePassword } from "./role-logins.mjs";
@@ -179,6 +179,6 @@ async function againWhileRacing(work: () => Promise<void>): Promise<void> {
       }
       if (!raced || attempt === RACES) throw error;
     }
-    await pause(jitter(30 * attempt));
+    await waitMs(jitter(30 * attempt));
   }
 }

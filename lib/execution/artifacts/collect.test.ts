@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { defineJob } from "../define-job";
-import { LeaseLostError } from "../errors";
+import { AttemptLostError } from "../errors";
 import { executeHandler } from "../execute-handler";
 import {
   makeTestFolder,
@@ -109,7 +109,7 @@ test("a name that cannot be kept fails the job; more than 1,000 files or folders
 });
 
 test("a lost lease is the outcome, and secrets are masked in files", async () => {
-  const store = { ...memoryArtifacts().store, append: () => Promise.reject(new LeaseLostError()) };
+  const store = { ...memoryArtifacts().store, append: () => Promise.reject(new AttemptLostError()) };
   const lost = await ran("mkdir artifacts; echo x >artifacts/a", { artifacts: store });
   expect(lost.outcome).toEqual({ kind: "lease_lost" });
   const masked = await ran("mkdir artifacts; echo my hunter2 >artifacts/a", { secrets: ["hunter2"] });

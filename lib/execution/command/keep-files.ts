@@ -1,7 +1,7 @@
 import { isUnavailable } from "@/lib/db";
 import type { AttemptArtifacts } from "../artifacts/attempt-artifacts";
 import { collectFiles, hasFiles, type NamedFile, type Unkept } from "../artifacts/collect";
-import { JobError, LeaseLostError } from "../errors";
+import { AttemptLostError, JobError } from "../errors";
 import { cleanMessage } from "../output/clean-result";
 import type { SecretForms } from "../output/secret-forms";
 import type { Outcome, RunContext } from "../types";
@@ -34,14 +34,14 @@ export async function keepFiles(outcome: Outcome, ended: Ended): Promise<Outcome
   }
   const deadline = outcome.kind === "timeout" ? performance.now() + LATE_MS : Number.POSITIVE_INFINITY;
   const check = () => {
-    if (ctx.signal.reason === "lease-lost") throw new LeaseLostError();
+    if (ctx.signal.reason === "lease-lost") throw new AttemptLostError();
     if (performance.now() > deadline) throw new JobError("there was no time left to keep it", { errorType: "timeout" });
   };
   try {
     const unkept = await collectFiles({ folder, named, ctx, artifacts: ended.artifacts(), check });
     return afterUnkept(outcome, unkept, { ctx, secrets });
   } catch (error) {
-    if (error instanceof LeaseLostError) return { kind: "lease_lost" };
+    if (error instanceof AttemptLostError) return { kind: "lease_lost" };
     return afterUnkept(outcome, [{ name: "artifacts", error }], { ctx, secrets });
   }
 }
@@ -51,7 +51,7 @@ function afterUnkept(
   unkept: readonly Unkept[],
   { ctx, secrets }: Pick<Ended, "ctx" | "secrets">,
 ): Outcome {
-  if (unkept.some(({ error }) => error instanceof LeaseLostError)) return { kind: "lease_lost" };
+  if (unkept.some(({ error }) => error instanceof AttemptLostError)) return { kind: "lease_lost" };
   if (unkept.length === 0) return outcome;
   const named = unkept.slice(0, MOST_NAMED).map(({ name, error }) => `${JSON.stringify(name)} (${messageOf(error)})`);
   const more = unkept.length > MOST_NAMED ? ` and ${unkept.length - MOST_NAMED} more` : "";

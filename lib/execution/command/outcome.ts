@@ -4,7 +4,7 @@ import type { CommandSpec } from "../registry/schema";
 import type { ErrorClass, Failure, Outcome, StopReason } from "../types";
 import type { OverMemory, ProcessResult } from "./run-process";
 
-export interface Ended {
+export interface EndedProcess {
   readonly process: ProcessResult;
   readonly spec: CommandSpec;
   readonly secrets: SecretForms;
@@ -15,7 +15,7 @@ export interface Ended {
 }
 
 /** Returns the outcome of an attempt whose command has ended. */
-export function outcomeOf(ended: Ended): Outcome {
+export function outcomeOf(ended: EndedProcess): Outcome {
   const { process, secrets } = ended;
   if (process.stoppedBy) return stoppedOutcome(process.stoppedBy, howItEnded(process));
   if (process.overMemory) return overMemory(process.overMemory);
@@ -25,7 +25,7 @@ export function outcomeOf(ended: Ended): Outcome {
   return process.exitCode === 0 ? succeeded(ended) : failedExit(ended);
 }
 
-function succeeded({ process: { result }, report }: Ended): Outcome {
+function succeeded({ process: { result }, report }: EndedProcess): Outcome {
   for (const change of result?.changes ?? []) report(change);
   return { kind: "succeeded", result: result?.value ?? null };
 }
@@ -63,7 +63,7 @@ function spawnFailure(code: string): Failure {
   return failure("temporary_resource", `no process could be started (${code})`);
 }
 
-function failedExit({ process, spec, secrets, errorMessage }: Ended): Failure {
+function failedExit({ process, spec, secrets, errorMessage }: EndedProcess): Failure {
   const { errorType, retryable, retryAfterSeconds, message } = classify(process, spec, errorMessage);
   const text = [message, errorMessage].filter(Boolean).join(": ");
   const failed = failure(errorType, cleanMessage(text, secrets), retryable);

@@ -9,7 +9,7 @@ import { ProcessGroup } from "../process/group";
 import { coverStrays } from "../process/stray-descriptors";
 import type { Isolation } from "../process/supervisor";
 import { LIFELINE_FD, type ResourceLimits, supervised } from "../process/supervisor";
-import { type Usage, UsageMeter } from "../process/usage";
+import { type CommandUsage, UsageMeter } from "../process/usage";
 import type { StopReason } from "../types";
 import { FrameSink, type FrameSinkOptions } from "./frame-sink";
 import type { InheritedFiles } from "./inherited-files";
@@ -39,7 +39,7 @@ export interface ProcessResult {
   readonly pid?: number;
   readonly exitCode?: number;
   readonly signal?: string;
-  readonly usage?: Usage;
+  readonly usage?: CommandUsage;
   readonly stoppedBy: StopReason | null;
   /** Set if the command was killed because its processes together exceeded their memory limit. */
   readonly overMemory?: OverMemory;

@@ -2,7 +2,7 @@ import type { AttemptArtifacts } from "../artifacts/attempt-artifacts";
 import { RowChannel } from "../command/row-channel";
 import { type CommandEnd, runCommand } from "../command/run-command";
 import type { CommandRun } from "../define-job";
-import { AttemptStoppedError, CommandFailedError, LeaseLostError, SnoozedError } from "../errors";
+import { AttemptLostError, AttemptStoppedError, CommandFailedError, SnoozedError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
 import type { SecretForms } from "../output/secret-forms";
 import type { CommandRegistry } from "../registry/registry";
@@ -72,7 +72,7 @@ export class HandlerCommands {
     if (end.process) this.last = end.process;
     const { outcome, process } = end;
     if (outcome.kind === "succeeded") return outcome.result;
-    if (outcome.kind === "lease_lost") throw new LeaseLostError();
+    if (outcome.kind === "lease_lost") throw new AttemptLostError();
     if (outcome.kind === "snoozed") throw new SnoozedError(outcome.seconds, outcome.reason);
     if (outcome.kind !== "failed") throw new AttemptStoppedError(outcome.kind);
     const { message, errorType, retryable, retryAfterSeconds } = outcome;

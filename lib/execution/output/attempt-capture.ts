@@ -7,7 +7,7 @@
  * traces.ts. Searches are linear in the text, because output may be hostile.
  */
 
-import type { Usage } from "../process/usage";
+import type { CommandUsage } from "../process/usage";
 import type { AttemptOutput, OutputStream, RunContext } from "../types";
 import type { SecretForms } from "./secret-forms";
 import { type CapturedStream, StreamCapture } from "./stream-capture";
@@ -16,7 +16,7 @@ export interface ProcessEnd {
   readonly pid?: number | undefined;
   readonly exitCode?: number | undefined;
   readonly signal?: string | undefined;
-  readonly usage?: Usage | undefined;
+  readonly usage?: CommandUsage | undefined;
 }
 
 /** Output of an attempt that has started no process. */

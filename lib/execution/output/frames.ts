@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import type { LogLevel } from "../types";
-import { toArtifact } from "./artifact-frame";
+import { artifactOfFrame } from "./artifact-frame";
 import { storable } from "./clean-text";
 import { exactValue } from "./exact-json";
 import { LineBuffer } from "./line-buffer";
@@ -20,7 +20,7 @@ export type Frame =
   /** `changes` names how the value differs from the one that was sent. */
   | { readonly type: "result"; readonly value: unknown; readonly changes: readonly string[] }
   | { readonly type: "snooze"; readonly seconds: number; readonly reason: string | null }
-  | ReturnType<typeof toArtifact>
+  | ReturnType<typeof artifactOfFrame>
   | { readonly type: "invalid"; readonly problem: string; readonly lost: LostKind | null };
 
 /** The kind of an unreadable line, if the outcome of the attempt depends on it. */
@@ -108,7 +108,7 @@ function toFrame(frame: Record<string, unknown>, { line, text }: FrameLine): Fra
     case "snooze":
       return toSnooze(frame);
     case "artifact":
-      return toArtifact(frame);
+      return artifactOfFrame(frame);
     default:
       return invalid("a frame has no known type");
   }

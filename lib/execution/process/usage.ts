@@ -1,7 +1,7 @@
 import { type ProcessUsage, processTree, sharedOnce } from "./process-tree";
 
 /** The usage of a command's processes. */
-export interface Usage {
+export interface CommandUsage {
   /** Processor time of all processes, in milliseconds. */
   readonly cpuMs: number;
   /** Most memory that they held at one time, in bytes; shared pages count for each process. */
@@ -52,7 +52,7 @@ export class UsageMeter {
   }
 
   /** Stops measuring. Returns undefined when nothing was seen. */
-  stop(): Usage | undefined {
+  stop(): CommandUsage | undefined {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     return this.#peakRssBytes === 0 ? undefined : { cpuMs: this.#cpuMs, peakRssBytes: this.#peakRssBytes };

@@ -2,14 +2,14 @@ import type { Hidden } from "../process/hiding";
 import type { Isolation } from "../process/supervisor";
 import type { Preparation } from "./preparation";
 import type { CommandSpec } from "./schema";
-import type { Template } from "./template";
+import type { CommandTemplate } from "./template";
 import type { TrustedFile } from "./trust";
 
 /** One command that this worker may run. */
 export interface Command {
   readonly key: string;
   readonly spec: CommandSpec;
-  readonly template: Template;
+  readonly template: CommandTemplate;
   /** The words before the arguments: the binary, or Node and the script. */
   readonly program: readonly string[];
   /** The files that are run; checked again before each use. */

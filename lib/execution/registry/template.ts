@@ -8,7 +8,7 @@ export type Element =
   | { readonly kind: "constant"; readonly text: string }
   | { readonly kind: "value"; readonly prefix: string; readonly placeholder: string };
 
-export interface Template {
+export interface CommandTemplate {
   readonly argv: readonly Element[];
   readonly env: readonly (readonly [name: string, element: Element])[];
 }
@@ -19,7 +19,7 @@ export class TemplateError extends Error {
 }
 
 /** Parses the templates of an entry. @throws TemplateError if a template is not safe for every value */
-export function parseTemplate(spec: CommandSpec): Template {
+export function parseTemplate(spec: CommandSpec): CommandTemplate {
   const argv = spec.argv.map((text, index) => parseElement(text, `argv[${index}]`));
   const env = Object.entries(spec.env).map(([name, text]) => [name, parseEnvironment(name, text)] as const);
   const used = new Set<string>();

@@ -9,7 +9,7 @@ import { cleanContext, cleanResult, reportTo } from "../output/clean-result";
 import { asExactJson } from "../output/exact-json";
 import { secretForms } from "../output/secret-forms";
 import type { LogLevel } from "../types";
-import type { Answer, Call, FromGuest, FromHost, ThreadData } from "./protocol";
+import type { Call, FromGuest, FromHost, GuestAnswer, ThreadData } from "./protocol";
 import { fromWire, toWire } from "./wire-error";
 
 const PROGRESS_MS = 100;
@@ -33,7 +33,7 @@ export async function serveHandlerThread(handlers: ReadonlyMap<string, JobHandle
   );
 }
 
-async function answerOf(run: () => Promise<unknown>): Promise<Answer> {
+async function answerOf(run: () => Promise<unknown>): Promise<GuestAnswer> {
   try {
     return { ok: true, value: await run() };
   } catch (error) {
@@ -44,7 +44,7 @@ async function answerOf(run: () => Promise<unknown>): Promise<Answer> {
 /** The thread's side: a context whose calls run in the worker's main thread. */
 class Guest {
   readonly #abort = new AbortController();
-  readonly #calls = new Map<number, (answer: Answer) => void>();
+  readonly #calls = new Map<number, (answer: GuestAnswer) => void>();
   readonly #steps = new Map<number, () => Promise<unknown>>();
   readonly #saidOfContexts = new Set<string>();
   #next = 0;
@@ -60,7 +60,7 @@ class Guest {
 
   readonly reportChange = reportTo({ onLog: (level, text) => this.#log(level, text) });
 
-  end(answer: Answer): void {
+  end(answer: GuestAnswer): void {
     if (this.#unshown) this.#tell(this.#unshown);
     this.#tell({ type: "done", answer });
     this.port.close();
@@ -175,7 +175,7 @@ class Guest {
 
   async #call(call: Call): Promise<unknown> {
     const id = this.#next++;
-    const answered = new Promise<Answer>((resolve) => this.#calls.set(id, resolve));
+    const answered = new Promise<GuestAnswer>((resolve) => this.#calls.set(id, resolve));
     this.#tell({ type: "call", id, call });
     const answer = await answered;
     if (answer.ok) return answer.value;

@@ -16,7 +16,7 @@ import { JobError } from "../errors";
 import type { AttemptCapture } from "../output/attempt-capture";
 import { readPaced } from "../output/read-paced";
 import type { StopReason } from "../types";
-import type { Answer, Call, FromGuest, FromHost, ThreadData } from "./protocol";
+import type { Call, FromGuest, FromHost, GuestAnswer, ThreadData } from "./protocol";
 import { fromWire, toWire } from "./wire-error";
 
 export type StartThread = (data: ThreadData) => Worker;
@@ -42,7 +42,7 @@ export class HandlerThread {
   /** Resolves when everything that the thread printed was read. */
   #printed: Promise<unknown> = Promise.resolve();
   #answered = false;
-  readonly #steps = new Map<number, (answer: Answer) => void>();
+  readonly #steps = new Map<number, (answer: GuestAnswer) => void>();
   readonly #artifacts = new Map<number, ArtifactWriter>();
   readonly #rows = new Map<number, { readonly rows: AsyncIterator<unknown>; readonly result: Promise<unknown> }>();
 
@@ -108,7 +108,7 @@ export class HandlerThread {
     this.#thread?.postMessage({ type: "answer", id, answer } satisfies FromHost, transferred);
   }
 
-  async #answer(call: Call): Promise<Answer> {
+  async #answer(call: Call): Promise<GuestAnswer> {
     try {
       return { ok: true, value: await this.#carryOut(call) };
     } catch (error) {
@@ -148,7 +148,7 @@ export class HandlerThread {
   }
 
   async #runStep(run: number): Promise<unknown> {
-    const ran = new Promise<Answer>((resolve) => this.#steps.set(run, resolve));
+    const ran = new Promise<GuestAnswer>((resolve) => this.#steps.set(run, resolve));
     this.#tell({ type: "run-step", run });
     const answer = await ran;
     this.#steps.delete(run);

@@ -1,9 +1,9 @@
 import { faultStack, outcomeOfError, withOrigin } from "../classify-error";
 import {
+  AttemptLostError,
   AttemptStoppedError,
   CommandFailedError,
   JobError,
-  LeaseLostError,
   ReleasedError,
   SnoozedError,
 } from "../errors";
@@ -32,7 +32,7 @@ export function toWire(error: unknown): WireError {
 /** Rebuilds an error with the same meaning on this side. */
 export function fromWire({ outcome, fault, stopped, command }: WireError): Error {
   if (stopped !== undefined) return new AttemptStoppedError(stopped.replace("the attempt was stopped: ", ""));
-  if (outcome.kind === "lease_lost") return new LeaseLostError();
+  if (outcome.kind === "lease_lost") return new AttemptLostError();
   if (outcome.kind === "snoozed") return new SnoozedError(outcome.seconds, outcome.reason);
   if (outcome.kind === "released" && outcome.reason !== undefined) return new ReleasedError(outcome.reason);
   if (outcome.kind !== "failed") return new AttemptStoppedError(outcome.kind);

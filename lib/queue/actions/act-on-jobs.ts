@@ -11,9 +11,9 @@ import { getJob, inTenant } from "../read/get-job";
 import { isTerminal, type JobStatus } from "../states";
 import type { JobView, TenantScope } from "../types";
 import { auditJobsSql, statusesSql } from "./change-jobs.sql";
-import type { ActResult, Refusal } from "./types";
+import type { ActionRefusal, ActResult } from "./types";
 
-export interface JobRow {
+export interface ActionRow {
   readonly job_id: string;
   readonly status: JobStatus;
   readonly lane_no: number;
@@ -22,17 +22,17 @@ export interface JobRow {
 }
 
 /** One kind of action, for one job or many. */
-export interface JobAct<R extends JobRow> {
+export interface JobAct<R extends ActionRow> {
   /** The action's name in the audit. */
   readonly action: string;
   /** Locks the jobs that the action may change, in the order of their ids. */
   readonly lock: Statement;
   /** Returns null if the action is legal for this job, otherwise why it is refused. */
-  readonly refuse: (job: R) => Refusal | null;
+  readonly refuse: (job: R) => ActionRefusal | null;
   /** Refuses jobs for reasons that take a query. */
-  readonly refuseMore?: (tx: TenantTransaction, jobs: readonly R[]) => Promise<ReadonlyMap<string, Refusal>>;
+  readonly refuseMore?: (tx: TenantTransaction, jobs: readonly R[]) => Promise<ReadonlyMap<string, ActionRefusal>>;
   /** Changes jobs that are locked and legal, and returns their new statuses. */
-  readonly write: (tx: TenantTransaction, jobs: readonly R[]) => Promise<readonly JobRow[]>;
+  readonly write: (tx: TenantTransaction, jobs: readonly R[]) => Promise<readonly ActionRow[]>;
 }
 
 export interface ChosenJobs {
@@ -48,7 +48,7 @@ export const idsOf = (jobs: readonly { job_id: string }[]): string[] => jobs.map
  * refused. The jobs are locked first, so no job changes between the decision and the write. Each change is audited. An
  * action that changes nothing is answered as done and writes no audit row.
  */
-export async function actOnJobs<R extends JobRow>(
+export async function actOnJobs<R extends ActionRow>(
   tx: TenantTransaction,
   scope: TenantScope,
   act: JobAct<R>,
@@ -56,7 +56,7 @@ export async function actOnJobs<R extends JobRow>(
 ): Promise<ActResult[]> {
   const locked = await tx.run<R>(act.lock, [scope.tenantId, chosen.jobIds]);
   const results = new Map<string, ActResult>();
-  const refuse = (job: R, code: Refusal | null | undefined) =>
+  const refuse = (job: R, code: ActionRefusal | null | undefined) =>
     code ? results.set(job.job_id, { jobId: job.job_id, code, status: job.status }) : undefined;
   for (const job of locked) refuse(job, act.refuse(job));
   const open = () => locked.filter((job) => !results.has(job.job_id));
@@ -77,15 +77,15 @@ export async function readStatuses(
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,
   ids: readonly string[],
-): Promise<JobRow[]> {
-  return ids.length === 0 ? [] : tx.run<JobRow>(statusesSql, [tenantId, ids]);
+): Promise<ActionRow[]> {
+  return ids.length === 0 ? [] : tx.run<ActionRow>(statusesSql, [tenantId, ids]);
 }
 
 interface Audited {
   readonly action: string;
   readonly reason: string | undefined;
-  readonly locked: readonly JobRow[];
-  readonly moved: readonly JobRow[];
+  readonly locked: readonly ActionRow[];
+  readonly moved: readonly ActionRow[];
 }
 
 /** Records in the audit who did what to jobs, in the transaction of the action. */
@@ -110,7 +110,7 @@ export async function audit(tx: TenantTransaction, { tenantId, actor }: TenantSc
  * Applies an action to one job and returns the job.
  * @throws QueueError where `actOnJobs` would return a refusal
  */
-export function actOnOne<R extends JobRow>(
+export function actOnOne<R extends ActionRow>(
   db: Database | TenantTransaction,
   scope: TenantScope,
   { act, jobId }: { readonly act: JobAct<R>; readonly jobId: string },

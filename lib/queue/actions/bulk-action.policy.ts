@@ -8,7 +8,7 @@ import {
   JOB_STATUSES,
   type JobStatus,
 } from "../states";
-import type { Problem } from "../types";
+import type { FieldProblem } from "../types";
 import { checkJobChange } from "./job-change.policy";
 import type { ActResult, BulkAct } from "./types";
 
@@ -28,12 +28,12 @@ export function eligibleStatuses(action: BulkActionName, asked: readonly JobStat
 }
 
 /** Returns what is wrong with a bulk action: a value that is missing, out of range, or belongs to another action. */
-export function checkBulkAct({ action, priority, scheduledFor }: BulkAct): Problem[] {
+export function checkBulkAct({ action, priority, scheduledFor }: BulkAct): FieldProblem[] {
   const needs = { priority: action === "set_priority", scheduled_for: action === "reschedule" };
   const given = { priority: priority !== undefined, scheduled_for: scheduledFor !== undefined };
   const misplaced = (["priority", "scheduled_for"] as const)
     .filter((field) => needs[field] !== given[field])
-    .map((field): Problem => {
+    .map((field): FieldProblem => {
       const detail = needs[field] ? `is required for ${action}` : `does not belong to ${action}`;
       return { pointer: `/${field}`, code: needs[field] ? "required" : "unexpected", detail };
     });

@@ -1,27 +1,27 @@
 import type { Database, TenantTransaction } from "@/lib/db";
 import { notifyCancel, notifyChanges, notifyWork } from "../notify";
 import type { JobView, TenantScope } from "../types";
-import { actOnOne, idsOf, type JobAct, type JobRow } from "./act-on-jobs";
+import { type ActionRow, actOnOne, idsOf, type JobAct } from "./act-on-jobs";
 import { cancelWaitingSql, requestCancelSql } from "./cancel-job.sql";
 import { lockLiveJobsSql } from "./change-jobs.sql";
 
-interface EndedRow extends JobRow {
+interface EndedRow extends ActionRow {
   /** Lanes of dependents of these jobs; the same in each row. */
   readonly released: readonly number[] | null;
 }
 
-export const CANCEL: JobAct<JobRow> = {
+export const CANCEL: JobAct<ActionRow> = {
   action: "cancel",
   lock: lockLiveJobsSql,
   refuse: () => null,
   write: async (tx, jobs) => {
-    const write = async <R extends JobRow>(statement: typeof cancelWaitingSql, those: readonly JobRow[]) =>
+    const write = async <R extends ActionRow>(statement: typeof cancelWaitingSql, those: readonly ActionRow[]) =>
       those.length === 0 ? [] : tx.run<R>(statement, [tx.tenantId, idsOf(those)]);
     const ended = await write<EndedRow>(
       cancelWaitingSql,
       jobs.filter((job) => job.status !== "running"),
     );
-    const asked = await write<JobRow>(
+    const asked = await write<ActionRow>(
       requestCancelSql,
       jobs.filter((job) => job.status === "running"),
     );

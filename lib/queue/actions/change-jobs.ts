@@ -3,17 +3,17 @@ import { QueueError } from "../errors";
 import { notifyChanges, notifyWork } from "../notify";
 import { isChangeable, isPausable, isResumable, type LiveState } from "../states";
 import type { JobView, TenantScope } from "../types";
-import { actOnOne, idsOf, type JobAct, type JobRow } from "./act-on-jobs";
+import { type ActionRow, actOnOne, idsOf, type JobAct } from "./act-on-jobs";
 import { changeJobsSql, ensureLanesSql, lockLiveJobsSql, pauseJobsSql, resumeJobsSql } from "./change-jobs.sql";
 import { checkJobChange } from "./job-change.policy";
-import type { JobChange, Refusal } from "./types";
+import type { ActionRefusal, JobChange } from "./types";
 
-interface LiveRow extends JobRow {
+interface LiveRow extends ActionRow {
   readonly status: LiveState;
   readonly expires_at: Date | null;
 }
 
-interface MovedRow extends JobRow {
+interface MovedRow extends ActionRow {
   readonly ready: boolean;
   readonly old_lane_no?: number;
 }
@@ -42,7 +42,7 @@ export function changeAct(change: JobChange): JobAct<LiveRow> {
   return {
     action: "change",
     lock: lockLiveJobsSql,
-    refuse: (job): Refusal | null => {
+    refuse: (job): ActionRefusal | null => {
       if (!isChangeable(job.status)) return "state-conflict";
       return scheduledFor && job.expires_at && job.expires_at <= scheduledFor ? "invalid-value" : null;
     },

@@ -1,10 +1,10 @@
 import { isStorableDate, JOB_BOUNDS } from "../enqueue/new-job.policy";
-import type { Problem } from "../types";
+import type { FieldProblem } from "../types";
 import type { JobChange } from "./types";
 
 /** Returns what is wrong with a change of a waiting job. Pointers have API field names. */
-export function checkJobChange({ priority, scheduledFor }: JobChange): Problem[] {
-  const problems: Problem[] = [];
+export function checkJobChange({ priority, scheduledFor }: JobChange): FieldProblem[] {
+  const problems: FieldProblem[] = [];
   const [min, max] = JOB_BOUNDS.priority;
   if (priority === undefined && scheduledFor === undefined)
     problems.push({ pointer: "", code: "required", detail: "must name priority, scheduled_for or both" });

@@ -7,7 +7,7 @@ import { notifyChanges, notifyWork } from "../notify";
 import { getJob, inTenant } from "../read/get-job";
 import { isRetryable, type JobStatus, type TerminalState } from "../states";
 import type { JobView, NewJob, TenantScope } from "../types";
-import { actOnOne, idsOf, type JobAct, type JobRow, readStatuses } from "./act-on-jobs";
+import { type ActionRow, actOnOne, idsOf, type JobAct, readStatuses } from "./act-on-jobs";
 import {
   blockedByParentsSql,
   giveKeysBackSql,
@@ -17,9 +17,9 @@ import {
   startRunsSql,
   takeKeysSql,
 } from "./retry-job.sql";
-import type { Refusal } from "./types";
+import type { ActionRefusal } from "./types";
 
-interface OutcomeRow extends JobRow {
+interface OutcomeRow extends ActionRow {
   readonly status: TerminalState;
   readonly attempt_no: number;
   readonly dedupe_key: string | null;
@@ -45,7 +45,7 @@ export const RETRY: JobAct<OutcomeRow> = {
     const heldThen = taken.length === 0 ? held : await findHeld(tx, jobs, taken);
     const late = free.filter((job) => heldThen.has(job.job_id) && job.dedupe_key !== null);
     if (late.length > 0) await tx.run(giveKeysBackSql, [tx.tenantId, idsOf(late)]);
-    const refused = new Map<string, Refusal>([...heldThen].map((jobId) => [jobId, "held-by-parent"]));
+    const refused = new Map<string, ActionRefusal>([...heldThen].map((jobId) => [jobId, "held-by-parent"]));
     for (const jobId of taken) refused.set(jobId, "dedupe-taken");
     return refused;
   },
@@ -59,12 +59,12 @@ export const REDRIVE: JobAct<OutcomeRow> = {
   refuse: (job) => (job.status === "dead_letter" ? refuseRetry(job) : "state-conflict"),
 };
 
-function refuseRetry(job: OutcomeRow): Refusal | null {
+function refuseRetry(job: OutcomeRow): ActionRefusal | null {
   if (!isRetryable(job.status)) return "state-conflict";
   return job.is_active ? null : "definition-inactive";
 }
 
-async function findHeld(tx: TenantTransaction, jobs: readonly JobRow[], refused: readonly string[]) {
+async function findHeld(tx: TenantTransaction, jobs: readonly ActionRow[], refused: readonly string[]) {
   const rows = await tx.run<{ job_id: string }>(blockedByParentsSql, [tx.tenantId, idsOf(jobs), refused]);
   return new Set(rows.map((row) => row.job_id));
 }
@@ -86,7 +86,7 @@ async function takeKeysAgain(tx: TenantTransaction, jobs: readonly OutcomeRow[])
 }
 
 // A job whose parents had not done what it waited for is blocked by them again, so a retry cannot run it before them.
-async function startRuns(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Promise<JobRow[]> {
+async function startRuns(tx: TenantTransaction, jobs: readonly OutcomeRow[]): Promise<ActionRow[]> {
   const attempts = jobs.map((job) => job.attempt_no);
   const started = await tx.run<{ job_id: string; lane_no: number }>(startRunsSql, [tx.tenantId, idsOf(jobs), attempts]);
   await tx.run(waitAgainSql, [tx.tenantId, idsOf(started)]);

@@ -10,7 +10,7 @@ export interface JobChange {
 }
 
 /** Why an action was not done to a job. */
-export type Refusal =
+export type ActionRefusal =
   | "not-found"
   | "state-conflict"
   | "invalid-value"
@@ -21,7 +21,7 @@ export type Refusal =
 /** The result of an action for one job. `status` is the job's status after it; null if there is no such job. */
 export interface ActResult {
   readonly jobId: string;
-  readonly code: "done" | Refusal;
+  readonly code: "done" | ActionRefusal;
   readonly status: JobStatus | null;
 }
 

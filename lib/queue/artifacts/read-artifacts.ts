@@ -41,7 +41,7 @@ export function listArtifacts(
 }
 
 /** Returns the bytes of all artifacts of the tenant, including unfinished ones; its quota limits this sum. */
-export function artifactUsage(db: Database | TenantTransaction, scope: Scope): Promise<number> {
+export function readArtifactUsage(db: Database | TenantTransaction, scope: Scope): Promise<number> {
   return inTenant(db, scope, async (tx) => {
     const [row] = await tx.run<{ bytes: number }>(artifactUsageSql, [scope.tenantId]);
     return row?.bytes ?? 0;

@@ -3,7 +3,7 @@ import type { RegExpEngine, RegExpLike } from "ajv/dist/types";
 import addFormats from "ajv-formats";
 import { checkPayload, escapePointer } from "../enqueue/payload-check.policy";
 import { QueueError } from "../errors";
-import type { Problem } from "../types";
+import type { FieldProblem } from "../types";
 import { BoundedPatterns, meterKeywords, OverBudget, programBudget, StepBudget } from "./arg-schema-budget.policy";
 
 export const ARG_SCHEMA_MAX_BYTES = 64 * 1024;
@@ -11,7 +11,7 @@ export const ARG_SCHEMA_MAX_BYTES = 64 * 1024;
 /**
  * Checks a payload against one argument schema. Never changes the payload: no coercion, no defaults, no removed values.
  */
-export type PayloadValidator = (payload: unknown) => Problem[];
+export type PayloadValidator = (payload: unknown) => FieldProblem[];
 
 /**
  * Compiles an argument schema (JSON Schema 2020-12) strictly: a misspelled keyword or format, a wrong type or a remote
@@ -42,7 +42,7 @@ export function compileArgSchema(schema: unknown): PayloadValidator {
 const MOST_PROBLEMS = 50;
 const TOO_COMPLEX = "takes too long to check against the argument schema: too many alternatives, or too much text";
 const TOO_LARGE = "is too much to compile: the schema has too many keywords, names, values and parts";
-const ENDLESS: Problem = {
+const ENDLESS: FieldProblem = {
   pointer: "",
   code: "schema",
   detail: "cannot be checked: the schema refers to itself without end",
@@ -150,7 +150,7 @@ function linearRegExp(patterns: BoundedPatterns): RegExpEngine {
 }
 
 /** Turns errors into problems. A choice among required properties becomes one problem that names all of them. */
-function toProblems(errors: readonly ErrorObject[]): Problem[] {
+function toProblems(errors: readonly ErrorObject[]): FieldProblem[] {
   const last = errors.at(-1);
   const isChoice =
     last?.keyword === "anyOf" &&
@@ -166,14 +166,14 @@ function toProblems(errors: readonly ErrorObject[]): Problem[] {
   return [{ pointer: last.instancePath, code: "required", detail: `must have ${[...new Set(names)].join(" or ")}` }];
 }
 
-function toProblem(error: ErrorObject): Problem {
+function toProblem(error: ErrorObject): FieldProblem {
   const named = error.params as { missingProperty?: string; additionalProperty?: string; unevaluatedProperty?: string };
   const property = named.missingProperty ?? named.additionalProperty ?? named.unevaluatedProperty;
   const pointer = property === undefined ? error.instancePath : `${error.instancePath}/${escapePointer(property)}`;
   return { pointer, code: error.keyword, detail: error.message ?? "is not valid" };
 }
 
-const schemaInvalid = (problems: readonly Problem[]): QueueError =>
+const schemaInvalid = (problems: readonly FieldProblem[]): QueueError =>
   new QueueError("schema-invalid", "The argument schema is not valid.", { problems });
 
 /** Finds an unknown keyword or format in the schema, because Ajv names it only in its message. */

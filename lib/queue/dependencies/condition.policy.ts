@@ -1,5 +1,5 @@
 import { checkPayload } from "../enqueue/payload-check.policy";
-import type { Condition, Problem } from "../types";
+import type { Condition, FieldProblem } from "../types";
 import { parseResultPath } from "./result-path.policy";
 
 /** A condition as the database evaluates it, with its path parsed into steps. */
@@ -31,7 +31,7 @@ function isChoice(value: unknown): boolean {
 }
 
 /** Parses a condition, or returns what is wrong with it. Pointers are relative to the condition. */
-export function compileCondition(condition: Condition): StoredCondition | Problem[] {
+export function compileCondition(condition: Condition): StoredCondition | FieldProblem[] {
   const steps = parseResultPath(condition.path);
   if (!steps) {
     const detail = "must be status, or result followed by .name and [index] steps";

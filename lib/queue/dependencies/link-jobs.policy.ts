@@ -1,7 +1,7 @@
 import { checkPayload } from "../enqueue/payload-check.policy";
 import { QueueError } from "../errors";
 import type { Binding } from "../triggers/template-parts.policy";
-import type { Dependency, NewJob, OnParentFailure, Problem } from "../types";
+import type { Dependency, FieldProblem, NewJob, OnParentFailure } from "../types";
 import { compileCondition, type StoredCondition } from "./condition.policy";
 import { compileTemplate } from "./template.policy";
 
@@ -56,7 +56,7 @@ interface Plan {
   readonly at: (index: number) => string;
   readonly byRef: ReadonlyMap<string, number>;
   readonly known: ReadonlySet<string> | undefined;
-  readonly problems: Problem[];
+  readonly problems: FieldProblem[];
 }
 
 /**
@@ -68,7 +68,7 @@ export function linkJobs(
   jobs: readonly NewJob[],
   given: { readonly at: Plan["at"]; readonly known?: readonly string[] },
 ): Linked[] {
-  const problems: Problem[] = [];
+  const problems: FieldProblem[] = [];
   const { at } = given;
   const byRef = indexRefs(jobs, at, problems);
   const order = isInOrder(jobs, byRef) ? undefined : orderJobs(jobs, { at, byRef, problems });
@@ -107,7 +107,7 @@ function ranksOf(order: readonly number[]): number[] | undefined {
   return ranks;
 }
 
-function indexRefs(jobs: readonly NewJob[], at: Plan["at"], problems: Problem[]): Map<string, number> {
+function indexRefs(jobs: readonly NewJob[], at: Plan["at"], problems: FieldProblem[]): Map<string, number> {
   const byRef = new Map<string, number>();
   jobs.forEach(({ ref }, index) => {
     if (ref === undefined) return;
@@ -165,7 +165,7 @@ function cycleProblem(
   jobs: readonly NewJob[],
   left: readonly number[],
   plan: Pick<Plan, "at" | "byRef"> & { readonly parents: readonly (readonly number[])[] },
-): Problem {
+): FieldProblem {
   const stuck = new Set(left);
   const seen = new Set<number>();
   let current = left[0] ?? 0;
@@ -258,7 +258,7 @@ function parentOf({ ref, jobId }: Dependency, pointer: string, { byRef, known, p
 function withBindings(
   job: NewJob,
   edges: readonly Edge[],
-  { pointer, problems }: { readonly pointer: string; readonly problems: Problem[] },
+  { pointer, problems }: { readonly pointer: string; readonly problems: FieldProblem[] },
 ): Edge[] {
   const payload = job.payload === undefined ? {} : job.payload;
   // A payload that cannot be stored is refused, with a better message, by the check of the job itself.

@@ -1,7 +1,7 @@
 import type { PayloadValidator } from "../definitions/arg-schema.policy";
 import { LINK_FIELDS } from "../dependencies/link-jobs.policy";
 import { QueueError } from "../errors";
-import type { NewJob, Problem } from "../types";
+import type { FieldProblem, NewJob } from "../types";
 import { checkPayload, isPlainJson } from "./payload-check.policy";
 
 const METADATA_MAX_BYTES = 16 * 1024;
@@ -74,7 +74,7 @@ function isBare(job: NewJob): boolean {
 
 function refuse(
   code: "payload-too-large" | "payload-invalid" | "invalid-value",
-  found: readonly Problem[],
+  found: readonly FieldProblem[],
   at: string,
 ): never {
   const problems = found.map((problem) => ({ ...problem, pointer: `${at}${problem.pointer}` }));
@@ -84,13 +84,13 @@ function refuse(
 }
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const problem = (field: string, code: string, detail: string): Problem => ({
+const problem = (field: string, code: string, detail: string): FieldProblem => ({
   pointer: `/${snake(field)}`,
   code,
   detail,
 });
 
-function numberProblems(job: NewJob): Problem[] {
+function numberProblems(job: NewJob): FieldProblem[] {
   return BOUNDS.flatMap(([field, [min, max]]) => {
     const value = job[field];
     if (value === undefined) return [];
@@ -100,7 +100,7 @@ function numberProblems(job: NewJob): Problem[] {
   });
 }
 
-function textProblems(job: NewJob): Problem[] {
+function textProblems(job: NewJob): FieldProblem[] {
   const texts = MAX_TEXT.flatMap(([field, max]) => {
     const value = job[field];
     if (value === undefined) return [];
@@ -111,7 +111,7 @@ function textProblems(job: NewJob): Problem[] {
   return job.tags === undefined ? texts : [...texts, ...tagProblems(job.tags)];
 }
 
-function keyProblems(key: string, { source }: NewJob): Problem[] {
+function keyProblems(key: string, { source }: NewJob): FieldProblem[] {
   if (LOOKS_LIKE_ANOTHER.test(key))
     return [problem("dedupeKey", "format", "must not have control or invisible characters")];
   return key.startsWith(TRIGGER_KEYS) && source !== "event"
@@ -119,7 +119,7 @@ function keyProblems(key: string, { source }: NewJob): Problem[] {
     : [];
 }
 
-function tagProblems(tags: readonly string[]): Problem[] {
+function tagProblems(tags: readonly string[]): FieldProblem[] {
   if (tags.length > MAX_TAGS) return [problem("tags", "length", `must have at most ${MAX_TAGS} entries`)];
   const badLength = tags.flatMap((tag, index) =>
     tag.length === 0 || tag.length > MAX_TAG_LENGTH
@@ -133,7 +133,7 @@ function tagProblems(tags: readonly string[]): Problem[] {
 export const isStorableDate = (date: Date): boolean =>
   !Number.isNaN(date.getTime()) && date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999;
 
-function timeProblems(job: NewJob): Problem[] {
+function timeProblems(job: NewJob): FieldProblem[] {
   if (job.scheduledFor === undefined && job.expiresAt === undefined) return [];
   const bad = (["scheduledFor", "expiresAt"] as const).filter((field) => {
     const value = job[field];
@@ -147,7 +147,7 @@ function timeProblems(job: NewJob): Problem[] {
 
 const CONFLICTS: readonly unknown[] = [undefined, "return", "replace_payload", "reschedule"];
 
-function dedupeProblems({ dedupe, dedupeKey }: NewJob): Problem[] {
+function dedupeProblems({ dedupe, dedupeKey }: NewJob): FieldProblem[] {
   if (dedupe === undefined) return [];
   if (dedupeKey === undefined) return [problem("dedupeKey", "required", "is required with dedupe")];
   if (!CONFLICTS.includes(dedupe.onConflict)) {
@@ -162,7 +162,7 @@ function dedupeProblems({ dedupe, dedupeKey }: NewJob): Problem[] {
     : [problem("dedupe/windowSeconds", "range", `must be a whole number from 1 to ${WINDOW_MAX_SECONDS}`)];
 }
 
-function metadataProblems({ metadata }: NewJob): Problem[] {
+function metadataProblems({ metadata }: NewJob): FieldProblem[] {
   if (metadata === undefined) return [];
   return checkPayload(metadata, { maxBytes: METADATA_MAX_BYTES }).map((found) => ({
     ...found,

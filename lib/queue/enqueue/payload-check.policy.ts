@@ -1,4 +1,4 @@
-import type { Problem } from "../types";
+import type { FieldProblem } from "../types";
 
 /** Limits of the JSON that the queue stores, the same for the API, triggers, enqueues from code and edited retries. */
 export const PAYLOAD_LIMITS = { maxBytes: 256 * 1024, maxDepth: 32, maxNodes: 10_000 } as const;
@@ -13,7 +13,7 @@ interface Visit {
 }
 
 interface Walk {
-  readonly problems: Problem[];
+  readonly problems: FieldProblem[];
   readonly todo: Visit[];
   nodes: number;
 }
@@ -25,7 +25,7 @@ interface Walk {
  * Iterative, so that no nesting can exhaust the stack; reads own enumerable properties only. A Date counts as its ISO
  * string and a property that is undefined counts as missing, as in JSON.stringify.
  */
-export function checkPayload(root: unknown, limits: { readonly maxBytes?: number } = {}): Problem[] {
+export function checkPayload(root: unknown, limits: { readonly maxBytes?: number } = {}): FieldProblem[] {
   const maxBytes = limits.maxBytes ?? PAYLOAD_LIMITS.maxBytes;
   const plainBytes = bytesIfPlain(root);
   if (plainBytes !== undefined) return plainBytes <= maxBytes ? [] : sizeProblems(root, maxBytes);
@@ -43,7 +43,7 @@ export function checkPayload(root: unknown, limits: { readonly maxBytes?: number
   return walk.problems.length === 0 ? sizeProblems(root, maxBytes) : walk.problems;
 }
 
-function sizeProblems(root: unknown, maxBytes: number): Problem[] {
+function sizeProblems(root: unknown, maxBytes: number): FieldProblem[] {
   const bytes = Buffer.byteLength(JSON.stringify(root) ?? "", "utf8");
   return bytes > maxBytes ? [problem("", "too-large", `is ${bytes} bytes, at most ${maxBytes} are allowed`)] : [];
 }
@@ -149,19 +149,19 @@ function checkProperty(key: string, item: unknown, parent: Visit, walk: Walk): v
   if (inKey.length === 0 && item !== undefined) walk.todo.push({ value: item, pointer, depth: parent.depth + 1 });
 }
 
-function stringProblems(text: string, pointer: string): Problem[] {
+function stringProblems(text: string, pointer: string): FieldProblem[] {
   if (text.includes(NUL)) return [problem(pointer, "nul", "holds a NUL character")];
   if (!text.isWellFormed()) return [problem(pointer, "lone-surrogate", "holds half of a surrogate pair")];
   return [];
 }
 
-function numberProblems(value: number, pointer: string): Problem[] {
+function numberProblems(value: number, pointer: string): FieldProblem[] {
   if (!Number.isFinite(value)) return [problem(pointer, "number", "is not a finite number")];
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return [problem(pointer, "number", "is beyond ±(2^53 − 1)")];
   return [];
 }
 
-const problem = (pointer: string, code: string, detail: string): Problem => ({
+const problem = (pointer: string, code: string, detail: string): FieldProblem => ({
   pointer: cleanPointer(pointer),
   code,
   detail,

@@ -14,7 +14,7 @@ import {
   renderTriggerText,
   type TriggerTemplate,
 } from "../triggers/trigger-template.policy";
-import type { EventSource, NewJob, Problem } from "../types";
+import type { EventSource, FieldProblem, NewJob } from "../types";
 import { contentKey } from "./content-key.policy";
 
 /** Events at this depth start no further jobs, which ends chains of events and jobs that cause each other. */
@@ -55,7 +55,7 @@ export interface CompiledListener {
 /** Compiles a trigger, or returns its problems; pointers name its fields. */
 export function compileListener(
   text: ListenerText,
-): { readonly listener: CompiledListener } | { readonly problems: readonly Problem[] } {
+): { readonly listener: CompiledListener } | { readonly problems: readonly FieldProblem[] } {
   const condition = text.condition === null ? null : compileTriggerCondition(text.condition);
   const payload = compileTriggerTemplate(text.payloadTemplate, "event");
   const key = text.dedupeKeyTemplate === null ? null : compileTriggerTemplate(text.dedupeKeyTemplate, "event");
@@ -75,9 +75,9 @@ export function compileListener(
   };
 }
 
-const problemsAt = (pointer: string, found: object | null): readonly Problem[] =>
+const problemsAt = (pointer: string, found: object | null): readonly FieldProblem[] =>
   found !== null && "problems" in found
-    ? (found.problems as readonly Problem[]).map((problem) => ({ ...problem, pointer: pointer + problem.pointer }))
+    ? (found.problems as readonly FieldProblem[]).map((problem) => ({ ...problem, pointer: pointer + problem.pointer }))
     : [];
 
 export type Match =
@@ -119,7 +119,7 @@ const FAULT_CHARACTERS = 500;
 /** The result of rendering a matched trigger: the job to enqueue, or why there is none. */
 export type Asked =
   | { readonly job: Pick<NewJob, "payload" | "dedupeKey" | "dedupe">; readonly characters: number }
-  | { readonly reason: "template" | "payload" | "dedupe_key"; readonly problems: readonly Problem[] };
+  | { readonly reason: "template" | "payload" | "dedupe_key"; readonly problems: readonly FieldProblem[] };
 
 /**
  * Renders payload and dedupe key. Without a key template, the key is the trigger's id and the hash of the payload.
@@ -142,27 +142,27 @@ export function askForJob({ text, payload, key }: CompiledListener, event: Occur
   return { job: { ...base, dedupeKey: named.text, dedupe }, characters };
 }
 
-function problemOfKey(key: string): Problem | null {
+function problemOfKey(key: string): FieldProblem | null {
   if (key === "") return { pointer: "", code: "length", detail: "the dedupe key is empty" };
   if (key.startsWith(TRIGGER_KEYS))
     return { pointer: "", code: "reserved", detail: `the dedupe key begins with ${TRIGGER_KEYS}` };
   return key.length <= KEY_MAX ? null : keyTooLong(key.length);
 }
 
-const keyTooLong = (length: number): Problem => ({
+const keyTooLong = (length: number): FieldProblem => ({
   pointer: "",
   code: "length",
   detail: `the dedupe key has ${length} characters, at most ${KEY_MAX} are allowed`,
 });
 
 /** Too many values count as a problem of the payload, like a payload that the definition's schema refuses. */
-const reasonOf = ([problem]: readonly Problem[]): "template" | "payload" =>
+const reasonOf = ([problem]: readonly FieldProblem[]): "template" | "payload" =>
   problem?.code === "too-many-nodes" ? "payload" : "template";
 
 function hashedKey(
   triggerId: string,
   payload: unknown,
-): { readonly text: string } | { readonly problems: readonly Problem[] } {
+): { readonly text: string } | { readonly problems: readonly FieldProblem[] } {
   try {
     return { text: `${TRIGGER_KEYS}${triggerId}:${contentKey(payload)}` };
   } catch (error) {
@@ -187,5 +187,5 @@ function contextOf({ id, label }: ListenerText, event: OccurredEvent): EventCont
 }
 
 /** Joins problems in one line, for the stored detail of a failure. */
-export const inWords = (problems: readonly Problem[]): string =>
+export const inWords = (problems: readonly FieldProblem[]): string =>
   problems.map(({ pointer, detail }) => `${pointer || "/"} ${detail}`).join("; ");

@@ -5,7 +5,7 @@ import type { OccurredEvent } from "./event-match.policy";
 import { addReplaysSql, countRunsSql, finishEventsSql, insertFiringsSql } from "./events.sql";
 import { type Listener, loadListeners } from "./listeners";
 import { type EventPlan, type PlanLimits, planEvent, planWork } from "./plan-firings";
-import { type FiringRow, startFirings } from "./start-firings";
+import { type StartedFiringRow, startFirings } from "./start-firings";
 
 /** The bounds of one transaction. A single event may exceed them, because an event is never divided. */
 export interface FanOutBudget {
@@ -141,7 +141,7 @@ function cpuMsSince(began: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-function jobsByEvent(rows: readonly FiringRow[]): Map<string, string[]> {
+function jobsByEvent(rows: readonly StartedFiringRow[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { event_id, outcome, job_id } of rows) {
     if (outcome !== "enqueued" || job_id === null) continue;
@@ -155,7 +155,7 @@ function jobsByEvent(rows: readonly FiringRow[]): Map<string, string[]> {
 /**
  * Locks the triggers to count their runs. Call it last, so that publishers wait for each other as briefly as possible.
  */
-export async function countRuns(tx: TenantTransaction, rows: readonly FiringRow[]): Promise<void> {
+export async function countRuns(tx: TenantTransaction, rows: readonly StartedFiringRow[]): Promise<void> {
   const runs = new Map<string, number>();
   for (const { trigger_id, outcome } of rows) {
     if (outcome === "enqueued") runs.set(trigger_id, (runs.get(trigger_id) ?? 0) + 1);

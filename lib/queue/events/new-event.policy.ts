@@ -1,6 +1,6 @@
 import { checkPayload } from "../enqueue/payload-check.policy";
 import { QueueError } from "../errors";
-import type { NewEvent, Problem } from "../types";
+import type { FieldProblem, NewEvent } from "../types";
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,198}[A-Za-z0-9])?$/;
 const TEXT_MAX = 200;
@@ -37,16 +37,16 @@ export function refuseReserved({ name, source }: NewEvent, at: string): void {
   refuse("invalid-value", [problem("name", "reserved", "begins as the events of jobs and triggers do")], at);
 }
 
-function textProblems(field: string, text: string | undefined): Problem[] {
+function textProblems(field: string, text: string | undefined): FieldProblem[] {
   if (text === undefined) return [];
   if (text.length === 0 || text.length > TEXT_MAX)
     return [problem(field, "length", `must have 1 to ${TEXT_MAX} characters`)];
   return checkPayload(text).map((found) => ({ ...found, pointer: `/${field}` }));
 }
 
-const problem = (field: string, code: string, detail: string): Problem => ({ pointer: `/${field}`, code, detail });
+const problem = (field: string, code: string, detail: string): FieldProblem => ({ pointer: `/${field}`, code, detail });
 
-function refuse(code: QueueError["code"], found: readonly Problem[], at: string): never {
+function refuse(code: QueueError["code"], found: readonly FieldProblem[], at: string): never {
   const message = code === "invalid-value" ? "The event is not valid." : "The event's data is not valid.";
   throw new QueueError(code, message, {
     problems: found.map((one) => ({ ...one, pointer: `${at}${one.pointer}` })),

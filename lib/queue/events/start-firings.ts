@@ -8,7 +8,7 @@ import { inWords } from "./event-match.policy";
 import { unfinishedOfTriggersSql } from "./events.sql";
 import type { Listener } from "./listeners";
 import type { PlannedFiring } from "./plan-firings";
-import { type Ended, Room } from "./trigger-room";
+import { type FiringEnd, Room } from "./trigger-room";
 
 /** The most characters of a stored refusal, before and after MANY_CHARACTERS were stored by one call. */
 const DETAIL_MAX = 500;
@@ -16,7 +16,7 @@ const LATER_DETAIL_MAX = 100;
 const MANY_CHARACTERS = 512 * 1024;
 
 /** A firing as it is stored. */
-export interface FiringRow extends Ended {
+export interface StartedFiringRow extends FiringEnd {
   readonly trigger_id: string;
   readonly event_id: string;
   readonly fire_at: Date;
@@ -34,11 +34,11 @@ export async function startFirings(
   tx: TenantTransaction,
   { tenantId, actor }: TenantScope,
   firings: readonly PlannedFiring[],
-): Promise<FiringRow[]> {
+): Promise<StartedFiringRow[]> {
   // The publisher's own restrictions do not apply, because the trigger was saved by a caller who may start such jobs.
   const scope = { tenantId, actor };
   let open = firings.filter((firing): firing is WithJob => "job" in firing);
-  const ends = new Map<PlannedFiring, Ended>();
+  const ends = new Map<PlannedFiring, FiringEnd>();
   const rooms = await roomsOf(tx, open);
   const turns = new Turns();
   let kept = 0;
@@ -66,7 +66,7 @@ export async function startFirings(
   }));
 }
 
-function unstarted(firing: PlannedFiring): Ended {
+function unstarted(firing: PlannedFiring): FiringEnd {
   if ("job" in firing) throw new Error("a firing that asks for a job was not looked at");
   return { outcome: firing.outcome, reason: firing.reason, detail: firing.detail, job_id: null };
 }
@@ -87,7 +87,7 @@ async function nextRound(
     turns,
   }: {
     readonly rooms: ReadonlyMap<string, Room>;
-    readonly ends: Map<PlannedFiring, Ended>;
+    readonly ends: Map<PlannedFiring, FiringEnd>;
     readonly turns: Turns;
   },
 ): Promise<Round> {
@@ -132,7 +132,7 @@ const REASONS: Readonly<Partial<Record<QueueError["code"], string>>> = {
   "definition-unknown": "definition-inactive",
 };
 
-function endOf(answer: EnqueuedOrRefused | undefined, mostCharacters: number): Ended {
+function endOf(answer: EnqueuedOrRefused | undefined, mostCharacters: number): FiringEnd {
   if (answer === undefined) throw new Error("a job was neither accepted nor refused");
   if (!(answer instanceof QueueError)) {
     const outcome = answer.deduplicated ? "deduplicated" : "enqueued";

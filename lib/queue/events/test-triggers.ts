@@ -5,9 +5,9 @@ import { QueueError } from "../errors";
 import { inTenant } from "../read/get-job";
 import type {
   DraftTrigger,
+  FieldProblem,
   NewEvent,
   NewJob,
-  Problem,
   TenantScope,
   TestRequest,
   TriggerTest,
@@ -219,7 +219,7 @@ async function problemsOf(
   tx: TenantTransaction,
   scope: TenantScope,
   { asked, listener }: { readonly asked: Asked; readonly listener: Listener },
-): Promise<readonly Problem[]> {
+): Promise<readonly FieldProblem[]> {
   if ("reason" in asked) return asked.problems;
   if (listener.definitionKey === "") return [];
   const job: NewJob = { ...asked.job, definitionKey: listener.definitionKey, source: "event" };

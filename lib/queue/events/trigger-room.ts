@@ -2,7 +2,7 @@ import type { NewJob } from "../types";
 import type { Listener } from "./listeners";
 
 /** The outcome of a firing. */
-export interface Ended {
+export interface FiringEnd {
   readonly outcome: "enqueued" | "deduplicated" | "skipped" | "failed";
   readonly reason: string | null;
   readonly detail: string | null;
@@ -35,7 +35,7 @@ export class Room {
   }
 
   /** Returns the job to enqueue in this round, the outcome of the firing, or "later" if that depends on the round. */
-  ask(job: NewJob): { readonly job: NewJob } | Ended | "later" {
+  ask(job: NewJob): { readonly job: NewJob } | FiringEnd | "later" {
     if (this.#isHeld) return "later";
     const reason = this.#refusal();
     if (reason) return { outcome: "skipped", reason, detail: null, job_id: null };
@@ -54,7 +54,7 @@ export class Room {
   }
 
   /** Records the outcome of a job of the round. */
-  took(job: NewJob, { outcome, job_id }: Ended): void {
+  took(job: NewJob, { outcome, job_id }: FiringEnd): void {
     if (job_id === null) return;
     const { dedupeKey } = job;
     if (dedupeKey !== undefined) this.#holders.set(dedupeKey, { payload: payloadText(job), jobId: job_id });

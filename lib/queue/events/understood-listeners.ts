@@ -1,11 +1,11 @@
 import type { TenantTransaction } from "@/lib/db";
 import { Turns } from "@/lib/turns";
-import type { Problem } from "../types";
+import type { FieldProblem } from "../types";
 import { type CompiledListener, compileListener } from "./event-match.policy";
 import { listenerTextsSql } from "./events.sql";
 
 /** The compiled texts of a trigger, or their problems. */
-export type Understood = { readonly listener: CompiledListener } | { readonly problems: readonly Problem[] };
+export type Understood = { readonly listener: CompiledListener } | { readonly problems: readonly FieldProblem[] };
 
 interface TextRow {
   readonly id: string;

@@ -32,7 +32,7 @@ export interface Usage {
   readonly cost: number;
 }
 
-export interface Slots {
+export interface FreeSlots {
   /** The most jobs that the claim may take. */
   readonly free: number;
   /** The most jobs that the claim may take of one tenant. */
@@ -64,7 +64,7 @@ export class FairShare {
    * Lists the lanes to claim from, in order, with the slots that each is due.
    * Lanes that are due none follow with one slot each, because earlier lanes may have fewer jobs than expected.
    */
-  pick(lanes: readonly KnownLane[], places: Slots, random: () => number): LanePick[] {
+  pick(lanes: readonly KnownLane[], places: FreeSlots, random: () => number): LanePick[] {
     this.chargeSpent();
     this.enter(lanes, random);
     const picks = new Map<number, number>();

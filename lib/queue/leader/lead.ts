@@ -5,7 +5,7 @@
  * older time-zone data yields to one with newer data.
  * Start with `seekLeadership` here; `keepTerm` in term.ts fences the leader's transactions.
  */
-import { type DatabaseError, openSession, type Session } from "@/lib/db";
+import { type DatabaseError, openDatabaseSession, type Session } from "@/lib/db";
 import { pingSql, takeTermSql, tryLeadSql, unlockSql } from "./lead.sql";
 import { beatSchedulerSql, forgetSchedulerSql } from "./schedulers.sql";
 import { isOlderTz, newestTz, type TzVersion } from "./tz-version.policy";
@@ -122,7 +122,7 @@ class Seeker {
   }
 
   #open(): Promise<Session> {
-    return openSession({
+    return openDatabaseSession({
       url: this.options.url,
       applicationName: "leasehold leadership",
       idleTimeoutSeconds: IDLE_SECONDS,

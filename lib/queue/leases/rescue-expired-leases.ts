@@ -41,7 +41,7 @@ interface ExpiredRow {
   dead_letter: boolean;
 }
 
-export interface LostLease {
+export interface ExpiredLease {
   readonly job_id: string;
   readonly worker_id: string;
 }
@@ -53,7 +53,7 @@ export interface Rescued {
   /** Jobs that ended: attempts or reclaims used up, or a cancel was requested. */
   readonly ended: number;
   /** The first ten of those jobs with the workers that lost them, for the log. */
-  readonly lost: readonly LostLease[];
+  readonly lost: readonly ExpiredLease[];
   /** Expired leases whose end the database refuses to store. They are tried again in a minute. */
   readonly unstorable: readonly string[];
 }

@@ -8,7 +8,7 @@
 import { type Database, type TenantTransaction, withTenant } from "@/lib/db";
 import type { JobView, TenantScope } from "../types";
 import { getJobSql, jobsByIdSql } from "./read-jobs.sql";
-import { type JobRow, toJobView } from "./view";
+import { type JobViewRow, toJobView } from "./view";
 import { readWaitFacts } from "./wait-facts";
 
 /** Runs a read in its tenant's transaction. Joins the caller's transaction if there is one. */
@@ -27,7 +27,7 @@ export function getJob(
   jobId: string,
 ): Promise<JobView | null> {
   return inTenant(db, scope, async (tx) => {
-    const rows = await tx.run<JobRow>(getJobSql, [scope.tenantId, jobId]);
+    const rows = await tx.run<JobViewRow>(getJobSql, [scope.tenantId, jobId]);
     return (await withReasons(tx, scope, rows))[0] ?? null;
   });
 }
@@ -60,12 +60,12 @@ const readRows = async (
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,
   ids: readonly string[],
-): Promise<JobRow[]> => (ids.length === 0 ? [] : tx.run<JobRow>(jobsByIdSql, [tenantId, ids]));
+): Promise<JobViewRow[]> => (ids.length === 0 ? [] : tx.run<JobViewRow>(jobsByIdSql, [tenantId, ids]));
 
 async function withReasons(
   tx: TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
-  rows: readonly JobRow[],
+  rows: readonly JobViewRow[],
 ): Promise<JobView[]> {
   const facts = await readWaitFacts(tx, scope, rows);
   return rows.map((row) => toJobView(row, facts.get(row.id)));

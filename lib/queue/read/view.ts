@@ -2,7 +2,7 @@ import type { JobStatus } from "../states";
 import type { HoldScope, JobSource, JobView } from "../types";
 import { describeWait, type MoreFacts } from "./wait-reason.policy";
 
-export interface JobRow {
+export interface JobViewRow {
   id: string;
   tenant_id: string;
   definition_id: string;
@@ -48,7 +48,7 @@ export interface JobRow {
 }
 
 /** Converts a row of the job queries to a JobView, with further facts about why the job waits. */
-export function toJobView(row: JobRow, more: MoreFacts = {}): JobView {
+export function toJobView(row: JobViewRow, more: MoreFacts = {}): JobView {
   return {
     id: row.id,
     tenantId: row.tenant_id,

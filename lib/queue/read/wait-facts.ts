@@ -2,7 +2,7 @@ import type { TenantTransaction } from "@/lib/db";
 import { pendingParentsSql } from "../dependencies/dependencies.sql";
 import type { TenantScope } from "../types";
 import { placesInLanesSql } from "./read-jobs.sql";
-import type { JobRow } from "./view";
+import type { JobViewRow } from "./view";
 import type { MoreFacts, PlaceInLane } from "./wait-reason.policy";
 
 /**
@@ -12,7 +12,7 @@ import type { MoreFacts, PlaceInLane } from "./wait-reason.policy";
 export async function readWaitFacts(
   tx: TenantTransaction,
   scope: Pick<TenantScope, "tenantId">,
-  rows: readonly JobRow[],
+  rows: readonly JobViewRow[],
 ): Promise<ReadonlyMap<string, MoreFacts>> {
   const ready = rows.filter((row) => row.status === "queued" && row.is_future === false && row.lane_no !== null);
   const blocked = rows.filter((row) => row.status === "blocked").map((row) => row.id);
@@ -29,7 +29,7 @@ export async function readWaitFacts(
 async function readPlaces(
   tx: TenantTransaction,
   { tenantId }: Pick<TenantScope, "tenantId">,
-  ready: readonly JobRow[],
+  ready: readonly JobViewRow[],
 ): Promise<{ job_id: string; place: PlaceInLane }[]> {
   if (ready.length === 0) return [];
   return tx.run(placesInLanesSql, [

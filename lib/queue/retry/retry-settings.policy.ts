@@ -1,6 +1,6 @@
 import { RETRY_CLASSES } from "../error-classes";
 import { QueueError } from "../errors";
-import type { DefinitionPatch, Problem } from "../types";
+import type { DefinitionPatch, FieldProblem } from "../types";
 
 type Bounds = Readonly<Record<string, readonly [least: number, most: number]>>;
 
@@ -28,7 +28,7 @@ export function checkRetry({ retry, retryClasses }: Pick<DefinitionPatch, "retry
   if (problems.length > 0) throw new QueueError("invalid-value", "The retry settings are not valid.", { problems });
 }
 
-function classProblems(name: string, policy: object): Problem[] {
+function classProblems(name: string, policy: object): FieldProblem[] {
   const pointer = `/retry_classes/${name}`;
   if (!(RETRY_CLASSES as readonly string[]).includes(name)) {
     return [{ pointer, code: "unknown", detail: "is not a class of errors that can be set" }];
@@ -43,7 +43,7 @@ function classProblems(name: string, policy: object): Problem[] {
   ];
 }
 
-function numberProblems(settings: object, pointer: string, bounds: Bounds): Problem[] {
+function numberProblems(settings: object, pointer: string, bounds: Bounds): FieldProblem[] {
   return Object.entries(settings).flatMap(([field, value]) => {
     const range = bounds[field];
     if (range === undefined || value === null || value === undefined) return [];

@@ -122,7 +122,7 @@ export const knownInstantsSql = statement(
 );
 
 /** Stores the firings of instants. Fails for an instant that already has one, so no instant fires twice. */
-export const insertFiringsSql = statement(
+export const insertScheduleFiringsSql = statement(
   "insert_firings",
   `insert into app.trigger_firings (tenant_id, trigger_id, kind, fire_at, outcome, reason, detail, n, until, job_id,
      is_catch_up, note)

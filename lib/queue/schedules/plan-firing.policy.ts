@@ -1,4 +1,4 @@
-import type { NewJob, Problem } from "../types";
+import type { FieldProblem, NewJob } from "../types";
 import type { DueDecision, DueInstant } from "./types";
 
 /** The parts of a locked trigger row that its firing depends on. */
@@ -24,13 +24,13 @@ export interface LiveJob {
 }
 
 /** Why an instant made no job. The sentence is for people and contains no values. */
-export interface Refusal {
+export interface FiringRefusal {
   readonly reason: string;
   readonly detail: string;
 }
 
 /** The decision about one instant, or about `n` instants up to `until`: a job, or none and why. */
-export interface Firing {
+export interface DraftFiring {
   readonly at: Date;
   readonly n: number;
   readonly until: Date | null;
@@ -39,7 +39,7 @@ export interface Firing {
   readonly outcome:
     | { readonly kind: "job"; readonly job: NewJob; readonly waitsFor: readonly string[] }
     | { readonly kind: "skipped"; readonly reason: string }
-    | ({ readonly kind: "failed" } & Refusal);
+    | ({ readonly kind: "failed" } & FiringRefusal);
 }
 
 /** A trigger's state after its turn. */
@@ -56,7 +56,9 @@ export interface Occasion {
   /** The time at which the decision was made. */
   readonly now: Date;
   /** Renders the payload of an instant, or returns the problems of the template. */
-  readonly render: (instant: DueInstant) => { readonly payload: unknown } | { readonly problems: readonly Problem[] };
+  readonly render: (
+    instant: DueInstant,
+  ) => { readonly payload: unknown } | { readonly problems: readonly FieldProblem[] };
 }
 
 /**
@@ -65,9 +67,9 @@ export interface Occasion {
  * Instants of one turn do not overlap each other, so `catchUp` "all" makes up for all of them; only `queue_one` makes
  * one job of them.
  */
-export function draftFirings(trigger: DueTrigger, occasion: Occasion): Firing[] {
+export function draftFirings(trigger: DueTrigger, occasion: Occasion): DraftFiring[] {
   const missed = occasion.decision.skipped.map(
-    ({ at, until, n, reason, note = null }): Firing => ({
+    ({ at, until, n, reason, note = null }): DraftFiring => ({
       at,
       n,
       until,
@@ -77,11 +79,12 @@ export function draftFirings(trigger: DueTrigger, occasion: Occasion): Firing[] 
     }),
   );
   const kept = skipReason(trigger, occasion.live);
-  const due = occasion.decision.fire.map((instant, index): Firing => {
+  const due = occasion.decision.fire.map((instant, index): DraftFiring => {
     const { at, isCatchUp, note } = instant;
     const tooMany = trigger.overlapPolicy === "queue_one" && index > 0 ? "overlap" : null;
     const reason = kept ?? tooMany;
-    const outcome: Firing["outcome"] = reason === null ? fire(trigger, instant, occasion) : { kind: "skipped", reason };
+    const outcome: DraftFiring["outcome"] =
+      reason === null ? fire(trigger, instant, occasion) : { kind: "skipped", reason };
     return { at, n: 1, until: null, isCatchUp, note, outcome };
   });
   return [...missed, ...due].toSorted((a, b) => a.at.getTime() - b.at.getTime());
@@ -95,7 +98,7 @@ export function skipReason(trigger: DueTrigger, live: readonly LiveJob[]): "tena
   return null;
 }
 
-function fire(trigger: DueTrigger, instant: DueInstant, { live, now, render }: Occasion): Firing["outcome"] {
+function fire(trigger: DueTrigger, instant: DueInstant, { live, now, render }: Occasion): DraftFiring["outcome"] {
   const refusal = refusalOf(trigger);
   if (refusal) return { kind: "failed", ...refusal };
   const rendered = render(instant);
@@ -114,14 +117,14 @@ function fire(trigger: DueTrigger, instant: DueInstant, { live, now, render }: O
   return { kind: "job", job, waitsFor: trigger.overlapPolicy === "queue_one" ? live.map(({ jobId }) => jobId) : [] };
 }
 
-function refusalOf({ definitionIsActive, queueIsActive }: DueTrigger): Refusal | null {
+function refusalOf({ definitionIsActive, queueIsActive }: DueTrigger): FiringRefusal | null {
   if (!definitionIsActive) return { reason: "definition-inactive", detail: "The definition is switched off or gone." };
   if (!queueIsActive) return { reason: "queue-unknown", detail: "There is no active queue with this name." };
   return null;
 }
 
 /** Names the first five problems by their pointers. */
-export function refusalFrom(reason: string, problems: readonly Problem[]): Refusal {
+export function refusalFrom(reason: string, problems: readonly FieldProblem[]): FiringRefusal {
   const told = problems.slice(0, 5).map(({ pointer, detail }) => `${pointer || "/"} ${detail}`);
   return { reason, detail: told.join("; ") };
 }
@@ -134,7 +137,7 @@ export function refusalFrom(reason: string, problems: readonly Problem[]): Refus
  */
 export function advance(
   trigger: DueTrigger,
-  firings: readonly Firing[],
+  firings: readonly DraftFiring[],
   given: { readonly decision: DueDecision; readonly unbounded: () => DueDecision },
 ): Advance {
   const due = firings.filter(({ outcome }) => outcome.kind !== "skipped");
@@ -153,7 +156,10 @@ export function advance(
 /**
  * Gives up on a trigger whose instants cannot be computed. Its due instant fails, and no other follows until an edit.
  */
-export function giveUp(trigger: DueTrigger, { reason, detail }: Refusal): { firings: Firing[]; advance: Advance } {
+export function giveUp(
+  trigger: DueTrigger,
+  { reason, detail }: FiringRefusal,
+): { firings: DraftFiring[]; advance: Advance } {
   const outcome = { kind: "failed", reason, detail } as const;
   return {
     firings: [{ at: trigger.nextRunAt, n: 1, until: null, isCatchUp: false, note: null, outcome }],

@@ -6,14 +6,14 @@ import { enqueueForTenants, type PlacedJob, wasChanged } from "../enqueue/enqueu
 import { type NewJobItem, toItem } from "../enqueue/new-job-item";
 import { QueueError } from "../errors";
 import { SYSTEM } from "../system-actor";
-import { advanceTriggersSql, insertFiringsSql, knownInstantsSql } from "./fire-due-schedules.sql";
-import { type Advance, type DueTrigger, type Firing, giveUp, refusalFrom } from "./plan-firing.policy";
+import { advanceTriggersSql, insertScheduleFiringsSql, knownInstantsSql } from "./fire-due-schedules.sql";
+import { type Advance, type DraftFiring, type DueTrigger, giveUp, refusalFrom } from "./plan-firing.policy";
 
 /** The plan for one trigger. `advance` depends on whether its jobs' definitions accept the payloads. */
 export interface FiringTurn {
   readonly trigger: DueTrigger;
-  readonly firings: readonly Firing[];
-  readonly advance: (firings: readonly Firing[]) => Advance;
+  readonly firings: readonly DraftFiring[];
+  readonly advance: (firings: readonly DraftFiring[]) => Advance;
 }
 
 /** A trigger that failed to make the job of an instant, or whose instants cannot be computed. */
@@ -33,7 +33,7 @@ export interface StoredFirings {
 }
 
 interface CheckedFiring {
-  readonly firing: Firing;
+  readonly firing: DraftFiring;
   readonly item: NewJobItem | null;
 }
 
@@ -91,7 +91,7 @@ async function storeTogether(tx: Transaction, turns: readonly FiringTurn[]): Pro
   for (const turn of turns) checked.push({ turn, checked: await checkFirings(tx, turn, { known, pauses }) });
   const placed = await enqueueAll(tx, checked);
   const rows = checked.flatMap(({ turn, checked: all }) => all.map((one) => firingRow(turn.trigger, one, placed)));
-  if (rows.length > 0) await tx.run(insertFiringsSql, [JSON.stringify(rows)]);
+  if (rows.length > 0) await tx.run(insertScheduleFiringsSql, [JSON.stringify(rows)]);
   const advances = checked.map(({ turn, checked: all }) => {
     const firings = all.map(({ firing }) => firing);
     return { trigger: turn.trigger, firings, advance: turn.advance(firings) };
@@ -141,7 +141,7 @@ async function checkFirings(
 }
 
 /** Validates a payload against its definition's schema. A refusal becomes the outcome of the instant. */
-async function checkFiring(tx: Transaction, trigger: DueTrigger, firing: Firing): Promise<CheckedFiring> {
+async function checkFiring(tx: Transaction, trigger: DueTrigger, firing: DraftFiring): Promise<CheckedFiring> {
   if (firing.outcome.kind !== "job") return { firing, item: null };
   const { job, waitsFor } = firing.outcome;
   try {
@@ -159,8 +159,8 @@ const afterIt = (parentId: string, index: number) =>
   ({ edge_no: index + 1, parent: parentId, type: "completion", on_failure: "run" }) as const;
 
 /** Enqueues each tenant's jobs in one batch and returns the jobs by firing. */
-async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promise<Map<Firing, PlacedJob>> {
-  const byTenant = new Map<string, { readonly firing: Firing; readonly item: NewJobItem }[]>();
+async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promise<Map<DraftFiring, PlacedJob>> {
+  const byTenant = new Map<string, { readonly firing: DraftFiring; readonly item: NewJobItem }[]>();
   for (const { turn, checked } of turns) {
     for (const { firing, item } of checked) {
       if (item === null) continue;
@@ -171,7 +171,7 @@ async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promi
   }
   const batches = [...byTenant].map(([tenantId, all]) => ({ tenantId, items: all.map(({ item }) => item) }));
   const answers = await enqueueForTenants(tx, batches);
-  const placed = new Map<Firing, PlacedJob>();
+  const placed = new Map<DraftFiring, PlacedJob>();
   [...byTenant.values()].forEach((all, place) => {
     all.forEach(({ firing }, index) => {
       const job = answers[place]?.[index];
@@ -181,7 +181,7 @@ async function enqueueAll(tx: Transaction, turns: readonly CheckedTurn[]): Promi
   return placed;
 }
 
-function firingRow(trigger: DueTrigger, { firing }: CheckedFiring, placed: ReadonlyMap<Firing, PlacedJob>) {
+function firingRow(trigger: DueTrigger, { firing }: CheckedFiring, placed: ReadonlyMap<DraftFiring, PlacedJob>) {
   const { at, n, until, isCatchUp, note, outcome } = firing;
   const job = placed.get(firing);
   return {
@@ -199,7 +199,7 @@ function firingRow(trigger: DueTrigger, { firing }: CheckedFiring, placed: Reado
   };
 }
 
-function advanceRow(trigger: DueTrigger, firings: readonly Firing[], advance: Advance) {
+function advanceRow(trigger: DueTrigger, firings: readonly DraftFiring[], advance: Advance) {
   const runs = firings.filter(({ outcome }) => outcome.kind === "job");
   return {
     tenant_id: trigger.tenantId,

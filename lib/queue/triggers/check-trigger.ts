@@ -4,16 +4,16 @@ import { validatorOf } from "../definitions/payload-validators";
 import { refuseBarred } from "../enqueue/new-job-item";
 import { QueueError } from "../errors";
 import { nextInstants, type ReadSchedule, readSchedule } from "../schedules/rules";
-import type { Problem, ScheduleRule, TenantScope } from "../types";
+import type { FieldProblem, ScheduleRule, TenantScope } from "../types";
 import { compileTriggerCondition } from "./trigger-condition.policy";
 import { scheduleFields } from "./trigger-settings.policy";
 import { compileTriggerTemplate } from "./trigger-template.policy";
 import type { TriggerSettings, TriggerStatus } from "./types";
 
-const at = (pointer: string, problems: readonly Problem[]): Problem[] =>
+const at = (pointer: string, problems: readonly FieldProblem[]): FieldProblem[] =>
   problems.map((found) => ({ ...found, pointer: pointer + found.pointer }));
 
-export function invalidTrigger(problems: readonly Problem[]): QueueError {
+export function invalidTrigger(problems: readonly FieldProblem[]): QueueError {
   return problems.some(({ code, pointer }) => code === "too-large" && pointer.startsWith("/payload_template"))
     ? new QueueError("payload-too-large", "The template is larger than a payload may be.", { problems })
     : new QueueError("invalid-value", "The trigger is not valid.", { problems });
@@ -23,7 +23,7 @@ export function invalidTrigger(problems: readonly Problem[]): QueueError {
  * Throws if there are any problems. @throws QueueError invalid-value; payload-too-large for a template that no
  * payload could hold
  */
-export function refuseProblems(problems: readonly Problem[]): void {
+export function refuseProblems(problems: readonly FieldProblem[]): void {
   if (problems.length > 0) throw invalidTrigger(problems);
 }
 
@@ -58,7 +58,7 @@ export async function requireQueue(tx: TenantTransaction, queue: string | null):
 /**
  * Returns the problems of condition and templates. A template without placeholders must match its definition's schema.
  */
-export function textProblems(settings: TriggerSettings, definition: DefinitionRow): Problem[] {
+export function textProblems(settings: TriggerSettings, definition: DefinitionRow): FieldProblem[] {
   const { payloadTemplate, condition, dedupeKeyTemplate, triggerType } = settings;
   const compiled = compileTriggerTemplate(payloadTemplate, triggerType);
   const problems =
@@ -118,7 +118,7 @@ export function prospectsOf(
 }
 
 /** Returns why a trigger that is being saved would never fire, at the field that has to change. */
-export function neverProblems({ scheduleType }: TriggerSettings, prospects: Prospects): Problem[] {
+export function neverProblems({ scheduleType }: TriggerSettings, prospects: Prospects): FieldProblem[] {
   if (prospects.status !== "finished") return [];
   if (prospects.reason === "max_runs")
     return [{ pointer: "/max_runs", code: "never", detail: "is not more than the runs that there have been" }];

@@ -3,7 +3,7 @@ import { findDefinition } from "../definitions/definitions";
 import { validatorOf } from "../definitions/payload-validators";
 import { inTenant } from "../read/get-job";
 import { instantAt, previewSchedule, readSchedule } from "../schedules/rules";
-import type { Problem, SchedulePreview, TenantScope } from "../types";
+import type { FieldProblem, SchedulePreview, TenantScope } from "../types";
 import { invalidTrigger } from "./check-trigger";
 import { readSurroundings } from "./trigger-row";
 import { newSettings, scheduleFields } from "./trigger-settings.policy";
@@ -28,7 +28,7 @@ interface PreviewTemplate {
 /** The rendered template; `payload` is null if rendering failed. Pointers are into the template. */
 export interface TemplateExample {
   readonly payload: unknown;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FieldProblem[];
 }
 
 export type TriggerPreview = SchedulePreview & { readonly example?: TemplateExample };

@@ -1,7 +1,7 @@
 import { hasInexactNumber } from "@/lib/text/exact-numbers";
 import { cutText } from "../clean.policy";
 import { checkPayload, escapePointer } from "../enqueue/payload-check.policy";
-import type { Problem } from "../types";
+import type { FieldProblem } from "../types";
 
 /** A parsed placeholder path; `name` is the original text, for messages. */
 export interface TemplatePath {
@@ -24,7 +24,7 @@ export type ReadPath = (path: string) => TemplatePath | string;
 
 export interface ScannedTemplate {
   readonly bindings: Binding[];
-  readonly problems: Problem[];
+  readonly problems: FieldProblem[];
 }
 
 const MAX_PLACEHOLDERS = 1000;

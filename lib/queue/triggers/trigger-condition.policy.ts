@@ -8,7 +8,7 @@ import {
 } from "@marcbachmann/cel-js";
 import { faultOfNumber } from "@/lib/text/exact-numbers";
 import { cutText } from "../clean.policy";
-import type { Problem } from "../types";
+import type { FieldProblem } from "../types";
 import { isIn } from "./is-in.policy";
 import type { EventMeta } from "./trigger-template.policy";
 
@@ -72,7 +72,7 @@ const evaluator = environment.clone().registerFunction("isIn(dyn, dyn): bool", i
  */
 export function compileTriggerCondition(
   text: string,
-): { readonly condition: TriggerCondition } | { readonly problems: readonly Problem[] } {
+): { readonly condition: TriggerCondition } | { readonly problems: readonly FieldProblem[] } {
   if (text.trim() === "" || text.length > CONDITION_MAX_CHARACTERS)
     return refused("length", `must have 1 to ${CONDITION_MAX_CHARACTERS} characters`);
   try {

@@ -1,5 +1,5 @@
 import { checkPayload } from "../enqueue/payload-check.policy";
-import type { Problem, ScheduleFields } from "../types";
+import type { FieldProblem, ScheduleFields } from "../types";
 import type { ScheduleType, TriggerInput, TriggerPatch, TriggerSettings } from "./types";
 
 const DEFAULTS: Omit<TriggerSettings, "label" | "triggerType" | "definitionKey" | "overlapPolicy"> = {
@@ -115,7 +115,7 @@ export const scheduleFields = (settings: TriggerSettings): ScheduleFields => ({
 });
 
 /** Returns the problems of the settings alone: fields of the other kind of trigger, and texts that cannot be stored. */
-export function settingsProblems(settings: TriggerSettings): Problem[] {
+export function settingsProblems(settings: TriggerSettings): FieldProblem[] {
   const isEvent = settings.triggerType === "event";
   const foreign = isEvent ? ONLY_SCHEDULE : ONLY_EVENT;
   const problems = foreign
@@ -127,7 +127,7 @@ export function settingsProblems(settings: TriggerSettings): Problem[] {
   return [...problems, ...unstorable];
 }
 
-const problem = (pointer: string, code: string, detail: string): Problem => ({ pointer, code, detail });
+const problem = (pointer: string, code: string, detail: string): FieldProblem => ({ pointer, code, detail });
 
 /** True if a change affects the instants of the schedule. */
 export const changesTiming = (before: TriggerSettings, after: TriggerSettings): boolean =>

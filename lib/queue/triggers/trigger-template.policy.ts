@@ -1,6 +1,6 @@
 import { parseSteps } from "../dependencies/result-path.policy";
 import { checkPayload, PAYLOAD_LIMITS } from "../enqueue/payload-check.policy";
-import type { Problem, TriggerKind } from "../types";
+import type { FieldProblem, TriggerKind } from "../types";
 import {
   type Binding,
   pointerTo,
@@ -68,7 +68,7 @@ export type TemplateContext = EventContext | ScheduleContext;
  */
 export type Rendered =
   | { readonly payload: unknown; readonly characters: number }
-  | { readonly problems: readonly Problem[] };
+  | { readonly problems: readonly FieldProblem[] };
 
 /** The fields allowed after the first word of a path; null = any fields. */
 const ROOTS: Readonly<Record<TriggerKind, Readonly<Record<string, readonly string[] | null>>>> = {
@@ -91,7 +91,7 @@ const MOST_PROBLEMS = 10;
 export function compileTriggerTemplate(
   template: unknown,
   kind: TriggerKind,
-): { readonly template: TriggerTemplate } | { readonly problems: readonly Problem[] } {
+): { readonly template: TriggerTemplate } | { readonly problems: readonly FieldProblem[] } {
   const unstorable = checkPayload(template);
   if (unstorable.length > 0) return { problems: unstorable };
   // The template as it will be stored: a Date becomes its ISO string.
@@ -154,7 +154,7 @@ export function renderTriggerText(
   template: TriggerTemplate,
   context: TemplateContext,
   mostCharacters: number,
-): { readonly text: string } | { readonly tooLong: number } | { readonly problems: readonly Problem[] } {
+): { readonly text: string } | { readonly tooLong: number } | { readonly problems: readonly FieldProblem[] } {
   const found = findValues(template, context, RENDERED_MAX_CHARACTERS);
   if ("problems" in found) return found;
   if (template.bindings.length === 1 && found.characters > mostCharacters) return { tooLong: found.characters };
@@ -165,10 +165,10 @@ export function renderTriggerText(
 type Found =
   /** The values of each binding's parts. */
   | { readonly values: readonly (readonly unknown[])[]; readonly characters: number }
-  | { readonly problems: readonly Problem[] };
+  | { readonly problems: readonly FieldProblem[] };
 
 function findValues(template: TriggerTemplate, context: TemplateContext, mostCharacters: number): Found {
-  const problems: Problem[] = [];
+  const problems: FieldProblem[] = [];
   const values: unknown[][] = [];
   let [characters, count] = [0, 0];
   for (const { at, whole, parts } of template.bindings) {
@@ -192,8 +192,8 @@ function findValues(template: TriggerTemplate, context: TemplateContext, mostCha
   return problems.length > 0 ? { problems } : { values, characters };
 }
 
-const TOO_LARGE: Problem = { pointer: "", code: "too-large", detail: "would be larger than a payload may be" };
-const TOO_MANY_VALUES: Problem = {
+const TOO_LARGE: FieldProblem = { pointer: "", code: "too-large", detail: "would be larger than a payload may be" };
+const TOO_MANY_VALUES: FieldProblem = {
   pointer: "",
   code: "too-many-nodes",
   detail: `has more than ${PAYLOAD_LIMITS.maxNodes} values`,

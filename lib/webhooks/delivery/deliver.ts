@@ -2,10 +2,10 @@ import { formsInTexts } from "@/lib/execution/output/forms-in-texts";
 import { LONGEST_PATTERN } from "@/lib/execution/output/patterns";
 import { redactText, StreamRedactor } from "@/lib/execution/output/redactor";
 import type { SecretForms } from "@/lib/execution/output/secret-forms";
-import { cutText } from "./cut-text";
+import { cutBytes } from "./cut-text";
 import type { Message } from "./payload";
 import type { WebhookLimits, WebhookPolicy } from "./policy";
-import { type Answer, type Post, post as postHere } from "./send";
+import { type Post, post as postHere, type ReceiverAnswer } from "./send";
 import { signatureHeader } from "./signature";
 
 /** How much of a request or an answer is kept, in UTF-8 bytes. */
@@ -31,12 +31,12 @@ export interface DeliveryTools {
   readonly signal: AbortSignal;
   readonly limits?: WebhookLimits;
   /** Posts the message, such as in a thread; never rejects. Default: in the caller's. */
-  readonly post?: (message: Post) => Promise<Answer>;
+  readonly post?: (message: Post) => Promise<ReceiverAnswer>;
 }
 
 /** The answer, and the texts that are recorded: short, and without secrets. */
 export interface Delivered {
-  readonly answer: Answer;
+  readonly answer: ReceiverAnswer;
   readonly request: string;
   readonly response: string | null;
 }
@@ -71,8 +71,8 @@ export async function deliver(delivery: Delivery, tools: DeliveryTools): Promise
 
 /** Returns the beginning of a text with its secrets masked, even one that the cut splits. */
 function kept(text: string, forms: SecretForms): string {
-  if (text.length <= READ_CHARACTERS) return cutText(redactText(text, forms), KEPT_BYTES);
+  if (text.length <= READ_CHARACTERS) return cutBytes(redactText(text, forms), KEPT_BYTES);
   const redactor = new StreamRedactor(forms);
   const shown = redactor.push(text.slice(0, READ_CHARACTERS)) + redactor.flush();
-  return cutText(`${shown.slice(0, -LONGEST_PATTERN)}…`, KEPT_BYTES);
+  return cutBytes(`${shown.slice(0, -LONGEST_PATTERN)}…`, KEPT_BYTES);
 }

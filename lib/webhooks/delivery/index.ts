@@ -12,6 +12,6 @@ export { isGone, WEBHOOK_ATTEMPTS, WEBHOOK_LONGEST_DELAY, webhookOutcome } from 
 export { type FiredInstant, type Message, messageOf, type WebhookPayload, webhookPayload } from "./payload";
 export type { WebhookLimits, WebhookPolicy } from "./policy";
 export { checkTarget } from "./resolve";
-export { type Answer, type Post, post } from "./send";
+export { type Post, post, type ReceiverAnswer } from "./send";
 export { newWebhookSecret } from "./signature";
-export type { Refusal } from "./target";
+export type { TargetRefusal } from "./target";

@@ -2,7 +2,7 @@ import { failure, stoppedOutcome } from "@/lib/execution/command/outcome";
 import { retryAfter } from "@/lib/execution/retry-after";
 import type { ErrorClass, Outcome, StopReason } from "@/lib/execution/types";
 import type { Failed } from "./failure";
-import type { Answer } from "./send";
+import type { ReceiverAnswer } from "./send";
 
 /** Seconds after the first, second … failed attempt. */
 const DELAYS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000];
@@ -22,7 +22,7 @@ function webhookDelay(failedAttempts: number, random: () => number): number {
   return delay * (1 + JITTER * (2 * random() - 1));
 }
 
-export const isGone = (answer: Answer): boolean => answer.statusCode === GONE;
+export const isGone = (answer: ReceiverAnswer): boolean => answer.statusCode === GONE;
 
 interface AttemptState {
   /** Failed attempts of the run, this one included if it failed. */
@@ -32,7 +32,7 @@ interface AttemptState {
 }
 
 /** Returns the outcome of a job from its delivery. */
-export function webhookOutcome(answer: Answer, { attempts, random, stopReason }: AttemptState): Outcome {
+export function webhookOutcome(answer: ReceiverAnswer, { attempts, random, stopReason }: AttemptState): Outcome {
   const { failed, statusCode, durationMs } = answer;
   if (failed === null) return { kind: "succeeded", result: { status_code: statusCode, duration_ms: durationMs } };
   if (failed.code === "stopped") return stoppedOutcome(stopReason, "the delivery was cut off");
@@ -44,7 +44,7 @@ export function webhookOutcome(answer: Answer, { attempts, random, stopReason }:
 }
 
 /** Returns the seconds that the receiver asked for with `Retry-After`, capped. */
-function askedSeconds({ statusCode, retryAfter: header }: Answer): number {
+function askedSeconds({ statusCode, retryAfter: header }: ReceiverAnswer): number {
   if (statusCode !== 429 && statusCode !== 503) return 0;
   return Math.min(retryAfter(header) ?? 0, LONGEST_ASKED);
 }

@@ -2,7 +2,7 @@ import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { isPublicAddress } from "./addresses";
 import type { WebhookPolicy } from "./policy";
-import { isRefusal, notPublic, type Refusal, readTarget, type Target } from "./target";
+import { isRefusal, notPublic, readTarget, type Target, type TargetRefusal } from "./target";
 
 const QUERY_MS = 1000;
 const TRIES = 2;
@@ -17,7 +17,10 @@ export interface Address {
  * that cannot be resolved. Queries name servers directly, because the system's resolver would block a thread of the
  * process for each silent server.
  */
-export async function resolveTarget(target: Target, policy: WebhookPolicy): Promise<readonly Address[] | Refusal> {
+export async function resolveTarget(
+  target: Target,
+  policy: WebhookPolicy,
+): Promise<readonly Address[] | TargetRefusal> {
   const { host, isLoopback } = target;
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family: family === 6 ? 6 : 4 }];
@@ -28,14 +31,14 @@ export async function resolveTarget(target: Target, policy: WebhookPolicy): Prom
 }
 
 /** Checks if webhooks may go to a URL, when it is saved. Returns null if they may. */
-export async function checkTarget(text: string, policy: WebhookPolicy): Promise<Refusal | null> {
+export async function checkTarget(text: string, policy: WebhookPolicy): Promise<TargetRefusal | null> {
   const target = readTarget(text, policy);
   if (isRefusal(target)) return target;
   const resolved = await resolveTarget(target, policy);
   return "code" in resolved ? resolved : null;
 }
 
-async function lookUp(host: string, { nameServers }: WebhookPolicy): Promise<Address[] | Refusal> {
+async function lookUp(host: string, { nameServers }: WebhookPolicy): Promise<Address[] | TargetRefusal> {
   const resolver = new Resolver({ timeout: QUERY_MS, tries: TRIES });
   if (nameServers) resolver.setServers(nameServers);
   const deadline = setTimeout(() => resolver.cancel(), QUERY_MS * (TRIES + 1));

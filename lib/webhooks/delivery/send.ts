@@ -27,7 +27,7 @@ export interface Post {
 }
 
 /** The result of a POST; `failed` is null when the receiver accepted it (2xx). */
-export interface Answer {
+export interface ReceiverAnswer {
   readonly statusCode: number | null;
   readonly failed: Failed | null;
   /** The part of the body that was read. */
@@ -41,10 +41,10 @@ export interface Answer {
  * were checked, which the agent checks again. Reads at most `responseBytes` of a body, 16 times as much with headers
  * and framing, and 8 interim answers. Never rejects.
  */
-export async function post(message: Post): Promise<Answer> {
+export async function post(message: Post): Promise<ReceiverAnswer> {
   const began = performance.now();
   const limits = message.limits ?? WEBHOOK_DELIVERY_LIMITS;
-  const ended = (answer: Omit<Answer, "durationMs">) => ({
+  const ended = (answer: Omit<ReceiverAnswer, "durationMs">) => ({
     ...answer,
     durationMs: Math.round(performance.now() - began),
   });
@@ -83,7 +83,7 @@ class Exchange {
     private readonly route: Route,
   ) {}
 
-  async run(): Promise<Omit<Answer, "durationMs">> {
+  async run(): Promise<Omit<ReceiverAnswer, "durationMs">> {
     const { signal } = this.message;
     const { limits } = this.route;
     const done = new Promise<Failed | null>((resolve) => {

@@ -19,18 +19,18 @@ export interface Target {
 }
 
 /** Why an address is refused. `dns`: it cannot be resolved; `blocked`: it may not be reached. */
-export interface Refusal {
+export interface TargetRefusal {
   readonly code: "url" | "scheme" | "port" | "credentials" | "blocked" | "dns";
   readonly detail: string;
 }
 
-export const isRefusal = (value: Target | Refusal): value is Refusal => "code" in value;
+export const isRefusal = (value: Target | TargetRefusal): value is TargetRefusal => "code" in value;
 
 /**
  * Reads an endpoint's URL and refuses what can be refused without a name server. Literal addresses are compared in the
  * one canonical form that URL gives them, so other spellings do not get past.
  */
-export function readTarget(text: string, policy: WebhookPolicy): Target | Refusal {
+export function readTarget(text: string, policy: WebhookPolicy): Target | TargetRefusal {
   if (!URL.canParse(text) || /[\s\p{Cc}]/u.test(text)) return { code: "url", detail: "is not a valid URL" };
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") return { code: "credentials", detail: "must not hold credentials" };
@@ -44,7 +44,10 @@ export function readTarget(text: string, policy: WebhookPolicy): Target | Refusa
   return refusalOf({ url, host, port }, policy) ?? { url, host, port, isLoopback };
 }
 
-function refusalOf({ url, host, port }: Omit<Target, "isLoopback">, { allowHttp }: WebhookPolicy): Refusal | null {
+function refusalOf(
+  { url, host, port }: Omit<Target, "isLoopback">,
+  { allowHttp }: WebhookPolicy,
+): TargetRefusal | null {
   const isHttps = url.protocol === "https:";
   if (!isHttps && !allowHttp) return { code: "scheme", detail: "must begin with https:" };
   const ports = isHttps ? HTTPS_PORTS : HTTP_PORTS;
@@ -54,4 +57,7 @@ function refusalOf({ url, host, port }: Omit<Target, "isLoopback">, { allowHttp 
   return isName ? null : notPublic();
 }
 
-export const notPublic = (): Refusal => ({ code: "blocked", detail: "must be an address of the public internet" });
+export const notPublic = (): TargetRefusal => ({
+  code: "blocked",
+  detail: "must be an address of the public internet",
+});

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { currentTenant, pausedNotice, suspendedNotice, viewerInfo } from "@/app/_lib/viewer";
 import { AppShell } from "@/components/shell/app-shell";
-import { TenantProvider } from "@/components/shell/viewer";
+import { CurrentTenantProvider } from "@/components/shell/viewer";
 import { requirePage } from "@/lib/api/page";
 import { LiveProvider } from "@/lib/client/live/use-live";
 
@@ -19,12 +19,12 @@ export default async function TenantLayout({ params, children }: TenantLayoutPro
   const viewer = viewerInfo(page);
   const tenant = currentTenant(page);
   return (
-    <TenantProvider tenant={tenant}>
+    <CurrentTenantProvider tenant={tenant}>
       <LiveProvider tenant={tenant.slug} userId={viewer.userId}>
         <AppShell viewer={viewer} tenantSlug={tenant.slug} notice={suspendedNotice(page) ?? (await pausedNotice(page))}>
           {children}
         </AppShell>
       </LiveProvider>
-    </TenantProvider>
+    </CurrentTenantProvider>
   );
 }

@@ -4,7 +4,7 @@ import { Reply } from "@/lib/api/http/respond";
 import { chainDepth } from "@/lib/api/resources/chain";
 import { eventFilter, newEvents, serializeEventRow, serializePublished } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
-import { publishEvents as body, eventList, eventListQuery, LIMITS, publishedEvents } from "@/lib/contract";
+import { publishEventsBody as body, eventList, eventListQuery, LIMITS, publishedEvents } from "@/lib/contract";
 import { listEvents, publishEvents } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

@@ -1,6 +1,6 @@
 import { etagOf } from "@/lib/api/http/etag";
 import { Reply } from "@/lib/api/http/respond";
-import { auditedInTenant, checkEndpoint, inTenant, tooMany } from "@/lib/api/resources/webhooks";
+import { auditedInTenant, checkEndpoint, inTenantOf, tooMany } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
 import { createWebhook, webhookEndpointList, webhookEndpointWithSecret } from "@/lib/contract";
 import { newWebhookSecret } from "@/lib/webhooks/delivery";
@@ -12,7 +12,7 @@ export const GET = tenantRoute({
   permission: "webhooks:read",
   summary: "List webhook endpoints, newest first",
   response: webhookEndpointList,
-  handler: async (context) => ({ data: await inTenant(context, listEndpoints) }),
+  handler: async (context) => ({ data: await inTenantOf(context, listEndpoints) }),
 });
 
 export const POST = tenantRoute({

@@ -1,4 +1,4 @@
-import type { GapPolicy, OverlapPolicy, Problem, ScheduleFields, ScheduleRule } from "../../types";
+import type { FieldProblem, GapPolicy, OverlapPolicy, ScheduleFields, ScheduleRule } from "../../types";
 import { calendarOf } from "./calendar.policy";
 import { LATEST } from "./cron.policy";
 import { CronError, tidyCron } from "./grammar.policy";
@@ -7,7 +7,7 @@ import { isZone, spellingOf } from "./zone.policy";
 /** Problems point at the API's fields: /schedule_type, /cron_expr, /interval_ms, /anchor_at, /once_at, /timezone, … */
 export type ReadSchedule =
   | { readonly rule: ScheduleRule; readonly problems?: undefined }
-  | { readonly rule?: undefined; readonly problems: readonly Problem[] };
+  | { readonly rule?: undefined; readonly problems: readonly FieldProblem[] };
 
 /** Bounds of an interval. The longest is a leap year. */
 export const INTERVAL_BOUNDS = { leastMs: 1000, mostMs: 366 * 86_400_000 } as const;
@@ -39,7 +39,7 @@ export function readSchedule(fields: ScheduleFields): ReadSchedule {
 const isType = (type: string): type is ScheduleRule["type"] => Object.hasOwn(OWN_FIELDS, type);
 
 /** Returns the problems of a zone name: it must be an IANA name in its exact spelling. Empty if it is valid. */
-export function zoneProblems(name: string | null | undefined): Problem[] {
+export function zoneProblems(name: string | null | undefined): FieldProblem[] {
   if (name === null || name === undefined) return [problem("timezone", "required", "must be an IANA time zone")];
   if (isZone(name)) return [];
   const right = spellingOf(name);
@@ -47,7 +47,7 @@ export function zoneProblems(name: string | null | undefined): Problem[] {
   return [problem("timezone", "unknown", `must be an IANA time zone, ${hint}`)];
 }
 
-type Reader = (fields: ScheduleFields, timezone: string, problems: Problem[]) => ScheduleRule | null;
+type Reader = (fields: ScheduleFields, timezone: string, problems: FieldProblem[]) => ScheduleRule | null;
 
 const READERS: Record<ScheduleRule["type"], Reader> = {
   cron: (fields, timezone, problems) => {
@@ -76,7 +76,7 @@ const READERS: Record<ScheduleRule["type"], Reader> = {
   },
 };
 
-function cronProblems(expr: string): Problem[] {
+function cronProblems(expr: string): FieldProblem[] {
   try {
     calendarOf(tidyCron(expr));
     return [];
@@ -90,7 +90,7 @@ function choice<T extends string>(
   fields: ScheduleFields,
   name: "dstGap" | "dstOverlap",
   allowed: readonly T[],
-  problems: Problem[],
+  problems: FieldProblem[],
 ): T | null {
   const value = fields[name] ?? null;
   if (value === null) return null;
@@ -99,7 +99,7 @@ function choice<T extends string>(
   return found ?? null;
 }
 
-function instant(value: Date | null | undefined, name: "anchorAt" | "onceAt", problems: Problem[]): Date | null {
+function instant(value: Date | null | undefined, name: "anchorAt" | "onceAt", problems: FieldProblem[]): Date | null {
   if (value === null || value === undefined) {
     problems.push(problem(name, "required", "is needed for a schedule of this type"));
     return null;
@@ -110,7 +110,7 @@ function instant(value: Date | null | undefined, name: "anchorAt" | "onceAt", pr
   return null;
 }
 
-function strangers(type: ScheduleRule["type"], fields: ScheduleFields): Problem[] {
+function strangers(type: ScheduleRule["type"], fields: ScheduleFields): FieldProblem[] {
   return Object.entries(OWN_FIELDS).flatMap(([owner, names]) =>
     owner === type
       ? []
@@ -131,7 +131,7 @@ const POINTERS: Record<keyof ScheduleFields, string> = {
   dstOverlap: "/dst_policy/overlap",
 };
 
-const problem = (field: keyof ScheduleFields, code: string, detail: string): Problem => ({
+const problem = (field: keyof ScheduleFields, code: string, detail: string): FieldProblem => ({
   pointer: POINTERS[field],
   code,
   detail,

@@ -1,5 +1,5 @@
 import { nextInstant, readSchedule } from "@/lib/queue/schedules/rules";
-import type { Problem, ScheduleFields, ScheduleRule } from "@/lib/queue/types";
+import type { FieldProblem, ScheduleFields, ScheduleRule } from "@/lib/queue/types";
 
 /** Returns the rule of valid fields. */
 export function ruleOf(fields: ScheduleFields): ScheduleRule {
@@ -24,7 +24,7 @@ export function instants(rule: ScheduleRule, after: string, most: number, until 
 }
 
 /** The only problem of an expression or of other fields. */
-export function refusal(fields: ScheduleFields | string): Problem {
+export function refusal(fields: ScheduleFields | string): FieldProblem {
   const given = typeof fields === "string" ? { cronExpr: fields } : fields;
   const { problems } = readSchedule({ timezone: "UTC", ...given });
   const [problem, ...others] = problems ?? [];

@@ -3,7 +3,7 @@ import { Reply } from "@/lib/api/http/respond";
 import { limitInput } from "@/lib/api/resources/queue-input";
 import { limitChange, serializeLimit } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
-import { createLimit as createBody, limit, limitList } from "@/lib/contract";
+import { createLimitBody as createBody, limit, limitList } from "@/lib/contract";
 import { createLimit, listLimits } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

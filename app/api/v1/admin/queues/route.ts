@@ -3,7 +3,7 @@ import { Reply } from "@/lib/api/http/respond";
 import { queueInput } from "@/lib/api/resources/queue-input";
 import { serializeQueue } from "@/lib/api/resources/serialize-queues";
 import { platformRoute } from "@/lib/api/route";
-import { createQueue as createBody, queue, queueList } from "@/lib/contract";
+import { createQueueBody as createBody, queue, queueList } from "@/lib/contract";
 import { createQueue, listQueues } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

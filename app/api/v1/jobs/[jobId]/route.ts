@@ -1,8 +1,8 @@
 import { notFound } from "@/lib/api/http/problem";
-import { jobChange } from "@/lib/api/resources/filters";
+import { jobChangeOf } from "@/lib/api/resources/filters";
 import { serializeJob } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { changeJob as changeBody, job, jobParams } from "@/lib/contract";
+import { changeJobBody as changeBody, job, jobParams } from "@/lib/contract";
 import { changeJob, getJob } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
@@ -26,5 +26,5 @@ export const PATCH = tenantRoute({
   body: changeBody,
   response: job,
   handler: async ({ db, scope, params, body }) =>
-    serializeJob(await changeJob(db, scope, { jobId: params.jobId, ...jobChange(body) })),
+    serializeJob(await changeJob(db, scope, { jobId: params.jobId, ...jobChangeOf(body) })),
 });

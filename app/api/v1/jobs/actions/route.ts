@@ -1,6 +1,6 @@
 import { listPosition, listReply } from "@/lib/api/http/list";
 import { Reply } from "@/lib/api/http/respond";
-import { bulkRequest, serializeJobAction, serializePreview } from "@/lib/api/resources/job-actions";
+import { bulkRequest, serializeActionPreview, serializeJobAction } from "@/lib/api/resources/job-actions";
 import { tenantRoute } from "@/lib/api/route";
 import { createdJobAction, createJobAction, jobActionList, jobActionListQuery } from "@/lib/contract";
 import { acceptBulkAction, listBulkActions, previewBulkAction } from "@/lib/queue";
@@ -36,7 +36,7 @@ export const POST = tenantRoute({
   handler: async ({ db, scope, body }) => {
     const request = bulkRequest(body);
     if (body.dry_run)
-      return new Reply(serializePreview(request, await previewBulkAction(db, scope, request)), { status: 200 });
+      return new Reply(serializeActionPreview(request, await previewBulkAction(db, scope, request)), { status: 200 });
     const action = await acceptBulkAction(db, scope, request);
     const headers = { location: `/api/v1/jobs/actions/${action.id}` };
     return new Reply(serializeJobAction(action), { status: 202, headers });

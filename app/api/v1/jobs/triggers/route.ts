@@ -3,7 +3,7 @@ import { listPosition, listReply } from "@/lib/api/http/list";
 import { Reply } from "@/lib/api/http/respond";
 import { serializeTrigger, triggerFilter, triggerInput } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
-import { createTrigger as createBody, trigger, triggerList, triggerListQuery } from "@/lib/contract";
+import { createTriggerBody as createBody, trigger, triggerList, triggerListQuery } from "@/lib/contract";
 import { createTrigger, listTriggers } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

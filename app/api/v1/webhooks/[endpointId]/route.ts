@@ -1,7 +1,13 @@
 import { etagOf } from "@/lib/api/http/etag";
 import { notFound } from "@/lib/api/http/problem";
 import { Reply } from "@/lib/api/http/respond";
-import { auditedInTenant, checkEndpoint, endpointChange, inTenant, lockedEndpoint } from "@/lib/api/resources/webhooks";
+import {
+  auditedInTenant,
+  checkEndpoint,
+  endpointChange,
+  inTenantOf,
+  lockedEndpoint,
+} from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
 import { updateWebhook, webhookEndpoint, webhookParams } from "@/lib/contract";
 import { deleteEndpoint, findEndpoint, updateEndpoint } from "@/lib/webhooks/endpoints";
@@ -15,7 +21,7 @@ export const GET = tenantRoute({
   response: webhookEndpoint,
   etag: true,
   handler: async (context) => {
-    const endpoint = await inTenant(context, (tx) => findEndpoint(tx, context.params.endpointId));
+    const endpoint = await inTenantOf(context, (tx) => findEndpoint(tx, context.params.endpointId));
     if (!endpoint) throw notFound();
     return new Reply(endpoint, { headers: etagOf(endpoint) });
   },

@@ -3,7 +3,7 @@ import { Reply } from "@/lib/api/http/respond";
 import { definitionInput } from "@/lib/api/resources/filters";
 import { serializeDefinition } from "@/lib/api/resources/serialize";
 import { platformRoute } from "@/lib/api/route";
-import { createDefinition as createBody, definition, definitionList } from "@/lib/contract";
+import { createDefinitionBody as createBody, definition, definitionList } from "@/lib/contract";
 import { createDefinition, listDefinitions } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

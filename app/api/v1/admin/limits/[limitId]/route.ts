@@ -3,7 +3,7 @@ import { limitValues } from "@/lib/api/resources/queue-input";
 import { limitChange, serializeLimit } from "@/lib/api/resources/serialize-queues";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { platformRoute } from "@/lib/api/route";
-import { limit, limitParams, updateLimit as updateBody } from "@/lib/contract";
+import { limit, limitParams, updateLimitBody as updateBody } from "@/lib/contract";
 import { deleteLimit, updateLimit } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

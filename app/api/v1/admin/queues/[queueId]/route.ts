@@ -3,7 +3,7 @@ import { queueInput } from "@/lib/api/resources/queue-input";
 import { serializeQueue } from "@/lib/api/resources/serialize-queues";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { platformRoute } from "@/lib/api/route";
-import { queue, queueParams, updateQueue as updateBody } from "@/lib/contract";
+import { queue, queueParams, updateQueueBody as updateBody } from "@/lib/contract";
 import { updateQueue } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

@@ -1,7 +1,7 @@
 import { chainDepth } from "@/lib/api/resources/chain";
 import { serializeReplayed } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
-import { replayEvent as body, eventParams, replayedEvent } from "@/lib/contract";
+import { replayEventBody as body, eventParams, replayedEvent } from "@/lib/contract";
 import { replayEvent } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

@@ -2,7 +2,7 @@ import { notFound } from "@/lib/api/http/problem";
 import { serializeArtifact } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
 import { artifactList, jobParams } from "@/lib/contract";
-import { artifactUsage, listArtifacts } from "@/lib/queue";
+import { listArtifacts, readArtifactUsage } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
 
@@ -14,7 +14,7 @@ export const GET = tenantRoute({
   handler: async ({ db, scope, params, runtime }) => {
     const artifacts = await listArtifacts(db, scope, params.jobId);
     if (!artifacts) throw notFound();
-    const usage = { bytes: await artifactUsage(db, scope), max_bytes: runtime.config.artifactQuota.tenantBytes };
+    const usage = { bytes: await readArtifactUsage(db, scope), max_bytes: runtime.config.artifactQuota.tenantBytes };
     return { data: artifacts.map(serializeArtifact), tenant_usage: usage };
   },
 });

@@ -1,7 +1,7 @@
 import { serializeJob } from "@/lib/api/resources/serialize";
 import { wakeForCancel } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
-import { cancelJob as cancelBody, job, jobParams } from "@/lib/contract";
+import { cancelJobBody as cancelBody, job, jobParams } from "@/lib/contract";
 import { cancelJob } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

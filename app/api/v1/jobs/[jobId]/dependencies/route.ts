@@ -1,7 +1,7 @@
 import { notFound } from "@/lib/api/http/problem";
 import { serializeDependencies } from "@/lib/api/resources/serialize";
 import { tenantRoute } from "@/lib/api/route";
-import { jobDependencies, jobParams, LIMITS } from "@/lib/contract";
+import { dependenciesAnswer, jobParams, LIMITS } from "@/lib/contract";
 import { listDependencies } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
@@ -10,7 +10,7 @@ export const GET = tenantRoute({
   permission: "jobs:read",
   summary: "List whom a job waits for and who waits for it",
   params: jobParams,
-  response: jobDependencies,
+  response: dependenciesAnswer,
   handler: async ({ db, scope, params }) => {
     const found = await listDependencies(db, scope, { jobId: params.jobId, limit: LIMITS.dependencyPageMax });
     if (!found) throw notFound();

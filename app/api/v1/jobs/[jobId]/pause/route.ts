@@ -1,7 +1,7 @@
 import { serializeJob } from "@/lib/api/resources/serialize";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
-import { pauseJob as body, job, jobParams } from "@/lib/contract";
+import { pauseJobBody as body, job, jobParams } from "@/lib/contract";
 import { pauseJob } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

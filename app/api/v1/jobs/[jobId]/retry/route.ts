@@ -3,7 +3,7 @@ import { chainDepthOfJob } from "@/lib/api/resources/chain";
 import { serializeJob } from "@/lib/api/resources/serialize";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
-import { job, jobParams, retryJob as retryBody } from "@/lib/contract";
+import { job, jobParams, retryJobBody as retryBody } from "@/lib/contract";
 import { retryJob } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

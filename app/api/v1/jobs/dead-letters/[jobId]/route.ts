@@ -1,5 +1,5 @@
 import { notFound } from "@/lib/api/http/problem";
-import { serializeDeadLetter, serializeEvent } from "@/lib/api/resources/dead-letters";
+import { serializeDeadLetter, serializeJobEvent } from "@/lib/api/resources/dead-letters";
 import { defined } from "@/lib/api/resources/filters";
 import { tenantRoute } from "@/lib/api/route";
 import { changeDeadLetter, deadLetterDetail, deadLetterParams } from "@/lib/contract";
@@ -16,7 +16,7 @@ export const GET = tenantRoute({
     const letter = await getDeadLetter(db, scope, params.jobId);
     if (!letter) throw notFound();
     const history = await listJobEvents(db, scope, params.jobId);
-    return { ...serializeDeadLetter(letter), history: history.map(serializeEvent) };
+    return { ...serializeDeadLetter(letter), history: history.map(serializeJobEvent) };
   },
 });
 
@@ -30,6 +30,6 @@ export const PATCH = tenantRoute({
     const change = defined({ status: body.status, note: body.note });
     const letter = await triageDeadLetter(db, scope, { jobId: params.jobId, ...change });
     const history = await listJobEvents(db, scope, params.jobId);
-    return { ...serializeDeadLetter(letter), history: history.map(serializeEvent) };
+    return { ...serializeDeadLetter(letter), history: history.map(serializeJobEvent) };
   },
 });

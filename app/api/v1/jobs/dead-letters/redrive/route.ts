@@ -1,6 +1,6 @@
 import { Reply } from "@/lib/api/http/respond";
 import { redriveRequest } from "@/lib/api/resources/dead-letters";
-import { serializeJobAction, serializePreview } from "@/lib/api/resources/job-actions";
+import { serializeActionPreview, serializeJobAction } from "@/lib/api/resources/job-actions";
 import { serializeJob } from "@/lib/api/resources/serialize";
 import { wakeWorkers } from "@/lib/api/resources/wake";
 import { tenantRoute } from "@/lib/api/route";
@@ -27,7 +27,7 @@ export const POST = tenantRoute({
     }
     const request = redriveRequest(body);
     if (body.dry_run)
-      return new Reply(serializePreview(request, await previewBulkAction(db, scope, request)), { status: 200 });
+      return new Reply(serializeActionPreview(request, await previewBulkAction(db, scope, request)), { status: 200 });
     const action = await acceptBulkAction(db, scope, request);
     const headers = { location: `/api/v1/jobs/actions/${action.id}` };
     return new Reply(serializeJobAction(action), { status: 202, headers });

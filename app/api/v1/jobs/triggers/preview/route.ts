@@ -1,6 +1,6 @@
-import { previewInput, serializePreview } from "@/lib/api/resources/triggers";
+import { previewInput, serializeTriggerPreview } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
-import { previewTrigger as previewBody, triggerPreview } from "@/lib/contract";
+import { previewTriggerBody as previewBody, triggerPreview } from "@/lib/contract";
 import { previewTrigger } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";
@@ -10,5 +10,5 @@ export const POST = tenantRoute({
   summary: "Say in words and instants what a schedule would do, without storing anything",
   body: previewBody,
   response: triggerPreview,
-  handler: async ({ db, scope, body }) => serializePreview(await previewTrigger(db, scope, previewInput(body))),
+  handler: async ({ db, scope, body }) => serializeTriggerPreview(await previewTrigger(db, scope, previewInput(body))),
 });

@@ -1,6 +1,6 @@
 import { serializeTests, testRequest } from "@/lib/api/resources/events";
 import { tenantRoute } from "@/lib/api/route";
-import { testTriggers as testBody, triggerTests } from "@/lib/contract";
+import { testTriggersBody as testBody, triggerTests } from "@/lib/contract";
 import { testTriggers } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

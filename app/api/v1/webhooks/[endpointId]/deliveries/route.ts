@@ -1,6 +1,6 @@
 import { listPosition, listReply } from "@/lib/api/http/list";
 import { notFound } from "@/lib/api/http/problem";
-import { inTenant } from "@/lib/api/resources/webhooks";
+import { inTenantOf } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
 import { webhookDeliveryList, webhookDeliveryQuery, webhookParams } from "@/lib/contract";
 import { listDeliveries } from "@/lib/webhooks/deliveries";
@@ -21,7 +21,7 @@ export const GET = tenantRoute({
     const list = { secret: runtime.config.cursorSecret, list: "webhook-deliveries", tenantId: scope.tenantId, filter };
     const position = listPosition({ limit, offset, cursor }, list);
     const failed = outcome === undefined ? undefined : outcome === "failed";
-    const page = await inTenant(context, async (tx) => {
+    const page = await inTenantOf(context, async (tx) => {
       if (!(await findEndpoint(tx, params.endpointId))) throw notFound();
       return listDeliveries(tx, { endpointId: params.endpointId, failed, jobId, ...position });
     });

@@ -1,6 +1,6 @@
 import { notFound } from "@/lib/api/http/problem";
 import { Reply } from "@/lib/api/http/respond";
-import { inTenant, sendMessage } from "@/lib/api/resources/webhooks";
+import { inTenantOf, sendMessage } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
 import { testWebhook, webhookJob, webhookParams } from "@/lib/contract";
 import { findEndpoint } from "@/lib/webhooks/endpoints";
@@ -19,7 +19,7 @@ export const POST = tenantRoute({
   chained: true,
   handler: async (context) => {
     const { body, params } = context;
-    const endpoint = await inTenant(context, (tx) => findEndpoint(tx, params.endpointId));
+    const endpoint = await inTenantOf(context, (tx) => findEndpoint(tx, params.endpointId));
     if (!endpoint) throw notFound();
     const message = { endpoint_id: endpoint.id, type: body.type ?? "webhook.test", data: body.data ?? SAMPLE };
     const made = await sendMessage(context, endpoint, { message });

@@ -2,7 +2,7 @@ import { auditedChange } from "@/lib/api/audited";
 import { definitionInput } from "@/lib/api/resources/filters";
 import { serializeDefinition } from "@/lib/api/resources/serialize";
 import { platformRoute } from "@/lib/api/route";
-import { definition, definitionParams, updateDefinition as updateBody } from "@/lib/contract";
+import { definition, definitionParams, updateDefinitionBody as updateBody } from "@/lib/contract";
 import { updateDefinition } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

@@ -3,7 +3,7 @@ import { chainDepthOfJob } from "@/lib/api/resources/chain";
 import { serializeJob } from "@/lib/api/resources/serialize";
 import { serializeFiring } from "@/lib/api/resources/triggers";
 import { tenantRoute } from "@/lib/api/route";
-import { runTrigger as runBody, triggerParams, triggerRun } from "@/lib/contract";
+import { runTriggerBody as runBody, triggerParams, triggerRun } from "@/lib/contract";
 import { runTrigger } from "@/lib/queue";
 
 export const dynamic = "force-dynamic";

@@ -1,6 +1,6 @@
 import { heartbeat } from "@/lib/api/remote/heartbeat";
 import { workerRoute } from "@/lib/api/remote/route";
-import { heartbeatAnswer, heartbeat as heartbeatBody, remoteJobParams } from "@/lib/contract";
+import { heartbeatAnswer, heartbeatBody, remoteJobParams } from "@/lib/contract";
 
 export const dynamic = "force-dynamic";
 

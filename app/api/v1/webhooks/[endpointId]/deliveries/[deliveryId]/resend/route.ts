@@ -1,6 +1,6 @@
 import { HttpProblem, notFound } from "@/lib/api/http/problem";
 import { Reply } from "@/lib/api/http/respond";
-import { inTenant, sendMessage } from "@/lib/api/resources/webhooks";
+import { inTenantOf, sendMessage } from "@/lib/api/resources/webhooks";
 import { tenantRoute } from "@/lib/api/route";
 import { deliveryParams, webhookJob } from "@/lib/contract";
 import { findSentMessage } from "@/lib/webhooks/deliveries";
@@ -17,7 +17,7 @@ export const POST = tenantRoute({
   status: 201,
   chained: true,
   handler: async (context) => {
-    const found = await inTenant(context, async (tx) => ({
+    const found = await inTenantOf(context, async (tx) => ({
       endpoint: await findEndpoint(tx, context.params.endpointId),
       sent: await findSentMessage(tx, context.params),
     }));
