@@ -178,10 +178,11 @@ test("a folder that takes too long is given up for the moment, and nothing is wa
 });
 
 test("a tenant whose folders took their share of the time waits, and no other tenant's folder waits for it", async () => {
-  await provider(mkdtempSync(path.join(root, "second ")));
+  const folders = [folder, ...["second ", "other "].map((name) => mkdtempSync(path.join(root, name)))];
+  for (const full of folders) for (let n = 0; n < 500; n += 1) mkdirSync(path.join(full, `many-${n}`));
+  await provider(String(folders[1]));
   ({ tenantId } = await make.tenant());
-  const other = await provider(mkdtempSync(path.join(root, "other ")));
-  for (let n = 0; n < 500; n += 1) mkdirSync(path.join(folder, `many-${n}`));
+  const other = await provider(String(folders[2]));
   const slow = lookWith({ mostMs: 0, restFactor: 1_000_000 });
   await slow();
   await slow();

@@ -101,7 +101,7 @@ const NESTED: Readonly<Record<string, (text: string) => unknown>> = {
       attempt(() => parseBody(schema as z.ZodType, filled(schema, text))),
       attempt(() => parseBody(schema as z.ZodType, filled(schema, pieces(text)))),
     ]),
-  toArtifact: (text) => artifactOfFrame({ name: "", path: text, content_type: text }),
+  artifactOfFrame: (text) => artifactOfFrame({ name: "", path: text, content_type: text }),
   cleanContext: (text) => cleanContext({ a: text, [text]: keyed(text) }, FORMS, new Set(pieces(text))),
   failureOf: (text) => failureOf(new Error(text), "response"),
   headerProblems: (text) => [headerProblems({ "x-a": text, [text]: text }), headerProblems(keyed(text))],

@@ -31,12 +31,16 @@ const MODES: Readonly<Record<string, string>> = {
 export function parseTerminalLine(line: string): TerminalSpan[] {
   const settled = lastOverwrite(line);
   if (!settled.includes(ESC) && !/[\u0080-\u009f]/u.test(settled)) {
-    return splitHidden(settled).map((part) => ({ ...part, className: "" }));
+    return spansOf(settled, "");
   }
   return Anser.ansiToJson(keepColours(settled), { use_classes: true, json: true, remove_empty: true }).flatMap(
-    (entry) => splitHidden(entry.content).map((part) => ({ ...part, className: classesOf(entry) })),
+    (entry) => spansOf(entry.content, classesOf(entry)),
   );
 }
+
+// Completes the parts instead of copying them, because a line may have as many as it has characters.
+const spansOf = (text: string, className: string): TerminalSpan[] =>
+  splitHidden(text).map((part) => Object.assign(part, { className }));
 
 /** Returns the same line as plain text. */
 export function stripTerminal(line: string): string {
