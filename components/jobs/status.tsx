@@ -14,7 +14,8 @@ import {
   X,
 } from "lucide-react";
 import { cn } from "@/components/ui/cn";
-import type { JobStatus, AttemptStatus as Outcome } from "@/lib/contract";
+import type { ShownAttemptStatus as Outcome } from "@/lib/contract";
+import type { JobStatus } from "@/lib/queue/states";
 
 interface Look {
   readonly label: string;

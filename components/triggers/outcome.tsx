@@ -1,7 +1,8 @@
 import { Check, CopyMinus, type LucideIcon, SkipForward, X } from "lucide-react";
 import { cn } from "@/components/ui/cn";
 import { formatUtc } from "@/lib/client/format";
-import type { FiringOutcome, Trigger } from "@/lib/contract";
+import type { Trigger } from "@/lib/contract";
+import type { FiringOutcome } from "@/lib/queue/states";
 import { STATUS_LOOKS } from "../jobs/status";
 import { OUTCOME_WORDS, reasonWords } from "./words";
 

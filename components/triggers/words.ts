@@ -1,4 +1,5 @@
-import type { FiringOutcome, Trigger } from "@/lib/contract";
+import type { Trigger } from "@/lib/contract";
+import type { FiringOutcome } from "@/lib/queue/states";
 
 type Words<T extends string> = Readonly<Record<T, string>>;
 

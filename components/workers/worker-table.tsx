@@ -7,7 +7,8 @@ import { Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { useNow } from "@/lib/client/clock";
 import { formatAge, formatBytes, plural } from "@/lib/client/format";
-import type { Worker, WorkerList, WorkerStatus } from "@/lib/contract";
+import type { Worker, WorkerList } from "@/lib/contract";
+import type { WorkerStatus } from "@/lib/queue/states";
 
 const LOOKS: Readonly<Record<WorkerStatus, { label: string; icon: LucideIcon; className: string }>> = {
   live: { label: "Live", icon: CircleCheck, className: "text-ok bg-ok-soft" },

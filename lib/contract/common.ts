@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { JOB_STATUSES } from "@/lib/queue/states";
 import { LIMITS } from "./limits";
 
 export const id = z.guid().toLowerCase();
@@ -66,8 +67,4 @@ export function listOf<T extends z.ZodType>(row: T) {
   return z.object({ data: z.array(row), pagination });
 }
 
-export const LIVE_STATUSES = ["queued", "blocked", "paused", "running"] as const;
-export const TERMINAL_STATUSES = ["succeeded", "failed", "dead_letter", "canceled", "expired"] as const;
-export const JOB_STATUSES = [...LIVE_STATUSES, ...TERMINAL_STATUSES] as const;
 export const jobStatus = z.enum(JOB_STATUSES);
-export type JobStatus = z.infer<typeof jobStatus>;

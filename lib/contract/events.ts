@@ -1,14 +1,12 @@
 import * as z from "zod";
+import { EVENT_REASONS, EVENT_SOURCES } from "@/lib/queue/states";
 import { definitionKey, id, instant, instantIn, jobStatus, json, jsonObject, queryInteger } from "./common";
 import { LIMITS } from "./limits";
 import { eventName, firingOutcome } from "./triggers";
 
-export const EVENT_SOURCES = ["api", "app", "job", "scheduler"] as const;
 export const eventSource = z.enum(EVENT_SOURCES);
-export type EventSource = z.infer<typeof eventSource>;
 
 /** Why an event started no job. `loop`: it is too deep in a chain of events and jobs that cause each other. */
-export const EVENT_REASONS = ["no_trigger", "no_match", "loop", "suspended", "failed"] as const;
 export const eventReason = z.enum(EVENT_REASONS);
 
 const correlationId = z.string().min(1).max(LIMITS.correlationIdLength);

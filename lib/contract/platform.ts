@@ -1,10 +1,9 @@
 import * as z from "zod";
+import { WORKER_STATUSES } from "@/lib/queue/states";
 import { id, instant, listOf, pageQuery, slug } from "./common";
 import { LIMITS } from "./limits";
 
-export const WORKER_STATUSES = ["live", "late", "stale", "dead", "draining", "stopped"] as const;
 export const workerStatus = z.enum(WORKER_STATUSES);
-export type WorkerStatus = z.infer<typeof workerStatus>;
 
 export const worker = z.object({
   worker_id: z.string(),

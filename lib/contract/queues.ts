@@ -1,8 +1,8 @@
 import * as z from "zod";
+import { LIMIT_SCOPES, PAUSE_SCOPES } from "@/lib/queue/states";
 import { definitionKey, id, instant, instantIn, queryInteger, queueName, slug } from "./common";
 import { LIMITS } from "./limits";
 
-export const PAUSE_SCOPES = ["all", "queue", "definition", "tenant"] as const;
 const pauseScope = z.enum(PAUSE_SCOPES);
 
 const queueFields = {
@@ -80,8 +80,6 @@ export const createPause = z.discriminatedUnion("scope", [
 ]);
 export type CreatePause = z.infer<typeof createPause>;
 export const pauseParams = z.strictObject({ pauseId: id });
-
-export const LIMIT_SCOPES = ["queue", "definition", "tenant_queue", "tenant_definition"] as const;
 
 export const limit = z.object({
   id: z.int(),

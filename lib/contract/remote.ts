@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { RETRY_CLASSES } from "@/lib/queue/error-classes";
+import { LOG_LEVELS } from "@/lib/queue/states";
 import { definitionKey, id, instant, json, queueName } from "./common";
 import { LIMITS } from "./limits";
 
@@ -68,7 +69,6 @@ export type ClaimedWork = z.infer<typeof claimedWork>;
 
 export const remoteJobParams = z.strictObject({ jobId: id });
 
-const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 const logLine = z.strictObject({
   /** Increases by one within an attempt. A number that is already stored is not stored again. */
   seq: z.int().min(0).max(2_000_000_000),

@@ -1,5 +1,17 @@
 import * as z from "zod";
 import {
+  CATCH_UPS,
+  DST_GAPS,
+  DST_OVERLAPS,
+  FIRING_KINDS,
+  FIRING_OUTCOMES,
+  OVERLAP_POLICIES,
+  PREVIEW_WARNINGS,
+  SCHEDULE_TYPES,
+  TRIGGER_STATUSES,
+  TRIGGER_TYPES,
+} from "@/lib/queue/states";
+import {
   definitionKey,
   id,
   instant,
@@ -15,16 +27,6 @@ import {
 import { job } from "./jobs/jobs";
 import { LIMITS } from "./limits";
 
-export const TRIGGER_TYPES = ["event", "schedule"] as const;
-export const SCHEDULE_TYPES = ["cron", "interval", "once"] as const;
-export const OVERLAP_POLICIES = ["allow", "skip", "queue_one"] as const;
-export const CATCH_UPS = ["skip", "last", "all"] as const;
-export const DST_GAPS = ["run_after", "skip"] as const;
-export const DST_OVERLAPS = ["first", "both"] as const;
-export const TRIGGER_STATUSES = ["active", "broken", "finished"] as const;
-export const FIRING_KINDS = ["schedule", "event", "manual"] as const;
-export const FIRING_OUTCOMES = ["enqueued", "deduplicated", "skipped", "failed"] as const;
-
 export const triggerType = z.enum(TRIGGER_TYPES);
 export const scheduleType = z.enum(SCHEDULE_TYPES);
 export const overlapPolicy = z.enum(OVERLAP_POLICIES);
@@ -32,7 +34,6 @@ export const catchUp = z.enum(CATCH_UPS);
 export const triggerStatus = z.enum(TRIGGER_STATUSES);
 export const firingKind = z.enum(FIRING_KINDS);
 export const firingOutcome = z.enum(FIRING_OUTCOMES);
-export type FiringOutcome = z.infer<typeof firingOutcome>;
 
 export const eventName = z
   .string()
@@ -240,7 +241,6 @@ export const previewTriggerBody = z.strictObject({
 });
 export type PreviewTrigger = z.input<typeof previewTriggerBody>;
 
-export const PREVIEW_WARNINGS = ["never", "too_often"] as const;
 export const triggerPreview = z.object({
   description: z.string(),
   /** `local` is the wall time in the trigger's zone with its offset; `note` explains the effect of a clock change. */

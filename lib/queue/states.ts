@@ -48,6 +48,90 @@ export type TriageStatus = (typeof TRIAGE_STATUSES)[number];
 /** The statuses of dead letters that still need attention. */
 export const OPEN_TRIAGE: readonly TriageStatus[] = ["pending", "investigating"];
 
+/** What may start a job. */
+export const JOB_SOURCES = ["manual", "event", "schedule", "system"] as const;
+export type JobSource = (typeof JOB_SOURCES)[number];
+
+/** What runs a job. */
+export const EXECUTORS = ["command", "handler", "remote", "webhook"] as const;
+export type Executor = (typeof EXECUTORS)[number];
+
+/** How the pause before a retry grows. */
+export const RETRY_STRATEGIES = ["exponential", "linear", "fixed", "random", "none"] as const;
+export type RetryStrategy = (typeof RETRY_STRATEGIES)[number];
+
+/** What a job needs of its parent. */
+export const DEPENDENCY_TYPES = ["completion", "success", "data", "conditional"] as const;
+export type DependencyType = (typeof DEPENDENCY_TYPES)[number];
+
+/** Whether a parent has met what its child needs. */
+export const DEPENDENCY_STATES = ["pending", "met", "failed"] as const;
+export type DependencyState = (typeof DEPENDENCY_STATES)[number];
+
+/** Where a line of a job's log comes from. */
+export const LOG_STREAMS = ["stdout", "stderr", "log"] as const;
+export type LogStream = (typeof LOG_STREAMS)[number];
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What starts a trigger. */
+export const TRIGGER_TYPES = ["event", "schedule"] as const;
+export type TriggerKind = (typeof TRIGGER_TYPES)[number];
+
+export const SCHEDULE_TYPES = ["cron", "interval", "once"] as const;
+export type ScheduleType = (typeof SCHEDULE_TYPES)[number];
+
+/** What a trigger does while its last job is unfinished. */
+export const OVERLAP_POLICIES = ["allow", "skip", "queue_one"] as const;
+export type RunOverlap = (typeof OVERLAP_POLICIES)[number];
+
+/** Which missed instants of a schedule run. */
+export const CATCH_UPS = ["skip", "last", "all"] as const;
+export type CatchUpPolicy = (typeof CATCH_UPS)[number];
+
+/** An instant that the clock skips runs right after the gap, or not at all. */
+export const DST_GAPS = ["run_after", "skip"] as const;
+export type GapPolicy = (typeof DST_GAPS)[number];
+
+/** An instant that the clock shows twice runs at the first of them, or at both. */
+export const DST_OVERLAPS = ["first", "both"] as const;
+export type OverlapPolicy = (typeof DST_OVERLAPS)[number];
+
+export const TRIGGER_STATUSES = ["active", "broken", "finished"] as const;
+export type TriggerStatus = (typeof TRIGGER_STATUSES)[number];
+
+export const FIRING_KINDS = ["schedule", "event", "manual"] as const;
+export type FiringKind = (typeof FIRING_KINDS)[number];
+
+/** What became of a firing. */
+export const FIRING_OUTCOMES = ["enqueued", "deduplicated", "skipped", "failed"] as const;
+export type FiringOutcome = (typeof FIRING_OUTCOMES)[number];
+
+/** What a preview of a schedule warns of. */
+export const PREVIEW_WARNINGS = ["never", "too_often"] as const;
+export type ScheduleWarning = (typeof PREVIEW_WARNINGS)[number];
+
+/** Who published an event. */
+export const EVENT_SOURCES = ["api", "app", "job", "scheduler"] as const;
+export type EventSource = (typeof EVENT_SOURCES)[number];
+
+/** Why an event started no job. */
+export const EVENT_REASONS = ["no_trigger", "no_match", "loop", "suspended", "failed"] as const;
+export type EventReason = (typeof EVENT_REASONS)[number];
+
+/** What a pause holds. */
+export const PAUSE_SCOPES = ["all", "queue", "definition", "tenant"] as const;
+export type PauseScope = (typeof PAUSE_SCOPES)[number];
+
+/** What a limit counts. */
+export const LIMIT_SCOPES = ["queue", "definition", "tenant_queue", "tenant_definition"] as const;
+export type LimitScope = (typeof LIMIT_SCOPES)[number];
+
+/** The status of a worker, by the age of its heartbeat. */
+export const WORKER_STATUSES = ["live", "late", "stale", "dead", "draining", "stopped"] as const;
+export type WorkerStatus = (typeof WORKER_STATUSES)[number];
+
 type Mover = "worker" | "scheduler" | "person";
 
 const MOVES: Readonly<Record<JobStatus, Readonly<Partial<Record<JobStatus, readonly Mover[]>>>>> = {

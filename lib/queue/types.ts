@@ -2,16 +2,15 @@
 
 import type { Dependency, OnParentFailure } from "./dependencies/types";
 import type { ClassPolicy, RetryClass } from "./error-classes";
-import type { JobStatus } from "./states";
+import type { Executor, JobSource, JobStatus, RetryStrategy } from "./states";
 
 export type * from "./dependencies/types";
 export type * from "./events/types";
 export type * from "./queues/types";
 export type * from "./read/types";
 export type * from "./schedules/types";
+export type { Executor, JobSource, RetryStrategy } from "./states";
 export type * from "./triggers/types";
-
-export type JobSource = "manual" | "event" | "schedule" | "system";
 
 /** The actor of a request. `userId` is the person behind an API key, if there is one. */
 export interface Actor {
@@ -192,8 +191,6 @@ export interface JobSummary {
   readonly asOf: Date;
 }
 
-export type RetryStrategy = "exponential" | "linear" | "fixed" | "random" | "none";
-
 export interface RetryPolicy {
   readonly strategy: RetryStrategy;
   readonly delaySeconds: number;
@@ -208,9 +205,6 @@ export type RetrySettings = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K]
 
 /** A definition's settings for classes of errors, which override its general ones. */
 export type RetryClasses = { readonly [K in RetryClass]?: Partial<ClassPolicy> };
-
-/** `remote`: run by workers that connect over HTTP, never by a worker of this code base. */
-export type Executor = "command" | "handler" | "remote" | "webhook";
 
 export interface DefinitionView {
   readonly id: string;

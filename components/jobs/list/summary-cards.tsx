@@ -6,7 +6,8 @@ import { Link } from "@/components/ui/link";
 import { Skeleton } from "@/components/ui/states";
 import { formatAge, formatCount } from "@/lib/client/format";
 import { type JobFilters, jobsHref } from "@/lib/client/jobs/job-filters";
-import type { JobStatus, JobSummary } from "@/lib/contract";
+import type { JobSummary } from "@/lib/contract";
+import type { JobStatus } from "@/lib/queue/states";
 import { STATUS_LOOKS } from "../status";
 
 interface Card {

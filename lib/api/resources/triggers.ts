@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import type {
   createTriggerBody,
-  FIRING_OUTCOMES,
   Firing,
   FiringListQuery,
   previewTriggerBody,
@@ -18,6 +17,7 @@ import type {
   TriggerInput,
   TriggerPatch,
 } from "@/lib/queue";
+import type { FIRING_OUTCOMES } from "@/lib/queue/states";
 import type { FiringView, RecentFiring, TriggerView } from "@/lib/queue/types";
 import { defined } from "./filters";
 

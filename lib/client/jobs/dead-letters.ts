@@ -1,5 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ChangeDeadLetter, DeadLetterDetail, DeadLetterList, TriageStatus } from "@/lib/contract";
+import type { ChangeDeadLetter, DeadLetterDetail, DeadLetterList } from "@/lib/contract";
+import type { TriageStatus } from "@/lib/queue/states";
 import { api } from "../http";
 import { queryString } from "../query-string";
 

@@ -1,10 +1,8 @@
 import { createParser, parseAsArrayOf, parseAsString, parseAsStringLiteral } from "nuqs/server";
-import { JOB_STATUSES, type JobStatus } from "@/lib/queue/states";
-import type { JobSource } from "@/lib/queue/types";
+import { JOB_SOURCES, JOB_STATUSES, type JobSource, type JobStatus } from "@/lib/queue/states";
 import { queryString } from "../query-string";
 
 export const JOBS_PER_PAGE = 50;
-export const JOB_SOURCES = ["manual", "event", "schedule", "system"] as const satisfies readonly JobSource[];
 
 const parseAsInstant = createParser<string>({
   parse: (text) => (Number.isNaN(Date.parse(text)) ? null : new Date(text).toISOString()),

@@ -2,7 +2,6 @@ import { keepPreviousData, type QueryClient, queryOptions, useMutation, useQuery
 import type {
   CreateTrigger,
   FiringList,
-  FiringOutcome,
   PreviewTrigger,
   RunTrigger,
   TestTriggers,
@@ -13,6 +12,7 @@ import type {
   TriggerTests,
   UpdateTrigger,
 } from "@/lib/contract";
+import type { FiringOutcome } from "@/lib/queue/states";
 import { api } from "../http";
 import { queryString } from "../query-string";
 

@@ -6,7 +6,6 @@ import { jobAction, jobActionPreview } from "./job-actions";
 import { job, jobRow } from "./jobs";
 
 export const triageStatus = z.enum(TRIAGE_STATUSES);
-export type TriageStatus = z.infer<typeof triageStatus>;
 
 const errorType = z.string().min(1).max(100);
 

@@ -1,11 +1,10 @@
 import * as z from "zod";
 import { RETRY_CLASSES } from "@/lib/queue/error-classes";
+import { EXECUTORS, RETRY_STRATEGIES } from "@/lib/queue/states";
 import { definitionKey, id, instant, jsonObject, queueName } from "../common";
 import { LIMITS } from "../limits";
 
-export const EXECUTORS = ["command", "handler", "remote", "webhook"] as const;
 export const executor = z.enum(EXECUTORS);
-export const RETRY_STRATEGIES = ["exponential", "linear", "fixed", "random", "none"] as const;
 
 /** A definition's retry settings; null means the class of the error, the queue or the installation decides. */
 export const retryPolicy = z.object({

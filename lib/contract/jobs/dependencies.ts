@@ -1,10 +1,10 @@
 import * as z from "zod";
+import { DEPENDENCY_STATES, DEPENDENCY_TYPES } from "@/lib/queue/states";
 import { id, jobStatus, json } from "../common";
 
 /** The name of a job inside one bulk, and of a parent in placeholders. */
 export const jobRef = z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, "must have 1 to 100 of A-Z a-z 0-9 _ -");
 
-export const DEPENDENCY_TYPES = ["completion", "success", "data", "conditional"] as const;
 const dependencyType = z.enum(DEPENDENCY_TYPES);
 export const onParentFailure = z.enum(["cancel", "fail", "run"]);
 
@@ -23,8 +23,6 @@ export const dependency = z.strictObject({
   as: jobRef.optional(),
 });
 export type NewDependency = z.infer<typeof dependency>;
-
-export const DEPENDENCY_STATES = ["pending", "met", "failed"] as const;
 
 /** One edge as seen by a job: `job_id` and `status` are those of the job at the other end. */
 export const dependencyEdge = z.object({

@@ -17,7 +17,6 @@ import { jobRow, jobSource } from "./jobs";
 export const bulkAction = z.enum(BULK_ACTIONS);
 export const bulkStatus = z.enum(BULK_STATUSES);
 export type BulkAction = z.infer<typeof bulkAction>;
-export type BulkStatus = z.infer<typeof bulkStatus>;
 
 /** The jobs of an action, with the same filters as the job list. An empty filter means every job. */
 export const jobActionFilter = z.strictObject({

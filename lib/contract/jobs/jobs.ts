@@ -1,10 +1,10 @@
 import * as z from "zod";
+import { JOB_SOURCES, JOB_STATUSES } from "@/lib/queue/states";
 import {
   definitionKey,
   id,
   instant,
   instantIn,
-  JOB_STATUSES,
   jobStatus,
   json,
   jsonObject,
@@ -15,9 +15,7 @@ import {
 import { LIMITS } from "../limits";
 import { dependency, jobRef, onParentFailure } from "./dependencies";
 
-export const JOB_SOURCES = ["manual", "event", "schedule", "system"] as const;
 export const jobSource = z.enum(JOB_SOURCES);
-export type JobSource = z.infer<typeof jobSource>;
 
 export const waitReason = z.object({
   code: z.enum([

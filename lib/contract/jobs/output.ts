@@ -1,21 +1,11 @@
 import * as z from "zod";
+import { ATTEMPT_STATUSES, LOG_STREAMS } from "@/lib/queue/states";
 import { id, instant, json, pageQuery, queryInteger } from "../common";
 import { LIMITS } from "../limits";
 import { jobProgress } from "./jobs";
 
-export const ATTEMPT_STATUSES = [
-  "running",
-  "succeeded",
-  "failed",
-  "timeout",
-  "canceled",
-  "worker_lost",
-  "released",
-  "snoozed",
-  "expired",
-] as const;
-export const attemptStatus = z.enum(ATTEMPT_STATUSES);
-export type AttemptStatus = z.infer<typeof attemptStatus>;
+export const attemptStatus = z.enum(["running", ...ATTEMPT_STATUSES]);
+export type ShownAttemptStatus = z.infer<typeof attemptStatus>;
 
 export const attempt = z.object({
   id: z.string(),
@@ -94,7 +84,6 @@ export const stepListQuery = z.strictObject({
     .meta({ description: "What next_after gave: a page has at most 1,000 steps and about 512 KiB" }),
 });
 
-export const LOG_STREAMS = ["stdout", "stderr", "log"] as const;
 export const logStream = z.enum(LOG_STREAMS);
 export const logEntry = z.object({
   attempt_no: z.int(),

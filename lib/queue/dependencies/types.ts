@@ -1,7 +1,8 @@
 /** Types of dependencies. Client-safe: types only; imported through types.ts. */
-import type { JobStatus } from "../states";
+import type { DependencyType, JobStatus } from "../states";
 
-export type DependencyType = "completion" | "success" | "data" | "conditional";
+export type { DependencyType } from "../states";
+
 export type ConditionOp = "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
 export type OnParentFailure = "cancel" | "fail" | "run";
 

@@ -1,9 +1,8 @@
 /** Shapes of events and their firings. Client-safe: types only; exported through types.ts. */
-import type { JobStatus } from "../states";
+import type { EventReason, EventSource, JobStatus } from "../states";
 import type { FiringOutcome } from "../triggers/types";
 
-export type EventSource = "api" | "app" | "job" | "scheduler";
-export type EventReason = "no_trigger" | "no_match" | "loop" | "suspended" | "failed";
+export type { EventReason, EventSource } from "../states";
 
 /** An event to publish. */
 export interface NewEvent {

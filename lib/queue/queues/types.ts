@@ -1,4 +1,7 @@
 /** The shapes of queues, pauses, limits and workers. Client-safe: types only. */
+import type { LimitScope, PauseScope, WorkerStatus } from "../states";
+
+export type { LimitScope, PauseScope, WorkerStatus } from "../states";
 
 /** A queue's settings for its jobs; null = not set, so the installation's default applies. */
 export interface QueueSettings {
@@ -30,8 +33,6 @@ export interface QueueView extends QueueSettings {
 export type QueueInput = { readonly name: string } & Partial<QueueSettings>;
 export type QueuePatch = Partial<QueueSettings>;
 
-export type PauseScope = "all" | "queue" | "definition" | "tenant";
-
 /** What blocks ready jobs: a pause, or the suspension of their tenant. */
 export type HoldScope = PauseScope | "suspension";
 
@@ -58,8 +59,6 @@ export interface PauseView {
   readonly until: Date | null;
   readonly pausedBy: string | null;
 }
-
-export type LimitScope = "queue" | "definition" | "tenant_queue" | "tenant_definition";
 
 /** Null = no limit of this kind. */
 export interface LimitValues {
@@ -91,8 +90,6 @@ export interface LimitView extends LimitValues {
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
-
-export type WorkerStatus = "live" | "late" | "stale" | "dead" | "draining" | "stopped";
 
 export interface WorkerView {
   readonly workerId: string;

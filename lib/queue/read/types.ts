@@ -1,5 +1,7 @@
 /** Shapes of attempts, output, steps and artifacts. Client-safe: types only; exported through types.ts. */
-import type { AttemptStatus } from "../states";
+import type { AttemptStatus, LogLevel, LogStream } from "../states";
+
+export type { LogLevel, LogStream } from "../states";
 
 export interface AttemptView {
   readonly jobId: string;
@@ -30,9 +32,6 @@ export interface AttemptView {
   /** True if the job has attempts before this one. */
   readonly hasOlder: boolean;
 }
-
-export type LogStream = "stdout" | "stderr" | "log";
-export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface LogLine {
   readonly attemptNo: number;

@@ -1,10 +1,7 @@
 /** Shapes of schedules: a trigger's schedule fields, and what the rules compute from them. Client-safe. */
+import type { CatchUpPolicy, GapPolicy, OverlapPolicy, ScheduleWarning } from "../states";
 
-/** What happens to a local time that a clock change skips: one run right after the gap, or none. */
-export type GapPolicy = "run_after" | "skip";
-
-/** Which run happens for a local time that a clock change repeats. */
-export type OverlapPolicy = "first" | "both";
+export type { CatchUpPolicy, GapPolicy, OverlapPolicy, ScheduleWarning } from "../states";
 
 /**
  * A null policy depends on the hour field of the expression. If it starts with `*`: skip and both; otherwise
@@ -58,8 +55,6 @@ export interface Instant {
   readonly note: string | null;
 }
 
-export type ScheduleWarning = "never" | "too_often";
-
 export interface PreviewRequest {
   readonly rule: ScheduleRule;
   /** Instants strictly after this one. */
@@ -77,8 +72,6 @@ export interface SchedulePreview {
   /** never: no instant before `expiresAt`. too_often: two instants less than 60 s apart. */
   readonly warnings: readonly ScheduleWarning[];
 }
-
-export type CatchUpPolicy = "skip" | "last" | "all";
 
 export interface DueRequest {
   readonly rule: ScheduleRule;

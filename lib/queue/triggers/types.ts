@@ -1,18 +1,17 @@
 /** Shapes of triggers and their firings. Client-safe. */
 
 import type { CatchUpPolicy, GapPolicy, OverlapPolicy } from "../schedules/types";
-import type { JobStatus } from "../states";
+import type {
+  FiringKind,
+  FiringOutcome,
+  JobStatus,
+  RunOverlap,
+  ScheduleType,
+  TriggerKind,
+  TriggerStatus,
+} from "../states";
 
-/** What starts a trigger's jobs. */
-export type TriggerKind = "event" | "schedule";
-
-export type ScheduleType = "cron" | "interval" | "once";
-/** What an instant or event does while a job of the same trigger has not ended. */
-export type RunOverlap = "allow" | "skip" | "queue_one";
-/** broken: it cannot fire, and `statusReason` says why. finished: it will not fire again. */
-export type TriggerStatus = "active" | "broken" | "finished";
-export type FiringKind = "schedule" | "event" | "manual";
-export type FiringOutcome = "enqueued" | "deduplicated" | "skipped" | "failed";
+export type { FiringKind, FiringOutcome, RunOverlap, ScheduleType, TriggerKind, TriggerStatus } from "../states";
 
 /** The settings that users give a trigger. */
 export interface TriggerSettings {
