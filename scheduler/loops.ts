@@ -50,7 +50,7 @@ const leases = new LeaseWatch();
  */
 export const LOOPS: readonly Loop[] = [
   {
-    name: "sign of life",
+    name: "heartbeat",
     everyMs: SECOND,
     beforeOthers: true,
     turn: async ({ db, leader }) => {
@@ -86,7 +86,7 @@ export const LOOPS: readonly Loop[] = [
     turn: expireTurn(),
   },
   {
-    name: "tell the children that are left",
+    name: "release dependents",
     everyMs: 250,
     turn: async ({ inTerm, db }) => {
       if (!(await hasReleasesLeft(db))) return { again: false };
@@ -128,7 +128,7 @@ export const LOOPS: readonly Loop[] = [
     turn: partitionsTurn,
   },
   {
-    name: "delete what is over",
+    name: "prune expired rows",
     everyMs: HOUR,
     turn: async ({ inTerm }) => ({ again: (await inTerm(deleteExpired)) >= BATCH }),
   },
@@ -139,7 +139,7 @@ export const LOOPS: readonly Loop[] = [
     turn: async ({ db }) => ({ again: (await deleteStrayArtifacts(db, STRAYS_BATCH)) >= STRAYS_BATCH }),
   },
   {
-    name: "forget silent workers",
+    name: "prune dead workers",
     everyMs: HOUR,
     turn: async ({ inTerm }) => {
       await inTerm(pruneSchedulers);

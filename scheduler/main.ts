@@ -64,7 +64,7 @@ async function main(shutdown: Shutdown): Promise<void> {
     { url: env.databaseUrls.listen, leaderId, random: Math.random, version: VERSION, tzVersion: TZ_VERSION },
     {
       onLead: (term) => {
-        log.info({ term, tz_version: TZ_VERSION }, "leads");
+        log.info({ term, tz_version: TZ_VERSION }, "became leader");
         stopTerm = beginTerm({
           db,
           web,
@@ -77,7 +77,7 @@ async function main(shutdown: Shutdown): Promise<void> {
         });
       },
       onLost: () => {
-        log.info("does not lead any more");
+        log.info("lost leadership");
         void endTerm();
       },
       onOutdated: (newest) => {

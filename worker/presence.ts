@@ -58,7 +58,7 @@ export class Presence {
       // The row was pruned while heartbeats failed, so the worker registers again.
       if (!(await beatWorker(this.db, worker, this.sample()))) await registerWorker(this.db, worker);
     } catch (error) {
-      this.log.warn({ err: error }, "the sign of life could not be written");
+      this.log.warn({ err: error }, "heartbeat failed");
     }
   }
 

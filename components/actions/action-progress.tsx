@@ -56,7 +56,7 @@ export function stateOf(action: JobAction): string {
 
 const stopText = (reason: string | null) =>
   reason === "rights-lost"
-    ? "stopped, because whoever started it may not do it any more"
+    ? "stopped, because the user or key that started it no longer has permission"
     : "stopped, because it failed again and again";
 
 export function ActionMeter({ action }: { readonly action: JobAction }) {

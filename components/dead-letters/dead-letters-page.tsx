@@ -54,7 +54,9 @@ export function DeadLettersPage() {
       <header className="flex flex-wrap items-center gap-3">
         <div className="min-w-0 flex-1 basis-56">
           <h1 className="font-semibold text-xl tracking-tight">Dead letters</h1>
-          <p className="text-muted text-sm">Jobs that failed for good and wait for somebody to look at them.</p>
+          <p className="text-muted text-sm">
+            Jobs that ran out of attempts or failed permanently. They wait here for a decision.
+          </p>
         </div>
         <Button reason={noRetry ?? nothing} onClick={() => setRedriving(true)}>
           Put back all that match…

@@ -76,7 +76,7 @@ function Loaded({ letter, onClose }: { readonly letter: DeadLetterDetail; readon
         <section aria-label="History" className="flex flex-col gap-2">
           <h3 className="font-medium text-sm">History</h3>
           {letter.history.length === 0 ? (
-            <p className="text-muted text-sm">Nobody has done anything to this job yet.</p>
+            <p className="text-muted text-sm">No changes to this job yet.</p>
           ) : (
             <ol className="flex flex-col divide-y divide-line rounded-md border border-line">
               {letter.history.map((event) => (

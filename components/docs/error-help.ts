@@ -90,7 +90,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
   "state-conflict": {
     meaning:
       "The job is in a state that does not allow this: a succeeded one is not retried, an ended one not canceled.",
-    remedy: "Read the job, then decide. To run a succeeded job again, enqueue it anew.",
+    remedy: "Read the job, then decide. To run a succeeded job again, enqueue a new job.",
   },
   "chain-too-deep": {
     meaning:
@@ -102,7 +102,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
     remedy: "Read the action: its status and its results say what was done.",
   },
   "precondition-failed": {
-    meaning: "What you change has another ETag than the one in If-Match: somebody changed it since you read it.",
+    meaning: "The resource has another ETag than the one in If-Match: it was changed since you read it.",
     remedy: "Read it again, make your change on what it is now, and send the new ETag.",
   },
   "artifact-gone": {
@@ -112,7 +112,7 @@ export const ERROR_HELP: Readonly<Record<ProblemCode, ErrorHelp>> = {
   "lease-lost": {
     meaning:
       "The attempt is over, its lease ran out and was taken, or it never was this worker's. Nothing was written.",
-    remedy: "Stop the work and drop its result. Claim again; the job is somebody else's by now.",
+    remedy: "Stop the work and drop its result. Claim again; another worker has the job by now.",
   },
   "dedupe-taken": {
     meaning: "Another job holds the dedupe key, so this one cannot be put back into the queue.",

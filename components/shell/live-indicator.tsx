@@ -10,7 +10,7 @@ const LOOKS: Readonly<Record<FeedState, { label: string; hint: string; className
   live: { label: "Live", hint: "Changes appear as they happen. Press to pause.", className: "text-ok" },
   reconnecting: {
     label: "Reconnecting",
-    hint: "The live stream is away; asking every few seconds.",
+    hint: "Disconnected. Refreshing every few seconds.",
     className: "text-warn",
   },
   paused: { label: "Paused", hint: "The page stands still. Press to go on.", className: "text-muted" },

@@ -104,6 +104,6 @@ export type Arena = Awaited<ReturnType<typeof openArena>>;
 /** Fails if a process had an uncaught error. */
 function expectAlive(processes: readonly TestProcess[]): void {
   for (const { output } of processes) {
-    expect(output()).not.toMatch(/an error nobody caught/);
+    expect(output()).not.toMatch(/an uncaught error/);
   }
 }

@@ -6,7 +6,7 @@ import { openStage } from "./stage";
 
 /** How long the server takes no connection. */
 const FULL_MS = 3000;
-const NEVER_A_500 = /an error nobody caught|"status":500/;
+const NEVER_A_500 = /an uncaught error|"status":500/;
 
 test("R-10 a server that takes no more connections: 503 with Retry-After meanwhile, afterwards all goes on by itself", async () => {
   const stage = await openStage();

@@ -33,7 +33,7 @@ async function readLeader(): Promise<Leader | null> {
 }
 
 const leader = () => waitFor(readLeader, { what: "a leader" });
-const leads = () => schedulers.flatMap(({ output }) => output().match(/"msg":"leads"/g) ?? []).length;
+const leads = () => schedulers.flatMap(({ output }) => output().match(/"msg":"became leader"/g) ?? []).length;
 const lockHolders = async () =>
   (
     await query(
@@ -76,7 +76,7 @@ test("a frozen leader is followed by another one, and writes nothing in its old 
   console.info(`another scheduler led ${afterMs} ms after the leader froze`);
   expect(afterMs).toBeLessThan(ANOTHER_WITHIN_MS);
   expect(next.term).toBe(frozen.term + 1);
-  const lostBefore = frozen.process.output().match(/does not lead any more/g)?.length ?? 0;
+  const lostBefore = frozen.process.output().match(/lost leadership/g)?.length ?? 0;
   await query("create table public.old_term_writes (at timestamptz, term bigint, leader_id text)");
   await query(`create function public.note_write() returns trigger language plpgsql security definer as
     $$ begin insert into public.old_term_writes values (clock_timestamp(), new.term, new.leader_id); return new; end $$`);
@@ -84,7 +84,7 @@ test("a frozen leader is followed by another one, and writes nothing in its old 
     "create trigger note_write before update on app.leader for each row execute function public.note_write()",
   );
   frozen.process.signal("SIGCONT");
-  await waitFor(() => (frozen.process.output().match(/does not lead any more/g)?.length ?? 0) > lostBefore, {
+  await waitFor(() => (frozen.process.output().match(/lost leadership/g)?.length ?? 0) > lostBefore, {
     what: "the old leader's word that it does not lead",
   });
   await waitFor(async () => (await query("select 1 from public.old_term_writes offset 2")).length > 0, {

@@ -35,7 +35,7 @@ test.concurrent("a lone worker makes due jobs ready and takes expired leases bac
 test.concurrent("workers stand in when the leader has gone silent", async () => {
   const stage = leaderless;
   const scheduler = await stage.startScheduler();
-  await waitFor(() => scheduler.output().includes('"leads"'), { what: "a leader" });
+  await waitFor(() => scheduler.output().includes('"became leader"'), { what: "a leader" });
   scheduler.signal("SIGKILL");
   await scheduler.exited;
   const worker = await stage.startWorker();

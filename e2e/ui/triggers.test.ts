@@ -69,7 +69,7 @@ describe("the pages of triggers", () => {
     await page.locator('[name="label"]').fill("Mine");
     await stage.api("PATCH", `/jobs/triggers/${id}`, { key, body: { label: "Theirs", cron_expr: "0 3 1 1 *" } });
     await page.getByRole("button", { name: "Save" }).click();
-    const clash = page.getByRole("alert", { name: "Changed by somebody else" });
+    const clash = page.getByRole("alert", { name: "Changed elsewhere" });
     await clash.getByRole("row", { name: /^label Yearly Theirs Mine/ }).waitFor();
     await clash.getByRole("row", { name: /^cron expr/ }).waitFor();
     expect(await page.getByLabel("Cron expression").inputValue()).toBe("0 3 1 1 *");

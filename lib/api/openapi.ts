@@ -94,7 +94,7 @@ const IF_MATCH_HEADER = {
   in: "header",
   schema: { type: "string" },
   description:
-    "The ETag that the change is based on; 412 when somebody else has changed it since. Without it, whatever is there.",
+    "The ETag that the change is based on; 412 if the resource was changed since. Without it, the change applies to the current version.",
 };
 
 const CHAIN_HEADER = {
@@ -132,7 +132,7 @@ function responses(declaration: RouteDeclaration, method: string, context: Conte
   const answers: Json = { [status]: success };
   if (status === 201) answers[200] = { ...success, description: "It exists already" };
   const problems = problemsOf(access, method);
-  if (declaration.etag && (method === "PATCH" || method === "DELETE")) problems[412] = "Changed by somebody else since";
+  if (declaration.etag && (method === "PATCH" || method === "DELETE")) problems[412] = "Changed since it was read";
   if (declaration.tooMany) problems[429] = declaration.tooMany;
   for (const [code, description] of Object.entries(problems)) {
     answers[code] = {

@@ -77,7 +77,7 @@ describe("OPS-03 signals", () => {
     expect(end.ms).toBeLessThan(5000);
   });
 
-  test("an error nobody caught leaves by force with 1", async () => {
+  test("an uncaught error leaves by force with 1", async () => {
     const { exited } = await startFixture("0", "1000", "throw");
     expect(await exited).toMatchObject({ code: 1, output: expect.stringContaining("nobody catches this") });
   });

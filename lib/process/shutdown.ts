@@ -83,7 +83,7 @@ export function installShutdown({ log, graceMs }: ShutdownOptions): Shutdown {
     if (message?.type === "database-gone") beginShort("PostgreSQL is gone: nothing can be stored");
   });
   const onError = (error: unknown) => {
-    log.fatal({ err: error }, "an error nobody caught");
+    log.fatal({ err: error }, "an uncaught error");
     force(1);
   };
   process.on("uncaughtException", onError);

@@ -13,10 +13,10 @@ const HEAD = "h-8 px-4 text-left font-medium text-muted text-xs";
 export function ConflictPanel({ clashes }: { readonly clashes: readonly Clash[] }) {
   if (clashes.length === 0) return null;
   return (
-    <section role="alert" aria-label="Changed by somebody else" className="panel overflow-hidden border-warn">
+    <section role="alert" aria-label="Changed elsewhere" className="panel overflow-hidden border-warn">
       <p className="flex gap-2 bg-warn-soft px-4 py-2.5 text-sm text-warn">
         <GitMerge aria-hidden className="mt-0.5 size-4 shrink-0" />
-        Somebody else has saved this trigger meanwhile. Nothing of yours is lost: look at what changed, then save again.
+        This trigger was saved elsewhere in the meantime. Your changes are kept: review what changed, then save again.
       </p>
       <div className="overflow-x-auto">
         <table className="w-full text-sm">

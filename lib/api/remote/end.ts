@@ -71,7 +71,7 @@ function endOf(
   definition: RunnableDefinition,
 ): Promise<AttemptEnd> {
   if (body.outcome === "canceled" && !cancelRequested) {
-    throw new HttpProblem("state-conflict", { detail: "Nobody asked for this job to be canceled." });
+    throw new HttpProblem("state-conflict", { detail: "No cancel was requested for this job." });
   }
   if (body.outcome === "released") {
     return decideRelease(db, job, { deadLetter: definition.deadLetter, reason: cleanError(body.message ?? "") });

@@ -160,7 +160,7 @@ export class HandlerThread {
 function failureOf(error: Error): JobError {
   const isMemory = (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
   if (isMemory) return new JobError("the thread ran out of memory", { errorType: "temporary_resource" });
-  const failure = new JobError(`an error nobody caught: ${error.message}`, { errorType: "internal" });
+  const failure = new JobError(`an uncaught error: ${error.message}`, { errorType: "internal" });
   return withOrigin(failure, faultStack(error));
 }
 

@@ -166,7 +166,7 @@ describe("a handler in a thread", { timeout: 60_000 }, () => {
     ["snooze", { kind: "snoozed", seconds: 60, reason: "later" }],
     ["limited", { kind: "failed", errorType: "rate_limit", retryAfterSeconds: 30 }],
     ["typeError", { kind: "failed", errorType: "internal", message: expect.stringContaining("reading 'n'") }],
-    ["uncaught", { kind: "failed", errorType: "internal", message: "an error nobody caught: out of nowhere" }],
+    ["uncaught", { kind: "failed", errorType: "internal", message: "an uncaught error: out of nowhere" }],
     ["exits", { kind: "failed", errorType: "internal", message: "the thread ended by itself, with code 3" }],
     ["hungry", { kind: "failed", errorType: "temporary_resource", message: "the thread ran out of memory" }],
   ])("that ends badly (%s) says how", async (key, expected) => {

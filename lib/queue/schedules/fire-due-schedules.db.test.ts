@@ -129,7 +129,7 @@ describe("a due schedule", () => {
     for (const id of ids) expect(await jobs(id)).toHaveLength(1);
   });
 
-  test("SCHED-03 an instant of 45 minutes ago runs, whatever sign of life is written down", async () => {
+  test("SCHED-03 an instant of 45 minutes ago runs, whatever heartbeat is stored", async () => {
     const scope = await make.tenant();
     const weekly = { cron_expr: "0 6 * * 1", next_run_at: "2026-03-02T06:00:00Z" };
     const first = await trigger(scope, weekly);

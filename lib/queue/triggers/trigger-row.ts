@@ -35,7 +35,7 @@ export async function lockTrigger(
   const [row] = await tx.run<LockedTrigger>(lockTriggerSql, [scope.tenantId, triggerId]);
   if (!row) throw triggerNotFound();
   if (expected !== null && !expected.includes(row.version))
-    throw new QueueError("version-conflict", "Somebody else has changed this trigger since you read it.");
+    throw new QueueError("version-conflict", "The trigger was changed since you read it.");
   return { row, settings: settingsOf(row) };
 }
 
