@@ -1,8 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openDatabase } from "@/lib/db";
 import { bulkFixture } from "@/lib/queue/actions/bulk-actions.fixture";
 import { acceptBulkAction, getBulkAction, type TenantScope } from "@/lib/queue/testing";
+import { waitFor } from "@/lib/testing/processes";
 import { whenDone } from "@/lib/testing/when-done";
 import { bulkTurn } from "./bulk-turn";
 import { eventsTurn, WEB_POOL } from "./loops";
@@ -52,7 +52,8 @@ test("a bulk action that keeps its connection keeps no event waiting", async () 
   const chunk = bulkTurn()({ ...surroundings, web }).finally(() => {
     isOver = true;
   });
-  await delay(500);
+  const sleeping = "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'";
+  await waitFor(async () => (await database.query(sleeping)).length > 0, { what: "the chunk's slow statement" });
   await eventsTurn()({ ...surroundings, web });
   expect([isOver, await statusOf(other.scope.tenantId)]).toMatchObject([false, [{ status: "done" }]]);
   await chunk;

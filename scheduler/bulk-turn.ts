@@ -1,3 +1,4 @@
+import { BoundedMap } from "@/lib/async/bounded-map";
 import { DatabaseError } from "@/lib/db";
 import { BULK_CHUNK, hasOpenActions, takeBulkAction, workOffChunk } from "@/lib/queue/scheduler";
 import { mayStillAct } from "@/lib/tenancy/standing";
@@ -5,22 +6,22 @@ import type { Loop } from "./run-loops";
 
 const SMALLER_BY = 10;
 const LARGER_BY = 2;
-/** Sizes that are remembered. An action whose size is forgotten begins with whole chunks again. */
+/** An action whose size is dropped from the map starts with whole chunks again. */
 const MOST_SIZES = 1000;
 const STATEMENT_TIMEOUT = "57014";
 
 /**
- * Works off one chunk of a bulk action. What one job of an action costs is up to its tenant, so a chunk that takes too long is
- * undone, and the action goes on in smaller ones. The next turn comes at once, because it may be another tenant's.
+ * Works off one chunk of a bulk action. The tenant decides what a job of the action costs, so a chunk that takes too long
+ * is undone, and the action continues in smaller chunks. It counts as a try of the action, which stops after its last
+ * one. The next turn comes at once, because it may be another tenant's.
  */
 export function bulkTurn(): Loop["turn"] {
-  const sizes = new Map<string, number>();
+  const sizes = new BoundedMap<string, number>(MOST_SIZES);
   return async ({ inTerm, db, web, leader, log }) => {
     const taken = (await hasOpenActions(db)) ? await inTerm((tx) => takeBulkAction(tx, leader.term)) : null;
     if (!taken) return { again: false };
     const limit = sizes.get(taken.id) ?? BULK_CHUNK;
     sizes.delete(taken.id);
-    if (sizes.size >= MOST_SIZES) sizes.clear();
     const takesTooLong = await workOffChunk(web, taken, mayStillAct, { limit }).then(
       () => false,
       (error: unknown) => {

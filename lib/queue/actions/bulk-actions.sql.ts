@@ -135,7 +135,7 @@ export const takeHeldJobsSql = statement(
 );
 
 /** Until the end of the transaction. Behind what finds the jobs: how long that takes does not depend on their number. */
-export const boundStatementsSql = statement("bound_statements", "select set_config('statement_timeout', '2s', true)");
+export const boundChunkSql = statement("bound_chunk", "select set_config('statement_timeout', '2s', true)");
 
 export const endBulkActionSql = statement(
   "end_bulk_action",

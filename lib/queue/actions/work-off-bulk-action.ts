@@ -5,7 +5,7 @@ import { actOnJobs, type ChosenJobs } from "./act-on-jobs";
 import { countResults } from "./bulk-action.policy";
 import {
   anyOpenActionSql,
-  boundStatementsSql,
+  boundChunkSql,
   endBulkActionSql,
   LOWEST,
   lockBulkActionSql,
@@ -108,7 +108,7 @@ interface Chunk {
 async function doChunk(tx: TenantTransaction, scope: TenantScope, progress: Progress): Promise<void> {
   const { id, row } = progress;
   const { ids, nextBefore, maySetAside } = await nextChunk(tx, scope, progress);
-  await tx.run(boundStatementsSql);
+  await tx.run(boundChunkSql);
   const chosen = { jobIds: ids, reason: `bulk action ${id}` };
   const all = ids.length === 0 ? [] : await actWith(tx, scope, row, chosen);
   const isHeld = ({ code }: ActResult) => maySetAside && code === "held-by-parent";
