@@ -120,10 +120,11 @@ export class WorkerService {
   }
 
   /**
-   * Opens connections, plans statements and reads definitions, so that the first jobs do not wait for them. Does as
-   * much as the database allows; never rejects. Register the worker first.
+   * Waits until leases can be renewed. Opens connections, plans statements and reads definitions, so that the first
+   * jobs do not wait for them. Does as much as the database allows; never rejects. Register the worker first.
    */
   async prepare(): Promise<void> {
+    await this.leases.ready;
     // Failpoints are meant for the statements of jobs.
     if (hasFailpoints) return;
     const { worker, log } = this.parts;

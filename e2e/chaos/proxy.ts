@@ -7,6 +7,8 @@ export interface FaultyLine {
   cut(): void;
   /** Blocks all traffic until called with false; then the held packets arrive. */
   hole(on: boolean): void;
+  /** Blocks the connections on which a client sends this text, until called with null. */
+  hold(text: string | null): void;
   /** Delays each packet by this long. */
   delay(ms: number): void;
   /**
@@ -28,13 +30,19 @@ interface Pair {
   readonly server: Socket;
   /** The answer to the next packet of this connection must not arrive. */
   doomed: Trap | null;
+  isHeld: boolean;
 }
 
 /** Opens a TCP proxy with faults in front of a database. The URL keeps everything else of the given one. */
 export async function openProxy(target: string): Promise<FaultyLine> {
   const { hostname, port } = new URL(target);
   const pairs = new Set<Pair>();
-  const state: { hole: boolean; delayMs: number; trap: Trap | null } = { hole: false, delayMs: 0, trap: null };
+  const state: { hole: boolean; held: string | null; delayMs: number; trap: Trap | null } = {
+    hole: false,
+    held: null,
+    delayMs: 0,
+    trap: null,
+  };
 
   const reset = (pair: Pair) => {
     pairs.delete(pair);
@@ -47,16 +55,22 @@ export async function openProxy(target: string): Promise<FaultyLine> {
   };
   const pass = async (pair: Pair, to: Socket, data: Buffer) => {
     if (state.delayMs > 0) await sleep(state.delayMs);
-    while (state.hole && pairs.has(pair)) await sleep(20);
+    while ((state.hole || (pair.isHeld && state.held !== null)) && pairs.has(pair)) await sleep(20);
     if (pairs.has(pair)) to.write(data);
   };
 
   const listener = createServer((client) => {
-    const pair: Pair = { client, server: createConnection({ host: hostname, port: Number(port) }), doomed: null };
+    const pair: Pair = {
+      client,
+      server: createConnection({ host: hostname, port: Number(port) }),
+      doomed: null,
+      isHeld: false,
+    };
     pairs.add(pair);
     // Each direction keeps its order, even while packets are held.
     let [toServer, toClient] = [Promise.resolve(), Promise.resolve()];
     client.on("data", (data) => {
+      if (state.held !== null && data.includes(state.held)) pair.isHeld = true;
       const trap = state.trap;
       if (trap && data.includes(trap.text)) {
         state.trap = null;
@@ -86,6 +100,9 @@ export async function openProxy(target: string): Promise<FaultyLine> {
     cut: () => [...pairs].forEach(reset),
     hole: (on) => {
       state.hole = on;
+    },
+    hold: (text) => {
+      state.held = text;
     },
     delay: (ms) => {
       state.delayMs = ms;

@@ -42,6 +42,8 @@ export type ToThread =
   | { readonly type: "stop" };
 
 export type FromThread =
+  /** Sent once: the thread is connected, or has tried to. */
+  | { readonly type: "ready" }
   /** The leases are lost, and the process groups of their attempts were killed. */
   | { readonly type: "lost"; readonly leases: readonly Lease[] }
   | { readonly type: "cancel"; readonly leases: readonly Lease[] }

@@ -44,7 +44,7 @@ const renewal = new LeaseRenewal(db, processClock, tell, killGroup);
 const batches = new LeaseBatches(renewal, processClock);
 const pulse = new MainPulse();
 
-void renewal.turn();
+void renewal.turn().then(() => port.postMessage({ type: "ready" } satisfies FromThread));
 const timer = setInterval(() => {
   batches.turn();
   void renewal.turn(pulse.turn());

@@ -55,6 +55,12 @@ const HEARTBEAT_MS = 1000;
 
 /** The main thread's side of the lease thread. */
 export class Leases {
+  /**
+   * Resolves when the thread can renew leases: it is connected, or has tried to. Claim nothing before, because on a busy
+   * machine a short lease could expire while the thread is still starting.
+   */
+  readonly ready: Promise<void>;
+  private onReady: () => void = () => undefined;
   private readonly thread: Worker;
   private readonly exited: Promise<unknown>;
   private lastBatch = 0;
@@ -69,6 +75,9 @@ export class Leases {
     const workerData: LeaseThreadData = { databaseUrl, log: { level: log.level, format: logFormat } };
     this.thread = new Worker(new URL("./lease-thread.mjs", import.meta.url), { workerData });
     this.exited = new Promise((resolve) => this.thread.once("exit", resolve));
+    this.ready = new Promise((resolve) => {
+      this.onReady = resolve;
+    });
     this.thread.on("message", (message: FromThread) => this.hear(message));
     this.thread.on("error", (error) => {
       log.fatal({ err: error }, "the lease thread failed");
@@ -152,7 +161,8 @@ export class Leases {
   }
 
   private hear(message: FromThread): void {
-    if (message.type === "are-you-there") this.send({ type: "here" });
+    if (message.type === "ready") this.onReady();
+    else if (message.type === "are-you-there") this.send({ type: "here" });
     else for (const lease of message.leases) this.tell(lease, message.type);
   }
 
