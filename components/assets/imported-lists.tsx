@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Time } from "@/components/ui/time";
 import { importedListsKey, importedListsOptions } from "@/lib/client/assets";
 import { formatCount, plural } from "@/lib/client/format";

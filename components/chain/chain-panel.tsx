@@ -5,7 +5,7 @@ import { ListTodo, Radio } from "lucide-react";
 import { useMemo } from "react";
 import { Link } from "@/components/ui/link";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Time } from "@/components/ui/time";
 import { type ChainLink, chainKey, chainOptions, inOrder } from "@/lib/client/jobs/chain";
 import { usePollInterval } from "@/lib/client/live/use-live";

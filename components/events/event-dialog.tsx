@@ -77,7 +77,6 @@ export function EventDialog({ id, onClose, onSendAgain }: EventDialogProps) {
 }
 
 function Loaded({ event }: { readonly event: Event }) {
-  const { slug } = useTenant();
   return (
     <>
       <section aria-label="What it started" className="flex flex-col gap-2">
@@ -89,44 +88,51 @@ function Loaded({ event }: { readonly event: Event }) {
       <div className="shrink-0">
         <JsonView title="Data" value={event.data} empty="The event has no data." />
       </div>
-      <dl className="grid grid-cols-[5.5rem_minmax(0,1fr)] sm:grid-cols-[10rem_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
-        <Row name="Received">
-          <Time value={event.received_at} kind="absolute" />
-        </Row>
-        <Row name="From">
-          {SOURCE_WORDS[event.source]}
-          {event.caused_by_job_id === null ? null : (
-            <>
-              {" · "}
-              <Link href={`/t/${slug}/jobs/${event.caused_by_job_id}`} className="text-accent underline">
-                the job that caused it
-              </Link>
-            </>
-          )}
-        </Row>
-        <Row name="Event id">
-          <Code text={event.id} />
-        </Row>
-        {event.producer_id === null ? null : (
-          <Row name="Producer's id">
-            <Code text={event.producer_id} />
-          </Row>
-        )}
-        <Row name="Chain">
-          <Code text={event.correlation_id} />
-          <span className="text-muted text-xs">
-            depth {event.depth} ·{" "}
-            <Link
-              href={`/t/${slug}/jobs/events?correlation=${encodeURIComponent(event.correlation_id)}`}
-              className="text-accent underline"
-            >
-              its events
-            </Link>
-          </span>
-        </Row>
-      </dl>
+      <EventFacts event={event} />
       <ChainPanel correlation={event.correlation_id} current={event.id} />
     </>
+  );
+}
+
+function EventFacts({ event }: { readonly event: Event }) {
+  const { slug } = useTenant();
+  return (
+    <dl className="grid grid-cols-[5.5rem_minmax(0,1fr)] sm:grid-cols-[10rem_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
+      <Row name="Received">
+        <Time value={event.received_at} kind="absolute" />
+      </Row>
+      <Row name="From">
+        {SOURCE_WORDS[event.source]}
+        {event.caused_by_job_id === null ? null : (
+          <>
+            {" · "}
+            <Link href={`/t/${slug}/jobs/${event.caused_by_job_id}`} className="text-accent underline">
+              the job that caused it
+            </Link>
+          </>
+        )}
+      </Row>
+      <Row name="Event id">
+        <Code text={event.id} />
+      </Row>
+      {event.producer_id === null ? null : (
+        <Row name="Producer's id">
+          <Code text={event.producer_id} />
+        </Row>
+      )}
+      <Row name="Chain">
+        <Code text={event.correlation_id} />
+        <span className="text-muted text-xs">
+          depth {event.depth} ·{" "}
+          <Link
+            href={`/t/${slug}/jobs/events?correlation=${encodeURIComponent(event.correlation_id)}`}
+            className="text-accent underline"
+          >
+            its events
+          </Link>
+        </span>
+      </Row>
+    </dl>
   );
 }
 

@@ -7,7 +7,7 @@ import { Button, buttonClass } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";

@@ -6,7 +6,7 @@ import { useMemo } from "react";
 import { Button } from "@/components/ui/button";
 import { cn } from "@/components/ui/cn";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { Empty, ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Elapsed, Time } from "@/components/ui/time";
 import { useNow } from "@/lib/client/clock";

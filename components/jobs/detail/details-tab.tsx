@@ -20,63 +20,99 @@ export function DetailsTab({ job }: { readonly job: Job }) {
   return (
     <div className="flex flex-col gap-4">
       <dl className="panel grid grid-cols-[6.5rem_minmax(0,1fr)] sm:grid-cols-[12rem_minmax(0,1fr)] divide-y divide-line overflow-hidden text-sm">
-        <Row name="Job id">
-          <Code text={job.id} copy />
-        </Row>
-        <Row name="Definition">
-          {job.definition_key} <span className="text-muted">version {job.definition_version}</span>
-        </Row>
-        <Row name="Queue">{job.queue}</Row>
-        <Row name="Priority">{job.priority}</Row>
-        <Row name="Source">
-          <JobSourceLine job={job} />
-        </Row>
-        <Row name="Tags">{job.tags.length > 0 ? <Tags tags={job.tags} /> : <None />}</Row>
-        <Row name="Created">
-          <Time value={job.queued_at} kind="absolute" />
-        </Row>
-        <Row name="Not before">
-          <Time value={job.scheduled_for} kind="absolute" />
-        </Row>
-        <Row name="Started">
-          <Instant value={job.started_at} />
-        </Row>
-        <Row name="Finished">
-          <Instant value={job.finished_at} />
-        </Row>
-        <Row name="Expires">
-          <Instant value={job.expires_at} />
-        </Row>
-        <Row name="Cancel asked">
-          <Instant value={job.cancel_requested_at} />
-        </Row>
-        <Row name="Time limit">{formatDuration(job.timeout_seconds * 1000)} an attempt</Row>
-        <Row name="Worker">
-          {/* In one line, because it appears while the page is open. */}
-          {job.claimed_by_worker ? (
-            <code className="block truncate font-mono text-xs" title={job.claimed_by_worker}>
-              <Plain text={job.claimed_by_worker} />
-            </code>
-          ) : (
-            <None />
-          )}
-        </Row>
-        <Row name="Lease until">
-          <Instant value={job.lease_expires_at} />
-        </Row>
-        <Row name="Dedupe key">{job.dedupe_key ? <Code text={job.dedupe_key} copy /> : <None />}</Row>
-        <Row name="Correlation id">{job.correlation_id ? <Code text={job.correlation_id} copy /> : <None />}</Row>
-        <Row name="Parent job">
-          <JobLink slug={slug} id={job.parent_job_id} />
-        </Row>
-        <Row name="Retry of">
-          <JobLink slug={slug} id={job.retried_from_id} />
-        </Row>
-        <Row name="Retried as">{job.retried_by_id ? <RetryLink id={job.retried_by_id} /> : <None />}</Row>
+        <WhatRows job={job} />
+        <TimeRows job={job} />
+        <WorkerRows job={job} />
+        <LinkRows job={job} />
       </dl>
       {hasMetadata ? <JsonView title="Metadata" value={job.metadata} empty="" /> : null}
       <ChildrenPanel slug={slug} job={job} />
     </div>
+  );
+}
+
+interface RowsProps {
+  readonly job: Job;
+}
+
+function WhatRows({ job }: RowsProps) {
+  return (
+    <>
+      <Row name="Job id">
+        <Code text={job.id} copy />
+      </Row>
+      <Row name="Definition">
+        {job.definition_key} <span className="text-muted">version {job.definition_version}</span>
+      </Row>
+      <Row name="Queue">{job.queue}</Row>
+      <Row name="Priority">{job.priority}</Row>
+      <Row name="Source">
+        <JobSourceLine job={job} />
+      </Row>
+      <Row name="Tags">{job.tags.length > 0 ? <Tags tags={job.tags} /> : <None />}</Row>
+    </>
+  );
+}
+
+function TimeRows({ job }: RowsProps) {
+  return (
+    <>
+      <Row name="Created">
+        <Time value={job.queued_at} kind="absolute" />
+      </Row>
+      <Row name="Not before">
+        <Time value={job.scheduled_for} kind="absolute" />
+      </Row>
+      <Row name="Started">
+        <Instant value={job.started_at} />
+      </Row>
+      <Row name="Finished">
+        <Instant value={job.finished_at} />
+      </Row>
+      <Row name="Expires">
+        <Instant value={job.expires_at} />
+      </Row>
+      <Row name="Cancel asked">
+        <Instant value={job.cancel_requested_at} />
+      </Row>
+      <Row name="Time limit">{formatDuration(job.timeout_seconds * 1000)} an attempt</Row>
+    </>
+  );
+}
+
+function WorkerRows({ job }: RowsProps) {
+  return (
+    <>
+      <Row name="Worker">
+        {/* In one line, because it appears while the page is open. */}
+        {job.claimed_by_worker ? (
+          <code className="block truncate font-mono text-xs" title={job.claimed_by_worker}>
+            <Plain text={job.claimed_by_worker} />
+          </code>
+        ) : (
+          <None />
+        )}
+      </Row>
+      <Row name="Lease until">
+        <Instant value={job.lease_expires_at} />
+      </Row>
+    </>
+  );
+}
+
+function LinkRows({ job }: RowsProps) {
+  return (
+    <>
+      <Row name="Dedupe key">{job.dedupe_key ? <Code text={job.dedupe_key} copy /> : <None />}</Row>
+      <Row name="Correlation id">{job.correlation_id ? <Code text={job.correlation_id} copy /> : <None />}</Row>
+      <Row name="Parent job">
+        <JobLink id={job.parent_job_id} />
+      </Row>
+      <Row name="Retry of">
+        <JobLink id={job.retried_from_id} />
+      </Row>
+      <Row name="Retried as">{job.retried_by_id ? <RetryLink id={job.retried_by_id} /> : <None />}</Row>
+    </>
   );
 }
 
@@ -120,7 +156,8 @@ function Tags({ tags }: { readonly tags: readonly string[] }) {
   );
 }
 
-function JobLink({ slug, id }: { readonly slug: string; readonly id: string | null }) {
+function JobLink({ id }: { readonly id: string | null }) {
+  const { slug } = useTenant();
   if (id === null) return <None />;
   return (
     <Link href={`/t/${slug}/jobs/${id}`} className="break-all font-mono text-accent text-xs underline">

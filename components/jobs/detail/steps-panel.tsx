@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Plain } from "@/components/ui/plain";
-import { ShowNewest } from "@/components/ui/show-newest";
+import { ShowNewest } from "@/components/ui/lists/show-newest";
 import { ProblemPanel } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
 import { formatBytes } from "@/lib/client/format";
