@@ -2,12 +2,12 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Copy, RotateCcw } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { CopyButton } from "@/components/ui/copy-button";
 import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
 import { JsonView } from "@/components/ui/json-view";
 import { Link } from "@/components/ui/link";
+import { CopiedCode, FactRow } from "@/components/ui/lists/fact-row";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
@@ -98,10 +98,10 @@ function EventFacts({ event }: { readonly event: Event }) {
   const { slug } = useTenant();
   return (
     <dl className="grid grid-cols-[5.5rem_minmax(0,1fr)] sm:grid-cols-[10rem_minmax(0,1fr)] divide-y divide-line rounded-md border border-line text-sm">
-      <Row name="Received">
+      <FactRow className="px-3" name="Received">
         <Time value={event.received_at} kind="absolute" />
-      </Row>
-      <Row name="From">
+      </FactRow>
+      <FactRow className="px-3" name="From">
         {SOURCE_WORDS[event.source]}
         {event.caused_by_job_id === null ? null : (
           <>
@@ -111,17 +111,17 @@ function EventFacts({ event }: { readonly event: Event }) {
             </Link>
           </>
         )}
-      </Row>
-      <Row name="Event id">
-        <Code text={event.id} />
-      </Row>
+      </FactRow>
+      <FactRow className="px-3" name="Event id">
+        <CopiedCode text={event.id} />
+      </FactRow>
       {event.producer_id === null ? null : (
-        <Row name="Producer's id">
-          <Code text={event.producer_id} />
-        </Row>
+        <FactRow className="px-3" name="Producer's id">
+          <CopiedCode text={event.producer_id} />
+        </FactRow>
       )}
-      <Row name="Chain">
-        <Code text={event.correlation_id} />
+      <FactRow className="px-3" name="Chain">
+        <CopiedCode text={event.correlation_id} />
         <span className="text-muted text-xs">
           depth {event.depth} ·{" "}
           <Link
@@ -131,7 +131,7 @@ function EventFacts({ event }: { readonly event: Event }) {
             its events
           </Link>
         </span>
-      </Row>
+      </FactRow>
     </dl>
   );
 }
@@ -146,25 +146,5 @@ function Replays({ event: { replays } }: { readonly event: Event }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="col-span-2 grid min-h-9 grid-cols-subgrid items-center px-3 py-1.5">
-      <dt className="text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </div>
-  );
-}
-
-function Code({ text }: { readonly text: string }) {
-  return (
-    <span className="flex items-center">
-      <code className="min-w-0 break-all font-mono text-xs">
-        <Plain text={text} />
-      </code>
-      <CopyButton text={text} label="Copy" />
-    </span>
   );
 }

@@ -5,8 +5,10 @@ import { useRouter } from "next/navigation";
 import { type ReactNode, useState } from "react";
 import { BackLink } from "@/components/ui/back-link";
 import { Button } from "@/components/ui/button";
-import { Dialog, DialogActions, DialogBody } from "@/components/ui/dialog";
+import { Dialog } from "@/components/ui/dialog";
 import { ConfirmDialog } from "@/components/ui/forms/confirm-dialog";
+import { DialogForm } from "@/components/ui/forms/form-dialog";
+import type { FormFaults } from "@/components/ui/forms/form-faults";
 import { Plain } from "@/components/ui/plain";
 import { ProblemPanel, Skeleton } from "@/components/ui/states";
 import { Time } from "@/components/ui/time";
@@ -147,27 +149,24 @@ function useAct() {
 function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; readonly onClose: () => void }) {
   const { slug } = useTenant();
   const act = useWebhookAct(slug);
+  const [faults, setFaults] = useState<FormFaults>(new Map());
+  const rotate = () =>
+    act.mutate({ act: "rotate", endpoint }, { onError: ({ message }) => setFaults(new Map([["", message]])) });
   if (act.data?.secret) return <NewSecret secret={act.data.secret} onClose={onClose} />;
   return (
-    <>
-      <DialogBody className="flex flex-col gap-3 text-sm">
-        <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
-        {endpoint.previous_secret_until ? (
-          <p>The one before stays valid, too, until its own 24 hours are over.</p>
-        ) : null}
-        {act.error ? (
-          <p role="alert" className="text-bad">
-            {act.error.message}
-          </p>
-        ) : null}
-      </DialogBody>
-      <DialogActions>
-        <Button onClick={onClose}>Close</Button>
-        <Button variant="primary" busy={act.isPending} onClick={() => act.mutate({ act: "rotate", endpoint })}>
-          Make a new secret
-        </Button>
-      </DialogActions>
-    </>
+    <DialogForm
+      submit="Make a new secret"
+      faults={faults}
+      busy={act.isPending}
+      onSubmit={rotate}
+      onClose={onClose}
+      className="gap-3 text-sm"
+    >
+      <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
+      {endpoint.previous_secret_until ? (
+        <p>The one before stays valid, too, until its own 24 hours are over.</p>
+      ) : null}
+    </DialogForm>
   );
 }
 

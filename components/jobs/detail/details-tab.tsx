@@ -1,9 +1,8 @@
 "use client";
 
-import type { ReactNode } from "react";
-import { CopyButton } from "@/components/ui/copy-button";
 import { JsonView } from "@/components/ui/json-view";
 import { Link } from "@/components/ui/link";
+import { CopiedCode, FactRow } from "@/components/ui/lists/fact-row";
 import { Plain } from "@/components/ui/plain";
 import { Time } from "@/components/ui/time";
 import { formatDuration } from "@/lib/client/format";
@@ -38,18 +37,18 @@ interface RowsProps {
 function WhatRows({ job }: RowsProps) {
   return (
     <>
-      <Row name="Job id">
-        <Code text={job.id} copy />
-      </Row>
-      <Row name="Definition">
+      <FactRow name="Job id">
+        <CopiedCode text={job.id} />
+      </FactRow>
+      <FactRow name="Definition">
         {job.definition_key} <span className="text-muted">version {job.definition_version}</span>
-      </Row>
-      <Row name="Queue">{job.queue}</Row>
-      <Row name="Priority">{job.priority}</Row>
-      <Row name="Source">
+      </FactRow>
+      <FactRow name="Queue">{job.queue}</FactRow>
+      <FactRow name="Priority">{job.priority}</FactRow>
+      <FactRow name="Source">
         <JobSourceLine job={job} />
-      </Row>
-      <Row name="Tags">{job.tags.length > 0 ? <Tags tags={job.tags} /> : <None />}</Row>
+      </FactRow>
+      <FactRow name="Tags">{job.tags.length > 0 ? <Tags tags={job.tags} /> : <None />}</FactRow>
     </>
   );
 }
@@ -57,25 +56,25 @@ function WhatRows({ job }: RowsProps) {
 function TimeRows({ job }: RowsProps) {
   return (
     <>
-      <Row name="Created">
+      <FactRow name="Created">
         <Time value={job.queued_at} kind="absolute" />
-      </Row>
-      <Row name="Not before">
+      </FactRow>
+      <FactRow name="Not before">
         <Time value={job.scheduled_for} kind="absolute" />
-      </Row>
-      <Row name="Started">
+      </FactRow>
+      <FactRow name="Started">
         <Instant value={job.started_at} />
-      </Row>
-      <Row name="Finished">
+      </FactRow>
+      <FactRow name="Finished">
         <Instant value={job.finished_at} />
-      </Row>
-      <Row name="Expires">
+      </FactRow>
+      <FactRow name="Expires">
         <Instant value={job.expires_at} />
-      </Row>
-      <Row name="Cancel asked">
+      </FactRow>
+      <FactRow name="Cancel asked">
         <Instant value={job.cancel_requested_at} />
-      </Row>
-      <Row name="Time limit">{formatDuration(job.timeout_seconds * 1000)} an attempt</Row>
+      </FactRow>
+      <FactRow name="Time limit">{formatDuration(job.timeout_seconds * 1000)} an attempt</FactRow>
     </>
   );
 }
@@ -83,7 +82,7 @@ function TimeRows({ job }: RowsProps) {
 function WorkerRows({ job }: RowsProps) {
   return (
     <>
-      <Row name="Worker">
+      <FactRow name="Worker">
         {/* In one line, because it appears while the page is open. */}
         {job.claimed_by_worker ? (
           <code className="block truncate font-mono text-xs" title={job.claimed_by_worker}>
@@ -92,10 +91,10 @@ function WorkerRows({ job }: RowsProps) {
         ) : (
           <None />
         )}
-      </Row>
-      <Row name="Lease until">
+      </FactRow>
+      <FactRow name="Lease until">
         <Instant value={job.lease_expires_at} />
-      </Row>
+      </FactRow>
     </>
   );
 }
@@ -103,25 +102,16 @@ function WorkerRows({ job }: RowsProps) {
 function LinkRows({ job }: RowsProps) {
   return (
     <>
-      <Row name="Dedupe key">{job.dedupe_key ? <Code text={job.dedupe_key} copy /> : <None />}</Row>
-      <Row name="Correlation id">{job.correlation_id ? <Code text={job.correlation_id} copy /> : <None />}</Row>
-      <Row name="Parent job">
+      <FactRow name="Dedupe key">{job.dedupe_key ? <CopiedCode text={job.dedupe_key} /> : <None />}</FactRow>
+      <FactRow name="Correlation id">{job.correlation_id ? <CopiedCode text={job.correlation_id} /> : <None />}</FactRow>
+      <FactRow name="Parent job">
         <JobLink id={job.parent_job_id} />
-      </Row>
-      <Row name="Retry of">
+      </FactRow>
+      <FactRow name="Retry of">
         <JobLink id={job.retried_from_id} />
-      </Row>
-      <Row name="Retried as">{job.retried_by_id ? <RetryLink id={job.retried_by_id} /> : <None />}</Row>
+      </FactRow>
+      <FactRow name="Retried as">{job.retried_by_id ? <RetryLink id={job.retried_by_id} /> : <None />}</FactRow>
     </>
-  );
-}
-
-function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="col-span-2 grid min-h-9 grid-cols-subgrid items-center px-4 py-1.5">
-      <dt className="text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </div>
   );
 }
 
@@ -131,17 +121,6 @@ function None() {
 
 function Instant({ value }: { readonly value: string | null }) {
   return value === null ? <None /> : <Time value={value} kind="absolute" />;
-}
-
-function Code({ text, copy }: { readonly text: string; readonly copy?: boolean }) {
-  return (
-    <span className="flex items-center">
-      <code className="min-w-0 break-all font-mono text-xs">
-        <Plain text={text} />
-      </code>
-      {copy ? <CopyButton text={text} label="Copy" /> : null}
-    </span>
-  );
 }
 
 function Tags({ tags }: { readonly tags: readonly string[] }) {
