@@ -59,6 +59,7 @@ export function Combobox({ value, onText, suggestions, className, ...input }: Co
             narrow();
           }}
           onKeyDown={onKeyDown}
+          onBlur={close}
           className={cn("field", className)}
         />
       </Popover.Anchor>
@@ -112,7 +113,8 @@ function SuggestionList({ id, input, shown, active, onChoose }: SuggestionListPr
         aria-label="Suggestions"
         align="start"
         sideOffset={4}
-        // The focus stays in the input.
+        // The focus stays in the input, which closes the list when it loses it.
+        onPointerDown={(event) => event.preventDefault()}
         onOpenAutoFocus={(event) => event.preventDefault()}
         onCloseAutoFocus={(event) => event.preventDefault()}
         onInteractOutside={(event) => event.target === input.current && event.preventDefault()}
@@ -126,7 +128,6 @@ function SuggestionList({ id, input, shown, active, onChoose }: SuggestionListPr
             role="option"
             tabIndex={-1}
             aria-selected={index === active}
-            onPointerDown={(event) => event.preventDefault()}
             onClick={() => onChoose(suggestion)}
             className={cn(
               "flex min-h-8 cursor-pointer select-none flex-col justify-center rounded-sm px-2 py-1 text-sm hover:bg-hover",
