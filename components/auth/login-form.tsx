@@ -37,13 +37,7 @@ export function LoginForm({ email = "", onSignedIn }: LoginFormProps) {
           />
         )}
       </Field>
-      <PasswordField
-        label="Password"
-        ref={password}
-        name="password"
-        autoComplete="current-password"
-        maxLength={1024}
-      />
+      <PasswordField label="Password" ref={password} name="password" autoComplete="current-password" maxLength={1024} />
       <p role="alert" className="min-h-5 text-bad text-sm">
         {describe(answer, wait)}
       </p>

@@ -5,7 +5,5 @@ import type { EventDraft } from "./event-draft";
 
 /** The curl command that publishes the same event with an API key. */
 export function EventCurl({ name, data }: EventDraft) {
-  return (
-    <PostSample caption="The same with an API key:" path="/api/v1/events" body={JSON.stringify({ name, data })} />
-  );
+  return <PostSample caption="The same with an API key:" path="/api/v1/events" body={JSON.stringify({ name, data })} />;
 }

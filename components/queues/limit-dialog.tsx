@@ -60,11 +60,7 @@ export function LimitDialog({ queues, onClose }: LimitDialogProps) {
       {form.scope.startsWith("tenant_") ? (
         <InputField label="Tenant" hint="Empty: each tenant by itself" {...texts("tenant", "tenant")} />
       ) : null}
-      <InputField
-        label="At once"
-        hint="How many jobs may run at the same time"
-        {...texts("running", "max_running")}
-      />
+      <InputField label="At once" hint="How many jobs may run at the same time" {...texts("running", "max_running")} />
       <div className="grid gap-4 sm:grid-cols-2">
         <InputField label="Starts a second" {...texts("starts", "starts_per_second")} />
         <InputField label="In a burst" {...texts("burst", "burst")} />

@@ -48,9 +48,7 @@ export function Firings({ triggerId, definitionKey }: { readonly triggerId: stri
       rows={rows}
       waiting={place.cursor === null ? shown.waiting.length : 0}
       onShow={() => showWaiting()}
-      head={
-        <OutcomeFilter chosen={place.outcome} onChange={(outcome) => void setPlace({ outcome, cursor: null })} />
-      }
+      head={<OutcomeFilter chosen={place.outcome} onChange={(outcome) => void setPlace({ outcome, cursor: null })} />}
       empty={
         <p className="px-4 py-6 text-muted text-sm">
           {place.outcome || place.cursor ? "None." : "It has not fired yet."}

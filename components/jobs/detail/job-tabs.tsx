@@ -43,10 +43,7 @@ export function JobTabs({ job, tab, onChange }: JobTabsProps) {
   });
   const wasLive = useFirst(!isTerminal(job.status)) === true;
   return (
-    <Tabs.Root
-      value={tab}
-      onValueChange={(value) => onChange(JOB_TABS.find((known) => known === value) ?? "attempts")}
-    >
+    <Tabs.Root value={tab} onValueChange={(value) => onChange(JOB_TABS.find((known) => known === value) ?? "attempts")}>
       <Tabs.List
         aria-label="About this job"
         className="flex gap-5 overflow-x-auto border-line border-b max-sm:justify-between max-sm:gap-2"

@@ -46,12 +46,7 @@ export function DialogForm(props: DialogFormProps) {
       </DialogBody>
       <DialogActions>
         <Button onClick={onClose}>Close</Button>
-        <Button
-          type="submit"
-          variant={props.danger ? "danger" : "primary"}
-          busy={props.busy}
-          reason={props.reason}
-        >
+        <Button type="submit" variant={props.danger ? "danger" : "primary"} busy={props.busy} reason={props.reason}>
           {submit}
         </Button>
       </DialogActions>
