@@ -3,7 +3,8 @@
 import type { ComponentProps } from "react";
 import { Field } from "@/components/ui/forms/field";
 
-interface PasswordFieldProps extends Pick<ComponentProps<"input">, "name" | "autoComplete" | "minLength" | "maxLength"> {
+interface PasswordFieldProps
+  extends Pick<ComponentProps<"input">, "name" | "autoComplete" | "minLength" | "maxLength"> {
   readonly label: string;
   readonly hint?: string;
   readonly error?: string | null;

@@ -92,7 +92,9 @@ function ScheduleRows({ trigger }: { readonly trigger: Trigger }) {
           Left out: {GAP_WORDS[gap ?? ""].toLowerCase()}. Twice: {REPEAT_WORDS[overlap ?? ""].toLowerCase()}.
         </FactRow>
       ) : null}
-      {trigger.jitter_seconds > 0 ? <FactRow name="Spread">up to {plural(trigger.jitter_seconds, "second")}</FactRow> : null}
+      {trigger.jitter_seconds > 0 ? (
+        <FactRow name="Spread">up to {plural(trigger.jitter_seconds, "second")}</FactRow>
+      ) : null}
     </>
   );
 }

@@ -111,9 +111,7 @@ function Actions({ endpoint, onOpen }: ActionsProps) {
       <Button
         reason={noWrite}
         busy={busy === "change"}
-        onClick={() =>
-          run({ act: "change", endpoint, body: { is_enabled: !on } }, on ? "Switched off" : "Switched on")
-        }
+        onClick={() => run({ act: "change", endpoint, body: { is_enabled: !on } }, on ? "Switched off" : "Switched on")}
       >
         {on ? "Switch off" : "Switch on"}
       </Button>
@@ -163,9 +161,7 @@ function Rotate({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; rea
       className="gap-3 text-sm"
     >
       <p>Messages are signed with both secrets for 24 hours, then with the new one alone.</p>
-      {endpoint.previous_secret_until ? (
-        <p>The one before stays valid, too, until its own 24 hours are over.</p>
-      ) : null}
+      {endpoint.previous_secret_until ? <p>The one before stays valid, too, until its own 24 hours are over.</p> : null}
     </DialogForm>
   );
 }

@@ -103,7 +103,9 @@ function LinkRows({ job }: RowsProps) {
   return (
     <>
       <FactRow name="Dedupe key">{job.dedupe_key ? <CopiedCode text={job.dedupe_key} /> : <None />}</FactRow>
-      <FactRow name="Correlation id">{job.correlation_id ? <CopiedCode text={job.correlation_id} /> : <None />}</FactRow>
+      <FactRow name="Correlation id">
+        {job.correlation_id ? <CopiedCode text={job.correlation_id} /> : <None />}
+      </FactRow>
       <FactRow name="Parent job">
         <JobLink id={job.parent_job_id} />
       </FactRow>

@@ -33,9 +33,7 @@ export function HeaderActions({ job, actions }: { readonly job: Job; readonly ac
       {isChangeable(job.status) ? (
         <IconButton icon={SlidersHorizontal} name="Change" reason={noUpdate} onClick={() => setOpen("change")} />
       ) : null}
-      {isCancelable(job.status) ? (
-        <IconButton icon={Ban} name="Cancel" variant="danger" {...button("cancel")} />
-      ) : null}
+      {isCancelable(job.status) ? <IconButton icon={Ban} name="Cancel" variant="danger" {...button("cancel")} /> : null}
       {open === "change" ? <ChangeJobDialog job={job} onClose={close} /> : null}
       {open === "edit" ? <EditRetryDialog job={job} onClose={close} /> : null}
     </div>
